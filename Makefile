@@ -1,0 +1,38 @@
+# Everything runs from a virtual environment that the first command makes and the others reuse.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= auto
+export MPLBACKEND := Agg
+
+.PHONY: paper test test-slow check benchmark figures clean
+
+paper: $(VENV)/installed  ## the values of the paper's lotteries beside the printed ones
+	$(BIN)/python -m allais.paper
+
+test: check  ## every check and every test but the slow ones
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+test-slow: $(VENV)/installed  ## the statistical checks that take minutes
+	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+check: $(VENV)/installed  ## style, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+benchmark: $(VENV)/installed  ## speed, as ratios in one run; writes benchmarks/results.md
+	$(BIN)/python -m benchmarks
+
+figures: $(VENV)/installed  ## the pictures of the documentation
+	$(BIN)/python -m allais.paper.figures docs/figures
+
+$(VENV)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "allais needs Python 3.11 or newer: set PYTHON=path")'
+	$(PYTHON) -m venv $(VENV)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,0 +1,81 @@
+"""What `allais` warns about, and the checks at its border.
+
+Every check raises one sentence that gives the rule, what came, and what to do.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+class AccuracyWarning(UserWarning):
+    """A value is returned with an error bound larger than the usual 1e-9."""
+
+
+class DominanceWarning(UserWarning):
+    """A weight is not monotone, so better lotteries may be valued lower."""
+
+
+class UndefinedValueError(ArithmeticError):
+    """A lottery has no value: its gain and its loss part are both infinite."""
+
+
+def real(name: str, number: Any, advice: str = "Give a finite number.") -> float:
+    """`number` as a finite float, or an error that says what came.
+
+    >>> real("reference", 80)
+    80.0
+    """
+    try:
+        result = float(number)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a finite number; got {number!r}. {advice}") from None
+    if not math.isfinite(result):
+        raise ValueError(f"{name} must be finite; got {result}. {advice}")
+    return result
+
+
+def positive(name: str, number: Any) -> float:
+    """`number` as a finite float above zero."""
+    result = real(name, number)
+    if result <= 0.0:
+        raise ValueError(f"{name} must be above 0; got {result:g}. Give a positive number.")
+    return result
+
+
+def share(name: str, number: Any, *, one: bool = False, advice: str = "") -> float:
+    """`number` as a float in (0, 1), or in (0, 1] with `one=True`."""
+    result = real(name, number, advice or "Give a share of 1, such as 0.05.")
+    if not (0.0 < result < 1.0 or (one and result == 1.0)):
+        interval = "(0, 1]" if one else "(0, 1)"
+        what_to_do = advice or "Give a share of 1, such as 0.05."
+        raise ValueError(f"{name} must lie in {interval}; got {result:g}. {what_to_do}")
+    return result
+
+
+def finite_array(name: str, numbers: ArrayLike) -> FloatArray:
+    """`numbers` as a new one-dimensional array of finite floats, at least one."""
+    try:
+        array = np.array(numbers, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers; got {numbers!r}. Give a sequence of floats.") from None
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must be one sequence of numbers; got an array of shape {array.shape}. "
+            "Flatten it, or value its rows one at a time."
+        )
+    if array.size == 0:
+        raise ValueError(f"{name} must not be empty; got no number. Give at least one.")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if bad.size:
+        raise ValueError(
+            f"{name} must be finite; got {array[bad[0]]} at position {bad[0]} "
+            f"({bad.size} of {array.size} are not finite). Remove or repair them."
+        )
+    return array

@@ -1,0 +1,86 @@
+"""What every lottery is: a reward distribution whose value can be computed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._random import Seed, generator
+from allais.errors import FloatArray
+
+if TYPE_CHECKING:
+    from allais.lotteries.finite import FiniteLottery
+
+
+class Lottery(ABC):
+    """A reward distribution: sampled, summarised, and valued by a `Preference`."""
+
+    @abstractmethod
+    def _sample(self, rng: np.random.Generator, size: int) -> FloatArray: ...
+
+    @property
+    @abstractmethod
+    def support(self) -> tuple[float, float]:
+        """The smallest and the largest outcome; infinite where there is none."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> float:
+        """The expected outcome; infinite or NaN where it does not exist."""
+
+    @abstractmethod
+    def log_survival(self, x: FloatArray) -> FloatArray:
+        """log P(X > x), accurate far into the tail."""
+
+    @abstractmethod
+    def log_cdf(self, x: FloatArray) -> FloatArray:
+        """log P(X <= x), accurate far into the tail."""
+
+    @abstractmethod
+    def quantile(self, p: FloatArray) -> FloatArray:
+        """The smallest x with P(X <= x) >= p."""
+
+    @abstractmethod
+    def landmarks(self) -> FloatArray:
+        """Finite points between which the law is smooth, ascending; quadrature breaks there."""
+
+    def as_finite(self) -> FiniteLottery | None:
+        """The same law as finitely many outcomes, or None where there are more."""
+        return None
+
+    @overload
+    def sample(self, rng: Seed) -> float: ...
+    @overload
+    def sample(self, rng: Seed, size: int) -> FloatArray: ...
+    def sample(self, rng: Seed, size: int | None = None) -> float | FloatArray:
+        """One outcome, or an array of `size`, drawn with the given generator or seed.
+
+        >>> from allais import Discrete
+        >>> Discrete({50: 0.1, 0: 0.9}).sample(1, size=8)
+        array([ 0., 50.,  0., 50.,  0.,  0.,  0.,  0.])
+        """
+        if size is None:
+            return float(self._sample(generator(rng), 1)[0])
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+            raise ValueError(f"size must be a whole number of draws, 0 or more; got {size!r}. Give an int.")
+        return self._sample(generator(rng), int(size))
+
+    @overload
+    def survival(self, x: float) -> float: ...
+    @overload
+    def survival(self, x: ArrayLike) -> FloatArray: ...
+    def survival(self, x: ArrayLike) -> float | FloatArray:
+        """P(X > x), for one number or an array.
+
+        >>> from allais import Uniform
+        >>> Uniform(0, 10).survival(4.0)
+        0.6
+        """
+        at = np.asarray(x, dtype=np.float64)
+        if np.isnan(at).any():
+            raise ValueError("an outcome must be a number; got NaN. Remove it first.")
+        result = np.exp(self.log_survival(at))
+        return float(result) if result.ndim == 0 else result

@@ -1,0 +1,1 @@
+"""The paper's experiments: what it printed, beside what comes out."""

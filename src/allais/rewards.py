@@ -1,0 +1,116 @@
+"""Rewards: what is known of them before the first one is seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais.errors import FloatArray, finite_array, positive, real
+
+
+class Rewards(Protocol):
+    """What a band needs to know of rewards."""
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The smallest and the largest reward that can occur; infinite where unknown."""
+        ...
+
+    def check(self, rewards: ArrayLike) -> FloatArray:
+        """The rewards as an array, or an error that names the first one that cannot occur."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """Rewards between `low` and `high`: assumption (A2), for any support.
+
+    >>> Bounded(0, 50).check([0, 50])
+    array([ 0., 50.])
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", real("low", self.low))
+        object.__setattr__(self, "high", real("high", self.high))
+        if self.low >= self.high:
+            raise ValueError(f"low must lie below high; got {self.low:g} and {self.high:g}. Swap or widen them.")
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The two bounds."""
+        return self.low, self.high
+
+    def check(self, rewards: ArrayLike) -> FloatArray:
+        """The rewards as an array, or an error that names the first one out of bounds."""
+        array = finite_array("rewards", rewards)
+        outside = np.flatnonzero((array < self.low) | (array > self.high))
+        if outside.size:
+            raise ValueError(
+                f"rewards must lie between {self.low:g} and {self.high:g}; got {array[outside[0]]:g}. "
+                "Widen Bounded(low, high): the guarantees rest on it."
+            )
+        return array
+
+
+@dataclass(frozen=True)
+class Finite:
+    """Rewards that take one of the given values.
+
+    >>> Finite([50, 0, 7]).values
+    (0.0, 7.0, 50.0)
+    """
+
+    values: tuple[float, ...]
+
+    def __init__(self, values: ArrayLike) -> None:
+        object.__setattr__(self, "values", tuple(np.unique(finite_array("values", values)).tolist()))
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """The smallest and the largest value."""
+        return self.values[0], self.values[-1]
+
+    def check(self, rewards: ArrayLike) -> FloatArray:
+        """The rewards as an array, or an error that names the first one that is no known value."""
+        array = finite_array("rewards", rewards)
+        unknown = np.flatnonzero(~np.isin(array, self.values))
+        if unknown.size:
+            raise ValueError(
+                f"rewards must be one of the {len(self.values)} declared values; got {array[unknown[0]]:g}. "
+                "Add it to Finite(values), or declare Bounded(low, high)."
+            )
+        return array
+
+
+@dataclass(frozen=True)
+class SubGaussian:
+    """Unbounded rewards with tails like a normal's: scale sigma, and |mean| at most `mean_bound`.
+
+    >>> SubGaussian(scale=1.0, mean_bound=5.0).support
+    (-inf, inf)
+    """
+
+    scale: float
+    mean_bound: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+        bound = real("mean_bound", self.mean_bound)
+        if bound < 0.0:
+            raise ValueError(f"mean_bound must not be negative; got {bound:g}. It bounds |mean|; 0 means centred.")
+        object.__setattr__(self, "mean_bound", bound)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Unbounded."""
+        return -np.inf, np.inf
+
+    def check(self, rewards: ArrayLike) -> FloatArray:
+        """The rewards as an array; every finite number can occur."""
+        return finite_array("rewards", rewards)

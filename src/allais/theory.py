@@ -1,0 +1,156 @@
+"""The paper's bounds, corrected, as functions.
+
+Each says where it comes from; `docs/paper/errata.md` lists what was corrected and why.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais.bands import Holder
+from allais.errors import FloatArray, finite_array, positive, share
+from allais.preferences import Preference
+from allais.rewards import Rewards
+from allais.weights import HolderPair, Power, Weight
+
+MOST_SAMPLES = 10**18
+
+
+def samples_to_estimate(preference: Preference, rewards: Rewards, eps: float, delta: float) -> int:
+    """How many samples put the estimate within eps of the value with probability 1 - delta (Theorem 1).
+
+    For one weight and rewards in [0, M] this is log(2/delta) / 2 (LM/eps)^(2/alpha).
+
+    >>> from allais import Bounded, TverskyKahneman
+    >>> samples_to_estimate(Preference(TverskyKahneman(0.61)), Bounded(0, 1), eps=0.1, delta=0.05)
+    17717
+    """
+    target, exponent = positive("eps", eps), math.log(2.0 / share("delta", delta))
+    band = Holder()
+
+    def enough(samples: int) -> bool:
+        return band.radius(preference, rewards, samples, exponent) <= target
+
+    most = 1
+    while not enough(most):
+        most *= 2
+        if most > MOST_SAMPLES:
+            raise ValueError(
+                f"eps must be reachable; got {target:g}, which takes more than 1e18 samples. Ask for less accuracy."
+            )
+    least = most // 2  # known to be too few
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (least, middle) if enough(middle) else (middle, most)
+    return most
+
+
+def gaps(values: ArrayLike) -> FloatArray:
+    """Delta_k, in the order given: to the best value, and for the best arm to the second best.
+
+    >>> gaps([9.0, 7.5, 7.0])
+    array([1.5, 1.5, 2. ])
+    """
+    worth = finite_array("values", values)
+    if worth.size < 2:
+        raise ValueError(f"a gap needs two arms; got {worth.size}. Give the value of every arm.")
+    best = int(np.argmax(worth))
+    below = worth[best] - worth
+    below[best] = np.delete(below, best).min()
+    if (below <= 0.0).any():
+        raise ValueError(
+            "the hardness of a problem needs one best arm; got two with the same value. "
+            "Ask for a tolerance instead of the best arm."
+        )
+    return below
+
+
+def h_alpha(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
+    """H_alpha, the sum over arms of (2 L M / Delta)^(2/alpha): hardness at fixed confidence (Theorem 6).
+
+    >>> round(h_alpha([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
+    200.0
+    """
+    constant, alpha = holder
+    return float(np.sum((2.0 * constant * positive("span", span) / gaps(values)) ** (2.0 / alpha)))
+
+
+def h1_alpha(values: ArrayLike, holder: HolderPair) -> float:
+    """H_{1,alpha}, the sum over suboptimal arms of (L / Delta)^(2/alpha): hardness at fixed budget."""
+    return float(np.sum(_suboptimal(values, holder)))
+
+
+def h2_alpha(values: ArrayLike, holder: HolderPair) -> float:
+    """H_{2,alpha}, the greatest i (L / Delta_i)^(2/alpha) over ranks i >= 2 (Theorem 9).
+
+    With H_1 it satisfies H_2 / 2 <= H_1 <= log(K) H_2; the H_2 <= H_1 that the paper prints is
+    false (two arms: H_2 = 2 H_1).
+
+    >>> h2_alpha([0.5, 0.3], HolderPair(1.0, 1.0)) / h1_alpha([0.5, 0.3], HolderPair(1.0, 1.0))
+    2.0
+    """
+    hardness = _suboptimal(values, holder)
+    return float(np.max(np.arange(2, hardness.size + 2) * hardness))
+
+
+def _suboptimal(values: ArrayLike, holder: HolderPair) -> FloatArray:
+    """(L / Delta_i)^(2/alpha) for the suboptimal arms, nearest first."""
+    worth = finite_array("values", values)
+    below = np.sort(np.delete(gaps(worth), int(np.argmax(worth))))
+    return (holder.constant / below) ** (2.0 / holder.exponent)
+
+
+def h1_alpha_of_transformations(weight: Weight, probabilities: ArrayLike) -> float:
+    """max over i of H(i, alpha): the hardest of the Bernoulli problems MAB_i of the lower bounds.
+
+    In MAB_i arm i's probability p_i becomes 1 - p_i. Gaps are between weights w(p); the paper
+    writes p (docs/paper/errata.md, 18).
+
+    >>> from allais import SteepMiddle
+    >>> round(h1_alpha_of_transformations(SteepMiddle(0.5), [0.5, 0.4, 0.3]), 3)
+    500.0
+    """
+    p = finite_array("probabilities", probabilities)
+    if p.size < 2 or p[0] != 0.5 or ((p[1:] < 0.25) | (p[1:] >= 0.5)).any():
+        raise ValueError(
+            f"the lower bounds take p_1 = 1/2 and the others in [1/4, 1/2); got {p.tolist()}. Rescale the problem."
+        )
+    if weight.holder is None:
+        raise ValueError(f"the lower bounds need a Hölder weight; {weight!r} has no pair. Use another weight.")
+    hardness = []
+    for i in range(p.size):
+        flipped = p.copy()
+        flipped[i] = 1.0 - p[i]
+        worth = weight(flipped)
+        others = np.delete(worth[i] - worth, i)
+        hardness.append(float(np.sum((weight.holder.constant / others) ** (2.0 / weight.holder.exponent))))
+    return max(hardness)
+
+
+class EDPMCounterexample(NamedTuple):
+    """Both sides of the stability condition of Cassel et al. (2018), for one eps."""
+
+    value_difference: float  # |mu(F) - mu(G)|
+    cdf_difference: float  # F - G on [0, 1), so that any norm of F - G is |this| times a constant
+    ratio: float  # of the two sizes: unbounded as eps falls, so no constant b can exist
+
+
+def edpm_counterexample(eps: float) -> EDPMCounterexample:
+    """Bernoulli(4 eps) against Bernoulli(eps) under w = sqrt: no norm makes the value stable.
+
+    The paper prints F - G = eps; it is -3 eps (docs/paper/errata.md, 12). The conclusion stands:
+
+    >>> [round(edpm_counterexample(eps).ratio, 6) for eps in (1e-2, 1e-4, 1e-6)]
+    [3.333333, 33.333333, 333.333333]
+    """
+    small = share("eps", eps)
+    if small > 0.25:
+        raise ValueError(f"4 eps must be a probability; got eps = {small:g}. Take eps of at most 0.25.")
+    root = Power(0.5)
+    value_difference = root(4.0 * small) - root(small)  # sqrt(eps)
+    cdf_difference = (1.0 - 4.0 * small) - (1.0 - small)
+    return EDPMCounterexample(value_difference, -3.0 * small, value_difference / abs(cdf_difference))

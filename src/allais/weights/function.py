@@ -1,0 +1,139 @@
+"""A weight made from a user's own curve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais.errors import FloatArray, positive, share
+from allais.weights.base import HolderPair, Weight
+
+TOLERANCE = 1e-12  # rounding that a well-written curve may show at its ends
+# Where the curve is looked at: evenly, and by powers of ten towards both ends.
+_ENDS = np.logspace(-300, -3, 595)
+LOOK = np.unique(np.concatenate([[0.0, 1.0], _ENDS, 1.0 - np.logspace(-16, -3, 131), np.linspace(0, 1, 4097)]))
+
+
+class FunctionWeight(Weight):
+    """See `Weight.from_function`."""
+
+    def __init__(
+        self,
+        function: Callable[[FloatArray], ArrayLike],
+        singularities: tuple[float, ...],
+        holder: tuple[float, float] | None,
+        name: str | None,
+    ) -> None:
+        self.function = function
+        self.name = name or getattr(function, "__name__", repr(function))
+        self._kinks = tuple(sorted(share("a singularity", point) for point in singularities))
+        self._holder = _checked_pair(holder)
+        self._check()
+
+    def __repr__(self) -> str:
+        return f"Weight.from_function({self.name})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FunctionWeight) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        return (self.function, self._kinks, self._holder)
+
+    def _raw(self, p: FloatArray) -> FloatArray:
+        result = np.asarray(self.function(p), dtype=np.float64)
+        if result.shape != p.shape:
+            raise TypeError(f"got shape {result.shape} for shape {p.shape}")
+        return result
+
+    def _of(self, p: FloatArray) -> FloatArray:
+        return np.clip(self._raw(p), 0.0, 1.0)  # rounding only: `_check` has seen the range
+
+    def _check(self) -> None:
+        """Refuse what is not a weight; never change the curve beyond rounding."""
+        try:
+            seen = self._raw(LOOK)
+        except (TypeError, ValueError):  # a function of one number
+            one = self.function
+            self._raw = np.vectorize(one, otypes=[np.float64])  # type: ignore[method-assign]
+            seen = self._raw(LOOK)
+        bad = np.flatnonzero(~np.isfinite(seen))
+        if bad.size:
+            raise ValueError(
+                f"a weight must be finite on [0, 1]; got w({LOOK[bad[0]]:g}) = {seen[bad[0]]} from {self.name}. "
+                "Handle that point in the curve."
+            )
+        for at, expected, remedy in ((0, 0.0, "Subtract the offset."), (-1, 1.0, "Rescale the curve.")):
+            if abs(seen[at] - expected) > TOLERANCE:
+                raise ValueError(
+                    f"a weight must satisfy w({expected:g}) = {expected:g}; got w({expected:g}) = {seen[at]:g} "
+                    f"from {self.name}. {remedy}"
+                )
+        outside = np.flatnonzero((seen < -TOLERANCE) | (seen > 1.0 + TOLERANCE))
+        if outside.size:
+            raise ValueError(
+                f"a weight must stay within [0, 1]; got w({LOOK[outside[0]]:g}) = {seen[outside[0]]:g} "
+                f"from {self.name}. Rescale the curve."
+            )
+        if self._holder is not None:
+            steps = np.abs(np.diff(seen)) / np.diff(LOOK) ** self._holder.exponent
+            worst = int(np.argmax(steps))
+            if steps[worst] > self._holder.constant * (1.0 + 1e-9):
+                raise ValueError(
+                    f"the declared Hölder pair must bound the curve; got a ratio of {steps[worst]:g} between "
+                    f"{LOOK[worst]:g} and {LOOK[worst + 1]:g} from {self.name}, above "
+                    f"L = {self._holder.constant:g}. Declare a larger L or a smaller alpha."
+                )
+
+    def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        # exp(log p) rounds near 1, where 1 - exp(log q) is exact
+        probability = np.where(log_p < log_q, np.exp(log_p), -np.expm1(log_q))
+        with np.errstate(divide="ignore"):
+            return np.log(self._of(np.clip(probability, 0.0, 1.0)))
+
+    @property
+    def holder(self) -> HolderPair | None:
+        return self._holder
+
+    @property
+    def singularities(self) -> tuple[float, ...]:
+        # nothing is known of the ends, so they count as singular
+        return (0.0, *self._kinks, 1.0)
+
+    @cached_property
+    def turning_points(self) -> tuple[float, ...]:
+        """Found on a fine grid: a curve that wiggles between its points is not seen."""
+        steps = np.diff(self(LOOK))
+        rising = np.sign(np.where(np.abs(steps) <= TOLERANCE, 0.0, steps))
+        moving = np.flatnonzero(rising)
+        turns = moving[1:][np.diff(rising[moving]) != 0]
+        return tuple(float(LOOK[index]) for index in turns)
+
+    @property
+    def modulus_kind(self) -> Literal["exact", "bound", "estimate"]:
+        # a monotone curve, or a declared pair, is bounded by what is seen of it
+        return "bound" if self.is_monotone or self._holder is not None else "estimate"
+
+    def _modulus(self, eps: float) -> float:
+        if self._holder is not None and not self.is_monotone:
+            return min(1.0, self._holder.constant * eps**self._holder.exponent)
+        return super()._modulus(eps)
+
+    @property
+    def exponent_at_zero(self) -> float:
+        tiny = self(np.array([1e-60, 1e-100]))
+        return float(np.log10(tiny[0] / tiny[1]) / 40.0) if tiny[1] > 0.0 else np.inf
+
+
+def _checked_pair(holder: tuple[float, float] | None) -> HolderPair | None:
+    if holder is None:
+        return None
+    constant, exponent = holder
+    return HolderPair(positive("the Hölder constant", constant), share("the Hölder exponent", exponent, one=True))
