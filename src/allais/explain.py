@@ -55,15 +55,15 @@ class Explanation:
 
         if ax is None:
             _, ax = plt.subplots(figsize=(5.5, 4.2), layout="constrained")
-        colours = plt.get_cmap("RdYlBu")(np.linspace(0.08, 0.92, len(self.labels)))
+        colours = plt.get_cmap("RdYlBu")(np.linspace(0.1, 0.9, len(self.labels)))
         for position, shares in enumerate((self.probabilities, self.decision_weights)):
             bottom = 0.0
-            for label, share, colour in zip(self.labels, shares, colours, strict=True):
+            for share, colour in zip(shares, colours, strict=True):
                 ax.bar(position, share, bottom=bottom, color=colour, edgecolor="white", width=0.62)
                 if share > 0.035:  # room for the letters
-                    ax.text(
-                        position, bottom + share / 2.0, f"{label}: {share:.3f}", ha="center", va="center", fontsize=9
-                    )
+                    ink = "white" if colour[:3] @ (0.3, 0.59, 0.11) < 0.5 else "black"
+                    middle = bottom + share / 2.0
+                    ax.text(position, middle, f"{share:.3f}", ha="center", va="center", color=ink, fontsize=9)
                 bottom += share
         ax.set_xticks([0, 1], ["probability", "decision weight"])
         ax.set_ylabel("share")

@@ -118,7 +118,8 @@ class Continuous(Lottery):
 
     def __init__(self, distribution: Any) -> None:
         wanted = ("logsf", "logcdf", "ppf", "isf", "rvs", "support", "mean")
-        if isinstance(distribution, type) or not all(hasattr(distribution, name) for name in wanted):
+        unfrozen = not hasattr(distribution, "dist") and getattr(distribution, "numargs", 0) > 0
+        if unfrozen or not all(hasattr(distribution, name) for name in wanted):
             raise TypeError(
                 f"a continuous lottery is made of a frozen scipy distribution; got {distribution!r}. "
                 "Write Continuous(stats.gamma(2.0))."

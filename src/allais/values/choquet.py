@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from allais.errors import FloatArray
 from allais.weights import Weight
+
+BLOCK = 1 << 13  # the dozen temporaries of a weight then fit a cache of a megabyte
 
 
 class Parts(NamedTuple):
@@ -38,13 +41,19 @@ def finite_parts(outcomes: FloatArray, at_least: FloatArray, below: FloatArray, 
     last_loss = int(np.searchsorted(outcomes, 0.0, side="left"))
     # mu^+ = sum over gains of (gap to the next lower one) * w+(P(X >= gain))
     gain_steps = np.diff(outcomes[first_gain:], prepend=0.0)
-    weighted_gains = gains.of_tails(at_least[first_gain:], below[first_gain:])
+    gain = _weighted_sum(gains, gain_steps, at_least[first_gain:], below[first_gain:])
     # mu^- mirrors it: w-(P(X <= loss)), and P(X <= loss) is P(X < the next higher outcome)
     loss_steps = np.diff(outcomes[:last_loss], append=0.0)
     up_to = np.append(below, 1.0)[1 : last_loss + 1]
     above = np.append(at_least, 0.0)[1 : last_loss + 1]
-    weighted_losses = losses.of_tails(up_to, above)
-    return Parts(float(np.sum(gain_steps * weighted_gains)), float(np.sum(loss_steps * weighted_losses)))
+    loss = _weighted_sum(losses, loss_steps, up_to, above)
+    return Parts(gain, loss)
+
+
+def _weighted_sum(weight: Weight, steps: FloatArray, upper: FloatArray, lower: FloatArray) -> float:
+    """sum of step * w(upper), in blocks that stay in the processor's cache."""
+    blocks = (slice(start, start + BLOCK) for start in range(0, steps.size, BLOCK))
+    return math.fsum(np.sum(steps[part] * weight.of_tails(upper[part], lower[part])) for part in blocks)
 
 
 def sample_parts(ordered: FloatArray, gains: Weight, losses: Weight) -> Parts:

@@ -83,7 +83,8 @@ class FunctionWeight(Weight):
                 f"from {self.name}. Rescale the curve."
             )
         if self._holder is not None:
-            steps = np.abs(np.diff(seen)) / np.diff(LOOK) ** self._holder.exponent
+            rounding = 4e-16  # of two values near 1
+            steps = (np.abs(np.diff(seen)) - rounding) / np.diff(LOOK) ** self._holder.exponent
             worst = int(np.argmax(steps))
             if steps[worst] > self._holder.constant * (1.0 + 1e-9):
                 raise ValueError(

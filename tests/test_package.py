@@ -1,0 +1,38 @@
+"""The package as a whole: its names, its documentation, its start, and the main job."""
+
+import inspect
+import subprocess
+import sys
+
+import allais
+
+
+def test_every_public_name_is_documented():
+    for name in allais.__all__:
+        thing = getattr(allais, name)
+        assert inspect.getdoc(thing), name
+        if inspect.isclass(thing):
+            for method, member in inspect.getmembers(thing):
+                if not method.startswith("_") and (callable(member) or isinstance(member, property)):
+                    assert inspect.getdoc(member), f"{name}.{method}"
+
+
+def test_the_package_is_typed_and_knows_its_version():
+    from importlib.metadata import version
+    from importlib.resources import files
+
+    assert (files("allais") / "py.typed").is_file()
+    assert version("allais") == allais.__version__
+
+
+def test_starting_up_loads_neither_pictures_nor_statistics():
+    heavy = ("matplotlib", "scipy.stats", "scipy.optimize", "rich")
+    code = f"import sys, allais; print([name for name in {heavy} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_the_main_job_prints_the_exact_values_beside_the_printed_ones():
+    result = subprocess.run([sys.executable, "-m", "allais.paper"], capture_output=True, text=True, check=True)
+    for number in ("9.315128", "10.55", "+1.2349", "27.633068", "0.201195", "6.075585", "8.856940"):
+        assert number in result.stdout
