@@ -9,10 +9,10 @@ value (cumulative prospect theory, rank-dependent utility), and learns the optio
 9.31512831885...
 """
 
-from allais import theory
-from allais.bands import Holder, Interval
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from allais.errors import AccuracyWarning, DominanceWarning, UndefinedValueError
-from allais.explain import Explanation
 from allais.lotteries import Bernoulli, Continuous, Discrete, Empirical, Lottery, Mixture, Normal, Uniform
 from allais.preferences import Preference, cvar, expected_value
 from allais.rewards import Bounded, Finite, SubGaussian
@@ -31,16 +31,67 @@ from allais.weights import (
     Weight,
 )
 
+if TYPE_CHECKING:
+    from allais import testing, theory
+    from allais.bands import EmpiricalBernstein, Holder, Interval
+    from allais.explain import Explanation
+    from allais.learner import Choice, Learner, NotNow, Recommendation
+    from allais.policies import EXP3, LUCB, SR, UCB1, UCBV, WELUCB, WEUCB, WLUCB, WSR, WUCB
+    from allais.problems import Bandit, Simulator
+    from allais.simulation import BestArm, Comparison, Results, best_arm, compare, simulate
+
+# Loaded at first use: they need compiled code, and who only values lotteries should not wait for it.
+_LATER = {
+    **dict.fromkeys(("EmpiricalBernstein", "Holder", "Interval"), "allais.bands"),
+    "Explanation": "allais.explain",
+    **dict.fromkeys(("Choice", "Learner", "NotNow", "Recommendation"), "allais.learner"),
+    **dict.fromkeys(
+        ("EXP3", "LUCB", "SR", "UCB1", "UCBV", "WELUCB", "WEUCB", "WLUCB", "WSR", "WUCB"), "allais.policies"
+    ),
+    **dict.fromkeys(("Bandit", "Simulator"), "allais.problems"),
+    **dict.fromkeys(("BestArm", "Comparison", "Results", "best_arm", "compare", "simulate"), "allais.simulation"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("testing", "theory"):
+        return import_module(f"allais.{name}")
+    if name in _LATER:
+        thing = getattr(import_module(_LATER[name]), name)
+        globals()[name] = thing
+        return thing
+    raise AttributeError(f"module 'allais' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 __version__ = "0.1.0"
 
 __all__ = [
+    "EXP3",
+    "LUCB",
+    "SR",
+    "UCB1",
+    "UCBV",
+    "WELUCB",
+    "WEUCB",
+    "WLUCB",
+    "WSR",
+    "WUCB",
     "AccuracyWarning",
+    "Bandit",
     "Bernoulli",
+    "BestArm",
     "Bounded",
+    "Choice",
+    "Comparison",
     "Continuous",
     "Discrete",
     "DominanceWarning",
     "Empirical",
+    "EmpiricalBernstein",
     "Explanation",
     "Finite",
     "GonzalezWu",
@@ -48,14 +99,19 @@ __all__ = [
     "HolderPair",
     "Identity",
     "Interval",
+    "Learner",
     "Lottery",
     "Mixture",
     "Normal",
+    "NotNow",
     "Parts",
     "Power",
     "PowerUtility",
     "Preference",
     "Prelec",
+    "Recommendation",
+    "Results",
+    "Simulator",
     "SteepMiddle",
     "SubGaussian",
     "TailAverage",
@@ -64,7 +120,11 @@ __all__ = [
     "Uniform",
     "Wang",
     "Weight",
+    "best_arm",
+    "compare",
     "cvar",
     "expected_value",
+    "simulate",
+    "testing",
     "theory",
 ]

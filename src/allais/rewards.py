@@ -19,6 +19,10 @@ class Rewards(Protocol):
         """The smallest and the largest reward that can occur; infinite where unknown."""
         ...
 
+    def admits(self, reward: float) -> bool:
+        """Whether one finite reward can occur."""
+        ...
+
     def check(self, rewards: ArrayLike) -> FloatArray:
         """The rewards as an array, or an error that names the first one that cannot occur."""
         ...
@@ -45,6 +49,10 @@ class Bounded:
     def support(self) -> tuple[float, float]:
         """The two bounds."""
         return self.low, self.high
+
+    def admits(self, reward: float) -> bool:
+        """Whether a reward lies within the bounds."""
+        return self.low <= reward <= self.high
 
     def check(self, rewards: ArrayLike) -> FloatArray:
         """The rewards as an array, or an error that names the first one out of bounds."""
@@ -75,6 +83,10 @@ class Finite:
     def support(self) -> tuple[float, float]:
         """The smallest and the largest value."""
         return self.values[0], self.values[-1]
+
+    def admits(self, reward: float) -> bool:
+        """Whether a reward is one of the values."""
+        return reward in self.values
 
     def check(self, rewards: ArrayLike) -> FloatArray:
         """The rewards as an array, or an error that names the first one that is no known value."""
@@ -110,6 +122,10 @@ class SubGaussian:
     def support(self) -> tuple[float, float]:
         """Unbounded."""
         return -np.inf, np.inf
+
+    def admits(self, reward: float) -> bool:
+        """Every finite number can occur."""
+        return True
 
     def check(self, rewards: ArrayLike) -> FloatArray:
         """The rewards as an array; every finite number can occur."""

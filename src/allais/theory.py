@@ -20,6 +20,9 @@ from allais.weights import HolderPair, Power, Weight
 MOST_SAMPLES = 10**18
 
 
+CONSTANT_PULLS = 1.0 + 2.0 * math.pi**2 / 3.0  # of Theorem 2: pulls that no gap explains
+
+
 def samples_to_estimate(preference: Preference, rewards: Rewards, eps: float, delta: float) -> int:
     """How many samples put the estimate within eps of the value with probability 1 - delta (Theorem 1).
 
@@ -30,23 +33,116 @@ def samples_to_estimate(preference: Preference, rewards: Rewards, eps: float, de
     17717
     """
     target, exponent = positive("eps", eps), math.log(2.0 / share("delta", delta))
+    samples = _samples_for_radius(preference, rewards, target, exponent)
+    if samples > MOST_SAMPLES:
+        raise ValueError(
+            f"eps must be reachable; got {target:g}, which takes more than 1e18 samples. Ask for less accuracy."
+        )
+    return samples
+
+
+def _samples_for_radius(preference: Preference, rewards: Rewards, radius: float, exponent: float) -> int:
+    """The fewest samples whose Hölder radius is at most `radius`; beyond 1e18, a larger number."""
     band = Holder()
 
     def enough(samples: int) -> bool:
-        return band.radius(preference, rewards, samples, exponent) <= target
+        return band.radius(preference, rewards, samples, exponent) <= radius
 
     most = 1
     while not enough(most):
         most *= 2
         if most > MOST_SAMPLES:
-            raise ValueError(
-                f"eps must be reachable; got {target:g}, which takes more than 1e18 samples. Ask for less accuracy."
-            )
+            return most
     least = most // 2  # known to be too few
     while most - least > 1:
         middle = (least + most) // 2
         least, most = (least, middle) if enough(middle) else (middle, most)
     return most
+
+
+def wucb_regret(preference: Preference, rewards: Rewards, values: ArrayLike, n_rounds: int) -> float:
+    """An upper bound on W-UCB's expected regret after n rounds (Theorem 2, any support and two weights).
+
+    Each arm of gap Delta is pulled at most until 2 gamma_{n,l} < Delta, and 1 + 2 pi^2 / 3 times more.
+
+    >>> people = Preference(TverskyKahneman(0.61))
+    >>> round(wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000))
+    310385
+    """
+    worth = finite_array("values", values)
+    exponent = 3.0 * math.log(n_rounds)
+    below = worth.max() - worth
+    return float(
+        sum(
+            gap * (_samples_for_radius(preference, rewards, gap / 2.0, exponent) + CONSTANT_PULLS)
+            for gap in below[below > 0.0]
+        )
+    )
+
+
+def wucb_regret_any_gap(holder: HolderPair, span: float, n_arms: int, n_rounds: int) -> float:
+    """W-UCB's regret whatever the gaps: M K^(a/2) (3/2 (2L)^(2/a) log n + 1 + 2 pi^2/3)^(a/2) n^(1 - a/2).
+
+    The corollary to Theorem 2, with its constant made explicit.
+    """
+    constant, alpha = holder
+    inner = 1.5 * (2.0 * constant) ** (2.0 / alpha) * math.log(n_rounds) + CONSTANT_PULLS
+    return float(positive("span", span) * (n_arms * inner) ** (alpha / 2.0) * n_rounds ** (1.0 - alpha / 2.0))
+
+
+def regret_lower_slope(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
+    """What no consistent policy's regret per log n falls below, for the hardest weight of a Hölder class (Theorem 3).
+
+    The sum over arms of (L M / 2)^(2/alpha) / Delta^(2/alpha - 1); the paper's constant is wrong
+    (docs/paper/errata.md, 13).
+    """
+    worth = finite_array("values", values)
+    below = np.delete(worth.max() - worth, int(np.argmax(worth)))
+    if (below <= 0.0).any():
+        raise ValueError("the lower bound needs one best arm; got two with the same value. Drop one of them.")
+    power = 2.0 / holder.exponent
+    return float(np.sum((holder.constant * span / 2.0) ** power / below ** (power - 1.0)))
+
+
+def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike, delta: float) -> int:
+    """How many samples W-LUCB takes at most, with probability 1 - delta (Theorem 5, with its constants).
+
+    While all intervals hold, an arm whose radius is at most Delta / 4 is never needy, and every
+    round samples a needy arm: so m rounds end as soon as m exceeds the sum over arms of
+    2^(2/alpha) beta = 1/2 (4 L M / Delta)^(2/alpha) log(m^4 K (pi^2/3 + 1) / delta), plus one each.
+
+    >>> people = Preference(TverskyKahneman(0.61))
+    >>> wlucb_samples(people, Bounded(0, 50), [9.31512831885871, 7.822895485040594, 7.0], 0.05) > 10**8
+    True
+    """
+    each = gaps(values)
+    failure = share("delta", delta)
+
+    def rounds_needed(m: int) -> int:
+        exponent = math.log(m**4 * each.size * (math.pi**2 / 3.0 + 1.0) / failure)
+        return sum(_samples_for_radius(preference, rewards, gap / 4.0, exponent) + 1 for gap in each.tolist())
+
+    m = each.size
+    while (needed := rounds_needed(m)) > m:
+        m = needed  # grows like log m, so a few steps suffice
+    return int(each.size + 2 * m)
+
+
+def wsr_error(values: ArrayLike, holder: HolderPair, span: float, budget: int, *, monotone: bool = True) -> float:
+    """An upper bound on the chance that W-SR recommends a wrong arm (Theorem 7, corrected; at most 1).
+
+    K(K-1) exp(-2^(1 - 2/alpha) (n - K) / (logbar(K) (b-a)^(2/alpha) H_2)); twice that for a weight
+    that is not monotone. The printed theorem is false (docs/paper/errata.md, 17).
+
+    >>> wsr_error([0.9, 0.1], HolderPair(1.0, 1.0), span=1.0, budget=1000) < 1e-50
+    True
+    """
+    n_arms = finite_array("values", values).size
+    log_bar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
+    power = 2.0 / holder.exponent
+    rate = 2.0 ** (1.0 - power) * (budget - n_arms) / (log_bar * positive("span", span) ** power)
+    pairs = n_arms * (n_arms - 1) * (1 if monotone else 2)
+    return min(1.0, pairs * math.exp(-rate / h2_alpha(values, holder)))
 
 
 def gaps(values: ArrayLike) -> FloatArray:
@@ -70,7 +166,7 @@ def gaps(values: ArrayLike) -> FloatArray:
 
 
 def h_alpha(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
-    """H_alpha, the sum over arms of (2 L M / Delta)^(2/alpha): hardness at fixed confidence (Theorem 6).
+    """H_alpha, the sum over arms of (2 L M / Delta)^(2/alpha): hardness at fixed confidence (Theorem 5).
 
     >>> round(h_alpha([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
     200.0
@@ -85,7 +181,7 @@ def h1_alpha(values: ArrayLike, holder: HolderPair) -> float:
 
 
 def h2_alpha(values: ArrayLike, holder: HolderPair) -> float:
-    """H_{2,alpha}, the greatest i (L / Delta_i)^(2/alpha) over ranks i >= 2 (Theorem 9).
+    """H_{2,alpha}, the greatest i (L / Delta_i)^(2/alpha) over ranks i >= 2 (Theorem 7).
 
     With H_1 it satisfies H_2 / 2 <= H_1 <= log(K) H_2; the H_2 <= H_1 that the paper prints is
     false (two arms: H_2 = 2 H_1).

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from allais._kernels import kernel
+from allais.bands.base import Interval, add_settle, add_widen
 from allais.errors import FloatArray, share
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
+from allais.values.curve import Curve, staircase, tabulate, weigh
 from allais.values.quadrature import integrate, integrate_tail
-from allais.weights import Weight
-
-
-class Interval(NamedTuple):
-    """An estimated value with a confidence interval around it."""
-
-    low: float
-    value: float
-    high: float
+from allais.weights import Identity, Weight
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,8 @@ class Holder:
     12.015
     """
 
+    undistorted: bool = False  # the band of the mean, around whatever value: the WE heuristics
+
     def radius(self, preference: Preference, rewards: Rewards, pulls: int, exponent: float) -> float:
         """Half the width of the interval from `pulls` samples, valid with probability 1 - 2 e^-exponent.
 
@@ -48,22 +47,37 @@ class Holder:
         eps = math.sqrt(exponent / (2.0 * pulls))  # Dvoretzky-Kiefer-Wolfowitz-Massart
         if isinstance(rewards, SubGaussian):
             return self._truncated_radius(preference, rewards, pulls, eps)
-        low, high = np.sort(preference.felt(np.array(rewards.support)))
-        # docs/paper/errata.md, 10: gains and losses deviate at once, each over its own stretch
-        gain_stretch, loss_stretch = max(high, 0.0) - max(low, 0.0), min(high, 0.0) - min(low, 0.0)
-        gains = gain_stretch * deviation(preference.gains, eps) if gain_stretch else 0.0
-        losses = loss_stretch * deviation(preference.losses, eps) if loss_stretch else 0.0
-        return float(gains + losses)
+        gain_stretch, loss_stretch = stretches(preference, rewards)
+        gains, losses = self._weights(preference)
+        radius = gain_stretch * deviation(gains, eps) if gain_stretch else 0.0
+        return radius + (loss_stretch * deviation(losses, eps) if loss_stretch else 0.0)
+
+    def _weights(self, preference: Preference) -> tuple[Weight, Weight]:
+        return (Identity(), Identity()) if self.undistorted else (preference.gains, preference.losses)
 
     def _truncated_radius(self, preference: Preference, rewards: SubGaussian, pulls: int, eps: float) -> float:
         # docs/paper/errata.md, 11: mean, sigma and both sides, which the paper drops; no bound at n = 1
         if pulls < 2:
             return math.inf
         edge = preference.truncation(rewards, pulls)
-        weights = (preference.gains, preference.losses)
+        weights = self._weights(preference)
         inside = sum(edge * deviation(weight, eps) for weight in weights)
         outside = sum(rewards.scale * _normal_tail(weight, math.sqrt(math.log(pulls))) for weight in weights)
         return inside + outside
+
+    def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> HolderRule:
+        """What the kernels read, for the rewards of each arm."""
+        gains, losses = self._weights(preference)
+        bounded = [(0.0, 0.0) if isinstance(r, SubGaussian) else stretches(preference, r) for r in rewards]
+        tailed = [r if isinstance(r, SubGaussian) else None for r in rewards]
+        n_arms = len(rewards)
+        return HolderRule(
+            _side(gains, np.array([stretch[0] for stretch in bounded]), any(tailed)),
+            _side(losses, np.array([stretch[1] for stretch in bounded]), any(tailed)),
+            np.array([0.0 if r is None else preference.truncation(r, 1) for r in tailed]),
+            np.array([0.0 if r is None else r.scale for r in tailed]),
+            np.full(n_arms, np.inf),
+        )
 
     def interval(
         self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
@@ -88,6 +102,16 @@ def deviation(weight: Weight, eps: float) -> float:
     return weight.modulus(min(eps, 1.0)) if pair is None else pair.constant * eps**pair.exponent
 
 
+def stretches(preference: Preference, rewards: Rewards) -> tuple[float, float]:
+    """How far gains and losses reach over the support, as felt.
+
+    docs/paper/errata.md, 10: both deviate at once, each over its own stretch.
+    """
+    low, high = np.sort(preference.felt(np.array(rewards.support)))
+    return float(max(high, 0.0) - max(low, 0.0)), float(min(high, 0.0) - min(low, 0.0))
+
+
+@lru_cache(maxsize=1024)
 def _normal_tail(weight: Weight, start: float) -> float:
     """A bound on the integral of w(P(Y > u)) over u > start, for a centred Y of scale 1."""
     pair = weight.holder
@@ -104,3 +128,117 @@ def _normal_tail(weight: Weight, start: float) -> float:
     head = integrate(ceiling, [start, start + 1.0])
     rest = integrate_tail(ceiling, start + 1.0, 1e100 if weight.is_monotone else 1e2, head.value)
     return head.value + rest.value + head.error + rest.error
+
+
+# -- compiled -------------------------------------------------------------------------------------
+
+
+class Side(NamedTuple):
+    """One weight's share of the radius: stretch * L (x / 2l)^(alpha / 2), or stretch * modulus."""
+
+    stretch: FloatArray  # (n_arms,)
+    constant: float  # L
+    half_alpha: float  # alpha / 2; 0 where the modulus is read instead
+    modulus: Curve
+    tail: Curve  # the integral beyond the truncation at sqrt(log n), as a function of 1 / log n
+    factor: FloatArray  # stretch L (1 / 2l)^(alpha / 2), kept by `settle`; (n_arms,)
+
+
+class HolderRule(NamedTuple):
+    """The Hölder band of each arm; sub-Gaussian arms have a scale above 0."""
+
+    gains: Side
+    losses: Side
+    edge: FloatArray  # m of the truncation m + sigma sqrt(log n)
+    scale: FloatArray  # sigma
+    beyond: FloatArray  # what lies beyond the truncation, kept by `settle`
+
+
+def _side(weight: Weight, stretch: FloatArray, has_tail: bool) -> Side:
+    pair = weight.holder
+    modulus = _modulus_curve(weight) if pair is None else _unread()
+    tail = _tail_curve(weight) if has_tail else _unread()
+    constant, exponent = pair or (1.0, 0.0)
+    return Side(stretch, constant, exponent / 2.0, modulus, tail, stretch.copy())
+
+
+@lru_cache(maxsize=256)
+def _modulus_curve(weight: Weight) -> Curve:
+    if weight.modulus_kind == "exact":
+        return tabulate(np.vectorize(weight.modulus, otypes=[np.float64]))
+    # a bound that costs a search each: eight an octave, and the next larger one is a bound too
+    points = 2.0 ** np.arange(-30.0, 1e-9, 0.125)
+    return staircase(points, np.array([weight.modulus(eps) for eps in points]))
+
+
+@lru_cache(maxsize=256)
+def _tail_curve(weight: Weight) -> Curve:
+    """The tail beyond sqrt(log n), against 1 / (1 + log n): smooth, and zero at zero."""
+
+    def tail(inverse: FloatArray) -> FloatArray:
+        # from two pulls to 1e18; constant beyond, where it is never read
+        starts = np.sqrt(1.0 / np.clip(inverse, 0.0235, 0.6) - 1.0)
+        distinct, where = np.unique(starts, return_inverse=True)
+        return np.array([_normal_tail(weight, float(start)) for start in distinct])[where]
+
+    return tabulate(tail, (0.0235, 0.6))
+
+
+@lru_cache(maxsize=1)
+def _unread() -> Curve:
+    return staircase(np.ones(1), np.ones(1))
+
+
+@kernel
+def _settle(band, memory, arm):
+    pulls = memory.pulls[arm]
+    stretch_gain, stretch_loss = band.gains.stretch[arm], band.losses.stretch[arm]
+    band.beyond[arm] = 0.0
+    if band.scale[arm] > 0.0:  # sub-Gaussian: the stretch is the truncation, on both sides
+        if pulls < 2:
+            band.beyond[arm] = np.inf
+            return
+        log_n = np.log(pulls)
+        edge = band.edge[arm] + band.scale[arm] * np.sqrt(log_n)
+        stretch_gain = edge
+        stretch_loss = edge
+        inverse = 1.0 / (1.0 + log_n)
+        band.beyond[arm] = band.scale[arm] * (weigh(band.gains.tail, inverse) + weigh(band.losses.tail, inverse))
+    _keep(band.gains, arm, stretch_gain, pulls)
+    _keep(band.losses, arm, stretch_loss, pulls)
+
+
+@kernel
+def _keep(side, arm, stretch, pulls):
+    side.factor[arm] = stretch
+    if side.half_alpha > 0.0 and stretch > 0.0:
+        side.factor[arm] = stretch * side.constant * (0.5 / pulls) ** side.half_alpha
+
+
+@kernel
+def _reach(side, arm, power, eps):
+    if side.factor[arm] == 0.0:
+        return 0.0
+    if side.half_alpha > 0.0:
+        return side.factor[arm] * power
+    return side.factor[arm] * weigh(side.modulus, eps)
+
+
+@kernel
+def _widen(band, memory, exponent, low, high):
+    # x^(alpha/2) is common to all arms; what depends on the arm was kept by `settle`
+    gain_power = exponent**band.gains.half_alpha if band.gains.half_alpha > 0.0 else 0.0
+    loss_power = exponent**band.losses.half_alpha if band.losses.half_alpha > 0.0 else 0.0
+    for arm in range(low.size):
+        pulls = memory.pulls[arm]
+        if pulls == 0:
+            low[arm], high[arm] = -np.inf, np.inf
+            continue
+        eps = np.sqrt(0.5 * exponent / pulls)
+        radius = band.beyond[arm]
+        radius += _reach(band.gains, arm, gain_power, eps) + _reach(band.losses, arm, loss_power, eps)
+        low[arm], high[arm] = memory.value[arm] - radius, memory.value[arm] + radius
+
+
+add_settle(HolderRule, _settle)
+add_widen(HolderRule, _widen)

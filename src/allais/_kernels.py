@@ -1,0 +1,101 @@
+"""Compiled code: the only import of numba.
+
+`kernel` compiles a function once a machine: the result is kept in the user's cache folder, under a
+digest of the package's sources, because numba's own check does not see an edit in a function that
+is called from another file. `verb` makes a function whose implementation depends on the type of
+its first argument, alike in Python and in compiled code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.extending import overload
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+# Kernels allocate nothing, so they run without numba's reference counts: counting the dozens of
+# arrays of a rule and a state at every call cost ten times what the mathematics does.
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}
+LOOP_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept: ALLAIS_CACHE_DIR, or the user's cache folder."""
+    chosen = os.environ.get("ALLAIS_CACHE_DIR")
+    if chosen:
+        root = Path(chosen)
+    elif sys.platform == "win32":
+        root = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "allais" / "Cache"
+    elif sys.platform == "darwin":
+        root = Path.home() / "Library" / "Caches" / "allais"
+    else:
+        root = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "allais"
+    return root / f"kernels-{_digest()}"
+
+
+def _digest() -> str:
+    package = Path(__file__).parent
+    sources = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(package.rglob("*.py")):
+        sources.update(path.read_bytes())
+    return sources.hexdigest()[:16]
+
+
+CACHE = str(cache_folder())
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function that allocates nothing, when it is first called, and keep it on disk."""
+    return _cached(function, OPTIONS)
+
+
+def loop(function: Function) -> Function:
+    """Compile a loop over kernels; it may hold a generator."""
+    return _cached(function, LOOP_OPTIONS)
+
+
+def _cached(function: Function, options: dict[str, Any]) -> Function:
+    # the setting is numba's own and global: put back what the user had
+    settings: Any = numba.config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = CACHE
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder can be written: compile in every process
+        return numba.njit(**options)(function)
+    finally:
+        settings.CACHE_DIR = before
+
+
+def uncached_loop(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a loop for this process only, for policies that are not part of the package."""
+    return numba.njit(**LOOP_OPTIONS)(function)
+
+
+def verb(stub: Function) -> tuple[Function, Callable[[type, Any], None]]:
+    """A function that looks its kernel up by the type of its first argument, and its register.
+
+    The kernels' parameters must have the names of the stub's.
+    """
+    kernels: dict[type, Any] = {}
+
+    def compiled(*arguments: Any) -> Any:
+        return kernels[arguments[0].instance_class].py_func
+
+    names = stub.__code__.co_varnames[: stub.__code__.co_argcount]
+    # numba reads the parameter names of what it overloads, so they are spelled out
+    scope = {"compiled": compiled, "kernels": kernels}
+    listed = ", ".join(names)
+    exec(f"def typed({listed}): return compiled({listed})", scope)
+    exec(f"def plain({listed}): return kernels[type({names[0]})]({listed})", scope)
+    plain: Any = scope["plain"]
+    plain.__name__, plain.__doc__, plain.__module__ = stub.__name__, stub.__doc__, stub.__module__
+    extend: Any = overload
+    extend(plain, jit_options=OPTIONS)(scope["typed"])
+    return plain, kernels.__setitem__

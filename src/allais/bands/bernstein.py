@@ -1,0 +1,70 @@
+"""The empirical Bernstein band, which UCB-V uses; it holds for means only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from allais._kernels import kernel
+from allais.bands.base import add_settle, add_widen
+from allais.errors import FloatArray
+from allais.preferences import Preference
+from allais.rewards import Rewards, SubGaussian
+from allais.weights import Identity
+
+
+@dataclass(frozen=True)
+class EmpiricalBernstein:
+    """mean +- sqrt(2 V x / l) + 3 (b - a) x / l, with the empirical variance V (Audibert et al. 2009).
+
+    A band of means: only for a preference without distortion.
+    """
+
+    def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> BernsteinRule:
+        """What the kernels read, for the rewards of each arm."""
+        if not (isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity)):
+            raise ValueError(
+                f"the empirical Bernstein band holds for means; got a preference with {preference.gains!r}. "
+                "Use Holder(), or expected_value()."
+            )
+        if any(isinstance(known, SubGaussian) for known in rewards):
+            raise ValueError(
+                "the empirical Bernstein band needs bounded rewards; got SubGaussian. Declare Bounded(low, high)."
+            )
+        spans = [float(np.ptp(preference.felt(np.array(known.support)))) for known in rewards]
+        return BernsteinRule(np.array(spans), np.zeros(len(spans)))
+
+
+class BernsteinRule(NamedTuple):
+    """The range of each arm's rewards, and the variance that `settle` keeps."""
+
+    span: FloatArray  # b - a, (n_arms,)
+    variance: FloatArray  # V, (n_arms,)
+
+
+@kernel
+def _settle(band, memory, arm):
+    mean = memory.value[arm]
+    total = 0.0
+    for i in range(memory.sizes[arm]):
+        total += memory.counts[arm, i] * (memory.felt[arm, i] - mean) ** 2
+    band.variance[arm] = total / memory.pulls[arm] if memory.pulls[arm] > 0 else 0.0
+
+
+@kernel
+def _widen(band, memory, exponent, low, high):
+    for arm in range(low.size):
+        pulls = memory.pulls[arm]
+        if pulls == 0:
+            low[arm], high[arm] = -np.inf, np.inf
+            continue
+        share = exponent / pulls
+        radius = np.sqrt(2.0 * band.variance[arm] * share) + 3.0 * band.span[arm] * share
+        low[arm], high[arm] = memory.value[arm] - radius, memory.value[arm] + radius
+
+
+add_settle(BernsteinRule, _settle)
+add_widen(BernsteinRule, _widen)

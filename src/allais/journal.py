@@ -1,0 +1,254 @@
+"""A learner that lives in a folder: an append-only journal with snapshots.
+
+Every accepted call is one line, on disk before the call returns. Opening reads the last snapshot
+and repeats the lines after it. A snapshot is written when the journal has as many lines as the
+learner has distinct outcomes (and a few thousand at least), so that the cost of a call does not
+grow with the history.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+import zlib
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._random import Seed
+from allais._spec import from_spec, to_spec
+from allais.learner import Choice, Learner
+from allais.policies.base import Policy
+from allais.rewards import Rewards
+from allais.storage import document_of, learner_from, write_atomically
+
+SNAPSHOT, LOCK = "snapshot.json", "lock"
+FEWEST_LINES = 4096  # between snapshots
+
+
+class JournaledLearner(Learner):
+    """A learner whose every accepted call is durable; see `Learner.open`."""
+
+    _folder: Path
+    _lock: Any
+    _journal: Any
+    _lines: int
+    _number: int
+
+    @overload
+    def ask(self) -> Choice: ...
+    @overload
+    def ask(self, n: int) -> list[Choice]: ...
+    def ask(self, n: int | None = None) -> Choice | list[Choice]:
+        """The next arm to play, or a batch; written down before it is returned."""
+        asked = super().ask() if n is None else super().ask(n)
+        batch = [asked] if isinstance(asked, Choice) else asked
+        self._write({"ask": [choice.id for choice in batch]})
+        return asked
+
+    def tell(self, choice: Choice | int, reward: float) -> None:
+        """What a choice brought; durable when the call returns."""
+        id_ = choice if isinstance(choice, int) else self._id(choice)
+        super().tell(id_, reward)
+        self._write({"tell": id_, "reward": float(reward)})
+
+    def cancel(self, choice: Choice | int) -> None:
+        """Give a lost choice back."""
+        id_ = choice if isinstance(choice, int) else self._id(choice)
+        super().cancel(id_)
+        self._write({"cancel": id_})
+
+    def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
+        """Feed in what was known of an arm before."""
+        super().observe(arm, rewards)
+        self._write({"observe": arm, "rewards": np.array(rewards, dtype=np.float64).tolist()})
+
+    def forget(self, arm: Hashable, reward: float) -> None:
+        """Take back one outcome of an arm."""
+        super().forget(arm, reward)
+        self._write({"forget": arm, "reward": float(reward)})
+
+    def add(self, arm: Hashable, rewards: Rewards | None = None) -> None:
+        """Bring a new arm into play."""
+        super().add(arm, rewards)
+        self._write({"add": arm, "rewards": to_spec(rewards)})
+
+    def retire(self, arm: Hashable) -> None:
+        """Take an arm out of play."""
+        super().retire(arm)
+        self._write({"retire": arm})
+
+    def copy(self) -> Learner:
+        """An independent learner in memory, which no longer writes to the folder."""
+        return learner_from(json.loads(json.dumps(document_of(self))))
+
+    def close(self) -> None:
+        """Let go of the folder, so that another process can open it."""
+        if self._journal is not None:
+            self._journal.close()
+            self._lock.close()
+            self._journal = None
+
+    def __enter__(self) -> JournaledLearner:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        if self._journal is None:
+            raise ValueError(f"the folder {self._folder} was closed; the last call was not written. Open it again.")
+        try:
+            self._journal.write(_line(entry))
+            self._journal.flush()
+            os.fsync(self._journal.fileno())
+        except OSError:
+            self.close()  # the folder is the truth: open it again to go on from what it holds
+            raise
+        self._lines += 1
+        if self._lines >= max(FEWEST_LINES, int(self._state.memory.sizes.sum())):
+            self._snapshot()
+
+    def _snapshot(self) -> None:
+        """Begin a new journal: the snapshot names it, so that a crash in between loses nothing."""
+        number = self._number + 1
+        fresh = open(self._folder / _journal_name(number), "ab")  # noqa: SIM115
+        write_atomically(
+            self._folder / SNAPSHOT,
+            json.dumps({"journal": number, "learner": document_of(self)}, allow_nan=False) + "\n",
+        )
+        if self._journal is not None:
+            self._journal.close()
+        old = self._folder / _journal_name(self._number)
+        self._journal, self._number, self._lines = fresh, number, 0
+        old.unlink(missing_ok=True)
+
+
+def open_journal(
+    folder: Path, policy: Policy | None, arms: int | Sequence[Hashable] | None, seed: Seed | None
+) -> JournaledLearner:
+    """The learner of a folder, made on the first call."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = _locked(folder)
+    try:
+        if (folder / SNAPSHOT).exists():
+            return _reopened(folder, lock, policy, arms)
+        if policy is None or arms is None or seed is None:
+            raise ValueError(
+                f"a new folder needs policy, arms and seed; {folder} holds no learner yet. Give all three."
+            )
+        learner = JournaledLearner(policy, arms, seed)
+        _attach(learner, folder, lock, number=0, lines=0, journal=None)
+        learner._snapshot()
+    except BaseException:
+        lock.close()
+        raise
+    return learner
+
+
+def _reopened(
+    folder: Path, lock: Any, policy: Policy | None, arms: int | Sequence[Hashable] | None
+) -> JournaledLearner:
+    try:
+        snapshot = json.loads((folder / SNAPSHOT).read_text(encoding="utf-8"))
+        number, document = snapshot["journal"], snapshot["learner"]
+    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise ValueError(f"a snapshot must be whole; {folder / SNAPSHOT} is damaged ({error}). Use a backup.") from None
+    learner = learner_from(document)
+    learner.__class__ = JournaledLearner
+    assert isinstance(learner, JournaledLearner)
+    path = folder / _journal_name(number)
+    entries, whole = _entries(path)
+    learner._lines, learner._journal = -(10**12), None  # repeating writes nothing
+    for entry in entries:
+        _repeat(learner, entry, path)
+    if policy is not None and to_spec(policy) != to_spec(learner.policy):
+        raise ValueError(
+            f"a folder keeps the policy it began with; {folder} has {learner.policy!r}, got {policy!r}. "
+            "Leave policy out, or use another folder."
+        )
+    journal = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115
+    journal.truncate(whole)
+    journal.seek(whole)
+    _attach(learner, folder, lock, number=number, lines=len(entries), journal=journal)
+    return learner
+
+
+def _attach(learner: JournaledLearner, folder: Path, lock: Any, *, number: int, lines: int, journal: Any) -> None:
+    learner._folder, learner._lock, learner._journal = folder, lock, journal
+    learner._number, learner._lines = number, lines
+
+
+def _repeat(learner: JournaledLearner, entry: dict[str, Any], path: Path) -> None:
+    """Do again what a line says was done."""
+    if "ask" in entry:
+        again = Learner.ask(learner, len(entry["ask"]))
+        if [choice.id for choice in again] != entry["ask"]:
+            raise ValueError(f"a journal must repeat to the same choices; {path} does not. Use a backup.")
+    elif "tell" in entry:
+        Learner.tell(learner, entry["tell"], entry["reward"])
+    elif "cancel" in entry:
+        Learner.cancel(learner, entry["cancel"])
+    elif "observe" in entry:
+        Learner.observe(learner, entry["observe"], entry["rewards"])
+    elif "forget" in entry:
+        Learner.forget(learner, entry["forget"], entry["reward"])
+    elif "add" in entry:
+        Learner.add(learner, entry["add"], from_spec(entry["rewards"]))
+    elif "retire" in entry:
+        Learner.retire(learner, entry["retire"])
+    else:
+        raise ValueError(f"a journal line must be one that this version knows; got {entry}. Update allais.")
+
+
+def _line(entry: dict[str, Any]) -> bytes:
+    text = json.dumps(entry, allow_nan=False, separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def _entries(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The whole lines of a journal, and how many bytes they are; a torn last line is dropped."""
+    if not path.exists():
+        return [], 0
+    data = path.read_bytes()
+    entries: list[dict[str, Any]] = []
+    whole = 0
+    for line in data.splitlines(keepends=True):
+        text = line[9:-1]
+        if not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(text):
+            if whole + len(line) < len(data):
+                raise ValueError(
+                    f"a journal may be torn at its end only; {path} is damaged in line {len(entries) + 1}."
+                )
+            warnings.warn(f"the last line of {path} was cut off while it was written; it is dropped.", stacklevel=4)
+            break
+        entries.append(json.loads(text))
+        whole += len(line)
+    return entries, whole
+
+
+def _journal_name(number: int) -> str:
+    return f"journal-{number}.jsonl"
+
+
+def _locked(folder: Path) -> Any:
+    handle = open(folder / LOCK, "a")  # noqa: SIM115
+    try:
+        if os.name == "posix":
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:  # pragma: no cover
+            import msvcrt
+
+            msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+    except OSError:
+        handle.close()
+        raise ValueError(
+            f"one process at a time may open a folder; {folder} is open in another. Close it there first."
+        ) from None
+    return handle

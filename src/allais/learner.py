@@ -1,0 +1,377 @@
+"""Learner: a policy with memory. Ask for an arm, tell what happened, survive restarts."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._random import Seed, generator
+from allais.bands.base import Interval
+from allais.errors import finite_array
+from allais.memory import grown, is_full, measure, remove
+from allais.policies.base import Policy
+from allais.policies.verbs import SETTLED, WAITING, bracket, choose, learn, recommend
+from allais.preferences import Preference
+from allais.problems.base import checked_names
+from allais.rewards import Rewards
+from allais.values.choquet import finite_parts
+
+if TYPE_CHECKING:
+    from allais.journal import JournaledLearner
+
+
+class Choice(NamedTuple):
+    """An arm to play, and the number under which its outcome is told."""
+
+    id: int
+    arm: Hashable
+
+
+class Recommendation(NamedTuple):
+    """The arm that the policy thinks best."""
+
+    arm: Hashable
+    value: float  # its estimated value, as felt
+    interval: Interval | None  # None where the policy has none
+    settled: bool  # whether the policy is done
+    delta: float | None  # the chance that a settled recommendation is wrong, for fixed confidence
+
+
+class NotNow(RuntimeError):  # noqa: N818
+    """Nothing can be asked: the policy has settled, or waits for what was asked."""
+
+
+class Learner:
+    """A policy with memory: `policy.start(arms, seed)` makes one.
+
+    >>> learner = WUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+    >>> for outcome in (0.0, 7.0, 50.0):
+    ...     learner.tell(learner.ask(), outcome)
+    >>> learner.recommend().arm, learner.pulls
+    ('A28', {'A21': 1, 'A28': 2})
+    """
+
+    def __init__(self, policy: Policy, arms: int | Sequence[Hashable], seed: Seed) -> None:
+        if not isinstance(policy, Policy):
+            raise TypeError(f"a learner runs a policy; got {policy!r}. Write WUCB(...).start(arms, seed=1).")
+        self.policy = policy
+        self._names = checked_names(arms)
+        self._index = {name: index for index, name in enumerate(self._names)}
+        self._known: list[Rewards] = policy.rewards_of(len(self._names))
+        self._rule, self._state = policy.rule(len(self._names)), policy.state(len(self._names))
+        self._rng = generator(seed)
+        self._out: dict[int, tuple[int, float]] = {}  # what was asked and not told: arm, ticket
+        self._next = 1
+        self._draw: float | None = None  # the uniform draw of the next choice, once made
+
+    def __repr__(self) -> str:
+        return f"<Learner of {type(self.policy).__name__}: {len(self._names)} arms, {self.samples} samples>"
+
+    # -- what it knows ----------------------------------------------------------------------------
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        """The arms in play, in the order they came."""
+        return tuple(name for name, active in zip(self._names, self._state.active, strict=True) if active)
+
+    @property
+    def samples(self) -> int:
+        """How many outcomes it was told."""
+        return int(self._state.memory.pulls.sum())
+
+    @property
+    def pulls(self) -> dict[Hashable, int]:
+        """How many outcomes of each arm it was told, retired arms included."""
+        return dict(zip(self._names, self._state.memory.pulls.tolist(), strict=True))
+
+    @property
+    def outstanding(self) -> tuple[Choice, ...]:
+        """The choices that were asked and neither told nor cancelled."""
+        return tuple(Choice(id_, self._names[arm]) for id_, (arm, _) in self._out.items())
+
+    def outcomes(self, arm: Hashable) -> tuple[np.ndarray, np.ndarray]:
+        """An arm's distinct outcomes, in the user's units, and how often each was seen."""
+        k = self._arm(arm)
+        size = int(self._state.memory.sizes[k])
+        return self._state.memory.raw[k, :size].copy(), self._state.memory.counts[k, :size].copy()
+
+    def value(self, preference: Preference | None = None) -> dict[Hashable, float]:
+        """What each arm is worth by what was seen, to this preference or to another one's.
+
+        An arm that was never told has the value NaN.
+        """
+        other = self.policy.preference if preference is None else preference
+        return {name: self._worth(k, other) for k, name in enumerate(self._names)}
+
+    def _worth(self, k: int, preference: Preference) -> float:
+        outcomes, counts = self.outcomes(self._names[k])
+        if not counts.size:
+            return math.nan
+        felt = preference.felt(outcomes)
+        order = np.argsort(felt)
+        felt, counts = felt[order], counts[order]
+        above = np.cumsum(counts[::-1])[::-1] / counts.sum()
+        below = (np.cumsum(counts) - counts) / counts.sum()
+        return finite_parts(felt, above, below, preference.gains, preference.losses).value
+
+    def intervals(self) -> dict[Hashable, Interval]:
+        """The interval of every arm's value at the policy's present confidence."""
+        low, high = np.empty(len(self._names)), np.empty(len(self._names))
+        bracket(self._rule, self._state, low, high)
+        values = self._state.memory.value
+        return {name: Interval(float(low[k]), float(values[k]), float(high[k])) for k, name in enumerate(self._names)}
+
+    def recommend(self) -> Recommendation:
+        """The best arm so far, its value and interval, and whether the policy is done."""
+        best = int(recommend(self._rule, self._state))
+        interval = self.intervals()[self._names[best]]
+        bounded = math.isfinite(interval.low) and math.isfinite(interval.high)
+        return Recommendation(
+            self._names[best], interval.value, interval if bounded else None, self.is_settled(), self.policy.error_rate
+        )
+
+    def is_settled(self) -> bool:
+        """Whether the policy has stopped and its recommendation is final."""
+        if self.policy.goal == "regret":
+            return False
+        # `choose` writes to everything but the memory; only its answer is wanted
+        parts = {name: getattr(self._state, name).copy() for name in self._state._fields if name != "memory"}
+        return bool(choose(self._rule, self._state._replace(**parts), 0.0) == SETTLED)
+
+    # -- asking and telling -----------------------------------------------------------------------
+
+    @overload
+    def ask(self) -> Choice: ...
+    @overload
+    def ask(self, n: int) -> list[Choice]: ...
+    def ask(self, n: int | None = None) -> Choice | list[Choice]:
+        """The next arm to play, or a batch of n to play side by side.
+
+        A batch may be shorter than n where the policy settles or must wait; it is never empty.
+        """
+        if n is None:
+            return self._ask()
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"a batch must be of one choice or more; got {n!r}. Give an int.")
+        batch = [self._ask()]
+        while len(batch) < n:
+            try:
+                batch.append(self._ask())
+            except NotNow:
+                break
+        return batch
+
+    def _ask(self) -> Choice:
+        if self._draw is None:
+            self._draw = self._rng.random()
+        arm = choose(self._rule, self._state, self._draw)
+        if arm < 0:  # the draw is kept, so that asking in vain changes nothing
+            if arm == WAITING:
+                raise NotNow(
+                    f"this phase needs the outcomes of all its choices; {len(self._out)} are still out. "
+                    "Tell them, or cancel the lost ones."
+                )
+            raise NotNow("the policy has settled and asks for no more; see recommend(). Start another to go on.")
+        self._draw = None
+        choice = Choice(self._next, self._names[arm])
+        self._out[self._next] = (arm, float(self._state.ticket[0]))
+        self._next += 1
+        return choice
+
+    def tell(self, choice: Choice | int, reward: float) -> None:
+        """What a choice brought, in the user's units; late, and in any order, if need be.
+
+        A reward that cannot be is refused, and the learner stays as it was.
+        """
+        id_ = choice if isinstance(choice, int) else self._id(choice)
+        found = self._out.get(id_)
+        if found is None:
+            raise ValueError(self._why_unknown(id_))
+        arm, ticket = found
+        outcome = self._checked(arm, reward)
+        self._learn(arm, outcome, ticket)
+        del self._out[id_]
+
+    def cancel(self, choice: Choice | int) -> None:
+        """Give a lost choice back: it no longer counts, and nothing waits for it."""
+        id_ = choice if isinstance(choice, int) else self._id(choice)
+        if id_ not in self._out:
+            raise ValueError(self._why_unknown(id_))
+        arm, _ = self._out.pop(id_)
+        self._state.asked[arm] -= 1
+
+    def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
+        """Feed in what was known of an arm before, or seen elsewhere: all of it, or nothing if any is refused."""
+        k = self._arm(arm)
+        if not self.policy.open_to_data:
+            raise ValueError(
+                f"{type(self.policy).__name__} learns from its own choices only; got data of arm {arm!r}. "
+                "Use a policy that keeps an estimate of each arm, such as WUCB."
+            )
+        outcomes = self._known[k].check(rewards) if self._known else finite_array("rewards", rewards)
+        for outcome in outcomes.tolist():
+            self._state.asked[k] += 1  # it counts as a round: the bounds need m to exceed every T_k
+            self._learn(k, outcome, 0.0)
+
+    def forget(self, arm: Hashable, reward: float) -> None:
+        """Take back one outcome of an arm that was told or observed by mistake."""
+        k = self._arm(arm)
+        if not self.policy.open_to_data:
+            raise ValueError(f"{type(self.policy).__name__} cannot unlearn. Start it anew from the right data.")
+        if not remove(self._state.memory, k, self._felt(self._checked(k, reward))):
+            raise ValueError(
+                f"only an outcome that was seen can be forgotten; {reward!r} of {arm!r} was not. Check it."
+            )
+        self._state.asked[k] -= 1
+        self._remeasure(k)
+
+    def _learn(self, arm: int, outcome: float, ticket: float) -> None:
+        if is_full(self._state.memory, arm):
+            self._state = self._state._replace(memory=grown(self._state.memory))
+        learn(self._rule, self._state, arm, self._felt(outcome), outcome, ticket)
+
+    def _felt(self, outcome: float) -> float:
+        preference = self.policy.preference
+        if preference.utility is None:
+            return preference.reference - outcome if preference.costs else outcome - preference.reference
+        # as an array, since numpy's vector loops may differ from its scalars in the last bit
+        return float(preference.felt(np.array([outcome]))[0])
+
+    def _remeasure(self, arm: int) -> None:
+        """Bring value and band of an arm in line with its memory."""
+        measure(self._rule.worth, self._state.memory, arm)
+        if hasattr(self._rule, "band"):
+            from allais.bands.base import settle
+
+            settle(self._rule.band, self._state.memory, arm)
+
+    def _checked(self, arm: int, reward: float) -> float:
+        try:
+            outcome = float(reward)
+        except (TypeError, ValueError):
+            raise ValueError(f"a reward must be a number; got {reward!r}. Give what happened.") from None
+        if not math.isfinite(outcome):
+            raise ValueError(f"a reward must be finite; got {outcome}. Cancel the choice if it was lost.")
+        if self._known and not self._known[arm].admits(outcome):
+            self._known[arm].check([outcome])  # raises, and says which rule was broken
+        return outcome
+
+    def _arm(self, name: Hashable) -> int:
+        try:
+            return self._index[name]
+        except (KeyError, TypeError):
+            listed = ", ".join(map(repr, self._names[:8])) + (", ..." if len(self._names) > 8 else "")
+            raise ValueError(
+                f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name."
+            ) from None
+
+    def _id(self, choice: Any) -> int:
+        if isinstance(choice, Choice):
+            return choice.id
+        raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}.")
+
+    def _why_unknown(self, id_: int) -> str:
+        if 0 < id_ < self._next:
+            return f"a choice is told or cancelled once; {id_} already was. Use observe() for further data."
+        return f"only a choice that was asked can be told; {id_} never was. Tell what ask() returned."
+
+    # -- arms that come and go --------------------------------------------------------------------
+
+    def add(self, arm: Hashable, rewards: Rewards | None = None) -> None:
+        """Bring a new arm into play; `rewards` says what is known of it, if arms differ."""
+        self._require_open("add")
+        if arm in self._index:
+            raise ValueError(f"arms must have distinct names; {arm!r} is there already. Rename it.")
+        each = isinstance(self.policy.rewards, Sequence)
+        if each != (rewards is not None):
+            raise ValueError(
+                "a new arm needs rewards exactly if the policy has one an arm; "
+                f"got {'none' if each else 'some'}. {'Give' if each else 'Leave out'} rewards=."
+            )
+        policy = self.policy
+        if each:
+            policy = copy.copy(policy)
+            object.__setattr__(policy, "rewards", [*policy.rewards_of(len(self._names)), rewards])
+        names = (*self._names, arm)
+        rule, state = policy.rule(len(names)), policy.state(len(names))  # refuses what does not fit
+        self._adopt(policy, names, rule, _extended(self._state, state))
+
+    def retire(self, arm: Hashable) -> None:
+        """Take an arm out of play; what was learned of it is kept."""
+        self._require_open("retire")
+        k = self._arm(arm)
+        if not self._state.active[k]:
+            raise ValueError(f"only an arm in play can retire; {arm!r} already did.")
+        if self._state.active.sum() == 1:
+            raise ValueError(f"one arm must stay in play; {arm!r} is the last. Add another first.")
+        self._state.active[k] = False
+
+    def _require_open(self, verb: str) -> None:
+        if not self.policy.open_to_arms:
+            raise ValueError(
+                f"{type(self.policy).__name__} fixes its arms when it starts, since its guarantee counts them; "
+                f"cannot {verb} one. Start it anew, or use a regret policy such as WUCB."
+            )
+
+    def _adopt(self, policy: Policy, names: tuple[Hashable, ...], rule: Any, state: Any) -> None:
+        self.policy, self._names, self._rule, self._state = policy, names, rule, state
+        self._index = {name: index for index, name in enumerate(names)}
+        self._known = policy.rewards_of(len(names))
+        for k in range(len(names)):
+            if state.memory.pulls[k]:
+                self._remeasure(k)
+
+    # -- copies and files -------------------------------------------------------------------------
+
+    def copy(self) -> Learner:
+        """An independent learner that knows the same and will choose the same."""
+        twin = copy.copy(self)
+        twin._rule, twin._state = copy.deepcopy(self._rule), copy.deepcopy(self._state)
+        twin._rng = copy.deepcopy(self._rng)
+        twin._out = dict(self._out)
+        return twin
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one readable JSON file; a crash while saving leaves the old one."""
+        from allais.storage import write_document
+
+        write_document(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> Learner:
+        """The learner that was saved, going on exactly where it was."""
+        from allais.storage import read_document
+
+        return read_document(Path(path))
+
+    @staticmethod
+    def open(
+        path: str | Path,
+        policy: Policy | None = None,
+        arms: int | Sequence[Hashable] | None = None,
+        seed: Seed | None = None,
+    ) -> JournaledLearner:
+        """A learner that lives in a folder: every accepted call is on disk when it returns.
+
+        The first time, say how to start; afterwards the folder knows, and what is given must agree.
+        """
+        from allais.journal import open_journal
+
+        return open_journal(Path(path), policy, arms, seed)
+
+
+def _extended(old: Any, new: Any) -> Any:
+    """A state for more arms that holds what the old one held."""
+    memory = new.memory
+    while memory.felt.shape[1] < old.memory.felt.shape[1]:
+        memory = grown(memory)
+    new = new._replace(memory=memory)
+    for part, target in zip((*old.memory, *old[1:]), (*new.memory, *new[1:]), strict=True):
+        target[tuple(slice(length) for length in part.shape)] = part
+    return new

@@ -1,0 +1,10 @@
+"""Policies: how to explore. One file an algorithm; `classic` holds settings, not code."""
+
+from allais.policies.base import Policy
+from allais.policies.classic import LUCB, SR, UCB1, UCBV, WELUCB, WEUCB
+from allais.policies.exp3 import EXP3
+from allais.policies.wlucb import WLUCB
+from allais.policies.wsr import WSR
+from allais.policies.wucb import WUCB
+
+__all__ = ["EXP3", "LUCB", "SR", "UCB1", "UCBV", "WELUCB", "WEUCB", "WLUCB", "WSR", "WUCB", "Policy"]

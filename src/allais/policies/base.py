@@ -1,0 +1,117 @@
+"""What every K-armed policy is to the rest of the library."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from allais._random import Seed
+from allais.memory import Worth
+from allais.preferences import Preference
+from allais.rewards import Bounded, Finite, Rewards, SubGaussian
+from allais.values.curve import curve_of
+
+if TYPE_CHECKING:
+    from allais.learner import Learner
+
+# What a policy takes as rewards: one for all arms, or one an arm.
+RewardsOfArms = Rewards | Sequence[Rewards]
+
+
+class Policy(ABC):
+    """How to explore: frozen settings, turned into a rule and a state for a number of arms."""
+
+    name: str  # for tables and legends
+    preference: Preference
+    rewards: RewardsOfArms | None
+    goal: ClassVar[str]  # "regret", "confidence" or "budget"
+    open_to_arms: ClassVar[bool] = False  # whether arms may come and go while it runs
+    open_to_data: ClassVar[bool] = True  # whether it can use what it did not ask for
+
+    @abstractmethod
+    def rule(self, n_arms: int) -> Any:
+        """The settings as the kernels read them."""
+
+    @abstractmethod
+    def state(self, n_arms: int) -> Any:
+        """The state before the first round."""
+
+    @property
+    def error_rate(self) -> float | None:
+        """The chance of a wrong recommendation that is allowed (delta), for fixed confidence."""
+        return None
+
+    def rewards_of(self, n_arms: int) -> list[Rewards]:
+        """What is known of each arm's rewards."""
+        return rewards_of_arms(self.rewards, n_arms)
+
+    def start(self, arms: int | Sequence[Hashable], seed: Seed) -> Learner:
+        """A learner that asks for arms and is told what happened.
+
+        >>> from allais import WUCB
+        >>> policy = WUCB(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))
+        >>> learner = policy.start(arms=["A21", "A28"], seed=1)
+        >>> learner.ask()
+        Choice(id=1, arm='A21')
+        """
+        from allais.learner import Learner
+
+        return Learner(self, arms, seed)
+
+
+def check_settings(preference: Preference, rewards: RewardsOfArms | None) -> None:
+    """Refuse settings of the wrong kind when they are made, not when they are used."""
+    if not isinstance(preference, Preference):
+        raise TypeError(f"a policy takes a preference; got {preference!r}. Write Preference(TverskyKahneman()).")
+    each = [rewards] if _is_known(rewards) else rewards
+    if rewards is None or not isinstance(each, Sequence) or not each or not all(map(_is_known, each)):
+        raise TypeError(
+            f"rewards must be Bounded, Finite or SubGaussian, one for all arms or one an arm; got {rewards!r}. "
+            "Write rewards=Bounded(0, 50)."
+        )
+    for known in each:
+        if isinstance(known, SubGaussian):
+            preference.truncation(known, 1)  # refuses a utility
+
+
+def _is_known(rewards: object) -> bool:
+    return isinstance(rewards, Bounded | Finite | SubGaussian)
+
+
+def as_list(rewards: RewardsOfArms) -> list[Rewards]:
+    """The rewards that were declared, as a list."""
+    return list(rewards) if isinstance(rewards, Sequence) else [rewards]
+
+
+def rewards_of_arms(rewards: RewardsOfArms | None, n_arms: int) -> list[Rewards]:
+    """One entry an arm, from one for all or one each."""
+    if rewards is None:
+        return []
+    if not isinstance(rewards, Sequence):
+        return [rewards] * n_arms
+    if len(rewards) != n_arms:
+        raise ValueError(
+            f"rewards must be one for all arms or one an arm; got {len(rewards)} for {n_arms} arms. "
+            "Give as many as there are arms."
+        )
+    return list(rewards)
+
+
+def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *, of_mean: bool = False) -> Worth:
+    """How values are computed from memories, under a preference."""
+    tails = [known if isinstance(known, SubGaussian) else None for known in rewards] or [None] * n_arms
+    return Worth(
+        curve_of(preference.gains),
+        curve_of(preference.losses),
+        np.array([np.inf if known is None else preference.truncation(known, 1) for known in tails]),
+        np.array([0.0 if known is None else known.scale for known in tails]),
+        of_mean,
+    )
+
+
+def first_pulls(rewards: Sequence[Rewards]) -> int:
+    """How often each arm is pulled before the rule begins: the truncated bound needs two."""
+    return 2 if any(isinstance(known, SubGaussian) for known in rewards) else 1

@@ -1,0 +1,78 @@
+"""The baselines that the paper measures against: settings of its own algorithms, no code.
+
+Where a baseline's printed width differs from the paper's family, its setting says so.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from allais.bands import EmpiricalBernstein, Holder
+from allais.policies.base import RewardsOfArms, as_list
+from allais.policies.wlucb import WLUCB
+from allais.policies.wsr import WSR
+from allais.policies.wucb import WUCB
+from allais.preferences import Preference, expected_value
+
+AUER = 4.0  # sqrt(2 log m / l) is the Hölder radius of a mean at exponent 4 log m; the paper has 3
+KALYANAKRISHNAN = 5.0 / 4.0  # in place of the paper's pi^2/3 + 1
+UCBV_ZETA = 1.2  # of Audibert, Munos & Szepesvári (2009), with their c = 1
+
+
+def UCB1(rewards: RewardsOfArms, *, reference: float = 0.0, costs: bool = False) -> WUCB:  # noqa: N802
+    """UCB1 (Auer et al. 2002): W-UCB of the mean, with the width sqrt(2 log m / l).
+
+    >>> UCB1(Bounded(0, 1)).exploration
+    4.0
+    """
+    return WUCB(expected_value(reference=reference, costs=costs), rewards, Holder(), AUER, name="UCB1")
+
+
+def LUCB(  # noqa: N802
+    rewards: RewardsOfArms, delta: float, tolerance: float = 0.0, *, reference: float = 0.0, costs: bool = False
+) -> WLUCB:
+    """LUCB (Kalyanakrishnan et al. 2012): W-LUCB of the mean, with exponent log(5 K m^4 / 4 delta)."""
+    preference = expected_value(reference=reference, costs=costs)
+    return WLUCB(preference, rewards, delta, tolerance, union=KALYANAKRISHNAN, name="LUCB")
+
+
+def SR(budget: int, *, reference: float = 0.0, costs: bool = False) -> WSR:  # noqa: N802
+    """Successive rejects (Audibert et al. 2010): W-SR of the mean, with the same phases."""
+    return WSR(expected_value(reference=reference, costs=costs), budget, name="SR")
+
+
+def UCBV(rewards: RewardsOfArms, *, reference: float = 0.0, costs: bool = False) -> WUCB:  # noqa: N802
+    """UCB-V (Audibert et al. 2009): W-UCB of the mean with an empirical Bernstein band.
+
+    The paper names it as unfit: it is aware of variance, not of a distortion.
+    """
+    return WUCB(
+        expected_value(reference=reference, costs=costs), rewards, EmpiricalBernstein(), UCBV_ZETA, name="UCB-V"
+    )
+
+
+def WEUCB(preference: Preference, rewards: RewardsOfArms) -> WUCB:  # noqa: N802
+    """WE-UCB: UCB1 with w(empirical mean) in place of the value, a heuristic for rewards in [0, 1].
+
+    It is right for Bernoulli rewards, and the paper shows where it fails (Setup(*)).
+    """
+    _require_unit_interval(preference, rewards, "WEUCB")
+    # Auer's width, which does not know the weight: the Hölder band of the mean
+    return WUCB(preference, rewards, Holder(undistorted=True), AUER, of_mean=True, name="WE-UCB")
+
+
+def WELUCB(preference: Preference, rewards: RewardsOfArms, delta: float, tolerance: float = 0.0) -> WLUCB:  # noqa: N802
+    """WE-LUCB: LUCB with w(empirical mean) in place of the value, a heuristic for rewards in [0, 1]."""
+    _require_unit_interval(preference, rewards, "WELUCB")
+    band = Holder(undistorted=True)
+    return WLUCB(preference, rewards, delta, tolerance, band, KALYANAKRISHNAN, of_mean=True, name="WE-LUCB")
+
+
+def _require_unit_interval(preference: Preference, rewards: RewardsOfArms, name: str) -> None:
+    for known in as_list(rewards):
+        low, high = np.sort(preference.felt(np.array(known.support)))
+        if low < 0.0 or high > 1.0:
+            raise ValueError(
+                f"{name} weights the mean itself, which must lie in [0, 1]; got rewards from {low:g} to {high:g}. "
+                "Rescale the rewards, or use a policy that estimates the value."
+            )

@@ -1,0 +1,171 @@
+"""W-LUCB: sample the leader and its strongest rival until their intervals part (Algorithm 3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from allais._kernels import kernel
+from allais.bands import Band, Holder
+from allais.bands.base import settle, widen
+from allais.errors import FloatArray, IntArray, positive, real, share
+from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
+from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, first_pulls, worth_of
+from allais.policies.verbs import SETTLED, register
+from allais.policies.wucb import best_value, first_round, ready
+from allais.preferences import Preference
+
+PAPER_UNION = math.pi**2 / 3.0 + 1.0  # of the union bound in gamma'
+
+
+@dataclass(frozen=True)
+class WLUCB(Policy):
+    """W-LUCB, the best arm at a given confidence (Algorithm 3).
+
+    The recommendation is wrong with probability below `delta`. Two arms that are truly equal are
+    never told apart: give a `tolerance` within which either will do.
+
+    >>> from allais import Bandit, best_arm
+    >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.1)])
+    >>> answer = best_arm(problem, WLUCB(expected_value(), Bounded(0, 1), delta=0.1), seed=1)
+    >>> answer.arm, answer.settled
+    (0, True)
+    """
+
+    preference: Preference
+    rewards: RewardsOfArms
+    delta: float
+    tolerance: float = 0.0
+    band: Band = field(default_factory=Holder)
+    union: float = field(default=PAPER_UNION, repr=False)  # the exponent is log(m^4 K union / delta)
+    of_mean: bool = field(default=False, repr=False)  # the WE heuristic: see `WELUCB`
+    name: str = field(default="W-LUCB", repr=False)
+
+    goal: ClassVar[str] = "confidence"
+
+    def __post_init__(self) -> None:
+        check_settings(self.preference, self.rewards)
+        object.__setattr__(self, "delta", share("delta", self.delta))
+        object.__setattr__(self, "union", positive("union", self.union))
+        slack = real("tolerance", self.tolerance)
+        if slack < 0.0:
+            raise ValueError(f"tolerance must not be negative; got {slack:g}. 0 asks for the best arm itself.")
+        object.__setattr__(self, "tolerance", slack)
+        self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
+
+    @property
+    def error_rate(self) -> float:
+        """The chance of a wrong recommendation that is allowed: delta."""
+        return self.delta
+
+    def rule(self, n_arms: int) -> WLUCBRule:
+        """The settings as the kernels read them."""
+        known = self.rewards_of(n_arms)
+        return WLUCBRule(
+            worth_of(self.preference, known, n_arms, of_mean=self.of_mean),
+            self.band.rule(self.preference, known),
+            math.log(n_arms * self.union / self.delta),
+            self.tolerance,
+            first_pulls(known),
+        )
+
+    def state(self, n_arms: int) -> WLUCBState:
+        """The state before the first round."""
+        return WLUCBState(
+            empty_memory(n_arms),
+            np.zeros(n_arms, dtype=np.int64),
+            np.ones(n_arms, dtype=np.bool_),
+            np.zeros(1),
+            np.zeros(1, dtype=np.int64),
+            np.full(1, -1, dtype=np.int64),
+            np.zeros(n_arms),
+            np.zeros(n_arms),
+            np.ones(n_arms, dtype=np.bool_),
+        )
+
+
+class WLUCBRule(NamedTuple):
+    """W-LUCB's settings."""
+
+    worth: Worth
+    band: Any
+    log_share: float  # log(K (pi^2/3 + 1) / delta)
+    tolerance: float
+    first: int
+
+
+class WLUCBState(NamedTuple):
+    """W-LUCB's memory."""
+
+    memory: Memory
+    asked: IntArray
+    active: Any
+    ticket: FloatArray
+    rounds: IntArray  # m - 1: rounds of two pulls, (1,)
+    second: IntArray  # l_m, still to be pulled in this round, or -1; (1,)
+    low: FloatArray
+    high: FloatArray
+    eligible: Any
+
+
+@kernel
+def _exponent(rule, state):
+    # gamma': log(m^4 K (pi^2/3 + 1) / delta). An arm has at most m samples in round m of the rule;
+    # first pulls beyond one and data from elsewhere move m up so that this stays true.
+    m = state.rounds[0] + 1
+    for pulls in state.memory.pulls:
+        m = max(m, pulls)
+    return 4.0 * np.log(m) + rule.log_share
+
+
+@kernel
+def judged(first, state):
+    """Whether every arm has been told often enough."""
+    fewest = state.memory.pulls[0]
+    for pulls in state.memory.pulls:
+        fewest = min(fewest, pulls)
+    return fewest >= first
+
+
+@kernel
+def _choose(rule, state, u):
+    arm = first_round(rule.first, state)
+    if arm < 0 and state.second[0] >= 0:
+        arm = state.second[0]
+        state.second[0] = -1
+    if arm < 0:
+        ready(rule.first, state)
+        widen(rule.band, state.memory, _exponent(rule, state), state.low, state.high)
+        leader = pick(state.memory.value, state.eligible, state.asked, u)  # h_m
+        state.eligible[leader] = False
+        rival = pick(state.high, state.eligible, state.asked, u)  # l_m
+        if judged(rule.first, state) and state.high[rival] - state.low[leader] <= rule.tolerance:
+            return SETTLED
+        state.rounds[0] += 1
+        state.second[0] = rival
+        arm = leader
+    state.asked[arm] += 1
+    return arm
+
+
+@kernel
+def _learn(rule, state, arm, felt, raw, ticket):
+    insert(state.memory, arm, felt, raw)
+    measure(rule.worth, state.memory, arm)
+    settle(rule.band, state.memory, arm)
+
+
+@kernel
+def _recommend(rule, state):
+    return best_value(state)
+
+
+@kernel
+def _bracket(rule, state, low, high):
+    widen(rule.band, state.memory, _exponent(rule, state), low, high)
+
+
+register(WLUCBRule, choose=_choose, learn=_learn, recommend=_recommend, bracket=_bracket)

@@ -1,0 +1,143 @@
+"""W-SR: reject the worst arm after each phase (Algorithm 4)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from allais._kernels import kernel
+from allais.errors import FloatArray, IntArray
+from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
+from allais.policies.base import Policy, worth_of
+from allais.policies.verbs import SETTLED, WAITING, register
+from allais.policies.wucb import no_interval
+from allais.preferences import Preference
+
+
+@dataclass(frozen=True)
+class WSR(Policy):
+    """W-SR, the best arm within a budget of samples: reject the worst after each phase (Algorithm 4).
+
+    >>> from allais import Bandit, best_arm
+    >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
+    >>> best_arm(problem, WSR(Preference(TverskyKahneman(0.61)), budget=10_000), seed=1).arm
+    0
+    """
+
+    preference: Preference
+    budget: int
+    name: str = field(default="W-SR", repr=False)
+    rewards: None = field(default=None, init=False, repr=False)
+
+    goal: ClassVar[str] = "budget"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.preference, Preference):
+            raise TypeError(
+                f"a policy takes a preference; got {self.preference!r}. Write Preference(TverskyKahneman())."
+            )
+        if isinstance(self.budget, bool) or not isinstance(self.budget, int | np.integer) or self.budget < 1:
+            raise ValueError(f"budget must be a whole number of samples; got {self.budget!r}. Give an int.")
+
+    def rule(self, n_arms: int) -> WSRRule:
+        """The settings as the kernels read them."""
+        if self.budget <= n_arms:
+            raise ValueError(
+                f"budget must exceed the number of arms; got {self.budget} samples for {n_arms} arms. "
+                "Give more samples."
+            )
+        return WSRRule(worth_of(self.preference, [], n_arms), phases(self.budget, n_arms))
+
+    def state(self, n_arms: int) -> WSRState:
+        """The state before the first round."""
+        return WSRState(
+            empty_memory(n_arms),
+            np.zeros(n_arms, dtype=np.int64),
+            np.ones(n_arms, dtype=np.bool_),
+            np.zeros(1),
+            np.ones(n_arms, dtype=np.bool_),
+            np.zeros(1, dtype=np.int64),
+            np.zeros(n_arms),
+        )
+
+
+def phases(budget: int, n_arms: int) -> IntArray:
+    """n_1, ..., n_{K-1}: how often an arm that is still alive has been pulled after each phase.
+
+    >>> phases(100, 3)
+    array([25, 37])
+    """
+    log_bar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
+    ends = [math.ceil((budget - n_arms) / (log_bar * (n_arms + 1 - k))) for k in range(1, n_arms)]
+    return np.array(ends, dtype=np.int64)
+
+
+class WSRRule(NamedTuple):
+    """W-SR's settings."""
+
+    worth: Worth
+    ends: IntArray  # n_k, (n_arms - 1,)
+
+
+class WSRState(NamedTuple):
+    """W-SR's memory."""
+
+    memory: Memory
+    asked: IntArray
+    active: Any
+    ticket: FloatArray
+    alive: Any  # A_k, (n_arms,)
+    phase: IntArray  # k - 1, (1,)
+    worst_first: FloatArray  # scratch, (n_arms,)
+
+
+@kernel
+def _choose(rule, state, u):
+    while state.phase[0] < rule.ends.size:
+        end = rule.ends[state.phase[0]]
+        chosen = -1
+        for arm in range(state.asked.size):  # in turn, so that a phase samples all arms alike
+            if state.alive[arm] and state.asked[arm] < end and (chosen < 0 or state.asked[arm] < state.asked[chosen]):
+                chosen = arm
+        if chosen >= 0:
+            state.asked[chosen] += 1
+            return chosen
+        for arm in range(state.asked.size):
+            if state.alive[arm] and state.memory.pulls[arm] < end:
+                return WAITING
+        for arm in range(state.asked.size):
+            state.worst_first[arm] = -state.memory.value[arm]
+        rejected = pick(state.worst_first, state.alive, state.asked, u)  # I_k = argmin mu-hat
+        state.alive[rejected] = False
+        state.phase[0] += 1
+    return SETTLED
+
+
+@kernel
+def _learn(rule, state, arm, felt, raw, ticket):
+    insert(state.memory, arm, felt, raw)
+    measure(rule.worth, state.memory, arm)
+
+
+@kernel
+def _recommend(rule, state):
+    if state.phase[0] == rule.ends.size:
+        for arm in range(state.alive.size):
+            if state.alive[arm]:
+                return arm
+    best = -1
+    for arm in range(state.alive.size):
+        if state.alive[arm] and (best < 0 or state.memory.value[arm] > state.memory.value[best]):
+            best = arm
+    return best
+
+
+@kernel
+def _bracket(rule, state, low, high):
+    no_interval(low, high)  # a budget gives no interval
+
+
+register(WSRRule, choose=_choose, learn=_learn, recommend=_recommend, bracket=_bracket)

@@ -1,0 +1,170 @@
+"""W-UCB: play the arm whose value could be the highest (Algorithm 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from allais._kernels import kernel
+from allais.bands import Band, Holder
+from allais.bands.base import settle, widen
+from allais.errors import FloatArray, IntArray, positive
+from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
+from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, first_pulls, worth_of
+from allais.policies.verbs import register
+from allais.preferences import Preference
+
+
+@dataclass(frozen=True)
+class WUCB(Policy):
+    """W-UCB, low regret: play the arm with the highest upper bound on its value (Algorithm 2).
+
+    In round m the bound has exponent `exploration` log m: 3 in the paper. Regret stays below
+    `theory.wucb_regret`.
+
+    >>> from allais import Bandit, simulate
+    >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
+    >>> policy = WUCB(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))
+    >>> results = simulate(policy, problem, n_rounds=2_000, n_runs=4, seed=1)
+    >>> results.pulls[:, -1].sum(axis=1)
+    array([2000, 2000, 2000, 2000])
+    """
+
+    preference: Preference
+    rewards: RewardsOfArms
+    band: Band = field(default_factory=Holder)
+    exploration: float = 3.0
+    of_mean: bool = field(default=False, repr=False)  # the WE heuristic: see `WEUCB`
+    name: str = field(default="W-UCB", repr=False)
+
+    goal: ClassVar[str] = "regret"
+    open_to_arms: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_settings(self.preference, self.rewards)
+        object.__setattr__(self, "exploration", positive("exploration", self.exploration))
+        self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
+
+    def rule(self, n_arms: int) -> WUCBRule:
+        """The settings as the kernels read them."""
+        known = self.rewards_of(n_arms)
+        worth = worth_of(self.preference, known, n_arms, of_mean=self.of_mean)
+        return WUCBRule(worth, self.band.rule(self.preference, known), self.exploration, first_pulls(known))
+
+    def state(self, n_arms: int) -> WUCBState:
+        """The state before the first round."""
+        return WUCBState(
+            empty_memory(n_arms),
+            np.zeros(n_arms, dtype=np.int64),
+            np.ones(n_arms, dtype=np.bool_),
+            np.zeros(1),
+            np.zeros(n_arms),
+            np.zeros(n_arms),
+            np.ones(n_arms, dtype=np.bool_),
+        )
+
+
+class WUCBRule(NamedTuple):
+    """W-UCB's settings."""
+
+    worth: Worth
+    band: Any
+    exploration: float  # 3: the exponent is 3 log m, so that a bound fails with probability 2 / m^3
+    first: int  # pulls of each arm before the rule begins
+
+
+class WUCBState(NamedTuple):
+    """W-UCB's memory."""
+
+    memory: Memory
+    asked: IntArray  # T_k with what is still out, (n_arms,)
+    active: Any  # (n_arms,)
+    ticket: FloatArray
+    low: FloatArray  # scratch of the band, (n_arms,)
+    high: FloatArray
+    eligible: Any  # scratch of the choice, (n_arms,)
+
+
+@kernel
+def _choose(rule, state, u):
+    arm = first_round(rule.first, state)
+    if arm < 0:
+        # the paper prints m >= K; the index exists from m = K + 1 on (docs/paper/errata.md, 8)
+        m = total(state.asked) + 1
+        widen(rule.band, state.memory, rule.exploration * np.log(m), state.low, state.high)
+        ready(rule.first, state)
+        arm = pick(state.high, state.eligible, state.asked, u)  # mu-hat + gamma_{m, T_k(m-1)}
+    state.asked[arm] += 1
+    return arm
+
+
+@kernel
+def total(counts):
+    """The sum of a short array."""
+    result = 0
+    for count in counts:
+        result += count
+    return result
+
+
+@kernel
+def no_interval(low, high):
+    """The brackets of a policy that has none."""
+    for arm in range(low.size):
+        low[arm], high[arm] = -np.inf, np.inf
+
+
+@kernel
+def first_round(first, state):
+    """The next arm that was not yet asked for `first` times, in turn; -1 if there is none."""
+    chosen = -1
+    for arm in range(state.asked.size):
+        if state.active[arm] and state.asked[arm] < first and (chosen < 0 or state.asked[arm] < state.asked[chosen]):
+            chosen = arm
+    return chosen
+
+
+@kernel
+def ready(first, state):
+    """Mark the arms that have been told often enough to be judged; all active ones if none has."""
+    found = False
+    for arm in range(state.asked.size):
+        state.eligible[arm] = state.active[arm] and state.memory.pulls[arm] >= first
+        found = found or state.eligible[arm]
+    if not found:
+        for arm in range(state.asked.size):
+            state.eligible[arm] = state.active[arm]
+
+
+@kernel
+def _learn(rule, state, arm, felt, raw, ticket):
+    insert(state.memory, arm, felt, raw)
+    measure(rule.worth, state.memory, arm)
+    settle(rule.band, state.memory, arm)
+
+
+@kernel
+def best_value(state):
+    """The active arm of the highest estimated value; ties by the most pulls."""
+    best = -1
+    value, pulls = state.memory.value, state.memory.pulls
+    for arm in range(state.asked.size):
+        ahead = best < 0 or value[arm] > value[best] or (value[arm] == value[best] and pulls[arm] > pulls[best])
+        if state.active[arm] and ahead:
+            best = arm
+    return best
+
+
+@kernel
+def _recommend(rule, state):
+    return best_value(state)
+
+
+@kernel
+def _bracket(rule, state, low, high):
+    widen(rule.band, state.memory, rule.exploration * np.log(max(total(state.asked) + 1, 2)), low, high)
+
+
+register(WUCBRule, choose=_choose, learn=_learn, recommend=_recommend, bracket=_bracket)

@@ -1,0 +1,7 @@
+"""Problems: what is decided about."""
+
+from allais.problems.bandit import Bandit
+from allais.problems.base import Problem
+from allais.problems.simulator import Simulator
+
+__all__ = ["Bandit", "Problem", "Simulator"]

@@ -1,0 +1,49 @@
+"""A bandit whose arms are lotteries: exact values, so true regret."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from allais.errors import FloatArray
+from allais.lotteries import Lottery
+from allais.preferences import Preference
+from allais.problems.base import Problem, checked_names
+
+
+class Bandit(Problem):
+    """K lotteries.
+
+    >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
+    >>> problem.true_values(Preference(TverskyKahneman(0.61))).round(4)
+    array([9.3151, 7.    ])
+    """
+
+    def __init__(self, lotteries: Sequence[Lottery], arms: Sequence[Hashable] | None = None) -> None:
+        self.lotteries = tuple(lotteries)
+        strange = [lottery for lottery in self.lotteries if not isinstance(lottery, Lottery)]
+        if strange:
+            raise TypeError(
+                f"a bandit is made of lotteries; got {strange[0]!r}. Write Discrete({{50: 0.1, 0: 0.9}}), "
+                "or Simulator(f, arms) for your own sampler."
+            )
+        self._arms = checked_names(len(self.lotteries) if arms is None else arms)
+        if len(self._arms) != len(self.lotteries):
+            raise ValueError(
+                f"a bandit needs one name for each lottery; got {len(self._arms)} names for "
+                f"{len(self.lotteries)} lotteries. Give as many of each."
+            )
+
+    def __repr__(self) -> str:
+        return f"Bandit({list(self.lotteries)!r})"
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        return self._arms
+
+    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        return self.lotteries[arm].sample(rng, size)
+
+    def true_values(self, preference: Preference) -> FloatArray:
+        return np.array([preference.value(lottery) for lottery in self.lotteries])

@@ -1,0 +1,53 @@
+"""What every problem is: arms that give outcomes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from allais.errors import FloatArray
+from allais.preferences import Preference
+
+
+class Problem(ABC):
+    """Arms that can be sampled, each with a generator of its own."""
+
+    @property
+    @abstractmethod
+    def arms(self) -> tuple[Hashable, ...]:
+        """The names of the arms."""
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are."""
+        return len(self.arms)
+
+    @abstractmethod
+    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        """The next `size` outcomes of an arm."""
+
+    @property
+    def batch(self) -> int:
+        """The most outcomes that may be drawn ahead of need; 1 where each is expensive."""
+        return 1 << 14
+
+    def true_values(self, preference: Preference) -> FloatArray | None:
+        """The exact value of each arm, or None where nobody knows it; results see it, policies never."""
+        return None
+
+
+def checked_names(arms: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
+    """Arm names from a count or a list; distinct, at least one."""
+    if isinstance(arms, int | np.integer) and not isinstance(arms, bool):
+        arms = range(int(arms))
+    if isinstance(arms, str) or not isinstance(arms, Sequence):
+        raise TypeError(f'arms must be a number or a list of names; got {arms!r}. Write arms=["A21", "A28"].')
+    names = tuple(arms)
+    if not names:
+        raise ValueError("there must be at least one arm; got none. Name the options to choose from.")
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"arms must have distinct names; got {twice!r} twice. Rename one.")
+    return names

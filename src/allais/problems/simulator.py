@@ -1,0 +1,65 @@
+"""A problem around any function that simulates one outcome."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais.errors import FloatArray, finite_array
+from allais.preferences import Preference
+from allais.problems.base import Problem, checked_names
+
+
+class Simulator(Problem):
+    """Arms simulated by `f(arm, rng)`, one outcome a call, drawn only when needed.
+
+    There is no regret without `true_values`, a value an arm in the units of the preference.
+
+    >>> problem = Simulator(lambda arm, rng: rng.normal(arm, 1.0), arms=[0, 1])
+    >>> problem.draw(1, np.random.default_rng(1), 2).round(3)
+    array([1.346, 1.822])
+    """
+
+    def __init__(
+        self,
+        f: Callable[[Any, np.random.Generator], float],
+        arms: int | Sequence[Hashable],
+        true_values: ArrayLike | None = None,
+    ) -> None:
+        if not callable(f):
+            raise TypeError(f"a simulator is a function of an arm and a generator; got {f!r}. Write f(arm, rng).")
+        self.f = f
+        self._arms = checked_names(arms)
+        self._values = None if true_values is None else finite_array("true_values", true_values)
+        if self._values is not None and self._values.size != len(self._arms):
+            raise ValueError(
+                f"true_values must be one an arm; got {self._values.size} for {len(self._arms)} arms. "
+                "Give as many as there are arms."
+            )
+
+    def __repr__(self) -> str:
+        return f"Simulator({getattr(self.f, '__name__', self.f)!r}, {list(self._arms)!r})"
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        return self._arms
+
+    @property
+    def batch(self) -> int:
+        return 1
+
+    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        drawn = np.array([float(self.f(self._arms[arm], rng)) for _ in range(size)])
+        if not all(map(math.isfinite, drawn)):
+            raise ValueError(
+                f"a simulator must return finite numbers; got {drawn[~np.isfinite(drawn)][0]} for arm "
+                f"{self._arms[arm]!r}. Repair it, or return the outcome that a failure counts as."
+            )
+        return drawn
+
+    def true_values(self, preference: Preference) -> FloatArray | None:
+        return None if self._values is None else self._values.copy()

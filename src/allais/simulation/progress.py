@@ -1,0 +1,46 @@
+"""A progress bar with the time left, on a terminal and for long work only."""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter
+from typing import Any
+
+PATIENCE = 2.0  # seconds before a bar appears
+
+
+class Progress:
+    """Counts finished runs; silent when output is not a terminal, or when told to be."""
+
+    def __init__(self, total: int, label: str, wanted: bool | None) -> None:
+        self._total, self._label = total, label
+        self._show = sys.stderr.isatty() if wanted is None else wanted
+        self._started = perf_counter()
+        self._done = 0
+        self._bar: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, runs: int) -> None:
+        """Say that some runs are finished."""
+        self._done += runs
+        if not self._show or (self._bar is None and perf_counter() - self._started < PATIENCE):
+            return
+        if self._bar is None:
+            self._begin()
+        self._bar.update(self._task, completed=self._done)
+
+    def _begin(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._bar = Bar(*columns, console=Console(stderr=True))
+        self._bar.start()
+        self._task = self._bar.add_task(f"{self._label}, runs", total=self._total)

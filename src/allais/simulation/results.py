@@ -1,0 +1,124 @@
+"""What happened in a simulation, and what it cost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from allais.errors import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Runs of one policy on one problem, at checkpoints."""
+
+    policy: str
+    label: str
+    arms: tuple[Hashable, ...]
+    checkpoints: IntArray  # rounds, (checkpoints,)
+    pulls: IntArray  # T_k, (runs, checkpoints, arms); constant after a policy has stopped
+    recommended: IntArray  # an arm's index, (runs, checkpoints)
+    samples: IntArray  # how many were used, (runs,)
+    stopped: Any  # whether the policy stopped by itself, (runs,)
+    choices: IntArray  # every choice, (runs, rounds), if the run was traced
+    values: FloatArray | None  # the true value of each arm, or None where nobody knows it
+
+    def __repr__(self) -> str:
+        return f"<Results of {self.label}: {self.samples.size} runs, {self.checkpoints[-1]} rounds>"
+
+    @property
+    def regret(self) -> FloatArray:
+        """R_n of each run at each checkpoint: what the pulls so far lost to the best arm (equation 3)."""
+        if self.values is None:
+            raise ValueError("regret needs the true values of the arms; this problem has none. Give true_values.")
+        return self.pulls @ (self.values.max() - self.values)
+
+    @property
+    def mean_regret(self) -> FloatArray:
+        """The mean of `regret` over runs."""
+        return self.regret.mean(axis=0)
+
+    @property
+    def regret_error(self) -> FloatArray:
+        """The standard error of `mean_regret`; NaN for a single run."""
+        runs = self.samples.size
+        return self.regret.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.full(self.checkpoints.size, np.nan)
+
+    @property
+    def best(self) -> int:
+        """The index of the truly best arm."""
+        if self.values is None:
+            raise ValueError("the best arm needs the true values; this problem has none. Give true_values.")
+        return int(np.argmax(self.values))
+
+    @property
+    def error_rate(self) -> FloatArray:
+        """The share of runs that recommend an arm below the best value, at each checkpoint."""
+        if self.values is None:
+            raise ValueError("an error rate needs the true values; this problem has none. Give true_values.")
+        return (self.values[self.recommended] < self.values.max()).mean(axis=0)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file (NumPy's zip of arrays, with a readable header)."""
+        header = {"version": VERSION, "policy": self.policy, "label": self.label, "arms": [*map(str, self.arms)]}
+        values = np.zeros(0) if self.values is None else self.values
+        with open(path, "wb") as stream:
+            np.savez_compressed(
+                stream, header=np.array(json.dumps(header)), checkpoints=self.checkpoints, pulls=self.pulls,
+                recommended=self.recommended, samples=self.samples, stopped=self.stopped, choices=self.choices,
+                values=values,
+            )  # fmt: skip
+
+    @staticmethod
+    def load(path: str | Path) -> Results:
+        """The results that were saved; arm names come back as strings."""
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                header = json.loads(str(stored["header"]))
+                arrays = {name: stored[name] for name in stored.files if name != "header"}
+        except FileNotFoundError:
+            raise ValueError(f"results are read from a file; {path} does not exist. Check the path.") from None
+        except Exception as error:  # numpy raises whatever the zip reader does
+            raise ValueError(f"results must be a whole file; {path} is damaged ({error}). Run again.") from error
+        if header["version"] > VERSION:
+            raise ValueError(f"results must be of version {VERSION} or older; {path} is newer. Update allais.")
+        values = arrays.pop("values")
+        return Results(
+            policy=header["policy"],
+            label=header["label"],
+            arms=tuple(header["arms"]),
+            values=values if values.size else None,
+            **arrays,
+        )
+
+    def plot(self, ax: Axes | None = None, bound: FloatArray | None = None) -> Axes:
+        """Mean regret on a log axis with a band of two standard errors, and a bound at the checkpoints."""
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+        mean = self.mean_regret
+        (line,) = ax.plot(self.checkpoints, mean, linewidth=2, label=self.label)
+        if self.samples.size > 1:
+            spread = 2.0 * self.regret_error
+            ax.fill_between(
+                self.checkpoints, mean - spread, mean + spread, alpha=0.2, color=line.get_color(), linewidth=0
+            )
+        if bound is not None:
+            ax.plot(self.checkpoints, bound, linestyle=":", color=line.get_color(), label=f"{self.label}, bound")
+        ax.set_xscale("log")
+        ax.set_xlabel("round")
+        ax.set_ylabel("regret")
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(frameon=False)
+        return ax

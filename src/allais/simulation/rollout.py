@@ -1,0 +1,105 @@
+"""The one compiled loop: it knows no algorithm and no distribution.
+
+Outcomes come from tapes, one an arm, that Python refills. So any law, a recorded sample or a
+simulator runs at compiled speed, and two policies with the same seed meet the same outcomes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from allais._kernels import loop, uncached_loop
+from allais.errors import FloatArray, IntArray
+from allais.memory import grown, is_full
+from allais.policies.base import Policy
+from allais.policies.verbs import choose, learn
+from allais.problems import Problem
+
+DONE, STOPPED, REFILL, GROW = 0, 1, 2, 3
+FIRST_STRETCH = 64  # outcomes drawn for an arm at first; then twice as many each time
+
+
+def _loop(rule, state, felt, raw, position, filled, pending, told, until, trace, rng):
+    while told[0] < until:
+        if pending[0] < 0:
+            arm = choose(rule, state, rng.random())
+            if arm < 0:  # SETTLED; nothing is ever outstanding here, so never WAITING
+                return STOPPED
+            pending[0] = arm
+        arm = pending[0]
+        at = position[arm]
+        if at == filled[arm]:
+            return REFILL
+        if is_full(state.memory, arm):
+            return GROW
+        learn(rule, state, arm, felt[arm, at], raw[arm, at], state.ticket[0])
+        position[arm] = at + 1
+        pending[0] = -1
+        if trace.size > 0:
+            trace[told[0]] = arm
+        told[0] += 1
+    return DONE
+
+
+compiled_loop = loop(_loop)
+foreign_loop = uncached_loop(_loop)
+
+
+class Rollout:
+    """One run of a policy on a problem, from one seed."""
+
+    def __init__(self, policy: Policy, problem: Problem, seed: np.random.SeedSequence) -> None:
+        self.policy, self.problem = policy, problem
+        n_arms = problem.n_arms
+        self.rule, self.state = policy.rule(n_arms), policy.state(n_arms)
+        chooser, *tellers = seed.spawn(n_arms + 1)
+        self.rng = np.random.default_rng(chooser)
+        self._tellers = [np.random.default_rng(teller) for teller in tellers]
+        self._stretch = np.full(n_arms, min(FIRST_STRETCH, problem.batch))
+        width = int(self._stretch[0])
+        self._felt, self._raw = np.zeros((n_arms, width)), np.zeros((n_arms, width))
+        self._position, self._filled = (np.zeros(n_arms, dtype=np.int64) for _ in range(2))
+        self._pending = np.full(1, -1, dtype=np.int64)
+        self._told = np.zeros(1, dtype=np.int64)
+        self.stopped = False
+        # code from outside the package is not covered by the digest of the disk cache
+        self._loop: Any = compiled_loop if type(self.rule).__module__.startswith("allais.") else foreign_loop
+
+    @property
+    def samples(self) -> int:
+        """How many outcomes were told."""
+        return int(self._told[0])
+
+    def run(self, until: int, trace: IntArray | None = None) -> bool:
+        """Play until that many samples were told, or the policy stops; True if it goes on."""
+        seen = np.zeros(0, dtype=np.int64) if trace is None else trace
+        while not self.stopped:
+            code = self._loop(
+                self.rule, self.state, self._felt, self._raw, self._position, self._filled,
+                self._pending, self._told, until, seen, self.rng,
+            )  # fmt: skip
+            if code == DONE:
+                return True
+            if code == REFILL:
+                self._refill(int(self._pending[0]))
+            elif code == GROW:
+                self.state = self.state._replace(memory=grown(self.state.memory))
+            else:
+                self.stopped = True
+        return False
+
+    def _refill(self, arm: int) -> None:
+        size = int(self._stretch[arm])
+        outcomes = self.problem.draw(arm, self._tellers[arm], size)
+        if size > self._felt.shape[1]:
+            self._felt, self._raw = _wider(self._felt, size), _wider(self._raw, size)
+        self._raw[arm, :size] = outcomes
+        self._felt[arm, :size] = self.policy.preference.felt(outcomes)
+        self._position[arm], self._filled[arm] = 0, size
+        self._stretch[arm] = min(2 * size, self.problem.batch)
+
+
+def _wider(tape: FloatArray, width: int) -> FloatArray:
+    return np.concatenate([tape, np.zeros((tape.shape[0], width - tape.shape[1]))], axis=1)

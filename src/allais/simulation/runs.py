@@ -1,0 +1,162 @@
+"""Run policies on problems: many runs, true regret, the same numbers for any number of workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from allais._random import Seed
+from allais.errors import IntArray
+from allais.policies.base import Policy
+from allais.policies.verbs import recommend
+from allais.preferences import Preference
+from allais.problems import Problem
+from allais.simulation.progress import Progress
+from allais.simulation.results import Results
+from allais.simulation.rollout import Rollout
+
+CHECKPOINTS = 200  # enough for a smooth curve on a log axis
+
+
+def simulate(
+    policy: Policy,
+    problem: Problem,
+    n_rounds: int,
+    n_runs: int = 1,
+    seed: Seed = 0,
+    n_jobs: int = 1,
+    executor: Executor | None = None,
+    checkpoints: Sequence[int] | int | None = None,
+    trace: bool = False,
+    judge: Preference | None = None,
+    progress: bool | None = None,
+) -> Results:
+    """Run a policy on a problem; results hold pulls and recommendations at checkpoints, and true regret.
+
+    The same seed gives the same numbers for any `n_jobs` and any `executor` (the
+    `concurrent.futures` protocol), and lets different policies meet the same outcomes.
+    `checkpoints` are rounds, or how many of them (200, log-spaced); `trace=True` keeps every
+    choice. Regret is what `judge` loses, by default the policy's own preference. A progress bar
+    shows on a terminal.
+
+    >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
+    >>> results = simulate(UCB1(Bounded(0, 1)), problem, n_rounds=1000, n_runs=10, seed=1)
+    >>> results.regret.shape
+    (10, 131)
+    """
+    rounds, runs = _count("n_rounds", n_rounds), _count("n_runs", n_runs)
+    marks = _checkpoints(checkpoints, rounds)
+    policy.rule(problem.n_arms)  # refuses what does not fit, before anything runs
+    seeds = _root(seed).spawn(runs)
+    chunks = _chunks(runs, n_jobs, executor)
+    tasks = [(policy, problem, marks, [seeds[run] for run in chunk], trace) for chunk in chunks]
+    parts: list[dict[str, Any]] = [{} for _ in chunks]
+    with Progress(runs, policy.name, progress) as bar, _workers(n_jobs, executor, problem) as pool:
+        if pool is None:
+            for index, task in enumerate(tasks):
+                parts[index] = _play(*task)
+                bar.advance(len(chunks[index]))
+        else:
+            waiting = {pool.submit(_play, *task): index for index, task in enumerate(tasks)}
+            for future in as_completed(waiting) if executor is None else _finished(waiting):
+                index = waiting[future]
+                parts[index] = future.result()
+                bar.advance(len(chunks[index]))
+    joined = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    return Results(
+        policy=repr(policy),
+        label=policy.name,
+        arms=tuple(problem.arms),
+        checkpoints=marks,
+        values=problem.true_values(policy.preference if judge is None else judge),
+        **joined,
+    )
+
+
+def _play(
+    policy: Policy, problem: Problem, marks: IntArray, seeds: list[np.random.SeedSequence], trace: bool
+) -> dict[str, Any]:
+    """Some runs, one after the other: what a worker does."""
+    shape = (len(seeds), marks.size)
+    pulls = np.zeros((*shape, problem.n_arms), dtype=np.int64)
+    recommended = np.zeros(shape, dtype=np.int64)
+    samples, stopped = np.zeros(len(seeds), dtype=np.int64), np.zeros(len(seeds), dtype=np.bool_)
+    choices = np.full((len(seeds), marks[-1] if trace else 0), -1, dtype=np.int64)
+    for run, seed in enumerate(seeds):
+        rollout = Rollout(policy, problem, seed)
+        for mark, until in enumerate(marks):
+            rollout.run(int(until), choices[run])
+            pulls[run, mark] = rollout.state.memory.pulls
+            recommended[run, mark] = recommend(rollout.rule, rollout.state)
+        samples[run], stopped[run] = rollout.samples, rollout.stopped
+    return {"pulls": pulls, "recommended": recommended, "samples": samples, "stopped": stopped, "choices": choices}
+
+
+def _count(name: str, number: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
+        raise ValueError(f"{name} must be a whole number, 1 or more; got {number!r}. Give an int.")
+    return int(number)
+
+
+def _checkpoints(wanted: Sequence[int] | int | None, rounds: int) -> IntArray:
+    if wanted is None or isinstance(wanted, int | np.integer):
+        how_many = CHECKPOINTS if wanted is None else _count("checkpoints", int(wanted))
+        return np.unique(np.geomspace(1, rounds, min(how_many, rounds)).round().astype(np.int64))
+    marks = np.unique(np.array(wanted, dtype=np.int64))
+    if marks.size == 0 or marks[0] < 1 or marks[-1] > rounds:
+        raise ValueError(f"checkpoints must lie between 1 and n_rounds = {rounds}; got {list(wanted)}. Repair them.")
+    return np.unique(np.append(marks, rounds))
+
+
+def _root(seed: Seed) -> np.random.SeedSequence:
+    if isinstance(seed, np.random.SeedSequence):
+        # a copy: spawning from the caller's own would change what it spawns next
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    if isinstance(seed, np.random.Generator):
+        return np.random.SeedSequence(seed.integers(2**63, size=4).tolist())
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(
+            f"a seed must be a non-negative int, a SeedSequence or a Generator; got {seed!r}. Give seed=1."
+        )
+    return np.random.SeedSequence(int(seed))
+
+
+def workers(n_jobs: int) -> int:
+    """How many workers are meant; -1 is every core that this process may use."""
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or (n_jobs < 1 and n_jobs != -1):
+        raise ValueError(f"n_jobs must be 1 or more, or -1 for every core; got {n_jobs!r}. Give an int.")
+    if n_jobs > 0:
+        return int(n_jobs)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def _chunks(runs: int, n_jobs: int, executor: Executor | None) -> list[range]:
+    """Runs in chunks: one each when serial, else a few for each worker."""
+    pieces = runs if executor is None and workers(n_jobs) == 1 else min(runs, 8 * max(workers(n_jobs), 2))
+    edges = np.linspace(0, runs, pieces + 1).astype(int)
+    return [range(low, high) for low, high in pairwise(edges) if high > low]
+
+
+@contextmanager
+def _workers(n_jobs: int, executor: Executor | None, problem: Problem) -> Iterator[Executor | None]:
+    if executor is not None:
+        yield executor  # the caller's own: it is not shut down here
+    elif workers(n_jobs) == 1:
+        yield None
+    elif problem.batch > 1:  # compiled: the kernels release the interpreter's lock
+        with ThreadPoolExecutor(workers(n_jobs)) as pool:
+            yield pool
+    else:  # a simulator in Python holds the lock
+        with ProcessPoolExecutor(workers(n_jobs)) as pool:
+            yield pool
+
+
+def _finished(waiting: dict[Any, int]) -> Iterator[Any]:
+    """Futures in the order given: an executor's own futures need not be known to `as_completed`."""
+    yield from waiting

@@ -1,0 +1,1 @@
+"""Contract checks that anyone can run on their own weight, policy or problem."""

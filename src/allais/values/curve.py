@@ -1,0 +1,106 @@
+"""A weight as a table that compiled code reads: any weight, one speed, no formula written twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from allais._kernels import kernel
+from allais.errors import FloatArray, IntArray
+from allais.weights import Weight
+
+TERMS = 10  # of each polynomial; even and odd powers are summed side by side
+BUCKETS = 256  # equal stretches of [0, 1] that know where their cells begin
+FINEST = 60  # cells shrink by halves towards a singular point, to 2^-60
+PRECISION = 1e-15  # what a cell may leave out, relative to its size
+HALVINGS = 6  # of a cell between two powers of 2; what is left then is the function's own noise
+
+_nodes = chebyshev.chebpts1(TERMS)
+_FIT = 2.0 / TERMS * chebyshev.chebvander(_nodes, TERMS - 1).T
+_FIT[0] /= 2.0
+_POWERS = np.array([np.pad(chebyshev.cheb2poly(row), (0, TERMS))[:TERMS] for row in np.eye(TERMS)])
+
+
+class Curve(NamedTuple):
+    """Polynomials on cells of [0, 1], in powers of s = (p - centre) / half-width."""
+
+    breaks: FloatArray  # (cells + 1,)
+    centres: FloatArray  # (cells,)
+    scales: FloatArray  # 1 / half-width, (cells,)
+    powers: FloatArray  # (cells, TERMS)
+    buckets: IntArray  # the cell that holds i / BUCKETS, (BUCKETS + 1,)
+
+
+@lru_cache(maxsize=256)
+def curve_of(weight: Weight) -> Curve:
+    """The table of a weight, built once."""
+    return tabulate(weight, weight.singularities)
+
+
+def tabulate(function: Callable[[FloatArray], FloatArray], singularities: tuple[float, ...] = (0.0, 1.0)) -> Curve:
+    """A function on [0, 1] as a table, to 1e-15 but within 2^-60 of 0 and 2^-48 of other singular points."""
+    halves = 2.0 ** -np.arange(1.0, FINEST + 1)
+    points = [np.array([0.0, 1.0]), halves]
+    for point in (1.0, *singularities):
+        coarse = halves[:47]  # doubles next to 1 are 2^-53 apart
+        points += [np.array([point]), point - coarse, point + coarse]
+    edges = np.concatenate(points)
+    edges = np.unique(edges[(edges >= 0.0) & (edges <= 1.0)])
+    low, high = edges[:-1], edges[1:]
+    kept: list[tuple[FloatArray, FloatArray]] = []
+    for halved in range(HALVINGS + 1):
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        nodes = np.clip(middle[:, None] + half[:, None] * _nodes, 0.0, 1.0)
+        coefficients = function(nodes.ravel()).reshape(nodes.shape) @ _FIT.T
+        left_out = np.abs(coefficients[:, -2:]).max(axis=1)
+        done = (left_out <= PRECISION * np.abs(coefficients[:, 0])) | (half <= 2.0**-49) | (high <= 2.0**-59)
+        done |= halved == HALVINGS
+        kept.append((low[done], coefficients[done]))
+        left, right, middle = low[~done], high[~done], middle[~done]
+        low, high = np.concatenate([left, middle]), np.concatenate([middle, right])
+    starts = np.concatenate([piece[0] for piece in kept])
+    order = np.argsort(starts)
+    powers = np.concatenate([piece[1] for piece in kept])[order] @ _POWERS
+    return _curve(np.append(starts[order], 1.0), powers)
+
+
+def staircase(points: FloatArray, values: FloatArray) -> Curve:
+    """The step function that takes `values[i]` up to `points[i]`; the last point is 1."""
+    powers = np.zeros((points.size, TERMS))
+    powers[:, 0] = values
+    return _curve(np.append(0.0, points), powers)
+
+
+def _curve(breaks: FloatArray, powers: FloatArray) -> Curve:
+    buckets = np.searchsorted(breaks, np.arange(BUCKETS + 1) / BUCKETS, side="right") - 1
+    buckets = np.minimum(buckets, breaks.size - 2)
+    half = 0.5 * np.diff(breaks)
+    return Curve(breaks, breaks[:-1] + half, 1.0 / half, np.ascontiguousarray(powers), buckets)
+
+
+@kernel
+def weigh(curve, p):
+    """w(p) from the table; p is clipped to [0, 1], since rounding may pass it."""
+    if p <= 0.0:
+        return 0.0
+    if p >= 1.0:
+        return 1.0
+    bucket = int(p * BUCKETS)
+    low = curve.buckets[bucket]
+    high = curve.buckets[bucket + 1]
+    while low < high:  # the last cell that starts at or before p
+        middle = (low + high + 1) // 2
+        if curve.breaks[middle] <= p:
+            low = middle
+        else:
+            high = middle - 1
+    s = (p - curve.centres[low]) * curve.scales[low]
+    c = curve.powers[low]
+    t = s * s
+    even = (((c[8] * t + c[6]) * t + c[4]) * t + c[2]) * t + c[0]
+    odd = (((c[9] * t + c[7]) * t + c[5]) * t + c[3]) * t + c[1]
+    return even + s * odd
