@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from allais._kernels import bound
 from allais._random import Seed, generator
 from allais.bands.base import Interval
 from allais.errors import finite_array
-from allais.memory import grown, is_full, measure, remove
+from allais.memory import grown, measure, remove
 from allais.policies.base import Policy
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose, learn, recommend
 from allais.preferences import Preference
@@ -69,6 +70,7 @@ class Learner:
         self._out: dict[int, tuple[int, float]] = {}  # what was asked and not told: arm, ticket
         self._next = 1
         self._draw: float | None = None  # the uniform draw of the next choice, once made
+        self._bind()
 
     def __repr__(self) -> str:
         return f"<Learner of {type(self.policy).__name__}: {len(self._names)} arms, {self.samples} samples>"
@@ -170,7 +172,7 @@ class Learner:
     def _ask(self) -> Choice:
         if self._draw is None:
             self._draw = self._rng.random()
-        arm = choose(self._rule, self._state, self._draw)
+        arm = self._choose(self._rule, self._state, self._draw)
         if arm < 0:  # the draw is kept, so that asking in vain changes nothing
             if arm == WAITING:
                 raise NotNow(
@@ -232,9 +234,17 @@ class Learner:
         self._remeasure(k)
 
     def _learn(self, arm: int, outcome: float, ticket: float) -> None:
-        if is_full(self._state.memory, arm):
-            self._state = self._state._replace(memory=grown(self._state.memory))
-        learn(self._rule, self._state, arm, self._felt(outcome), outcome, ticket)
+        memory = self._state.memory
+        if memory.sizes[arm] == memory.felt.shape[1]:
+            self._state = self._state._replace(memory=grown(memory))
+        self._take_in(self._rule, self._state, arm, self._felt(outcome), outcome, ticket)
+
+    def _bind(self) -> None:
+        """Find the machine code of the verbs; to be done again when rule or state are new."""
+        kind, first, draw = type(self._rule), 0, 0.0
+        self._choose = bound(choose.kernels[kind], self._rule, self._state, draw)  # type: ignore[attr-defined]
+        arguments = (self._rule, self._state, first, draw, draw, draw)
+        self._take_in = bound(learn.kernels[kind], *arguments)  # type: ignore[attr-defined]
 
     def _felt(self, outcome: float) -> float:
         preference = self.policy.preference
@@ -323,6 +333,7 @@ class Learner:
         self.policy, self._names, self._rule, self._state = policy, names, rule, state
         self._index = {name: index for index, name in enumerate(names)}
         self._known = policy.rewards_of(len(names))
+        self._bind()
         for k in range(len(names)):
             if state.memory.pulls[k]:
                 self._remeasure(k)

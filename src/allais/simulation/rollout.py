@@ -6,6 +6,7 @@ simulator runs at compiled speed, and two policies with the same seed meet the s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -56,9 +57,8 @@ class Rollout:
         self.rule, self.state = policy.rule(n_arms), policy.state(n_arms)
         chooser, *tellers = seed.spawn(n_arms + 1)
         self.rng = np.random.default_rng(chooser)
-        self._tellers = [np.random.default_rng(teller) for teller in tellers]
-        self._stretch = np.full(n_arms, min(FIRST_STRETCH, problem.batch))
-        width = int(self._stretch[0])
+        self._streams = [stream(problem, arm, teller) for arm, teller in enumerate(tellers)]
+        width = min(FIRST_STRETCH, problem.batch)
         self._felt, self._raw = np.zeros((n_arms, width)), np.zeros((n_arms, width))
         self._position, self._filled = (np.zeros(n_arms, dtype=np.int64) for _ in range(2))
         self._pending = np.full(1, -1, dtype=np.int64)
@@ -91,14 +91,22 @@ class Rollout:
         return False
 
     def _refill(self, arm: int) -> None:
-        size = int(self._stretch[arm])
-        outcomes = self.problem.draw(arm, self._tellers[arm], size)
+        outcomes = next(self._streams[arm])
+        size = outcomes.size
         if size > self._felt.shape[1]:
             self._felt, self._raw = _wider(self._felt, size), _wider(self._raw, size)
         self._raw[arm, :size] = outcomes
         self._felt[arm, :size] = self.policy.preference.felt(outcomes)
         self._position[arm], self._filled[arm] = 0, size
-        self._stretch[arm] = min(2 * size, self.problem.batch)
+
+
+def stream(problem: Problem, arm: int, seed: np.random.SeedSequence) -> Iterator[FloatArray]:
+    """The outcomes of an arm, for ever, in stretches that double."""
+    rng = np.random.default_rng(seed)
+    size = min(FIRST_STRETCH, problem.batch)
+    while True:
+        yield problem.draw(arm, rng, size)
+        size = min(2 * size, problem.batch)
 
 
 def _wider(tape: FloatArray, width: int) -> FloatArray:

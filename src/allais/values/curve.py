@@ -26,13 +26,15 @@ _POWERS = np.array([np.pad(chebyshev.cheb2poly(row), (0, TERMS))[:TERMS] for row
 
 
 class Curve(NamedTuple):
-    """Polynomials on cells of [0, 1], in powers of s = (p - centre) / half-width."""
+    """Polynomials on cells of [0, 1]; two arrays only, since each costs when a kernel is called."""
 
-    breaks: FloatArray  # (cells + 1,)
-    centres: FloatArray  # (cells,)
-    scales: FloatArray  # 1 / half-width, (cells,)
-    powers: FloatArray  # (cells, TERMS)
+    # a row a cell: where it starts, its centre, 1 / half-width, and the powers of
+    # s = (p - centre) / half-width; (cells, FIRST_POWER + TERMS)
+    cells: FloatArray
     buckets: IntArray  # the cell that holds i / BUCKETS, (BUCKETS + 1,)
+
+
+START, CENTRE, SCALE, FIRST_POWER = 0, 1, 2, 3  # columns of `cells`
 
 
 @lru_cache(maxsize=256)
@@ -77,9 +79,9 @@ def staircase(points: FloatArray, values: FloatArray) -> Curve:
 
 def _curve(breaks: FloatArray, powers: FloatArray) -> Curve:
     buckets = np.searchsorted(breaks, np.arange(BUCKETS + 1) / BUCKETS, side="right") - 1
-    buckets = np.minimum(buckets, breaks.size - 2)
     half = 0.5 * np.diff(breaks)
-    return Curve(breaks, breaks[:-1] + half, 1.0 / half, np.ascontiguousarray(powers), buckets)
+    columns = (breaks[:-1, None], (breaks[:-1] + half)[:, None], 1.0 / half[:, None], powers)
+    return Curve(np.ascontiguousarray(np.hstack(columns)), np.minimum(buckets, breaks.size - 2))
 
 
 @kernel
@@ -94,13 +96,13 @@ def weigh(curve, p):
     high = curve.buckets[bucket + 1]
     while low < high:  # the last cell that starts at or before p
         middle = (low + high + 1) // 2
-        if curve.breaks[middle] <= p:
+        if curve.cells[middle, START] <= p:
             low = middle
         else:
             high = middle - 1
-    s = (p - curve.centres[low]) * curve.scales[low]
-    c = curve.powers[low]
+    cell = curve.cells[low]
+    s = (p - cell[CENTRE]) * cell[SCALE]
     t = s * s
-    even = (((c[8] * t + c[6]) * t + c[4]) * t + c[2]) * t + c[0]
-    odd = (((c[9] * t + c[7]) * t + c[5]) * t + c[3]) * t + c[1]
+    even = (((cell[11] * t + cell[9]) * t + cell[7]) * t + cell[5]) * t + cell[3]
+    odd = (((cell[12] * t + cell[10]) * t + cell[8]) * t + cell[6]) * t + cell[4]
     return even + s * odd
