@@ -159,15 +159,18 @@ def pick(scores, eligible, asked, u):
 
     A tie is equality to 1e-12, relative, since values come from tables; -1 if none is eligible.
     """
-    best = -np.inf
-    found = False
+    best, second = -np.inf, -np.inf
+    leader = -1
     for arm in range(scores.size):
         if eligible[arm]:
-            found = True
-            best = max(best, scores[arm])
-    if not found:
-        return -1
+            if leader < 0 or scores[arm] > best:
+                second = best if leader >= 0 else second
+                best, leader = scores[arm], arm
+            else:
+                second = max(second, scores[arm])
     level = best - 1e-12 * abs(best) if np.isfinite(best) else best
+    if leader < 0 or second < level:
+        return leader
     fewest = -1
     ties = 0
     for arm in range(scores.size):
@@ -181,4 +184,4 @@ def pick(scores, eligible, asked, u):
             if skip == 0:
                 return arm
             skip -= 1
-    return -1
+    return leader

@@ -20,7 +20,7 @@ from allais.lotteries import Discrete, Lottery, Normal, Uniform
 from allais.policies.base import Policy
 from allais.problems import Bandit, Problem
 from allais.rewards import Finite, SubGaussian
-from allais.simulation.rollout import Rollout, stream
+from allais.simulation.rollout import Rollout, new_record, stream
 from allais.weights import Weight
 
 
@@ -94,9 +94,9 @@ def check_policy(policy: Policy, problem: Problem | None = None, rounds: int = 2
 
 def _same_live_and_simulated(policy: Policy, problem: Problem, rounds: int, seed: int) -> None:
     """The loop and the learner choose alike; saving, loading and copying in the middle changes nothing."""
-    trace = np.full(rounds, -1, dtype=np.int64)
+    record = new_record(np.zeros(0, dtype=np.int64), problem.n_arms, traced=rounds)
     rollout = Rollout(policy, problem, np.random.SeedSequence(seed))
-    rollout.run(rounds, trace)
+    rollout.run(rounds, record)
     chooser, *tellers = np.random.SeedSequence(seed).spawn(problem.n_arms + 1)
     tapes = [
         (outcome for stretch in stream(problem, arm, teller) for outcome in stretch.tolist())
@@ -109,7 +109,7 @@ def _same_live_and_simulated(policy: Policy, problem: Problem, rounds: int, seed
             learner = _through_a_file(learner).copy()
         choice = learner.ask()
         arm = index[choice.arm]
-        _promise(arm == trace[step], f"learner and loop must choose alike; in round {step + 1} they do not")
+        _promise(arm == record.choices[step], f"learner and loop must choose alike; in round {step + 1} they do not")
         learner.tell(choice, next(tapes[arm]))
     if rollout.stopped:
         _promise(learner.recommend().settled, "a policy that stops must say that it has settled")

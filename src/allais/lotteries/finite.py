@@ -13,11 +13,14 @@ from numpy.typing import ArrayLike
 from allais.errors import FloatArray, finite_array, real
 from allais.lotteries.base import Lottery
 
+FEW = 16  # outcomes that are compared one by one when sampling
 SUM_TOLERANCE = 1e-9  # probabilities typed by hand add up to 1 within rounding
 
 
 class FiniteLottery(Lottery):
     """Outcomes with probabilities: ascending, distinct, each with positive probability."""
+
+    _outcomes: FloatArray
 
     @property
     @abstractmethod
@@ -68,8 +71,17 @@ class FiniteLottery(Lottery):
         return self.outcomes
 
     def _sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        up_to = np.append(self.below[1:], 1.0)
-        return self.outcomes[np.searchsorted(up_to, rng.random(size), side="right")]
+        drawn = rng.random(size)
+        if self._edges.size > FEW:
+            return self._outcomes[np.searchsorted(self._edges, drawn, side="right")]
+        index = np.zeros(size, dtype=np.int8)
+        for edge in self._edges:  # faster than a search, for few outcomes
+            index += drawn >= edge
+        return self._outcomes[index]
+
+    @cached_property
+    def _edges(self) -> FloatArray:
+        return self.below[1:]
 
 
 class Discrete(FiniteLottery):

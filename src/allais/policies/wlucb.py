@@ -15,7 +15,7 @@ from allais.errors import FloatArray, IntArray, positive, real, share
 from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
 from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, first_pulls, worth_of
 from allais.policies.verbs import SETTLED, register
-from allais.policies.wucb import best_value, first_round, ready
+from allais.policies.wucb import best_value, survey
 from allais.preferences import Preference
 
 PAPER_UNION = math.pi**2 / 3.0 + 1.0  # of the union bound in gamma'
@@ -132,12 +132,11 @@ def judged(first, state):
 
 @kernel
 def _choose(rule, state, u):
-    arm = first_round(rule.first, state)
+    arm, _ = survey(rule.first, state)
     if arm < 0 and state.second[0] >= 0:
         arm = state.second[0]
         state.second[0] = -1
     if arm < 0:
-        ready(rule.first, state)
         widen(rule.band, state.memory, _exponent(rule, state), state.low, state.high)
         leader = pick(state.memory.value, state.eligible, state.asked, u)  # h_m
         state.eligible[leader] = False

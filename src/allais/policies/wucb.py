@@ -89,24 +89,36 @@ class WUCBState(NamedTuple):
 
 @kernel
 def _choose(rule, state, u):
-    arm = first_round(rule.first, state)
+    arm, m = survey(rule.first, state)
     if arm < 0:
         # the paper prints m >= K; the index exists from m = K + 1 on (docs/paper/errata.md, 8)
-        m = total(state.asked) + 1
         widen(rule.band, state.memory, rule.exploration * np.log(m), state.low, state.high)
-        ready(rule.first, state)
         arm = pick(state.high, state.eligible, state.asked, u)  # mu-hat + gamma_{m, T_k(m-1)}
     state.asked[arm] += 1
     return arm
 
 
 @kernel
-def total(counts):
-    """The sum of a short array."""
-    result = 0
-    for count in counts:
-        result += count
-    return result
+def survey(first, state):
+    """The next arm that was not yet asked for `first` times, in turn, or -1; and the round m.
+
+    Marks as eligible the arms that were told often enough to be judged; all active ones if none was.
+    """
+    chosen = -1
+    m = 1
+    any_judged = False
+    for arm in range(state.asked.size):
+        asked = state.asked[arm]
+        m += asked
+        judged = state.active[arm] and state.memory.pulls[arm] >= first
+        state.eligible[arm] = judged
+        any_judged = any_judged or judged
+        if asked < first and state.active[arm] and (chosen < 0 or asked < state.asked[chosen]):
+            chosen = arm
+    if not any_judged:
+        for arm in range(state.asked.size):
+            state.eligible[arm] = state.active[arm]
+    return chosen, m
 
 
 @kernel
@@ -114,28 +126,6 @@ def no_interval(low, high):
     """The brackets of a policy that has none."""
     for arm in range(low.size):
         low[arm], high[arm] = -np.inf, np.inf
-
-
-@kernel
-def first_round(first, state):
-    """The next arm that was not yet asked for `first` times, in turn; -1 if there is none."""
-    chosen = -1
-    for arm in range(state.asked.size):
-        if state.active[arm] and state.asked[arm] < first and (chosen < 0 or state.asked[arm] < state.asked[chosen]):
-            chosen = arm
-    return chosen
-
-
-@kernel
-def ready(first, state):
-    """Mark the arms that have been told often enough to be judged; all active ones if none has."""
-    found = False
-    for arm in range(state.asked.size):
-        state.eligible[arm] = state.active[arm] and state.memory.pulls[arm] >= first
-        found = found or state.eligible[arm]
-    if not found:
-        for arm in range(state.asked.size):
-            state.eligible[arm] = state.active[arm]
 
 
 @kernel
@@ -164,7 +154,10 @@ def _recommend(rule, state):
 
 @kernel
 def _bracket(rule, state, low, high):
-    widen(rule.band, state.memory, rule.exploration * np.log(max(total(state.asked) + 1, 2)), low, high)
+    m = 1
+    for asked in state.asked:
+        m += asked
+    widen(rule.band, state.memory, rule.exploration * np.log(max(m, 2)), low, high)
 
 
 register(WUCBRule, choose=_choose, learn=_learn, recommend=_recommend, bracket=_bracket)

@@ -7,22 +7,43 @@ simulator runs at compiled speed, and two policies with the same seed meet the s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from allais._kernels import loop, uncached_loop
+from allais._kernels import kernel, loop, uncached_loop
 from allais.errors import FloatArray, IntArray
 from allais.memory import grown, is_full
 from allais.policies.base import Policy
-from allais.policies.verbs import choose, learn
+from allais.policies.verbs import choose, learn, recommend
 from allais.problems import Problem
 
 DONE, STOPPED, REFILL, GROW = 0, 1, 2, 3
 FIRST_STRETCH = 64  # outcomes drawn for an arm at first; then twice as many each time
 
 
-def _loop(rule, state, felt, raw, position, filled, pending, told, until, trace, rng):
+class Record(NamedTuple):
+    """What a run writes down as it goes."""
+
+    marks: IntArray  # the samples after which it is written, ascending; (marks,)
+    pulls: IntArray  # T_k there, (marks, n_arms)
+    recommended: IntArray  # the arm recommended there, (marks,)
+    choices: IntArray  # every choice, or empty
+    done: IntArray  # how many marks have passed, (1,)
+
+
+def new_record(marks: IntArray, n_arms: int, traced: int = 0) -> Record:
+    """An empty record; `traced` is how many choices are to be kept."""
+    return Record(
+        marks,
+        np.zeros((marks.size, n_arms), dtype=np.int64),
+        np.zeros(marks.size, dtype=np.int64),
+        np.full(traced, -1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
+
+
+def _loop(rule, state, felt, raw, position, filled, pending, told, until, record, rng):
     while told[0] < until:
         if pending[0] < 0:
             arm = choose(rule, state, rng.random())
@@ -38,10 +59,22 @@ def _loop(rule, state, felt, raw, position, filled, pending, told, until, trace,
         learn(rule, state, arm, felt[arm, at], raw[arm, at], state.ticket[0])
         position[arm] = at + 1
         pending[0] = -1
-        if trace.size > 0:
-            trace[told[0]] = arm
+        if told[0] < record.choices.size:
+            record.choices[told[0]] = arm
         told[0] += 1
+        if record.done[0] < record.marks.size and told[0] == record.marks[record.done[0]]:
+            write_down(rule, state, record)
     return DONE
+
+
+@kernel
+def write_down(rule, state, record):
+    """Fill the next line of the record."""
+    mark = record.done[0]
+    for k in range(state.asked.size):
+        record.pulls[mark, k] = state.memory.pulls[k]
+    record.recommended[mark] = recommend(rule, state)
+    record.done[0] += 1
 
 
 compiled_loop = loop(_loop)
@@ -72,23 +105,24 @@ class Rollout:
         """How many outcomes were told."""
         return int(self._told[0])
 
-    def run(self, until: int, trace: IntArray | None = None) -> bool:
-        """Play until that many samples were told, or the policy stops; True if it goes on."""
-        seen = np.zeros(0, dtype=np.int64) if trace is None else trace
+    def run(self, until: int, record: Record | None = None) -> None:
+        """Play until that many samples were told, or the policy stops."""
+        record = new_record(np.zeros(0, dtype=np.int64), self.problem.n_arms) if record is None else record
         while not self.stopped:
             code = self._loop(
                 self.rule, self.state, self._felt, self._raw, self._position, self._filled,
-                self._pending, self._told, until, seen, self.rng,
+                self._pending, self._told, until, record, self.rng,
             )  # fmt: skip
             if code == DONE:
-                return True
+                return
             if code == REFILL:
                 self._refill(int(self._pending[0]))
             elif code == GROW:
                 self.state = self.state._replace(memory=grown(self.state.memory))
             else:
                 self.stopped = True
-        return False
+        while record.done[0] < record.marks.size:  # nothing changes any more
+            write_down(self.rule, self.state, record)
 
     def _refill(self, arm: int) -> None:
         outcomes = next(self._streams[arm])

@@ -14,12 +14,11 @@ import numpy as np
 from allais._random import Seed
 from allais.errors import IntArray
 from allais.policies.base import Policy
-from allais.policies.verbs import recommend
 from allais.preferences import Preference
 from allais.problems import Problem
 from allais.simulation.progress import Progress
 from allais.simulation.results import Results
-from allais.simulation.rollout import Rollout
+from allais.simulation.rollout import Rollout, new_record
 
 CHECKPOINTS = 200  # enough for a smooth curve on a log axis
 
@@ -83,19 +82,19 @@ def _play(
     policy: Policy, problem: Problem, marks: IntArray, seeds: list[np.random.SeedSequence], trace: bool
 ) -> dict[str, Any]:
     """Some runs, one after the other: what a worker does."""
-    shape = (len(seeds), marks.size)
-    pulls = np.zeros((*shape, problem.n_arms), dtype=np.int64)
-    recommended = np.zeros(shape, dtype=np.int64)
+    records = [new_record(marks, problem.n_arms, int(marks[-1]) if trace else 0) for _ in seeds]
     samples, stopped = np.zeros(len(seeds), dtype=np.int64), np.zeros(len(seeds), dtype=np.bool_)
-    choices = np.full((len(seeds), marks[-1] if trace else 0), -1, dtype=np.int64)
-    for run, seed in enumerate(seeds):
+    for run, (seed, record) in enumerate(zip(seeds, records, strict=True)):
         rollout = Rollout(policy, problem, seed)
-        for mark, until in enumerate(marks):
-            rollout.run(int(until), choices[run])
-            pulls[run, mark] = rollout.state.memory.pulls
-            recommended[run, mark] = recommend(rollout.rule, rollout.state)
+        rollout.run(int(marks[-1]), record)
         samples[run], stopped[run] = rollout.samples, rollout.stopped
-    return {"pulls": pulls, "recommended": recommended, "samples": samples, "stopped": stopped, "choices": choices}
+    return {
+        "pulls": np.array([record.pulls for record in records]),
+        "recommended": np.array([record.recommended for record in records]),
+        "samples": samples,
+        "stopped": stopped,
+        "choices": np.array([record.choices for record in records]),
+    }
 
 
 def _count(name: str, number: int) -> int:

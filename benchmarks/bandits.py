@@ -1,0 +1,184 @@
+"""How fast bandits are: against river, against C written by hand, live, and at the start of a process."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from time import perf_counter
+
+from allais import UCB1, WUCB, Bandit, Bernoulli, Bounded, Discrete, Learner, Preference, TverskyKahneman, simulate
+from allais.policies import Policy
+from benchmarks.timing import best_of, markdown_table
+
+PEOPLE = Preference(TverskyKahneman(0.61))
+TEN = Bandit([Bernoulli(0.1 + 0.08 * k) for k in range(10)])
+TWO = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({14: 0.5, 0: 0.5})])
+ROUNDS, RUNS = 1_000_000, 3
+
+
+def run() -> str:
+    rows = [*_against_c(), _against_river(), *_whole_simulation(), *_live(), _start(), _memory()]
+    header = ("what", "time", "compared with", "ratio", "claim", "holds")
+    return "## K-armed bandits\n\n" + markdown_table(header, rows)
+
+
+def _seconds(policy: Policy, problem: Bandit, rounds: int, runs: int) -> float:
+    start = perf_counter()
+    simulate(policy, problem, rounds, runs, seed=1, progress=False)
+    return perf_counter() - start
+
+
+def _against_c() -> list[tuple[str, ...]]:
+    with tempfile.TemporaryDirectory() as folder:
+        binary = Path(folder) / "loops"
+        source = Path(__file__).with_name("loops.c")
+        subprocess.run(["cc", "-O3", "-o", binary, source, "-lm"], check=True)
+
+        def by_hand(name: str) -> float:
+            command = [str(binary), name, str(ROUNDS), str(RUNS)]
+            return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[0])
+
+        rows: list[tuple[str, ...]] = []
+        cases: list[tuple[str, Policy, Bandit]] = [
+            ("ucb1", UCB1(Bounded(0, 1)), TEN),
+            ("wucb", WUCB(PEOPLE, Bounded(0, 50)), TWO),
+        ]
+        for name, policy, problem in cases:
+            _seconds(policy, problem, 1000, 1)  # compiles, or loads
+            c, ours = float("inf"), float("inf")
+            for _ in range(5):
+                c, ours = min(c, by_hand(name)), min(ours, _seconds(policy, problem, ROUNDS, RUNS))
+            each = 1e9 / (ROUNDS * RUNS)
+            speed = c / ours
+            what = f"{policy.name}, {problem.n_arms} arms, 3 runs of 10^6 rounds"
+            rows.append(
+                (
+                    what,
+                    f"{ours * each:.0f} ns a round",
+                    f"hand-written C {c * each:.0f} ns",
+                    f"{speed:.2f} of C's speed",
+                    "at least 0.5",
+                    "yes" if speed >= 0.5 else "NO",
+                )
+            )
+        return rows
+
+
+def _against_river() -> tuple[str, ...]:
+    from river import bandit
+
+    chances = [0.1 + 0.08 * k for k in range(10)]
+
+    def by_river(rounds: int) -> None:
+        policy, rng = bandit.UCB(delta=1, seed=1), random.Random(1)
+        arms: list[int | str] = list(range(10))
+        for _ in range(rounds):
+            arm = policy.pull(arms)
+            policy.update(arm, float(rng.random() < chances[int(arm)]))
+
+    theirs, ours = best_of(3, lambda: by_river(20_000), lambda: _seconds(UCB1(Bounded(0, 1)), TEN, 1_000_000, 1))
+    ratio = (theirs / 20_000) / (ours / 1_000_000)
+    return (
+        "UCB1, 10 Bernoulli arms",
+        f"{1e3 * ours:.0f} ns a round",
+        f"river's UCB {1e9 * theirs / 20_000:.0f} ns",
+        f"{ratio:.0f} times faster",
+        "at least 50",
+        "yes" if ratio >= 50 else "NO",
+    )
+
+
+def _whole_simulation() -> list[tuple[str, ...]]:
+    distorted, plain = WUCB(PEOPLE, Bounded(0, 50)), UCB1(Bounded(0, 50))
+    hundred, same = best_of(3, lambda: _seconds(distorted, TWO, 10_000, 100), lambda: _seconds(plain, TWO, 10_000, 100))
+    ratio = hundred / same
+    return [
+        (
+            "W-UCB, 100 runs of 10^4 rounds",
+            f"{hundred:.2f} s",
+            "",
+            "",
+            "under 1 s",
+            "yes" if hundred < 1 else "NO",
+        ),
+        (
+            "W-UCB on two arms",
+            f"{hundred:.2f} s",
+            f"UCB1, same problem {same:.2f} s",
+            f"{ratio:.2f}",
+            "at most 3",
+            "yes" if ratio <= 3 else "NO",
+        ),
+    ]
+
+
+def _live() -> list[tuple[str, ...]]:
+    rounds = 20_000
+    outcome = {"A21": 0.0, "A28": 7.0}
+    policy = WUCB(PEOPLE, Bounded(0, 50))
+
+    def play(learner: Learner, n: int) -> None:
+        for _ in range(n):
+            choice = learner.ask()
+            learner.tell(choice, outcome[str(choice.arm)])
+
+    learner = policy.start(["A21", "A28"], seed=1)
+    (seconds,) = best_of(5, lambda: play(learner, rounds))
+    each = 1e6 * seconds / rounds
+    with tempfile.TemporaryDirectory() as folder:
+        durable = Learner.open(Path(folder) / "advisor", policy, ["A21", "A28"], seed=1)
+        (early,) = best_of(3, lambda: play(durable, 300))
+        play(durable, 10_000)
+        (late,) = best_of(3, lambda: play(durable, 300))
+        durable.close()
+    return [
+        ("ask + tell", f"{each:.1f} us", "", "", "under 20 us", "yes" if each < 20 else "NO"),
+        (
+            "ask + tell on disk, after 10,000 of them",
+            f"{1e6 * late / 300:.0f} us",
+            f"at the start {1e6 * early / 300:.0f} us",
+            f"{late / early:.2f}",
+            "does not grow",
+            "yes" if late < 2 * early else "NO",
+        ),
+    ]
+
+
+START = """
+import time
+import allais
+policy = allais.WUCB(allais.Preference(allais.TverskyKahneman(0.61)), allais.Bounded(0, 50))
+problem = allais.Bandit([allais.Discrete({50: 0.1, 0: 0.9}), allais.Discrete({14: 0.5, 0: 0.5})])
+start = time.perf_counter()
+allais.simulate(policy, problem, 1000, 1, seed=1)
+print(time.perf_counter() - start)
+"""
+
+
+def _start() -> tuple[str, ...]:
+    def first_call() -> float:
+        return float(subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, check=True).stdout)
+
+    seconds = min(first_call() for _ in range(3))
+    verdict = "yes" if seconds <= 0.3 else "NO"
+    return ("first `simulate` of a new process, cache warm", f"{seconds:.2f} s", "", "", "at most 0.3 s", verdict)
+
+
+MEMORY = """
+import resource
+import allais
+policy = allais.WUCB(allais.Preference(allais.TverskyKahneman(0.61)), allais.Bounded(0, 50))
+problem = allais.Bandit([allais.Discrete({50: 0.1, 0: 0.9}), allais.Discrete({14: 0.5, 0: 0.5})])
+allais.simulate(policy, problem, 1_000_000, 100, seed=1, n_jobs=2)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def _memory() -> tuple[str, ...]:
+    result = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    megabytes = float(result.stdout)
+    verdict = "yes" if megabytes < 500 else "NO"
+    return ("memory of 100 runs of 10^6 rounds", f"{megabytes:.0f} MB", "", "", "under 500 MB", verdict)
