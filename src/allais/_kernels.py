@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -47,7 +48,17 @@ def _digest() -> str:
     return sources.hexdigest()[:16]
 
 
-CACHE = str(cache_folder())
+def _usable(folder: Path) -> str | None:
+    """The folder, made if need be, or None where it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return str(folder)
+    except OSError:
+        return None
+
+
+CACHE = _usable(cache_folder())
 
 
 def kernel(function: Function) -> Function:
@@ -61,14 +72,14 @@ def loop(function: Function) -> Function:
 
 
 def _cached(function: Function, options: dict[str, Any]) -> Function:
+    if CACHE is None:  # compile in every process: numba's other folders do not see edits
+        return numba.njit(**options)(function)
     # the setting is numba's own and global: put back what the user had
     settings: Any = numba.config
     before = settings.CACHE_DIR
     settings.CACHE_DIR = CACHE
     try:
         return numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no folder can be written: compile in every process
-        return numba.njit(**options)(function)
     finally:
         settings.CACHE_DIR = before
 

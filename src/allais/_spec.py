@@ -39,14 +39,16 @@ def to_spec(thing: Any) -> Any:
         pair = None if thing.holder is None else list(thing.holder)
         kinks = [point for point in thing.singularities if 0.0 < point < 1.0]
         return {"type": "FunctionWeight", "function": _address(thing.function), "kinks": kinks, "holder": pair}
-    if is_dataclass(thing) and KNOWN.get(type(thing).__name__) is type(thing):
+    if is_dataclass(thing) and not isinstance(thing, type):
+        kind = type(thing)
+        known = KNOWN.get(kind.__name__) is kind
         own = {field.name: to_spec(getattr(thing, field.name)) for field in fields(thing) if field.init}
-        return {"type": type(thing).__name__, **own}
+        return {"type": kind.__name__ if known else _address(kind), **own}
     if callable(thing):
         return {"type": "function", "function": _address(thing)}
     raise ValueError(
-        f"only settings of allais and named functions can be saved; got {thing!r}. "
-        "Define it in a module, so that it can be found again."
+        f"only settings that are dataclasses, and named functions, can be saved; got {thing!r}. "
+        "Make it a dataclass in a module, so that it can be found again."
     )
 
 
@@ -64,9 +66,10 @@ def from_spec(spec: Any) -> Any:
         return FunctionWeight(_found(spec["function"]), tuple(spec["kinks"]), pair, None)
     if kind == "function":
         return _found(spec["function"])
-    if kind not in KNOWN:
+    found = _found(kind) if isinstance(kind, str) and ":" in kind else KNOWN.get(kind)
+    if not (isinstance(found, type) and is_dataclass(found)):
         raise ValueError(f"a saved setting must be one that this version knows; got {kind!r}. Update allais.")
-    return KNOWN[kind](**{name: from_spec(value) for name, value in spec.items() if name != "type"})
+    return found(**{name: from_spec(value) for name, value in spec.items() if name != "type"})
 
 
 def _address(function: Any) -> str:

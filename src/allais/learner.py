@@ -356,7 +356,10 @@ class Learner:
 
     @staticmethod
     def load(path: str | Path) -> Learner:
-        """The learner that was saved, going on exactly where it was."""
+        """The learner that was saved, going on exactly where it was.
+
+        Load files that you trust only: functions and classes that they name are imported.
+        """
         from allais.storage import read_document
 
         return read_document(Path(path))

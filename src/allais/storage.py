@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Hashable
@@ -42,12 +43,17 @@ def document_of(learner: Learner) -> dict[str, Any]:
         "version": VERSION,
         "policy": to_spec(learner.policy),
         "arms": arms,
-        "state": {name: getattr(state, name).tolist() for name in state._fields if name != "memory"},
+        "state": {name: _numbers(getattr(state, name)) for name in state._fields if name != "memory"},
         "outstanding": [[id_, arm, ticket] for id_, (arm, ticket) in learner._out.items()],
         "next": learner._next,
         "draw": learner._draw,
         "generator": _plain(learner._rng.bit_generator.state),
     }
+
+
+def _numbers(array: Any) -> list[Any]:
+    """An array as JSON has it: infinities, which JSON lacks, as strings."""
+    return [x if isinstance(x, bool | int) or math.isfinite(x) else str(x) for x in array.ravel().tolist()]
 
 
 def learner_from(document: Any) -> Learner:

@@ -83,7 +83,7 @@ class Results:
     def load(path: str | Path) -> Results:
         """The results that were saved; arm names come back as strings."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
+            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
                 header = json.loads(str(stored["header"]))
                 arrays = {name: stored[name] for name in stored.files if name != "header"}
         except FileNotFoundError:

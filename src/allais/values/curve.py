@@ -59,7 +59,15 @@ def tabulate(function: Callable[[FloatArray], FloatArray], singularities: tuple[
         nodes = np.clip(middle[:, None] + half[:, None] * _nodes, 0.0, 1.0)
         coefficients = function(nodes.ravel()).reshape(nodes.shape) @ _FIT.T
         left_out = np.abs(coefficients[:, -2:]).max(axis=1)
-        done = (left_out <= PRECISION * np.abs(coefficients[:, 0])) | (half <= 2.0**-49) | (high <= 2.0**-59)
+        # the innermost cells end at a singular point: a chord, which is exact at the point itself
+        innermost = (half <= 2.0**-48) & (high > 2.0**-40) | (high <= 2.0**-59)
+        if innermost.any():
+            ends = function(np.concatenate([low[innermost], high[innermost]])).reshape(2, -1)
+            coefficients[innermost] = 0.0
+            coefficients[innermost, 0] = 0.5 * (ends[0] + ends[1])
+            coefficients[innermost, 1] = 0.5 * (ends[1] - ends[0])
+            left_out[innermost] = 0.0
+        done = left_out <= PRECISION * np.abs(coefficients[:, 0])
         done |= halved == HALVINGS
         kept.append((low[done], coefficients[done]))
         left, right, middle = low[~done], high[~done], middle[~done]

@@ -1,0 +1,102 @@
+"""Every policy keeps the contract, live and simulated, choice by choice."""
+
+import pytest
+
+from allais import (
+    EXP3,
+    LUCB,
+    SR,
+    UCB1,
+    UCBV,
+    WELUCB,
+    WEUCB,
+    WLUCB,
+    WSR,
+    WUCB,
+    Bounded,
+    Discrete,
+    Finite,
+    Preference,
+    Prelec,
+    SubGaussian,
+    TverskyKahneman,
+    Weight,
+    testing,
+)
+from allais.problems import Bandit
+
+PEOPLE = Preference(TverskyKahneman(0.61))
+ROUTES = Preference.tversky_kahneman(reference=0.3, costs=True)
+UNIT = Bounded(0, 1)
+
+
+def kinked(p):
+    return 0.5 * p + 0.5 * p * p
+
+
+POLICIES = [
+    WUCB(PEOPLE, UNIT),
+    WUCB(ROUTES, UNIT),
+    WUCB(PEOPLE, Finite([0, 0.2, 1])),
+    WUCB(PEOPLE, [UNIT, Finite([0, 1]), Bounded(-3, 4)]),
+    WUCB(Preference(Prelec(0.65)), UNIT),
+    WUCB(Preference(Weight.from_function(kinked, holder=(1.5, 1.0))), UNIT),
+    UCB1(UNIT),
+    UCBV(UNIT),
+    WEUCB(PEOPLE, UNIT),
+    WLUCB(PEOPLE, UNIT, delta=0.1),
+    WLUCB(ROUTES, UNIT, delta=0.1, tolerance=0.01),
+    LUCB(UNIT, delta=0.1),
+    WELUCB(PEOPLE, UNIT, delta=0.1),
+    WSR(PEOPLE, budget=20_000),
+    WSR(ROUTES, budget=5_000),
+    SR(budget=2_000),
+    EXP3(UNIT),
+]
+
+
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy.name}")
+def test_learner_and_loop_choose_alike_for_20000_rounds(policy):
+    testing.check_policy(policy, rounds=20_000)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        WUCB(PEOPLE, SubGaussian(1.0, 2.0)),
+        WUCB(Preference(Prelec(0.65)), SubGaussian(1.0, 2.0)),
+        WLUCB(PEOPLE, SubGaussian(1.0, 2.0), delta=0.1),
+        WUCB(PEOPLE, [UNIT, SubGaussian(1.0, 2.0), UNIT]),
+    ],
+    ids=lambda policy: policy.name,
+)
+def test_unbounded_rewards_work_through_the_truncated_estimator(policy):
+    # every outcome is new, so a round costs as many weights as there were rounds
+    testing.check_policy(policy, rounds=3_000)
+
+
+def test_the_checks_catch_a_broken_weight_and_a_broken_problem():
+    class Sloppy(TverskyKahneman):
+        @property
+        def holder(self):
+            from allais import HolderPair
+
+            return HolderPair(1.0, 0.61)
+
+    with pytest.raises(AssertionError, match="Hölder pair must bound"):
+        testing.check_weight(Sloppy(0.61))
+
+    class Forgetful(Bandit):
+        def draw(self, arm, rng, size):
+            import numpy as np
+
+            return np.random.default_rng().random(size)
+
+    with pytest.raises(AssertionError, match="same generator must give the same outcomes"):
+        testing.check_problem(Forgetful([Discrete({1: 1.0})]))
+
+
+def test_the_checks_accept_what_is_right():
+    for weight in (TverskyKahneman(0.61), Prelec(0.65), Prelec(0.65).dual(), Weight.from_function(kinked)):
+        testing.check_weight(weight)
+    testing.check_problem(Bandit([Discrete({50: 0.1, 0: 0.9})]))
