@@ -58,7 +58,7 @@ def from_spec(spec: Any) -> Any:
         return [from_spec(entry) for entry in spec]
     if not isinstance(spec, dict):
         return spec
-    kind = spec.get("type")
+    kind = str(spec.get("type"))
     if kind == "Dual":
         return from_spec(spec["of"]).dual()
     if kind == "FunctionWeight":
@@ -66,7 +66,7 @@ def from_spec(spec: Any) -> Any:
         return FunctionWeight(_found(spec["function"]), tuple(spec["kinks"]), pair, None)
     if kind == "function":
         return _found(spec["function"])
-    found = _found(kind) if isinstance(kind, str) and ":" in kind else KNOWN.get(kind)
+    found = _found(kind) if ":" in kind else KNOWN.get(kind)
     if not (isinstance(found, type) and is_dataclass(found)):
         raise ValueError(f"a saved setting must be one that this version knows; got {kind!r}. Update allais.")
     return found(**{name: from_spec(value) for name, value in spec.items() if name != "type"})
