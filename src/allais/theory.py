@@ -6,6 +6,7 @@ Each says where it comes from; `docs/paper/errata.md` lists what was corrected a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -60,22 +61,30 @@ def _samples_for_radius(preference: Preference, rewards: Rewards, radius: float,
     return most
 
 
-def wucb_regret(preference: Preference, rewards: Rewards, values: ArrayLike, n_rounds: int) -> float:
+def wucb_regret(
+    preference: Preference,
+    rewards: Rewards | Sequence[Rewards],
+    values: ArrayLike,
+    n_rounds: float,
+    exploration: float = 3.0,
+) -> float:
     """An upper bound on W-UCB's expected regret after n rounds (Theorem 2, any support and two weights).
 
-    Each arm of gap Delta is pulled at most until 2 gamma_{n,l} < Delta, and 1 + 2 pi^2 / 3 times more.
+    Each arm of gap Delta is pulled at most until 2 gamma_{n,l} < Delta, and 1 + 2 pi^2 / 3 times
+    more. `rewards` are one for all arms or one an arm.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000))
     310385
     """
     worth = finite_array("values", values)
-    exponent = 3.0 * math.log(n_rounds)
-    below = worth.max() - worth
+    each = list(rewards) if isinstance(rewards, Sequence) else [rewards] * worth.size
+    exponent = positive("exploration", exploration) * math.log(n_rounds)
     return float(
         sum(
-            gap * (_samples_for_radius(preference, rewards, gap / 2.0, exponent) + CONSTANT_PULLS)
-            for gap in below[below > 0.0]
+            gap * (_samples_for_radius(preference, known, gap / 2.0, exponent) + CONSTANT_PULLS)
+            for gap, known in zip((worth.max() - worth).tolist(), each, strict=True)
+            if gap > 0.0
         )
     )
 

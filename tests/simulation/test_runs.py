@@ -136,10 +136,10 @@ def test_the_picture_shows_the_mean_the_band_and_the_bound():
     bound = np.array(
         [theory.wucb_regret(PEOPLE, Bounded(0, 50), results.values, max(n, 2)) for n in results.checkpoints]
     )
-    axes = results.plot(bound=bound)
+    axes = results.plot()
     assert axes.get_xscale() == "log"
     np.testing.assert_allclose(axes.lines[0].get_ydata(), results.mean_regret)
-    np.testing.assert_allclose(axes.lines[1].get_ydata(), bound)
+    np.testing.assert_allclose(axes.lines[1].get_ydata(), bound, rtol=1e-3)  # whole pulls, interpolated
     assert len(axes.collections) == 1
     plt.close(axes.figure)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from allais._random import Seed
+from allais.errors import FloatArray, IntArray
 from allais.memory import Worth
 from allais.preferences import Preference
 from allais.rewards import Bounded, Finite, Rewards, SubGaussian
@@ -44,6 +45,10 @@ class Policy(ABC):
         """The chance of a wrong recommendation that is allowed (delta), for fixed confidence."""
         return None
 
+    def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
+        """A proven bound on the expected regret after each number of rounds, or None where there is none."""
+        return None
+
     def rewards_of(self, n_arms: int) -> list[Rewards]:
         """What is known of each arm's rewards."""
         return rewards_of_arms(self.rewards, n_arms)
@@ -62,10 +67,12 @@ class Policy(ABC):
         return Learner(self, arms, seed)
 
 
-def check_settings(preference: Preference, rewards: RewardsOfArms | None) -> None:
+def check_settings(preference: Preference, rewards: RewardsOfArms | None, *, needs_rewards: bool = True) -> None:
     """Refuse settings of the wrong kind when they are made, not when they are used."""
     if not isinstance(preference, Preference):
         raise TypeError(f"a policy takes a preference; got {preference!r}. Write Preference(TverskyKahneman()).")
+    if rewards is None and not needs_rewards:
+        return
     each = [rewards] if _is_known(rewards) else rewards
     if rewards is None or not isinstance(each, Sequence) or not each or not all(map(_is_known, each)):
         raise TypeError(

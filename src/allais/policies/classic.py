@@ -36,9 +36,11 @@ def LUCB(  # noqa: N802
     return WLUCB(preference, rewards, delta, tolerance, union=KALYANAKRISHNAN, name="LUCB")
 
 
-def SR(budget: int, *, reference: float = 0.0, costs: bool = False) -> WSR:  # noqa: N802
+def SR(  # noqa: N802
+    budget: int, rewards: RewardsOfArms | None = None, *, reference: float = 0.0, costs: bool = False
+) -> WSR:
     """Successive rejects (Audibert et al. 2010): W-SR of the mean, with the same phases."""
-    return WSR(expected_value(reference=reference, costs=costs), budget, name="SR")
+    return WSR(expected_value(reference=reference, costs=costs), budget, rewards, name="SR")
 
 
 def UCBV(rewards: RewardsOfArms, *, reference: float = 0.0, costs: bool = False) -> WUCB:  # noqa: N802

@@ -11,7 +11,7 @@ import numpy as np
 from allais._kernels import kernel
 from allais.errors import FloatArray, IntArray
 from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
-from allais.policies.base import Policy, worth_of
+from allais.policies.base import Policy, RewardsOfArms, check_settings, worth_of
 from allais.policies.verbs import SETTLED, WAITING, register
 from allais.policies.wucb import no_interval
 from allais.preferences import Preference
@@ -29,16 +29,13 @@ class WSR(Policy):
 
     preference: Preference
     budget: int
+    rewards: RewardsOfArms | None = None  # to check what is told; SubGaussian truncates the estimate
     name: str = field(default="W-SR", repr=False)
-    rewards: None = field(default=None, init=False, repr=False)
 
     goal: ClassVar[str] = "budget"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.preference, Preference):
-            raise TypeError(
-                f"a policy takes a preference; got {self.preference!r}. Write Preference(TverskyKahneman())."
-            )
+        check_settings(self.preference, self.rewards, needs_rewards=False)
         if isinstance(self.budget, bool) or not isinstance(self.budget, int | np.integer) or self.budget < 1:
             raise ValueError(f"budget must be a whole number of samples; got {self.budget!r}. Give an int.")
 
@@ -49,7 +46,7 @@ class WSR(Policy):
                 f"budget must exceed the number of arms; got {self.budget} samples for {n_arms} arms. "
                 "Give more samples."
             )
-        return WSRRule(worth_of(self.preference, [], n_arms), phases(self.budget, n_arms))
+        return WSRRule(worth_of(self.preference, self.rewards_of(n_arms), n_arms), phases(self.budget, n_arms))
 
     def state(self, n_arms: int) -> WSRState:
         """The state before the first round."""

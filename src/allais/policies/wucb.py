@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from allais import theory
 from allais._kernels import kernel
 from allais.bands import Band, Holder
 from allais.bands.base import settle, widen
@@ -15,6 +16,7 @@ from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
 from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, first_pulls, worth_of
 from allais.policies.verbs import register
 from allais.preferences import Preference
+from allais.rewards import SubGaussian
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,17 @@ class WUCB(Policy):
         check_settings(self.preference, self.rewards)
         object.__setattr__(self, "exploration", positive("exploration", self.exploration))
         self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
+
+    def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
+        """Theorem 2, where it applies: the paper's band and exploration, and bounded rewards."""
+        known = self.rewards_of(values.size)
+        proven = self.band == Holder() and self.exploration >= 3.0 and not self.of_mean
+        if not proven or any(isinstance(one, SubGaussian) for one in known):
+            return None
+        # the pulls that a gap explains are proportional to log n, so two values give them all
+        ends = np.array([2.0, max(float(rounds.max()), 3.0)])
+        at_ends = [theory.wucb_regret(self.preference, known, values, n, self.exploration) for n in ends]
+        return np.interp(np.log(np.maximum(rounds, 2)), np.log(ends), at_ends)
 
     def rule(self, n_arms: int) -> WUCBRule:
         """The settings as the kernels read them."""

@@ -60,7 +60,7 @@ class Comparison:
     def plot(self, ax: Axes | None = None) -> Axes:
         """Every policy's mean regret in one picture."""
         for one in self.results.values():
-            ax = one.plot(ax)
+            ax = one.plot(ax, bound=False)
         assert ax is not None
         return ax
 

@@ -32,6 +32,7 @@ class Results:
     stopped: Any  # whether the policy stopped by itself, (runs,)
     choices: IntArray  # every choice, (runs, rounds), if the run was traced
     values: FloatArray | None  # the true value of each arm, or None where nobody knows it
+    bound: FloatArray | None = None  # what theory says of the mean regret, (checkpoints,)
 
     def __repr__(self) -> str:
         return f"<Results of {self.label}: {self.samples.size} runs, {self.checkpoints[-1]} rounds>"
@@ -72,11 +73,12 @@ class Results:
         """Write everything to one file (NumPy's zip of arrays, with a readable header)."""
         header = {"version": VERSION, "policy": self.policy, "label": self.label, "arms": [*map(str, self.arms)]}
         values = np.zeros(0) if self.values is None else self.values
+        bound = np.zeros(0) if self.bound is None else self.bound
         with open(path, "wb") as stream:
             np.savez_compressed(
                 stream, header=np.array(json.dumps(header)), checkpoints=self.checkpoints, pulls=self.pulls,
                 recommended=self.recommended, samples=self.samples, stopped=self.stopped, choices=self.choices,
-                values=values,
+                values=values, bound=bound,
             )  # fmt: skip
 
     @staticmethod
@@ -92,17 +94,18 @@ class Results:
             raise ValueError(f"results must be a whole file; {path} is damaged ({error}). Run again.") from error
         if header["version"] > VERSION:
             raise ValueError(f"results must be of version {VERSION} or older; {path} is newer. Update allais.")
-        values = arrays.pop("values")
+        values, bound = arrays.pop("values"), arrays.pop("bound")
         return Results(
             policy=header["policy"],
             label=header["label"],
             arms=tuple(header["arms"]),
             values=values if values.size else None,
+            bound=bound if bound.size else None,
             **arrays,
         )
 
-    def plot(self, ax: Axes | None = None, bound: FloatArray | None = None) -> Axes:
-        """Mean regret on a log axis with a band of two standard errors, and a bound at the checkpoints."""
+    def plot(self, ax: Axes | None = None, *, bound: bool = True) -> Axes:
+        """Mean regret on a log axis with a band of two standard errors, and the proven bound if there is one."""
         import matplotlib.pyplot as plt
 
         if ax is None:
@@ -114,8 +117,10 @@ class Results:
             ax.fill_between(
                 self.checkpoints, mean - spread, mean + spread, alpha=0.2, color=line.get_color(), linewidth=0
             )
-        if bound is not None:
-            ax.plot(self.checkpoints, bound, linestyle=":", color=line.get_color(), label=f"{self.label}, bound")
+        if bound and self.bound is not None:
+            ax.plot(self.checkpoints, self.bound, linestyle=":", color=line.get_color(), label=f"{self.label}, bound")
+            ax.set_yscale("log")  # the bound is far above
+            ax.set_ylim(bottom=max(float(mean[mean > 0.0].min(initial=1.0)), 1e-3))
         ax.set_xscale("log")
         ax.set_xlabel("round")
         ax.set_ylabel("regret")

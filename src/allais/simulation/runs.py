@@ -67,13 +67,16 @@ def simulate(
                 index = waiting[future]
                 parts[index] = future.result()
                 bar.advance(len(chunks[index]))
+    judged_by = policy.preference if judge is None else judge
+    values = problem.true_values(judged_by)
     joined = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
     return Results(
         policy=repr(policy),
         label=policy.name,
         arms=tuple(problem.arms),
         checkpoints=marks,
-        values=problem.true_values(policy.preference if judge is None else judge),
+        values=values,
+        bound=policy.regret_bound(values, marks) if values is not None and judged_by == policy.preference else None,
         **joined,
     )
 
