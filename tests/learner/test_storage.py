@@ -1,0 +1,463 @@
+"""Learners in files: bit-exact, readable, whole after a crash, and never read by halves."""
+
+import copy
+import json
+import os
+
+import numpy as np
+import pytest
+
+from allais import (
+    EXP3,
+    LUCB,
+    SR,
+    UCB1,
+    UCBV,
+    WELUCB,
+    WEUCB,
+    WLUCB,
+    WSR,
+    WUCB,
+    Bounded,
+    Finite,
+    Identity,
+    Learner,
+    NotNow,
+    Power,
+    Preference,
+    Prelec,
+    SubGaussian,
+    TverskyKahneman,
+    Weight,
+)
+from allais.storage import document_of, learner_from
+from allais.testing import suitable_problem
+
+
+def smoothstep(p):
+    return p * p * (3.0 - 2.0 * p)
+
+
+def softened(x):
+    return x / (1.0 + np.abs(x) / 1e7)
+
+
+class Curves:
+    exponent = 2.0
+
+    def raised(self, p):
+        return p**self.exponent
+
+
+PEOPLE = Preference(TverskyKahneman(0.61))
+FIFTY = Bounded(0, 50)
+POLICIES = {
+    "W-UCB": WUCB(PEOPLE, FIFTY),
+    "W-UCB with utility and costs": WUCB(Preference.tversky_kahneman(reference=30.0, costs=True), FIFTY),
+    "W-UCB with finite rewards": WUCB(PEOPLE, Finite([0, 7, 50])),
+    "W-UCB with rewards of each arm": WUCB(PEOPLE, [FIFTY, Finite([0, 7]), Bounded(-5, 10)]),
+    "W-UCB with sub-Gaussian rewards": WUCB(PEOPLE, SubGaussian(1.0, 5.0)),
+    "W-UCB with a dual weight": WUCB(Preference.rank_dependent(TverskyKahneman(0.61)), Bounded(-50, 50)),
+    "W-UCB with a weight without a pair": WUCB(Preference(Prelec(0.65)), FIFTY),
+    "W-UCB with a function as weight": WUCB(
+        Preference(Weight.from_function(smoothstep, singularities=(0.5,), holder=(1.5, 1.0))), FIFTY
+    ),
+    "W-UCB with the dual of a function": WUCB(Preference.rank_dependent(Weight.from_function(smoothstep)), FIFTY),
+    "W-UCB with a function as utility": WUCB(Preference(Power(0.5), utility=softened), FIFTY),
+    "UCB1": UCB1(FIFTY, reference=7.0),
+    "UCB-V": UCBV(FIFTY),
+    "WE-UCB": WEUCB(PEOPLE, Bounded(0, 1)),
+    "W-LUCB": WLUCB(PEOPLE, FIFTY, delta=0.1, tolerance=0.5),
+    "LUCB": LUCB(FIFTY, delta=0.1),
+    "WE-LUCB": WELUCB(PEOPLE, Bounded(0, 1), delta=0.1),
+    "W-SR": WSR(PEOPLE, budget=150),
+    "SR": SR(budget=150),
+    "EXP3": EXP3(FIFTY),
+}
+
+
+def drive(learner, problem, rng, rounds):
+    """Ask and tell late and in any order; what was chosen."""
+    chosen = []
+    for _ in range(rounds):
+        try:
+            chosen.append(learner.ask())
+        except NotNow:
+            if not learner.outstanding:
+                break
+        while learner.outstanding and rng.random() < 0.55:
+            choice = learner.outstanding[rng.integers(len(learner.outstanding))]
+            learner.tell(choice, float(problem.draw(problem.arms.index(choice.arm), rng, 1)[0]))
+    return chosen
+
+
+def lived_in(policy, rounds=60, seed=1):
+    learner = policy.start(3, seed=seed)
+    drive(learner, suitable_problem(policy, 3), np.random.default_rng(seed), rounds)
+    return learner
+
+
+# -- going on exactly where it was --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+def test_a_loaded_learner_goes_on_exactly_as_the_saved_one(policy, tmp_path):
+    learner = lived_in(policy)
+    learner.save(tmp_path / "learner.json")
+    again = Learner.load(tmp_path / "learner.json")
+    assert document_of(again) == document_of(learner)
+    assert again.policy == policy
+    assert again.outstanding == learner.outstanding
+    assert again.intervals() == learner.intervals()
+    assert again.recommend() == learner.recommend()
+    problem = suitable_problem(policy, 3)
+    first, second = (drive(one, problem, np.random.default_rng(2), 200) for one in (learner, again))
+    assert len(first) > 20
+    assert first == second
+    assert document_of(again) == document_of(learner)
+
+
+@pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
+def test_every_kind_of_generator_is_resumed(kind, tmp_path):
+    learner = EXP3(FIFTY).start(3, seed=np.random.Generator(getattr(np.random, kind)(7)))
+    drive(learner, suitable_problem(learner.policy, 3), np.random.default_rng(1), 30)
+    learner.save(tmp_path / "learner.json")
+    assert Learner.load(tmp_path / "learner.json").ask(50) == learner.ask(50)
+
+
+def test_arms_that_came_and_went_are_resumed(tmp_path):
+    learner = POLICIES["W-UCB with rewards of each arm"].start(["a", "b", "c"], seed=1)
+    learner.ask(5)
+    learner.add("d", rewards=Bounded(0, 2))
+    learner.retire("a")
+    learner.observe("d", np.linspace(0, 2, 40))  # more distinct outcomes than a memory begins with
+    learner.save(tmp_path / "learner.json")
+    again = Learner.load(tmp_path / "learner.json")
+    assert again.arms == ("b", "c", "d")
+    assert document_of(again) == document_of(learner)
+    assert again.ask(9) == learner.ask(9)
+
+
+def test_a_learner_is_saved_while_first_outcomes_are_still_out(tmp_path):
+    learner = POLICIES["W-UCB"].start(2, seed=1)
+    batch = learner.ask(5)
+    learner.save(tmp_path / "learner.json")
+    again = Learner.load(tmp_path / "learner.json")
+    assert again.outstanding == tuple(batch)
+    assert again.ask(3) == learner.ask(3)
+
+
+def test_numpy_whole_numbers_are_saved_like_others(tmp_path):
+    learner = WSR(PEOPLE, budget=np.int64(30)).start(np.int64(2), seed=np.int64(1))
+    learner.save(tmp_path / "learner.json")
+    assert Learner.load(tmp_path / "learner.json").policy == WSR(PEOPLE, budget=30)
+
+
+def test_a_weight_keeps_its_given_name(tmp_path):
+    weight = Weight.from_function(smoothstep, name="gentle")
+    learner = WUCB(Preference(weight), FIFTY).start(2, seed=1)
+    learner.save(tmp_path / "learner.json")
+    assert repr(Learner.load(tmp_path / "learner.json").policy) == repr(learner.policy)
+
+
+# -- the file -----------------------------------------------------------------------------------------
+
+
+def test_the_file_is_readable_json_with_a_version(tmp_path):
+    learner = POLICIES["W-UCB"].start(["A21", "A28"], seed=1)
+    learner.observe("A21", [0, 50, 50])
+    learner.save(tmp_path / "learner.json")
+
+    def no_constants(name):
+        raise AssertionError(f"{name} is not JSON")
+
+    text = (tmp_path / "learner.json").read_text(encoding="utf-8")
+    document = json.loads(text, parse_constant=no_constants)
+    assert (document["format"], document["version"]) == ("allais learner", 1)
+    assert document["policy"]["type"] == "WUCB"
+    assert document["arms"][0]["name"] == "A21"
+    assert document["arms"][0]["outcomes"] == [0.0, 50.0]
+    assert document["arms"][0]["counts"] == [1, 2]
+    assert len(text.splitlines()) > 20
+    assert text.endswith("\n")
+
+
+def test_saving_a_loaded_learner_writes_the_same_bytes(tmp_path):
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    lived_in(POLICIES["W-UCB with utility and costs"]).save(first)
+    Learner.load(first).save(str(second))
+    assert first.read_bytes() == second.read_bytes()
+
+
+class Crashed(BaseException):
+    """The process is gone."""
+
+
+def crash(*arguments, **settings):
+    raise Crashed
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_crash_while_saving_leaves_the_old_file(call, tmp_path, monkeypatch):
+    path = tmp_path / "learner.json"
+    learner = lived_in(POLICIES["W-UCB"])
+    learner.save(path)
+    old, before = path.read_bytes(), document_of(learner)
+    drive(learner, suitable_problem(learner.policy, 3), np.random.default_rng(3), 10)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, crash)
+        with pytest.raises(Crashed):
+            learner.save(path)
+        with pytest.raises(Crashed):
+            learner.save(tmp_path / "new.json")
+    assert path.read_bytes() == old
+    assert os.listdir(tmp_path) == ["learner.json"]
+    assert document_of(Learner.load(path)) == before
+
+
+def test_at_every_moment_of_saving_the_file_is_the_old_or_the_new_one(tmp_path, monkeypatch):
+    path = tmp_path / "learner.json"
+    learner = lived_in(POLICIES["W-UCB"])
+    learner.save(path)
+    old = document_of(learner)
+    drive(learner, suitable_problem(learner.policy, 3), np.random.default_rng(3), 10)
+    new = document_of(learner)
+    seen = []
+
+    def watched(call):
+        def wrapper(*arguments, **settings):
+            seen.append(document_of(Learner.load(path)))
+            result = call(*arguments, **settings)
+            seen.append(document_of(Learner.load(path)))
+            return result
+
+        return wrapper
+
+    for name in ("fsync", "replace"):
+        monkeypatch.setattr(os, name, watched(getattr(os, name)))
+    learner.save(path)
+    assert seen[0] == old
+    assert seen[-1] == new
+    assert all(document in (old, new) for document in seen)
+
+
+# -- damage -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def text():
+    """A saved learner with outcomes that are out, in a few kilobytes."""
+    learner = lived_in(POLICIES["W-UCB with utility and costs"], rounds=25, seed=3)
+    assert len(learner.outstanding) >= 2
+    return json.dumps(document_of(learner), indent=1) + "\n"
+
+
+def refused(path, content, message="must"):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=message):
+        Learner.load(path)
+
+
+def test_a_file_that_was_cut_off_is_refused_wherever_the_cut_is(text, tmp_path):
+    for end in [*range(0, len(text) - 2, 17), len(text) - 3, len(text) - 2]:
+        refused(tmp_path / "learner.json", text[:end], "must be whole JSON; .*learner.json is damaged")
+
+
+def shape_of(document):
+    """The keys of a document, all the way down."""
+    if isinstance(document, dict):
+        return {key: shape_of(value) for key, value in document.items()}
+    return [shape_of(entry) for entry in document] if isinstance(document, list) else None
+
+
+def test_flipped_bits_that_break_the_json_or_its_keys_are_refused(text, tmp_path):
+    rng = np.random.default_rng(1)
+    whole, shape = text.encode(), shape_of(json.loads(text))
+    broken = 0
+    for _ in range(600):
+        damaged = bytearray(whole)
+        damaged[rng.integers(len(damaged))] ^= 1 << rng.integers(8)
+        try:
+            still_whole = shape_of(json.loads(damaged.decode())) == shape
+        except ValueError:
+            still_whole = False
+        if not still_whole:
+            broken += 1
+            refused(tmp_path / "learner.json", bytes(damaged))
+    assert broken > 200
+
+
+def key_paths(document, path=()):
+    entries = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in entries:
+        if isinstance(document, dict):
+            yield (*path, key)
+        if isinstance(value, dict | list):
+            yield from key_paths(value, (*path, key))
+
+
+def without(document, path):
+    document = copy.deepcopy(document)
+    holder = document
+    for key in path[:-1]:
+        holder = holder[key]
+    del holder[path[-1]]
+    return document
+
+
+def test_a_file_without_one_of_its_keys_is_refused_and_no_default_takes_its_place(text):
+    document = json.loads(text)
+    accepted = []
+    for path in key_paths(document):
+        try:
+            learner_from(without(document, path))
+        except ValueError as error:
+            assert "must" in str(error)
+        else:
+            accepted.append("/".join(map(str, path)))
+    assert accepted == []
+
+
+DAMAGE = {
+    "a count is missing": lambda d: d["arms"][0]["counts"].pop(),
+    "all counts are missing": lambda d: d["arms"][0].update(counts=[]),
+    "an outcome is missing": lambda d: d["arms"][0]["outcomes"].pop(),
+    "what it felt like is one number": lambda d: d["arms"][0].update(felt=0.0),
+    "a count is negative": lambda d: d["arms"][0]["counts"].__setitem__(0, -1),
+    "a count is zero": lambda d: d["arms"][0]["counts"].__setitem__(0, 0),
+    "a count is a fraction": lambda d: d["arms"][0]["counts"].__setitem__(0, 1.5),
+    "a count is too large": lambda d: d["arms"][0]["counts"].__setitem__(0, 10**30),
+    "an outcome is not a number": lambda d: d["arms"][0]["outcomes"].__setitem__(0, None),
+    "an outcome is not finite": lambda d: d["arms"][0]["outcomes"].__setitem__(0, float("nan")),
+    "an outcome cannot occur": lambda d: d["arms"][0]["outcomes"].__setitem__(0, 51.0),
+    "an outcome feels like another": lambda d: d["arms"][0]["felt"].__setitem__(0, -1e9),
+    "outcomes are in no order": lambda d: [d["arms"][0][part].reverse() for part in ("outcomes", "felt")],
+    "an arm is missing": lambda d: d["arms"].pop(),
+    "an arm is there twice": lambda d: d["arms"].append(d["arms"][0]),
+    "an arm has a name that cannot be saved": lambda d: d["arms"][0].update(name=None),
+    "a choice is of an arm that is not there": lambda d: d["outstanding"][0].__setitem__(1, 7),
+    "a choice is of an arm before the first": lambda d: d["outstanding"][0].__setitem__(1, -1),
+    "a choice has no ticket": lambda d: d["outstanding"][0].pop(),
+    "a choice was lost": lambda d: d["outstanding"].pop(),
+    "a choice is there twice": lambda d: d["outstanding"].append(d["outstanding"][0]),
+    "the next choice was given before": lambda d: d.update(next=d["outstanding"][-1][0]),
+    "the next choice has no number": lambda d: d.update(next="next"),
+    "a draw is no draw": lambda d: d.update(draw=1.5),
+    "a part of the state is too short": lambda d: d["state"]["asked"].pop(),
+    "a part of the state is no number": lambda d: d["state"]["asked"].__setitem__(0, "x"),
+    "what was asked is less than what was told": lambda d: d["state"]["asked"].__setitem__(0, 0),
+    "the generator is unknown": lambda d: d["generator"].update(bit_generator="Dice"),
+    "the generator is none": lambda d: d["generator"].update(bit_generator="default_rng"),
+    "the generator's state is too large": lambda d: d["generator"].update(uinteger=10**30),
+    "the policy is a number": lambda d: d.update(policy=3),
+    "the policy is a preference": lambda d: d.update(policy=d["policy"]["preference"]),
+    "the version is a truth value": lambda d: d.update(version=True),
+    "the version is below the first": lambda d: d.update(version=0),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_file_that_contradicts_itself_is_refused(damage, text, tmp_path):
+    document = json.loads(text)
+    learner_from(document)
+    damage(document)
+    refused(tmp_path / "learner.json", json.dumps(document))
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", "3", '"allais learner"', '{"format": "a diary", "version": 1}'])
+def test_a_file_of_another_format_is_refused(content, tmp_path):
+    refused(tmp_path / "learner.json", content, "a saved learner must")
+
+
+@pytest.mark.parametrize("content", [b"\x00\x01\xff", b"\x80" * 100, "{}".encode("utf-16")])
+def test_a_file_that_is_no_text_is_refused(content, tmp_path):
+    refused(tmp_path / "learner.json", content, "must be whole JSON; .* is damaged")
+
+
+@pytest.mark.parametrize("version", [2, 10**9])
+def test_a_file_of_a_newer_version_is_refused(version, text, tmp_path):
+    newer = json.dumps({**json.loads(text), "version": version})
+    refused(tmp_path / "learner.json", newer, f"version 1 or older; this one is of version {version}. Update allais")
+
+
+def test_a_setting_from_the_future_is_refused(text, tmp_path):
+    document = json.loads(text)
+    document["policy"]["type"] = "WUCB2"
+    refused(tmp_path / "learner.json", json.dumps(document), "must be one that this version knows; got 'WUCB2'")
+
+
+def test_a_function_that_is_gone_is_refused(tmp_path):
+    learner = POLICIES["W-UCB with a function as weight"].start(2, seed=1)
+    gone = json.dumps(document_of(learner)).replace(":smoothstep", ":roughstep")
+    refused(tmp_path / "learner.json", gone, "must be importable; got .*:roughstep, which is not found")
+
+
+def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"learner.json does not exist. Check the path"):
+        Learner.load(tmp_path / "learner.json")
+    with pytest.raises(ValueError, match="folder"):
+        Learner.load(tmp_path)
+
+
+# -- what cannot be saved -----------------------------------------------------------------------------
+
+
+def local_function():
+    def squared(p):
+        return p * p
+
+    return squared
+
+
+def renamed():
+    """A function whose name stands for another one by now."""
+
+    def impostor(p):
+        return p * p
+
+    impostor.__qualname__, impostor.__module__ = "smoothstep", __name__
+    return impostor
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda p: p * p, local_function(), Curves().raised, renamed()],
+    ids=["a lambda", "a local function", "a method of an object", "a name that stands for another function"],
+)
+def test_a_function_that_could_not_be_found_again_is_refused_when_saving(function, tmp_path):
+    path = tmp_path / "learner.json"
+    path.write_text("what was there before")
+    learner = WUCB(Preference(Weight.from_function(function)), FIFTY).start(2, seed=1)
+    with pytest.raises(ValueError, match=r"a function can be saved by its name in a module only.*Define it at the top"):
+        learner.save(path)
+    assert path.read_text() == "what was there before"
+    assert os.listdir(tmp_path) == ["learner.json"]
+
+
+def test_a_utility_without_a_name_is_refused_when_saving(tmp_path):
+    learner = WUCB(Preference(Identity(), utility=lambda x: 2.0 * x), FIFTY).start(2, seed=1)
+    with pytest.raises(ValueError, match="saved by its name in a module only; got .*<lambda>"):
+        learner.save(tmp_path / "learner.json")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("name", [("A", 1), 1.5, None, True, b"A", frozenset("A")])
+def test_an_arm_whose_name_json_cannot_hold_is_refused_when_saving(name, tmp_path):
+    learner = POLICIES["W-UCB"].start(["A", name], seed=1)
+    with pytest.raises(ValueError, match="names that are strings or whole numbers can be saved; got .*Rename it"):
+        learner.save(tmp_path / "learner.json")
+    assert os.listdir(tmp_path) == []
+
+
+def test_names_of_either_kind_stay_apart(tmp_path):
+    learner = POLICIES["W-UCB"].start(["1", 1, "Ж\n\u2028", -3, ""], seed=1)
+    learner.observe("1", [7.0])
+    learner.save(tmp_path / "learner.json")
+    again = Learner.load(tmp_path / "learner.json")
+    assert again.pulls == learner.pulls
+    assert list(map(type, again.arms)) == [str, int, str, int, str]
+
+
+def test_a_file_needs_a_folder_that_exists(tmp_path):
+    with pytest.raises(ValueError, match="a file needs a folder that exists"):
+        POLICIES["W-UCB"].start(2, seed=1).save(tmp_path / "no" / "learner.json")
