@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from allais.policies import EXP3, LUCB, SR, UCB1, UCBV, WELUCB, WEUCB, WLUCB, WSR, WUCB
     from allais.problems import Bandit, Simulator
     from allais.simulation import BestArm, Comparison, Results, best_arm, compare, simulate
+    from allais.stream import CertifiedValue, ValueStream
 
 # Loaded at first use: they need compiled code, and who only values lotteries should not wait for it.
 _LATER = {
@@ -49,6 +50,7 @@ _LATER = {
         ("EXP3", "LUCB", "SR", "UCB1", "UCBV", "WELUCB", "WEUCB", "WLUCB", "WSR", "WUCB"), "allais.policies"
     ),
     **dict.fromkeys(("Bandit", "Simulator"), "allais.problems"),
+    **dict.fromkeys(("CertifiedValue", "ValueStream"), "allais.stream"),
     **dict.fromkeys(("BestArm", "Comparison", "Results", "best_arm", "compare", "simulate"), "allais.simulation"),
 }
 
@@ -85,6 +87,7 @@ __all__ = [
     "Bernoulli",
     "BestArm",
     "Bounded",
+    "CertifiedValue",
     "Choice",
     "Comparison",
     "Continuous",
@@ -118,6 +121,7 @@ __all__ = [
     "TverskyKahneman",
     "UndefinedValueError",
     "Uniform",
+    "ValueStream",
     "Wang",
     "Weight",
     "best_arm",

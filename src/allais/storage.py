@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -15,8 +16,9 @@ import numpy as np
 from allais._spec import from_spec, to_spec
 from allais.learner import Learner
 from allais.memory import empty_memory, grown
+from allais.stream import ValueStream, stream_document, stream_from
 
-FORMAT, VERSION = "allais learner", 1
+FORMAT, STREAM_FORMAT, VERSION = "allais learner", "allais stream", 1
 
 
 def document_of(learner: Learner) -> dict[str, Any]:
@@ -117,14 +119,43 @@ def write_document(learner: Learner, path: Path) -> None:
     write_atomically(path, json.dumps(document_of(learner), indent=1, allow_nan=False) + "\n")
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Replace a file by one with this text; after a crash it is the old one or the new one."""
+def write_stream(stream: ValueStream, path: Path) -> None:
+    """Write a stream to one file: arrays in NumPy's zip, with a readable header."""
+    header, arrays = stream_document(stream)
+    memory = io.BytesIO()
+    header = {"format": STREAM_FORMAT, "version": VERSION, **header}
+    np.savez_compressed(memory, header=np.array(json.dumps(header)), **arrays)
+    write_atomically(path, memory.getvalue())
+
+
+def read_stream(path: Path) -> ValueStream:
+    """The stream that a file holds."""
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
+            header = json.loads(str(stored["header"]))
+            arrays = {name: stored[name] for name in stored.files if name != "header"}
+    except FileNotFoundError:
+        raise ValueError(f"a saved stream is read from a file; {path} does not exist. Check the path.") from None
+    except Exception as error:  # numpy raises whatever the zip reader does
+        raise ValueError(f"a saved stream must be a whole file; {path} is damaged ({error}). Use a backup.") from error
+    if not isinstance(header, dict) or header.get("format") != STREAM_FORMAT or header.get("version") != VERSION:
+        raise ValueError(
+            f"a saved stream must be of version {VERSION}; {path} is not. Update allais, or check the path."
+        )
+    try:
+        return stream_from(header, arrays)
+    except (KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"a saved stream must be whole; {path} is damaged ({error}). Use a backup.") from error
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replace a file by one with this content; after a crash it is the old one or the new one."""
     if not path.parent.is_dir():
         raise ValueError(f"a file needs a folder that exists; got {path}. Make {path.parent} first.")
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content.encode() if isinstance(content, str) else content)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
@@ -14,9 +15,11 @@ from allais.errors import FloatArray, IntArray
 from allais.weights import Weight
 
 TERMS = 10  # of each polynomial; even and odd powers are summed side by side
-BUCKETS = 256  # equal stretches of [0, 1] that know where their cells begin
+# Buckets say which cells to search: EIGHTHS of each power of 2 towards 0 and towards 1, and equal
+# stretches between 1/4 and 3/4.
+EIGHTHS, OCTAVES, MIDDLE = 8, 61, 256
 FINEST = 60  # cells shrink by halves towards a singular point, to 2^-60
-PRECISION = 1e-15  # what a cell may leave out, relative to its size
+PRECISION = 2e-15  # what a cell may leave out, relative to its size
 HALVINGS = 6  # of a cell between two powers of 2; what is left then is the function's own noise
 
 _nodes = chebyshev.chebpts1(TERMS)
@@ -31,7 +34,7 @@ class Curve(NamedTuple):
     # a row a cell: where it starts, its centre, 1 / half-width, and the powers of
     # s = (p - centre) / half-width; (cells, FIRST_POWER + TERMS)
     cells: FloatArray
-    buckets: IntArray  # the cell that holds i / BUCKETS, (BUCKETS + 1,)
+    buckets: IntArray  # the first and the last cell of each bucket, (buckets, 2)
 
 
 START, CENTRE, SCALE, FIRST_POWER = 0, 1, 2, 3  # columns of `cells`
@@ -67,7 +70,9 @@ def tabulate(function: Callable[[FloatArray], FloatArray], singularities: tuple[
             coefficients[innermost, 0] = 0.5 * (ends[0] + ends[1])
             coefficients[innermost, 1] = 0.5 * (ends[1] - ends[0])
             left_out[innermost] = 0.0
-        done = left_out <= PRECISION * np.abs(coefficients[:, 0])
+        # p itself is rounded: what that does to the function cannot be fitted
+        noise = 4.0 * np.abs(coefficients[:, 1]) / half * np.spacing(high)
+        done = left_out <= PRECISION * np.abs(coefficients[:, 0]) + noise
         done |= halved == HALVINGS
         kept.append((low[done], coefficients[done]))
         left, right, middle = low[~done], high[~done], middle[~done]
@@ -86,10 +91,37 @@ def staircase(points: FloatArray, values: FloatArray) -> Curve:
 
 
 def _curve(breaks: FloatArray, powers: FloatArray) -> Curve:
-    buckets = np.searchsorted(breaks, np.arange(BUCKETS + 1) / BUCKETS, side="right") - 1
     half = 0.5 * np.diff(breaks)
     columns = (breaks[:-1, None], (breaks[:-1] + half)[:, None], 1.0 / half[:, None], powers)
-    return Curve(np.ascontiguousarray(np.hstack(columns)), np.minimum(buckets, breaks.size - 2))
+    low, high = _bucket_ends()
+    last = breaks.size - 2
+    first_cell = np.clip(np.searchsorted(breaks, low, side="right") - 1, 0, last)
+    last_cell = np.clip(np.searchsorted(breaks, high, side="right") - 1, 0, last)
+    buckets = np.ascontiguousarray(np.stack([first_cell, last_cell], axis=1))
+    return Curve(np.ascontiguousarray(np.hstack(columns)), buckets)
+
+
+@lru_cache(maxsize=1)
+def _bucket_ends() -> tuple[FloatArray, FloatArray]:
+    """The probabilities between which each bucket lies, in the order of `weigh`."""
+    octave, eighth = np.divmod(np.arange(OCTAVES * EIGHTHS), EIGHTHS)
+    step = 2.0 ** -(octave + 6.0)
+    low = 2.0 ** -(octave + 3.0) + eighth * step  # octave 0 is [1/8, 1/4)
+    high = low + step
+    deepest = octave == OCTAVES - 1
+    low[deepest], high[deepest] = 0.0, 2.0 ** -(OCTAVES + 1.0)
+    middle = 0.25 + np.arange(MIDDLE + 1) / (2.0 * MIDDLE)
+    return (
+        np.concatenate([low, 1.0 - high, middle]),
+        np.concatenate([high, 1.0 - low, np.append(middle[1:], 0.76)]),
+    )
+
+
+@kernel
+def _octave(p):
+    """The bucket of a probability below 1/4, by its power of 2 and the eighth of that."""
+    mantissa, exponent = math.frexp(p)
+    return min(-exponent - 2, OCTAVES - 1) * EIGHTHS + int((mantissa - 0.5) * (2.0 * EIGHTHS))
 
 
 @kernel
@@ -99,9 +131,13 @@ def weigh(curve, p):
         return 0.0
     if p >= 1.0:
         return 1.0
-    bucket = int(p * BUCKETS)
-    low = curve.buckets[bucket]
-    high = curve.buckets[bucket + 1]
+    if p < 0.25:
+        bucket = _octave(p)
+    elif p > 0.75:
+        bucket = OCTAVES * EIGHTHS + _octave(1.0 - p)
+    else:
+        bucket = 2 * OCTAVES * EIGHTHS + int((p - 0.25) * (2.0 * MIDDLE))
+    low, high = curve.buckets[bucket, 0], curve.buckets[bucket, 1]
     while low < high:  # the last cell that starts at or before p
         middle = (low + high + 1) // 2
         if curve.cells[middle, START] <= p:

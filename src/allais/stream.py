@@ -1,0 +1,367 @@
+"""ValueStream: a distorted value that is up to date after every sample, and never slows down."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._kernels import bound, kernel
+from allais.bands import Holder, Interval
+from allais.errors import FloatArray, IntArray, finite_array, share
+from allais.preferences import Preference
+from allais.rewards import Rewards, SubGaussian
+from allais.values.blocks import Blocks, absorb, block_parts, join, no_blocks, thinned
+from allais.values.choquet import Parts
+from allais.values.curve import curve_of
+from allais.values.tree import (
+    count_above,
+    grown_forest,
+    harvest,
+    has_room,
+    new_forest,
+    nth_from_top,
+    outcomes_of,
+    plant,
+)
+from allais.weights import Weight
+
+GAINS, LOSSES = 0, 1  # the trees of a stream
+BUFFER = 1 << 14  # samples that a stream of bounded memory collects before it sorts them in
+
+
+class CertifiedValue(NamedTuple):
+    """A value, and a bound on what bounded memory may have added to or taken from it."""
+
+    value: float
+    error: float
+
+
+@kernel
+def _plant_all(forest, felt, raw, counts, start):
+    """Add outcomes from `start` on, gains and losses each to their tree; where it stops for want of room."""
+    for i in range(start, felt.size):
+        if not has_room(forest):
+            return i
+        if felt[i] > 0.0:
+            plant(forest, GAINS, felt[i], raw[i], counts[i])
+        elif felt[i] < 0.0:
+            plant(forest, LOSSES, -felt[i], raw[i], counts[i])
+    return felt.size
+
+
+class ValueStream:
+    """The value of all samples so far, for any preference: O(log n) a sample, exact to 1e-12.
+
+    `rewards` says what is known of the samples, which `interval` needs. With `max_blocks`, memory is
+    bounded, and `certified` says how much that may have changed the value.
+
+    >>> stream = ValueStream(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))
+    >>> for sample in [50.0] * 10 + [0.0] * 90:
+    ...     stream.add(sample)
+    >>> stream.value(), len(stream)
+    (9.31512831885..., 100)
+    """
+
+    def __init__(self, preference: Preference, rewards: Rewards | None = None, max_blocks: int | None = None) -> None:
+        if not isinstance(preference, Preference):
+            raise TypeError(f"a stream is valued by a preference; got {preference!r}. Write Preference(...).")
+        if max_blocks is not None and (
+            isinstance(max_blocks, bool) or not isinstance(max_blocks, int | np.integer) or max_blocks < 3
+        ):
+            raise ValueError(f"max_blocks must be a whole number, 3 or more; got {max_blocks!r}. Give an int.")
+        self.preference, self.rewards, self.max_blocks = preference, rewards, max_blocks
+        self._samples = 0
+        self._zeros = 0
+        self._blocks = no_blocks()
+        self._buffer: list[float] = []
+        self._forest = new_forest(2)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """What is derived from the settings, and not saved."""
+        preference = self.preference
+        self._sides = tuple(
+            (tree, curve_of(weight), _singular(weight), _singular(weight, clipped=True))
+            for tree, weight in ((GAINS, preference.gains), (LOSSES, preference.losses))
+        )
+        one, count = np.zeros(1), np.ones(1, dtype=np.int64)
+        self._plant = bound(_plant_all, self._forest, one, one, count, 0)
+        _, curve, singular, _ = self._sides[0]
+        self._harvest = bound(harvest, self._forest, 0, curve, singular, 1, 0.0, 0.0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        derived = ("_sides", "_plant", "_harvest")
+        return {name: value for name, value in self.__dict__.items() if name not in derived}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+
+    def __len__(self) -> int:
+        return self._samples
+
+    def __repr__(self) -> str:
+        return f"<ValueStream of {self._samples} samples>"
+
+    # -- samples ----------------------------------------------------------------------------------
+
+    def add(self, sample: float) -> None:
+        """Take in one sample."""
+        try:
+            number = float(sample)
+        except (TypeError, ValueError):
+            raise ValueError(f"a sample must be a number; got {sample!r}. Give a float.") from None
+        if not math.isfinite(number):
+            raise ValueError(f"a sample must be finite; got {number}. Leave it out, or say what it stands for.")
+        if self.rewards is not None and not self.rewards.admits(number):
+            self.rewards.check([number])  # raises, and says which rule was broken
+        if self.max_blocks is not None:
+            self._samples += 1
+            self._buffer.append(number)
+            if len(self._buffer) >= BUFFER:
+                self._flush()
+        else:
+            one = np.array([number])
+            self._take_in(self.preference.felt(one), one, np.ones(1, dtype=np.int64))
+
+    def add_many(self, samples: ArrayLike) -> None:
+        """Take in many samples, all of them or, if one is refused, none."""
+        array = finite_array("samples", samples)
+        if self.rewards is not None:
+            array = self.rewards.check(array)
+        if self.max_blocks is not None:
+            self._flush()
+            for start in range(0, array.size, 64 * BUFFER):
+                self._absorb(array[start : start + 64 * BUFFER])
+            self._samples += array.size
+        else:
+            raw, counts = np.unique(array, return_counts=True)
+            self._take_in(self.preference.felt(raw), raw, counts.astype(np.int64))
+
+    def _take_in(self, felt: FloatArray, raw: FloatArray, counts: IntArray) -> None:
+        done = 0
+        while done < felt.size:
+            done = self._plant(self._forest, felt, raw, counts, done)
+            if done < felt.size:
+                self._forest = grown_forest(self._forest)
+        self._samples += int(counts.sum())
+        self._zeros += int(counts[felt == 0.0].sum())
+
+    def _flush(self) -> None:
+        if self._buffer:
+            waiting, self._buffer = self._buffer, []
+            self._absorb(np.array(waiting))
+
+    def _absorb(self, samples: FloatArray) -> None:
+        felt, counts = np.unique(self.preference.felt(samples), return_counts=True)
+        blocks = absorb(self._blocks, felt, counts.astype(np.int64))
+        assert self.max_blocks is not None
+        self._blocks = thinned(blocks, self.max_blocks, self.preference.gains, self.preference.losses)
+
+    def merge(self, other: ValueStream) -> None:
+        """Take in what another stream has seen; the other stays as it is."""
+        if not isinstance(other, ValueStream):
+            raise TypeError(f"a stream merges with a stream; got {other!r}. Use add_many for samples.")
+        if other.preference != self.preference:
+            raise ValueError(
+                f"streams merge only under one preference; got {self.preference!r} and {other.preference!r}. "
+                "Make both with the same one."
+            )
+        if (other.rewards, other.max_blocks) != (self.rewards, self.max_blocks):
+            raise ValueError(
+                f"streams merge only with the same rewards and max_blocks; got {self.rewards!r}, {self.max_blocks} "
+                f"and {other.rewards!r}, {other.max_blocks}. Make both alike."
+            )
+        if other._samples == 0:
+            return
+        if self.max_blocks is not None:
+            self._flush()
+            theirs = other._blocks
+            if other._buffer:
+                felt, counts = np.unique(self.preference.felt(np.array(other._buffer)), return_counts=True)
+                theirs = absorb(theirs, felt, counts.astype(np.int64))
+            self._blocks = thinned(
+                join(self._blocks, theirs), self.max_blocks, self.preference.gains, self.preference.losses
+            )
+            self._samples += other._samples
+            return
+        for sign, tree in ((1.0, GAINS), (-1.0, LOSSES)):
+            felt, raw, counts = outcomes_of(other._forest, tree)
+            self._take_in(sign * felt, raw, counts)
+        self._samples += other._zeros
+        self._zeros += other._zeros
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def value(self) -> float:
+        """The value of all samples so far: Algorithm 1 of the whole stream."""
+        return self.certified().value
+
+    def certified(self) -> CertifiedValue:
+        """The value, and a bound on what bounded memory changed in it (0 without `max_blocks`)."""
+        parts = self.parts()
+        return CertifiedValue(parts.value, parts.error)
+
+    def parts(self) -> Parts:
+        """The gain part, the loss part and the bound of `certified`."""
+        self._require_samples()
+        if self.max_blocks is not None:
+            self._flush()
+            return block_parts(self._blocks, self.preference.gains, self.preference.losses)
+        gain, loss = (self._part(side, 0.0) for side in self._sides)
+        return Parts(gain, loss)
+
+    def _part(self, side: tuple[Any, ...], shift: float, edge: float = math.inf) -> float:
+        tree, curve, singular, clipped = side
+        points = singular if shift == 0.0 else clipped
+        return float(self._harvest(self._forest, tree, curve, points, self._samples, shift, edge))
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """The value with an interval that holds the true one with the given confidence.
+
+        For a monotone weight and bounded samples, the band of Dvoretzky, Kiefer and Wolfowitz seen
+        through the weight, always inside the Hölder interval; else the Hölder interval.
+        """
+        self._require_samples()
+        if self.rewards is None:
+            raise ValueError(
+                "an interval needs to know the samples' bounds; this stream was made without rewards. "
+                "Write ValueStream(preference, rewards=Bounded(low, high))."
+            )
+        exponent = math.log(2.0 / (1.0 - share("confidence", confidence)))
+        monotone = self.preference.gains.is_monotone and self.preference.losses.is_monotone
+        if isinstance(self.rewards, SubGaussian) or not monotone or self.max_blocks is not None:
+            radius = Holder().radius(self.preference, self.rewards, self._samples, exponent)
+            value, error = self.certified() if not isinstance(self.rewards, SubGaussian) else self._truncated()
+            return Interval(value - radius - error, value, value + radius + error)
+        eps = math.sqrt(exponent / (2.0 * self._samples))
+        low, high = np.sort(self.preference.felt(np.array(self.rewards.support))).tolist()
+        gains, losses = self._sides
+        most = self._upper(gains, self.preference.gains, eps, high)
+        least = self._lower(gains, self.preference.gains, eps, low)
+        most_loss = self._upper(losses, self.preference.losses, eps, -low)
+        least_loss = self._lower(losses, self.preference.losses, eps, -high)
+        return Interval(least - most_loss, self.value(), most - least_loss)
+
+    def _truncated(self) -> CertifiedValue:
+        """The truncated estimate for unbounded samples (Proposition 1)."""
+        assert isinstance(self.rewards, SubGaussian)
+        if self.max_blocks is not None:
+            raise ValueError(
+                "an interval of a stream with max_blocks needs bounded samples; got SubGaussian. "
+                "Leave max_blocks out, or declare Bounded(low, high)."
+            )
+        edge = self.preference.truncation(self.rewards, self._samples)
+        gain, loss = (self._part(side, 0.0, edge) for side in self._sides)
+        return CertifiedValue(gain - loss, 0.0)
+
+    def _upper(self, side: tuple[Any, ...], weight: Weight, eps: float, end: float) -> float:
+        """The part when P(Y > z) is eps larger everywhere up to the end of the support."""
+        if end <= 0.0:
+            return 0.0
+        root = self._forest.roots[side[0]]
+        beyond = end - (self._forest.top[root] if self._forest.size[root] else 0.0)
+        return self._part(side, eps) + max(beyond, 0.0) * weight(min(eps, 1.0))
+
+    def _lower(self, side: tuple[Any, ...], weight: Weight, eps: float, start: float) -> float:
+        """The part when P(Y > z) is eps smaller, but for what lies below the support: there it is 1."""
+        sure = max(start, 0.0)
+        return self._part(side, -eps) + sure * (1.0 - weight(max(1.0 - eps, 0.0)))
+
+    # -- order statistics -------------------------------------------------------------------------
+
+    def survival(self, x: float) -> float:
+        """The share of samples above x."""
+        self._require_samples()
+        felt = float(self.preference.felt(np.array([float(x)]))[0])
+        if self.preference.costs:  # larger outcomes feel worse: X > x is Y < y
+            return 1.0 - self._above(math.nextafter(felt, -math.inf)) / self._samples
+        return self._above(felt) / self._samples
+
+    def _above(self, felt: float) -> int:
+        """How many samples feel better than `felt`."""
+        if self.max_blocks is not None:
+            raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
+        gains = int(self._forest.total[self._forest.roots[GAINS]])
+        if felt >= 0.0:
+            return int(count_above(self._forest, GAINS, felt))
+        losses = int(self._forest.total[self._forest.roots[LOSSES]])
+        at_least_as_bad = int(count_above(self._forest, LOSSES, math.nextafter(-felt, -math.inf)))
+        return gains + self._zeros + losses - at_least_as_bad
+
+    def quantile(self, p: float) -> float:
+        """The smallest sample that at least a share p of the samples do not exceed."""
+        self._require_samples()
+        level = share("p", p, one=True)
+        if self.max_blocks is not None:
+            raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
+        rank = max(1, math.ceil(level * self._samples - 1e-9))
+        from_top = rank if self.preference.costs else self._samples - rank + 1
+        gains = int(self._forest.total[self._forest.roots[GAINS]])
+        losses = int(self._forest.total[self._forest.roots[LOSSES]])
+        if from_top <= gains:
+            return float(nth_from_top(self._forest, GAINS, from_top))
+        if from_top <= gains + self._zeros:
+            return self.preference.reference
+        return float(nth_from_top(self._forest, LOSSES, losses - (from_top - gains - self._zeros) + 1))
+
+    def _require_samples(self) -> None:
+        if self._samples == 0:
+            raise ValueError("a value needs at least one sample; this stream has none. Add some first.")
+
+    # -- files ------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the stream to one file; a crash while saving leaves the old one."""
+        from allais.storage import write_stream
+
+        write_stream(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path) -> ValueStream:
+        """The stream that was saved."""
+        from allais.storage import read_stream
+
+        return read_stream(Path(path))
+
+
+def _singular(weight: Weight, *, clipped: bool = False) -> FloatArray:
+    """The singular points of a weight; with 0 and 1 where it is shifted, and so clipped there."""
+    points = {*weight.singularities, *((0.0, 1.0) if clipped else ())}
+    # a weight without any is smooth everywhere: a point far away changes nothing
+    return np.array(sorted(points) or [1e9])
+
+
+def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Everything a stream knows: settings as JSON, outcomes as arrays."""
+    from allais._spec import to_spec
+
+    stream._flush()
+    header = {
+        "preference": to_spec(stream.preference),
+        "rewards": to_spec(stream.rewards),
+        "max_blocks": stream.max_blocks,
+        "samples": stream._samples,
+        "zeros": stream._zeros,
+    }
+    arrays: dict[str, Any] = dict(zip(Blocks._fields, stream._blocks, strict=True))
+    for name, tree in (("gains", GAINS), ("losses", LOSSES)):
+        felt, raw, counts = outcomes_of(stream._forest, tree)
+        arrays |= {f"{name}_felt": felt, f"{name}_raw": raw, f"{name}_counts": counts}
+    return header, arrays
+
+
+def stream_from(header: dict[str, Any], arrays: dict[str, Any]) -> ValueStream:
+    """The stream that a document describes."""
+    from allais._spec import from_spec
+
+    stream = ValueStream(from_spec(header["preference"]), from_spec(header["rewards"]), header["max_blocks"])
+    for name, sign in (("gains", 1.0), ("losses", -1.0)):
+        stream._take_in(sign * arrays[f"{name}_felt"], arrays[f"{name}_raw"], arrays[f"{name}_counts"])
+    stream._blocks = Blocks(*(arrays[name] for name in Blocks._fields))
+    stream._samples, stream._zeros = header["samples"], header["zeros"]
+    return stream
