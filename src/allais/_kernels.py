@@ -13,6 +13,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,6 +24,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # Kernels allocate nothing, so they run without numba's reference counts: counting the dozens of
 # arrays of a rule and a state at every call cost ten times what the mathematics does.
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}
+ROUTINE_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 LOOP_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 
 
@@ -66,6 +68,11 @@ def kernel(function: Function) -> Function:
     return _cached(function, OPTIONS)
 
 
+def routine(function: Function) -> Function:
+    """Compile a kernel that is too long to be copied into each of its callers."""
+    return _cached(function, ROUTINE_OPTIONS)
+
+
 def loop(function: Function) -> Function:
     """Compile a loop over kernels; it may hold a generator."""
     return _cached(function, LOOP_OPTIONS)
@@ -84,6 +91,25 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
         settings.CACHE_DIR = before
 
 
+def is_own(rule: Any) -> bool:
+    """Whether a rule is made of this package's types only, all the way down."""
+    own = type(rule).__module__.startswith("allais.")
+    return own and all(is_own(part) for part in rule if isinstance(part, tuple))
+
+
+@lru_cache(maxsize=256)
+def _uncached(function: Callable[..., Any]) -> Any:
+    return numba.njit(**OPTIONS)(function)
+
+
+def fitting(compiled: Any, rule: Any) -> Any:
+    """A kernel for a rule; for a rule with foreign types, one that leaves no trace on disk.
+
+    Another process could not even read the shared cache if it named types that it cannot import.
+    """
+    return compiled if is_own(rule) else _uncached(compiled.py_func)
+
+
 def bound(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     """A kernel's machine code for arguments of these types, without numba's look-up of types.
 
@@ -91,6 +117,7 @@ def bound(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     anew whenever it makes new arrays; their types never change, as all are made by this package.
     """
     signature = tuple(numba.typeof(argument) for argument in arguments)
+    compiled = fitting(compiled, arguments[0])
     compiled.compile(signature)
     return compiled.get_overload(signature)
 
@@ -112,10 +139,10 @@ def verb(stub: Function) -> tuple[Function, Callable[[type, Any], None]]:
 
     names = stub.__code__.co_varnames[: stub.__code__.co_argcount]
     # numba reads the parameter names of what it overloads, so they are spelled out
-    scope = {"compiled": compiled, "kernels": kernels}
+    scope = {"compiled": compiled, "kernels": kernels, "fitting": fitting}
     listed = ", ".join(names)
     exec(f"def typed({listed}): return compiled({listed})", scope)
-    exec(f"def plain({listed}): return kernels[type({names[0]})]({listed})", scope)
+    exec(f"def plain({listed}): return fitting(kernels[type({names[0]})], {names[0]})({listed})", scope)
     plain: Any = scope["plain"]
     plain.__name__, plain.__doc__, plain.__module__ = stub.__name__, stub.__doc__, stub.__module__
     plain.kernels = kernels

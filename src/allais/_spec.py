@@ -38,7 +38,13 @@ def to_spec(thing: Any) -> Any:
     if isinstance(thing, FunctionWeight):
         pair = None if thing.holder is None else list(thing.holder)
         kinks = [point for point in thing.singularities if 0.0 < point < 1.0]
-        return {"type": "FunctionWeight", "function": _address(thing.function), "kinks": kinks, "holder": pair}
+        return {
+            "type": "FunctionWeight",
+            "function": _address(thing.function),
+            "kinks": kinks,
+            "holder": pair,
+            "name": thing.name,
+        }
     if is_dataclass(thing) and not isinstance(thing, type):
         kind = type(thing)
         known = KNOWN.get(kind.__name__) is kind
@@ -63,7 +69,7 @@ def from_spec(spec: Any) -> Any:
         return from_spec(spec["of"]).dual()
     if kind == "FunctionWeight":
         pair = None if spec["holder"] is None else tuple(spec["holder"])
-        return FunctionWeight(_found(spec["function"]), tuple(spec["kinks"]), pair, None)
+        return FunctionWeight(_found(spec["function"]), tuple(spec["kinks"]), pair, spec["name"])
     if kind == "function":
         return _found(spec["function"])
     found = _found(kind) if ":" in kind else KNOWN.get(kind)
@@ -74,12 +80,22 @@ def from_spec(spec: Any) -> Any:
 
 def _address(function: Any) -> str:
     module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<unnamed>")
-    if module is None or "<" in name or module == "__main__":
+    if module is None or "<" in name or module == "__main__" or hasattr(function, "__self__"):
         raise ValueError(
             f"a function can be saved by its name in a module only; got {name} of {module}. "
             "Define it at the top of a module that can be imported."
         )
-    return f"{module}:{name}"
+    address = f"{module}:{name}"
+    try:
+        same = _found(address) == function
+    except ValueError:
+        same = False
+    if not same:
+        raise ValueError(
+            f"a function can be saved by its name in a module only; {address} stands for something else. "
+            "Define it at the top of a module that can be imported."
+        )
+    return address
 
 
 def _found(address: str) -> Any:

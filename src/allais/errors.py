@@ -35,7 +35,7 @@ def real(name: str, number: Any, advice: str = "Give a finite number.") -> float
     """
     try:
         result = float(number)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be a finite number; got {number!r}. {advice}") from None
     if not math.isfinite(result):
         raise ValueError(f"{name} must be finite; got {result}. {advice}")
@@ -64,7 +64,7 @@ def finite_array(name: str, numbers: ArrayLike) -> FloatArray:
     """`numbers` as a new one-dimensional array of finite floats, at least one."""
     try:
         array = np.array(numbers, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} must be numbers; got {numbers!r}. Give a sequence of floats.") from None
     if array.ndim != 1:
         raise ValueError(

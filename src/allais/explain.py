@@ -12,6 +12,7 @@ from allais.errors import FloatArray
 from allais.lotteries import Lottery
 from allais.preferences import Preference
 from allais.values.quadrature import Integrand, integrate, integrate_tail
+from allais.weights import Weight
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,10 +127,11 @@ def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Exp
 
 
 def _between(lottery: Lottery, left: float, right: float) -> float:
-    log_cdf, log_survival = lottery.log_cdf(np.array([left, right])), lottery.log_survival(np.array([left, right]))
-    if log_cdf[0] < np.log(0.5):
-        return float(np.exp(log_cdf[1]) - np.exp(log_cdf[0]))
-    return float(np.exp(log_survival[0]) - np.exp(log_survival[1]))
+    ends = np.array([left, right])
+    up_to, above = np.exp(lottery.log_cdf(ends)), np.exp(lottery.log_survival(ends))
+    if left == lottery.support[0]:
+        return float(up_to[1])  # with what lies on the end itself
+    return float(up_to[1] - up_to[0] if up_to[0] < 0.5 else above[0] - above[1])
 
 
 def _bin(preference: Preference, lottery: Lottery, left: float, right: float, *, gain: bool) -> tuple[float, float]:
@@ -141,15 +143,25 @@ def _bin(preference: Preference, lottery: Lottery, left: float, right: float, *,
     def weighted(z: FloatArray) -> FloatArray:
         return weight.of_logs(*side.tail(z))
 
-    ends = np.sort(sign * preference.felt(np.array([left, right])))
-    near, far = max(float(ends[0]), 0.0), float(ends[1])
-    at_near = float(weighted(np.array([near]))[0]) if near > 0.0 or np.isfinite(ends[0]) else 1.0
+    upward = gain != preference.costs  # whether larger outcomes lie further out on this side
+    inner, outer = (left, right) if upward else (right, left)
+    near = max(sign * float(preference.felt(np.array(inner))), 0.0)
+    far = sign * float(preference.felt(np.array(outer)))
+    # at the ends of the support the weight is known, and rounding would blur it
+    at_near = 1.0 if inner == lottery.support[0 if upward else 1] else _beyond(weight, lottery, inner, upward)
+    at_far = 0.0 if outer == lottery.support[1 if upward else 0] else _beyond(weight, lottery, outer, upward)
     if not np.isfinite(far):
         return at_near, sign * (near * at_near + _to_infinity(weighted, near, side.reach))
-    at_far = float(weighted(np.array([far]))[0])
     breaks = np.concatenate([[near], side.breaks[(side.breaks > near) & (side.breaks < far)], [far]])
     area = integrate(weighted, breaks).value
     return at_near - at_far, sign * (near * at_near - far * at_far + area)
+
+
+def _beyond(weight: Weight, lottery: Lottery, x: float, upward: bool) -> float:
+    """w of the probability of an outcome further out than x."""
+    at = np.array([x])
+    above, below = lottery.log_survival(at), lottery.log_cdf(at)
+    return float(weight.of_logs(above, below)[0] if upward else weight.of_logs(below, above)[0])
 
 
 def _to_infinity(weighted: Integrand, near: float, reach: float) -> float:

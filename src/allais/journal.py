@@ -8,6 +8,7 @@ grow with the history.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import warnings
@@ -16,15 +17,16 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._random import Seed
 from allais._spec import from_spec, to_spec
+from allais.errors import finite_array
 from allais.learner import Choice, Learner
 from allais.policies.base import Policy
+from allais.problems.base import checked_names
 from allais.rewards import Rewards
-from allais.storage import document_of, learner_from, write_atomically
+from allais.storage import document_of, learner_from, require_plain_names, write_atomically
 
 SNAPSHOT, LOCK = "snapshot.json", "lock"
 FEWEST_LINES = 4096  # between snapshots
@@ -38,6 +40,7 @@ class JournaledLearner(Learner):
     _journal: Any
     _lines: int
     _number: int
+    _began: dict[str, Any]  # the policy and the arms that the folder was made with
 
     @overload
     def ask(self) -> Choice: ...
@@ -45,42 +48,49 @@ class JournaledLearner(Learner):
     def ask(self, n: int) -> list[Choice]: ...
     def ask(self, n: int | None = None) -> Choice | list[Choice]:
         """The next arm to play, or a batch; written down before it is returned."""
+        self._require_folder()
         asked = super().ask() if n is None else super().ask(n)
         batch = [asked] if isinstance(asked, Choice) else asked
-        self._write({"ask": [choice.id for choice in batch]})
+        self._write({"ask": [[choice.id, choice.arm] for choice in batch]})
         return asked
 
     def tell(self, choice: Choice | int, reward: float) -> None:
         """What a choice brought; durable when the call returns."""
-        id_ = choice if isinstance(choice, int) else self._id(choice)
-        super().tell(id_, reward)
-        self._write({"tell": id_, "reward": float(reward)})
+        self._require_folder()
+        super().tell(choice, reward)
+        self._write({"tell": choice if isinstance(choice, int) else choice.id, "reward": float(reward)})
 
     def cancel(self, choice: Choice | int) -> None:
         """Give a lost choice back."""
-        id_ = choice if isinstance(choice, int) else self._id(choice)
-        super().cancel(id_)
-        self._write({"cancel": id_})
+        self._require_folder()
+        super().cancel(choice)
+        self._write({"cancel": choice if isinstance(choice, int) else choice.id})
 
     def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
         """Feed in what was known of an arm before."""
-        super().observe(arm, rewards)
-        self._write({"observe": arm, "rewards": np.array(rewards, dtype=np.float64).tolist()})
+        self._require_folder()
+        outcomes = finite_array("rewards", rewards)
+        super().observe(arm, outcomes)
+        self._write({"observe": self._names[self._arm(arm)], "rewards": outcomes.tolist()})
 
     def forget(self, arm: Hashable, reward: float) -> None:
         """Take back one outcome of an arm."""
+        self._require_folder()
         super().forget(arm, reward)
-        self._write({"forget": arm, "reward": float(reward)})
+        self._write({"forget": self._names[self._arm(arm)], "reward": float(reward)})
 
     def add(self, arm: Hashable, rewards: Rewards | None = None) -> None:
         """Bring a new arm into play."""
+        self._require_folder()
+        require_plain_names([arm])
         super().add(arm, rewards)
         self._write({"add": arm, "rewards": to_spec(rewards)})
 
     def retire(self, arm: Hashable) -> None:
         """Take an arm out of play."""
+        self._require_folder()
         super().retire(arm)
-        self._write({"retire": arm})
+        self._write({"retire": self._names[self._arm(arm)]})
 
     def copy(self) -> Learner:
         """An independent learner in memory, which no longer writes to the folder."""
@@ -88,10 +98,11 @@ class JournaledLearner(Learner):
 
     def close(self) -> None:
         """Let go of the folder, so that another process can open it."""
-        if self._journal is not None:
-            self._journal.close()
+        journal, self._journal = self._journal, None
+        if journal is not None:
+            with contextlib.suppress(OSError):  # what was accepted is on disk already
+                journal.close()
             self._lock.close()
-            self._journal = None
 
     def __enter__(self) -> JournaledLearner:
         return self
@@ -99,49 +110,77 @@ class JournaledLearner(Learner):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _write(self, entry: dict[str, Any]) -> None:
+    def _require_folder(self) -> None:
         if self._journal is None:
-            raise ValueError(f"the folder {self._folder} was closed; the last call was not written. Open it again.")
+            raise ValueError(f"the folder {self._folder} was closed; nothing was changed. Open it again to go on.")
+
+    def _write(self, entry: dict[str, Any]) -> None:
         try:
-            self._journal.write(_line(entry))
-            self._journal.flush()
+            line = _line({"n": self._lines + 1, **entry})
+            while line:  # a full disk may take a part of it
+                line = line[self._journal.write(line) :]
             os.fsync(self._journal.fileno())
-        except OSError:
-            self.close()  # the folder is the truth: open it again to go on from what it holds
+        except BaseException:
+            # memory is ahead of the folder now, and the folder is the truth: open it again to go on
+            self.close()
             raise
         self._lines += 1
-        if self._lines >= max(FEWEST_LINES, int(self._state.memory.sizes.sum())):
-            self._snapshot()
+        if self._lines >= max(FEWEST_LINES, int(self._distinct())):
+            try:
+                self._snapshot()
+            except OSError:  # the call itself is on disk; which snapshot is, opening will find out
+                self.close()
+
+    def _distinct(self) -> int:
+        memory = self._state.memory
+        return int(memory.sizes.sum() + memory.forest.trees[:, 1].sum())
 
     def _snapshot(self) -> None:
         """Begin a new journal: the snapshot names it, so that a crash in between loses nothing."""
+        self._settle_memory()
         number = self._number + 1
-        fresh = open(self._folder / _journal_name(number), "ab")  # noqa: SIM115
-        write_atomically(
-            self._folder / SNAPSHOT,
-            json.dumps({"journal": number, "learner": document_of(self)}, allow_nan=False) + "\n",
-        )
-        if self._journal is not None:
-            self._journal.close()
-        old = self._folder / _journal_name(self._number)
-        self._journal, self._number, self._lines = fresh, number, 0
-        old.unlink(missing_ok=True)
+        snapshot = {"journal": number, "began": self._began, "learner": document_of(self)}
+        content = json.dumps(snapshot, allow_nan=False) + "\n"
+        fresh = open(self._folder / _journal_name(number), "wb", buffering=0)  # noqa: SIM115
+        try:
+            write_atomically(self._folder / SNAPSHOT, content)
+        except BaseException:
+            fresh.close()
+            raise
+        old, self._journal, self._number, self._lines = self._journal, fresh, number, 0
+        if old is not None:
+            old.close()
+        _tidy(self._folder, number)
+
+
+def _tidy(folder: Path, number: int) -> None:
+    """Remove what a snapshot has made superfluous, or a crash has left half written."""
+    for path in folder.iterdir():
+        stale = path.name.startswith("journal-") and path.name != _journal_name(number)
+        if stale or (path.name.startswith(SNAPSHOT) and path.suffix == ".tmp"):
+            path.unlink(missing_ok=True)
 
 
 def open_journal(
     folder: Path, policy: Policy | None, arms: int | Sequence[Hashable] | None, seed: Seed | None
 ) -> JournaledLearner:
     """The learner of a folder, made on the first call."""
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"a durable learner lives in a folder; {folder} cannot be one ({error}).") from None
     lock = _locked(folder)
     try:
         if (folder / SNAPSHOT).exists():
             return _reopened(folder, lock, policy, arms)
+        if any(path.stat().st_size for path in folder.glob("journal-*")):
+            raise ValueError(f"a folder with a journal needs its snapshot; {folder} has none. Use a backup.")
         if policy is None or arms is None or seed is None:
             raise ValueError(
                 f"a new folder needs policy, arms and seed; {folder} holds no learner yet. Give all three."
             )
         learner = JournaledLearner(policy, arms, seed)
+        learner._began = _beginning(policy, learner._names)  # refuses what cannot be saved
         _attach(learner, folder, lock, number=0, lines=0, journal=None)
         learner._snapshot()
     except BaseException:
@@ -155,27 +194,41 @@ def _reopened(
 ) -> JournaledLearner:
     try:
         snapshot = json.loads((folder / SNAPSHOT).read_text(encoding="utf-8"))
-        number, document = snapshot["journal"], snapshot["learner"]
+        number, document, began = snapshot["journal"], snapshot["learner"], snapshot["began"]
     except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise ValueError(f"a snapshot must be whole; {folder / SNAPSHOT} is damaged ({error}). Use a backup.") from None
     learner = learner_from(document)
     learner.__class__ = JournaledLearner
     assert isinstance(learner, JournaledLearner)
     path = folder / _journal_name(number)
+    if not path.exists():
+        raise ValueError(f"a folder with a snapshot needs its journal; {path} is missing. Use a backup.")
     entries, whole = _entries(path)
+    learner._began = began
     learner._lines, learner._journal = -(10**12), None  # repeating writes nothing
     for entry in entries:
         _repeat(learner, entry, path)
-    if policy is not None and to_spec(policy) != to_spec(learner.policy):
+    if arms is not None and [*checked_names(arms)] != began["arms"]:
+        raise ValueError(
+            f"a folder keeps the arms it began with; {folder} has {began['arms']}, got {arms!r}. "
+            "Leave arms out, or add() and retire() them."
+        )
+    if policy is not None and to_spec(policy) != began["policy"]:
         raise ValueError(
             f"a folder keeps the policy it began with; {folder} has {learner.policy!r}, got {policy!r}. "
             "Leave policy out, or use another folder."
         )
-    journal = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115
+    journal = open(path, "r+b" if path.exists() else "w+b", buffering=0)  # noqa: SIM115
     journal.truncate(whole)
     journal.seek(whole)
     _attach(learner, folder, lock, number=number, lines=len(entries), journal=journal)
+    _tidy(folder, number)
     return learner
+
+
+def _beginning(policy: Policy, names: Sequence[Hashable]) -> dict[str, Any]:
+    require_plain_names(names)
+    return {"policy": to_spec(policy), "arms": list(names)}
 
 
 def _attach(learner: JournaledLearner, folder: Path, lock: Any, *, number: int, lines: int, journal: Any) -> None:
@@ -187,7 +240,7 @@ def _repeat(learner: JournaledLearner, entry: dict[str, Any], path: Path) -> Non
     """Do again what a line says was done."""
     if "ask" in entry:
         again = Learner.ask(learner, len(entry["ask"]))
-        if [choice.id for choice in again] != entry["ask"]:
+        if [[choice.id, choice.arm] for choice in again] != entry["ask"]:
             raise ValueError(f"a journal must repeat to the same choices; {path} does not. Use a backup.")
     elif "tell" in entry:
         Learner.tell(learner, entry["tell"], entry["reward"])
@@ -212,8 +265,6 @@ def _line(entry: dict[str, Any]) -> bytes:
 
 def _entries(path: Path) -> tuple[list[dict[str, Any]], int]:
     """The whole lines of a journal, and how many bytes they are; a torn last line is dropped."""
-    if not path.exists():
-        return [], 0
     data = path.read_bytes()
     entries: list[dict[str, Any]] = []
     whole = 0
@@ -226,7 +277,10 @@ def _entries(path: Path) -> tuple[list[dict[str, Any]], int]:
                 )
             warnings.warn(f"the last line of {path} was cut off while it was written; it is dropped.", stacklevel=4)
             break
-        entries.append(json.loads(text))
+        entry = json.loads(text)
+        if entry.pop("n") != len(entries) + 1:
+            raise ValueError(f"a journal must have every line once; {path} is damaged in line {len(entries) + 1}.")
+        entries.append(entry)
         whole += len(line)
     return entries, whole
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import math
 from collections.abc import Hashable, Sequence
 from pathlib import Path
@@ -15,8 +16,8 @@ from allais._kernels import bound
 from allais._random import Seed, generator
 from allais.bands.base import Interval
 from allais.errors import finite_array
-from allais.memory import grown, measure, remove
-from allais.policies.base import Policy
+from allais.memory import grown, is_full, measure, outcomes_of_arm, remembered, remove, with_arms
+from allais.policies.base import Policy, check_settings
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose, learn, recommend
 from allais.preferences import Preference
 from allais.problems.base import checked_names
@@ -99,9 +100,8 @@ class Learner:
 
     def outcomes(self, arm: Hashable) -> tuple[np.ndarray, np.ndarray]:
         """An arm's distinct outcomes, in the user's units, and how often each was seen."""
-        k = self._arm(arm)
-        size = int(self._state.memory.sizes[k])
-        return self._state.memory.raw[k, :size].copy(), self._state.memory.counts[k, :size].copy()
+        _, raw, counts = outcomes_of_arm(self._state.memory, self._arm(arm))
+        return raw, counts
 
     def value(self, preference: Preference | None = None) -> dict[Hashable, float]:
         """What each arm is worth by what was seen, to this preference or to another one's.
@@ -196,6 +196,7 @@ class Learner:
         if found is None:
             raise ValueError(self._why_unknown(id_))
         arm, ticket = found
+        self._require_own(choice, arm)
         outcome = self._checked(arm, reward)
         self._learn(arm, outcome, ticket)
         del self._out[id_]
@@ -205,7 +206,9 @@ class Learner:
         id_ = choice if isinstance(choice, int) else self._id(choice)
         if id_ not in self._out:
             raise ValueError(self._why_unknown(id_))
-        arm, _ = self._out.pop(id_)
+        arm, _ = self._out[id_]
+        self._require_own(choice, arm)
+        del self._out[id_]
         self._state.asked[arm] -= 1
 
     def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
@@ -217,6 +220,8 @@ class Learner:
                 "Use a policy that keeps an estimate of each arm, such as WUCB."
             )
         outcomes = self._known[k].check(rewards) if self._known else finite_array("rewards", rewards)
+        if not np.isfinite(self.policy.preference.felt(outcomes)).all():
+            raise ValueError("rewards must feel finite; some do not under this utility. Bound the rewards.")
         for outcome in outcomes.tolist():
             self._state.asked[k] += 1  # it counts as a round: the bounds need m to exceed every T_k
             self._learn(k, outcome, 0.0)
@@ -226,7 +231,8 @@ class Learner:
         k = self._arm(arm)
         if not self.policy.open_to_data:
             raise ValueError(f"{type(self.policy).__name__} cannot unlearn. Start it anew from the right data.")
-        if not remove(self._state.memory, k, self._felt(self._checked(k, reward))):
+        outcome = self._checked(k, reward)
+        if not remove(self._state.memory, k, self._felt(outcome), outcome):
             raise ValueError(
                 f"only an outcome that was seen can be forgotten; {reward!r} of {arm!r} was not. Check it."
             )
@@ -235,8 +241,9 @@ class Learner:
 
     def _learn(self, arm: int, outcome: float, ticket: float) -> None:
         memory = self._state.memory
-        if memory.sizes[arm] == memory.felt.shape[1]:
-            self._state = self._state._replace(memory=grown(memory))
+        if memory.in_forest[arm] or memory.sizes[arm] == memory.felt.shape[1]:
+            while is_full(self._state.memory, arm):
+                self._state = self._state._replace(memory=grown(self._state.memory, arm))
         self._take_in(self._rule, self._state, arm, self._felt(outcome), outcome, ticket)
 
     def _bind(self) -> None:
@@ -264,12 +271,16 @@ class Learner:
     def _checked(self, arm: int, reward: float) -> float:
         try:
             outcome = float(reward)
+        except OverflowError:
+            raise ValueError("a reward must be finite; got one larger than any double. Give what happened.") from None
         except (TypeError, ValueError):
             raise ValueError(f"a reward must be a number; got {reward!r}. Give what happened.") from None
         if not math.isfinite(outcome):
             raise ValueError(f"a reward must be finite; got {outcome}. Cancel the choice if it was lost.")
         if self._known and not self._known[arm].admits(outcome):
             self._known[arm].check([outcome])  # raises, and says which rule was broken
+        if self.policy.preference.utility is not None and not math.isfinite(self._felt(outcome)):
+            raise ValueError(f"a reward must feel finite; {outcome:g} does not under this utility. Bound the rewards.")
         return outcome
 
     def _arm(self, name: Hashable) -> int:
@@ -286,6 +297,13 @@ class Learner:
             return choice.id
         raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}.")
 
+    def _require_own(self, choice: Choice | int, arm: int) -> None:
+        if isinstance(choice, Choice) and choice.arm != self._names[arm]:
+            raise ValueError(
+                f"a choice is told to the learner that made it; {choice.id} was of arm {self._names[arm]!r} here, "
+                f"not of {choice.arm!r}. Check which learner asked."
+            )
+
     def _why_unknown(self, id_: int) -> str:
         if 0 < id_ < self._next:
             return f"a choice is told or cancelled once; {id_} already was. Use observe() for further data."
@@ -296,6 +314,9 @@ class Learner:
     def add(self, arm: Hashable, rewards: Rewards | None = None) -> None:
         """Bring a new arm into play; `rewards` says what is known of it, if arms differ."""
         self._require_open("add")
+        checked_names([arm])
+        if rewards is not None:
+            check_settings(self.policy.preference, rewards)
         if arm in self._index:
             raise ValueError(f"arms must have distinct names; {arm!r} is there already. Rename it.")
         each = isinstance(self.policy.rewards, Sequence)
@@ -306,8 +327,8 @@ class Learner:
             )
         policy = self.policy
         if each:
-            policy = copy.copy(policy)
-            object.__setattr__(policy, "rewards", [*policy.rewards_of(len(self._names)), rewards])
+            more = [*policy.rewards_of(len(self._names)), rewards]
+            policy = dataclasses.replace(policy, rewards=more)  # type: ignore[type-var]  # checks them
         names = (*self._names, arm)
         rule, state = policy.rule(len(names)), policy.state(len(names))  # refuses what does not fit
         self._adopt(policy, names, rule, _extended(self._state, state))
@@ -338,6 +359,14 @@ class Learner:
             if state.memory.pulls[k]:
                 self._remeasure(k)
 
+    def _settle_memory(self) -> None:
+        """Lay the memory out as a file will, so that learner and file go on alike to the last bit."""
+        memory = self._state.memory
+        if memory.in_forest.any():
+            outcomes = [outcomes_of_arm(memory, arm) for arm in range(len(self._names))]
+            laid_out = remembered(outcomes, memory.mean, memory.spread)
+            self._adopt(self.policy, self._names, self._rule, self._state._replace(memory=laid_out))
+
     # -- copies and files -------------------------------------------------------------------------
 
     def copy(self) -> Learner:
@@ -352,6 +381,7 @@ class Learner:
         """Write everything to one readable JSON file; a crash while saving leaves the old one."""
         from allais.storage import write_document
 
+        self._settle_memory()
         write_document(self, Path(path))
 
     @staticmethod
@@ -382,10 +412,6 @@ class Learner:
 
 def _extended(old: Any, new: Any) -> Any:
     """A state for more arms that holds what the old one held."""
-    memory = new.memory
-    while memory.felt.shape[1] < old.memory.felt.shape[1]:
-        memory = grown(memory)
-    new = new._replace(memory=memory)
-    for part, target in zip((*old.memory, *old[1:]), (*new.memory, *new[1:]), strict=True):
+    for part, target in zip(old[1:], new[1:], strict=True):
         target[tuple(slice(length) for length in part.shape)] = part
-    return new
+    return new._replace(memory=with_arms(old.memory, new.memory.pulls.size))

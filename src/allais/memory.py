@@ -1,21 +1,35 @@
 """An arm's memory: what was seen of it, and what that is worth.
 
 Policies touch it through `insert`, `remove`, `measure` and the bands only, so that a better memory
-changes no policy. Distinct outcomes are kept sorted with their counts: a value costs as many
-weights as there are distinct outcomes.
+changes no policy. An arm with few distinct outcomes keeps them sorted with their counts, and a value
+costs as many weights as there are. Beyond FLAT of them its outcomes move to two trees, one of gains
+and one of mirrored losses, and a value costs O(log n) (`values/tree.py`).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from allais._kernels import kernel
 from allais.errors import FloatArray, IntArray
 from allais.values.curve import Curve, weigh
+from allais.values.tree import (
+    Forest,
+    grown_forest,
+    harvest,
+    has_room,
+    new_forest,
+    outcomes_of,
+    plant,
+    sown,
+    uproot,
+    with_trees,
+)
 
 FIRST_CAPACITY = 8  # distinct outcomes of an arm before its memory grows
+FLAT = 128  # distinct outcomes of an arm before they move to trees
 
 
 class Memory(NamedTuple):
@@ -24,9 +38,13 @@ class Memory(NamedTuple):
     felt: FloatArray  # distinct, ascending; (n_arms, capacity)
     raw: FloatArray  # the same outcomes in the user's units
     counts: IntArray  # how often each was seen
-    sizes: IntArray  # how many are distinct, (n_arms,)
+    sizes: IntArray  # how many are distinct, (n_arms,); 0 for an arm in the forest
     pulls: IntArray  # T_k: how many were told
     value: FloatArray  # mu-hat_k, by `measure`
+    mean: FloatArray  # of what was felt, for an arm in the forest
+    spread: FloatArray  # sum of squares around that mean
+    in_forest: Any  # whether an arm's outcomes have moved to its trees, 2k and 2k + 1; (n_arms,)
+    forest: Forest
 
 
 class Worth(NamedTuple):
@@ -34,6 +52,8 @@ class Worth(NamedTuple):
 
     gains: Curve
     losses: Curve
+    gains_singular: FloatArray  # where w+ is not smooth
+    losses_singular: FloatArray
     edge: FloatArray  # m of the truncation at m + sigma sqrt(log n); inf where rewards are bounded
     edge_scale: FloatArray  # sigma, (n_arms,)
     of_mean: bool  # the WE heuristic: w(mean), right for Bernoulli rewards only
@@ -49,28 +69,94 @@ def empty_memory(n_arms: int, capacity: int = FIRST_CAPACITY) -> Memory:
         np.zeros(n_arms, dtype=np.int64),
         np.zeros(n_arms, dtype=np.int64),
         np.full(n_arms, -np.inf),
+        np.zeros(n_arms),
+        np.zeros(n_arms),
+        np.zeros(n_arms, dtype=np.bool_),
+        new_forest(2 * n_arms, leaves=0),
     )
 
 
-def grown(memory: Memory) -> Memory:
-    """A copy with room for twice as many distinct outcomes."""
-    wider = [np.concatenate([part, np.zeros_like(part)], axis=1) for part in memory[:3]]
-    return Memory(*wider, *(part.copy() for part in memory[3:]))
+def grown(memory: Memory, arm: int) -> Memory:
+    """The memory with room for another outcome of an arm that `is_full`."""
+    if memory.in_forest[arm]:
+        return memory._replace(forest=grown_forest(memory.forest))
+    if memory.felt.shape[1] < FLAT:
+        wider = [np.concatenate([part, np.zeros_like(part)], axis=1) for part in memory[:3]]
+        return memory._replace(felt=wider[0], raw=wider[1], counts=wider[2])
+    outcomes = outcomes_of_arm(memory, arm)
+    memory.mean[arm], memory.spread[arm] = moments(memory, arm)
+    memory.sizes[arm] = 0
+    return _moved(memory, arm, *outcomes)
+
+
+def _moved(memory: Memory, arm: int, felt: FloatArray, raw: FloatArray, counts: IntArray) -> Memory:
+    """The memory with an arm's outcomes in its trees."""
+    memory.in_forest[arm] = True
+    forest = sown(memory.forest, 2 * arm, felt, raw, counts)
+    while not has_room(forest):
+        forest = grown_forest(forest)
+    return memory._replace(forest=forest)
+
+
+def outcomes_of_arm(memory: Memory, arm: int) -> tuple[FloatArray, FloatArray, IntArray]:
+    """An arm's distinct outcomes, ascending as felt: felt, in the user's units, and how often each was seen."""
+    if not memory.in_forest[arm]:
+        size = int(memory.sizes[arm])
+        parts = (memory.felt[arm, :size], memory.raw[arm, :size], memory.counts[arm, :size])
+        return parts[0].copy(), parts[1].copy(), parts[2].copy()
+    gains, losses = outcomes_of(memory.forest, 2 * arm), outcomes_of(memory.forest, 2 * arm + 1)
+    felt = np.concatenate([0.0 - losses[0][::-1], gains[0]])
+    raw, counts = (np.concatenate([losses[i][::-1], gains[i]]) for i in (1, 2))
+    order = np.lexsort((raw, felt))  # outcomes that feel alike by what was told, as in the flat memory
+    return felt[order], raw[order], counts[order]
+
+
+def remembered(outcomes: list[tuple[FloatArray, FloatArray, IntArray]], mean: FloatArray, spread: FloatArray) -> Memory:
+    """A memory of the given outcomes of each arm, in the order of `outcomes_of_arm`, and their moments.
+
+    It depends on the outcomes only, not on the order they came in: two learners that remember the
+    same go on alike to the last bit.
+    """
+    memory = empty_memory(len(outcomes))._replace(mean=mean.copy(), spread=spread.copy())
+    for arm, (felt, raw, counts) in enumerate(outcomes):
+        memory.pulls[arm] = counts.sum()
+        if counts.size > FLAT:
+            memory = _moved(memory, arm, felt, raw, counts)
+            continue
+        while memory.felt.shape[1] < counts.size:
+            memory = grown(memory, arm)
+        memory.felt[arm, : counts.size], memory.raw[arm, : counts.size] = felt, raw
+        memory.counts[arm, : counts.size], memory.sizes[arm] = counts, counts.size
+    return memory
+
+
+def with_arms(memory: Memory, n_arms: int) -> Memory:
+    """The memory with new arms after those it has."""
+    more = empty_memory(n_arms - memory.pulls.size, memory.felt.shape[1])
+    names = [name for name in Memory._fields if name != "forest"]
+    joined = {name: np.concatenate([getattr(memory, name), getattr(more, name)]) for name in names}
+    return memory._replace(**joined, forest=with_trees(memory.forest, 2 * n_arms))
 
 
 @kernel
 def is_full(memory, arm):
     """Whether the next new outcome of an arm needs `grown` first."""
+    if memory.in_forest[arm]:
+        return not has_room(memory.forest)
     return memory.sizes[arm] == memory.felt.shape[1]
 
 
 @kernel
-def position(memory, arm, felt):
-    """Where an outcome stands, or would stand, among an arm's distinct ones."""
+def position(memory, arm, felt, raw):
+    """Where an outcome stands, or would stand, among an arm's distinct ones.
+
+    Two outcomes may feel alike, where a utility is flat; they are told apart by what was told.
+    """
     low, high = 0, memory.sizes[arm]
     while low < high:
         middle = (low + high) // 2
-        if memory.felt[arm, middle] < felt:
+        other = memory.felt[arm, middle]
+        if other < felt or (other == felt and memory.raw[arm, middle] < raw):
             low = middle + 1
         else:
             high = middle
@@ -80,10 +166,16 @@ def position(memory, arm, felt):
 @kernel
 def insert(memory, arm, felt, raw):
     """Add one outcome; the caller has made sure that there is room."""
-    at = position(memory, arm, felt)
-    size = memory.sizes[arm]
     memory.pulls[arm] += 1
-    if at < size and memory.felt[arm, at] == felt:
+    if memory.in_forest[arm]:
+        step = felt - memory.mean[arm]  # Welford's update
+        memory.mean[arm] += step / memory.pulls[arm]
+        memory.spread[arm] += step * (felt - memory.mean[arm])
+        plant(memory.forest, 2 * arm + (felt <= 0.0), abs(felt), raw, 1)
+        return
+    at = position(memory, arm, felt, raw)
+    size = memory.sizes[arm]
+    if at < size and memory.felt[arm, at] == felt and memory.raw[arm, at] == raw:
         memory.counts[arm, at] += 1
         return
     for i in range(size, at, -1):
@@ -97,13 +189,21 @@ def insert(memory, arm, felt, raw):
 
 
 @kernel
-def remove(memory, arm, felt):
+def remove(memory, arm, felt, raw):
     """Take one outcome back; False if it was never seen."""
-    at = position(memory, arm, felt)
+    at = position(memory, arm, felt, raw)
     size = memory.sizes[arm]
-    if at == size or memory.felt[arm, at] != felt:
+    if memory.in_forest[arm]:
+        if not uproot(memory.forest, 2 * arm + (felt <= 0.0), abs(felt), raw):
+            return False
+    elif at == size or memory.felt[arm, at] != felt or memory.raw[arm, at] != raw:
         return False
     memory.pulls[arm] -= 1
+    if memory.in_forest[arm]:
+        step = felt - memory.mean[arm]  # Welford's update, backwards
+        memory.mean[arm] -= step / memory.pulls[arm] if memory.pulls[arm] > 0 else memory.mean[arm]
+        memory.spread[arm] = max(memory.spread[arm] - step * (felt - memory.mean[arm]), 0.0)
+        return True
     memory.counts[arm, at] -= 1
     if memory.counts[arm, at] == 0:
         for i in range(at, size - 1):
@@ -115,6 +215,21 @@ def remove(memory, arm, felt):
 
 
 @kernel
+def moments(memory, arm):
+    """The mean of an arm's outcomes as felt, and the sum of squares around it."""
+    if memory.in_forest[arm]:
+        return memory.mean[arm], memory.spread[arm]
+    total = 0.0
+    for i in range(memory.sizes[arm]):
+        total += memory.counts[arm, i] * memory.felt[arm, i]
+    mean = total / memory.pulls[arm]
+    spread = 0.0
+    for i in range(memory.sizes[arm]):
+        spread += memory.counts[arm, i] * (memory.felt[arm, i] - mean) ** 2
+    return mean, spread
+
+
+@kernel
 def measure(worth, memory, arm):
     """Set an arm's value from its memory: Algorithm 1, truncated where rewards are unbounded."""
     pulls = memory.pulls[arm]
@@ -123,14 +238,16 @@ def measure(worth, memory, arm):
         memory.value[arm] = -np.inf
         return
     if worth.of_mean:
-        total = 0.0
-        for i in range(size):
-            total += memory.counts[arm, i] * memory.felt[arm, i]
-        memory.value[arm] = weigh(worth.gains, total / pulls)
+        memory.value[arm] = weigh(worth.gains, moments(memory, arm)[0])
         return
     edge = np.inf
     if worth.edge_scale[arm] > 0.0:
         edge = worth.edge[arm] + worth.edge_scale[arm] * np.sqrt(np.log(pulls))  # M_n, Proposition 1
+    if memory.in_forest[arm]:
+        gain = harvest(memory.forest, 2 * arm, worth.gains, worth.gains_singular, pulls, 0.0, edge)
+        loss = harvest(memory.forest, 2 * arm + 1, worth.losses, worth.losses_singular, pulls, 0.0, edge)
+        memory.value[arm] = gain - loss
+        return
     value = 0.0
     above = 0  # outcomes at or above the current one
     i = size - 1

@@ -58,7 +58,8 @@ class Preference:
     def __post_init__(self) -> None:
         if self.losses is None:
             object.__setattr__(self, "losses", self.gains)
-        for name, weight in (("gains", self.gains), ("losses", self.losses)):
+        sides = [("gains", self.gains), ("losses", self.losses)]
+        for name, weight in sides[: 1 if self.losses is self.gains else 2]:
             if not isinstance(weight, Weight):
                 raise TypeError(
                     f"{name} must be a weight; got {weight!r}. "
@@ -112,20 +113,9 @@ class Preference:
         gains, losses = self.gains, self.losses
         if losses == gains.dual():
             return 1.0  # w(p) + 1 - w(p)
-        if not (gains.is_monotone and losses.is_monotone):
-            # p in the log odds, so that turning points are found by the weights' own ranges
-            def upper(low: FloatArray, high: FloatArray) -> FloatArray:
-                return gains.range_over(low, high)[1] + losses.range_over(1.0 - high, 1.0 - low)[1]
-
-            def at(p: FloatArray) -> FloatArray:
-                return gains(p) + losses(1.0 - p)
-
-            edges = np.linspace(0.0, 1.0, 1025)
-            return certified_maximum(upper, at, edges, 1e-9).attained
-
-        edges = np.sinh(np.linspace(-20.0, 20.0, 1001))  # log odds
+        edges = np.sinh(np.linspace(-20.0, 20.0, 1001))  # log odds, so that both ends are resolved
         inside = certified_maximum(
-            lambda low, high: gains.at_logit(high) + losses.at_logit(-low),
+            lambda low, high: gains.greatest_over_logits(low, high) + losses.greatest_over_logits(-high, -low),
             lambda t: gains.at_logit(t) + losses.at_logit(-t),
             edges,
             1e-9,
@@ -234,8 +224,10 @@ class Preference:
         73.924415...
         """
         worth = self.value(lottery)
+        if math.isinf(worth):
+            return -worth if self.costs else worth
         sure = float(self.unfelt(np.float64(worth)))
-        if math.isfinite(worth) and not abs(sure) < 1e308:
+        if not abs(sure) < 1e308:
             raise ValueError(
                 f"a certainty equivalent needs a utility that reaches the value; got {worth:g} for {lottery!r}, "
                 "which no sure outcome reaches. Use an unbounded utility."
@@ -291,8 +283,12 @@ class Preference:
                 "Use value(Normal(mean, sd)), one lottery at a time."
             )
         centre, spread = np.broadcast_arrays(np.asarray(mean, dtype=np.float64), np.asarray(sd, dtype=np.float64))
-        if not (np.isfinite(centre).all() and np.isfinite(spread).all() and (spread > 0.0).all()):
-            raise ValueError("means must be finite and sds finite and positive; got others. Repair them first.")
+        wrong = ~(np.isfinite(centre) & np.isfinite(spread) & (spread > 0.0))
+        if wrong.any():
+            raise ValueError(
+                "means must be finite, and sds finite and positive; "
+                f"got mean {centre[wrong].flat[0]} with sd {spread[wrong].flat[0]}. Repair them first."
+            )
         t = (self.reference - centre if self.costs else centre - self.reference) / spread
         return spread * (normal_table(self.gains)(t) - normal_table(self.losses)(-t))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import math
 import os
 import tempfile
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from allais._spec import from_spec, to_spec
 from allais.learner import Learner
-from allais.memory import empty_memory, grown
+from allais.memory import outcomes_of_arm, remembered
 from allais.stream import ValueStream, stream_document, stream_from
 
 FORMAT, STREAM_FORMAT, VERSION = "allais learner", "allais stream", 1
@@ -23,24 +24,15 @@ FORMAT, STREAM_FORMAT, VERSION = "allais learner", "allais stream", 1
 
 def document_of(learner: Learner) -> dict[str, Any]:
     """Everything a learner knows, as JSON can say it."""
-    for name in learner._names:
-        if not isinstance(name, str | int) or isinstance(name, bool):
-            raise ValueError(
-                f"only arms with names that are strings or whole numbers can be saved; got {name!r}. Rename it."
-            )
-    state, memory = learner._state, learner._state.memory
+    require_plain_names(learner._names)
+    state = learner._state
     arms = []
     for k, name in enumerate(learner._names):
-        size = int(memory.sizes[k])
-        arms.append(
-            {
-                "name": name,
-                "outcomes": memory.raw[k, :size].tolist(),
-                "felt": memory.felt[k, :size].tolist(),
-                "counts": memory.counts[k, :size].tolist(),
-            }
-        )
-    return {
+        felt, raw, counts = outcomes_of_arm(state.memory, k)
+        moments = {"mean": float(state.memory.mean[k]), "spread": float(state.memory.spread[k])}
+        seen = {"outcomes": raw.tolist(), "felt": felt.tolist(), "counts": counts.tolist()}
+        arms.append({"name": name, **moments, **seen})
+    document = {
         "format": FORMAT,
         "version": VERSION,
         "policy": to_spec(learner.policy),
@@ -51,6 +43,22 @@ def document_of(learner: Learner) -> dict[str, Any]:
         "draw": learner._draw,
         "generator": _plain(learner._rng.bit_generator.state),
     }
+    return {**document, "checksum": _checksum(document)}
+
+
+def require_plain_names(names: Iterable[Hashable]) -> None:
+    """Refuse arm names that JSON would change."""
+    for name in names:
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            raise ValueError(
+                f"only arms with names that are strings or whole numbers can be saved; got {name!r}. Rename it."
+            )
+
+
+def _checksum(document: dict[str, Any]) -> str:
+    """Of everything else in a document, so that no damage goes unseen."""
+    content = {key: value for key, value in document.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _numbers(array: Any) -> list[Any]:
@@ -62,10 +70,14 @@ def learner_from(document: Any) -> Learner:
     """The learner that a document describes."""
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError("a saved learner must say so in its first line; this file does not. Check the path.")
-    if not isinstance(document.get("version"), int) or document["version"] > VERSION:
+    version = document.get("version")
+    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
         raise ValueError(
-            f"a saved learner must be of version {VERSION} or older; this one is of version "
-            f"{document.get('version')}. Update allais."
+            f"a saved learner must be of version {VERSION} or older; this one is of version {version}. Update allais."
+        )
+    if document.get("checksum") != _checksum(document):
+        raise ValueError(
+            "a saved learner must be as it was written; this file is damaged (its checksum differs). Use a backup."
         )
     try:
         return _rebuilt(document)
@@ -77,14 +89,17 @@ def _rebuilt(document: dict[str, Any]) -> Learner:
     policy = from_spec(document["policy"])
     names: tuple[Hashable, ...] = tuple(arm["name"] for arm in document["arms"])
     learner = Learner(policy, names, seed=0)
-    memory = empty_memory(len(names))
-    while memory.felt.shape[1] < max(len(arm["counts"]) for arm in document["arms"]):
-        memory = grown(memory)
-    for k, arm in enumerate(document["arms"]):
-        size = len(arm["counts"])
-        memory.felt[k, :size], memory.raw[k, :size] = arm["felt"], arm["outcomes"]
-        memory.counts[k, :size] = arm["counts"]
-        memory.sizes[k], memory.pulls[k] = size, sum(arm["counts"])
+    memory = remembered(
+        [
+            (
+                np.array(arm["felt"], dtype=np.float64),
+                np.array(arm["outcomes"], dtype=np.float64),
+                np.array(arm["counts"], dtype=np.int64),
+            )
+            for arm in document["arms"]
+        ],
+        *(np.array([arm[name] for arm in document["arms"]], dtype=np.float64) for name in ("mean", "spread")),
+    )
     state = learner._state
     for name in state._fields:
         if name != "memory":
@@ -181,6 +196,8 @@ def read_document(path: Path) -> Learner:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"a saved learner is read from a file; {path} does not exist. Check the path.") from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # of JSON, of its encoding, or of a number too long
         raise ValueError(f"a saved learner must be whole JSON; {path} is damaged ({error}). Use a backup.") from None
+    except OSError as error:
+        raise ValueError(f"a saved learner is one file, not a folder; {path} cannot be read ({error}).") from None
     return learner_from(document)

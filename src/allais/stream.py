@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._kernels import bound, kernel
+from allais._kernels import bound
 from allais.bands import Holder, Interval
 from allais.errors import FloatArray, IntArray, finite_array, share
 from allais.preferences import Preference
@@ -21,11 +21,13 @@ from allais.values.tree import (
     count_above,
     grown_forest,
     harvest,
-    has_room,
     new_forest,
     nth_from_top,
     outcomes_of,
-    plant,
+    samples_of,
+    singular_points,
+    sow,
+    top_of,
 )
 from allais.weights import Weight
 
@@ -38,19 +40,6 @@ class CertifiedValue(NamedTuple):
 
     value: float
     error: float
-
-
-@kernel
-def _plant_all(forest, felt, raw, counts, start):
-    """Add outcomes from `start` on, gains and losses each to their tree; where it stops for want of room."""
-    for i in range(start, felt.size):
-        if not has_room(forest):
-            return i
-        if felt[i] > 0.0:
-            plant(forest, GAINS, felt[i], raw[i], counts[i])
-        elif felt[i] < 0.0:
-            plant(forest, LOSSES, -felt[i], raw[i], counts[i])
-    return felt.size
 
 
 class ValueStream:
@@ -75,7 +64,6 @@ class ValueStream:
             raise ValueError(f"max_blocks must be a whole number, 3 or more; got {max_blocks!r}. Give an int.")
         self.preference, self.rewards, self.max_blocks = preference, rewards, max_blocks
         self._samples = 0
-        self._zeros = 0
         self._blocks = no_blocks()
         self._buffer: list[float] = []
         self._forest = new_forest(2)
@@ -85,16 +73,16 @@ class ValueStream:
         """What is derived from the settings, and not saved."""
         preference = self.preference
         self._sides = tuple(
-            (tree, curve_of(weight), _singular(weight), _singular(weight, clipped=True))
+            (tree, curve_of(weight), singular_points(weight), singular_points(weight, clipped=True))
             for tree, weight in ((GAINS, preference.gains), (LOSSES, preference.losses))
         )
         one, count = np.zeros(1), np.ones(1, dtype=np.int64)
-        self._plant = bound(_plant_all, self._forest, one, one, count, 0)
+        self._sow = bound(sow, self._forest, 0, one, one, count, 0)
         _, curve, singular, _ = self._sides[0]
         self._harvest = bound(harvest, self._forest, 0, curve, singular, 1, 0.0, 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("_sides", "_plant", "_harvest")
+        derived = ("_sides", "_sow", "_harvest")
         return {name: value for name, value in self.__dict__.items() if name not in derived}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -145,11 +133,10 @@ class ValueStream:
     def _take_in(self, felt: FloatArray, raw: FloatArray, counts: IntArray) -> None:
         done = 0
         while done < felt.size:
-            done = self._plant(self._forest, felt, raw, counts, done)
+            done = self._sow(self._forest, GAINS, felt, raw, counts, done)
             if done < felt.size:
                 self._forest = grown_forest(self._forest)
         self._samples += int(counts.sum())
-        self._zeros += int(counts[felt == 0.0].sum())
 
     def _flush(self) -> None:
         if self._buffer:
@@ -191,9 +178,7 @@ class ValueStream:
             return
         for sign, tree in ((1.0, GAINS), (-1.0, LOSSES)):
             felt, raw, counts = outcomes_of(other._forest, tree)
-            self._take_in(sign * felt, raw, counts)
-        self._samples += other._zeros
-        self._zeros += other._zeros
+            self._take_in(sign * felt + 0.0, raw, counts)
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -245,7 +230,7 @@ class ValueStream:
         least = self._lower(gains, self.preference.gains, eps, low)
         most_loss = self._upper(losses, self.preference.losses, eps, -low)
         least_loss = self._lower(losses, self.preference.losses, eps, -high)
-        return Interval(least - most_loss, self.value(), most - least_loss)
+        return Interval(float(least - most_loss), self.value(), float(most - least_loss))
 
     def _truncated(self) -> CertifiedValue:
         """The truncated estimate for unbounded samples (Proposition 1)."""
@@ -263,8 +248,7 @@ class ValueStream:
         """The part when P(Y > z) is eps larger everywhere up to the end of the support."""
         if end <= 0.0:
             return 0.0
-        root = self._forest.roots[side[0]]
-        beyond = end - (self._forest.top[root] if self._forest.size[root] else 0.0)
+        beyond = end - top_of(self._forest, side[0])
         return self._part(side, eps) + max(beyond, 0.0) * weight(min(eps, 1.0))
 
     def _lower(self, side: tuple[Any, ...], weight: Weight, eps: float, start: float) -> float:
@@ -286,12 +270,12 @@ class ValueStream:
         """How many samples feel better than `felt`."""
         if self.max_blocks is not None:
             raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
-        gains = int(self._forest.total[self._forest.roots[GAINS]])
+        gains = samples_of(self._forest, GAINS)
         if felt >= 0.0:
             return int(count_above(self._forest, GAINS, felt))
-        losses = int(self._forest.total[self._forest.roots[LOSSES]])
+        losses = samples_of(self._forest, LOSSES)
         at_least_as_bad = int(count_above(self._forest, LOSSES, math.nextafter(-felt, -math.inf)))
-        return gains + self._zeros + losses - at_least_as_bad
+        return gains + losses - at_least_as_bad
 
     def quantile(self, p: float) -> float:
         """The smallest sample that at least a share p of the samples do not exceed."""
@@ -301,13 +285,11 @@ class ValueStream:
             raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
         rank = max(1, math.ceil(level * self._samples - 1e-9))
         from_top = rank if self.preference.costs else self._samples - rank + 1
-        gains = int(self._forest.total[self._forest.roots[GAINS]])
-        losses = int(self._forest.total[self._forest.roots[LOSSES]])
+        gains = samples_of(self._forest, GAINS)
+        losses = samples_of(self._forest, LOSSES)
         if from_top <= gains:
             return float(nth_from_top(self._forest, GAINS, from_top))
-        if from_top <= gains + self._zeros:
-            return self.preference.reference
-        return float(nth_from_top(self._forest, LOSSES, losses - (from_top - gains - self._zeros) + 1))
+        return float(nth_from_top(self._forest, LOSSES, losses - (from_top - gains) + 1))
 
     def _require_samples(self) -> None:
         if self._samples == 0:
@@ -329,13 +311,6 @@ class ValueStream:
         return read_stream(Path(path))
 
 
-def _singular(weight: Weight, *, clipped: bool = False) -> FloatArray:
-    """The singular points of a weight; with 0 and 1 where it is shifted, and so clipped there."""
-    points = {*weight.singularities, *((0.0, 1.0) if clipped else ())}
-    # a weight without any is smooth everywhere: a point far away changes nothing
-    return np.array(sorted(points) or [1e9])
-
-
 def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]]:
     """Everything a stream knows: settings as JSON, outcomes as arrays."""
     from allais._spec import to_spec
@@ -346,7 +321,6 @@ def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]
         "rewards": to_spec(stream.rewards),
         "max_blocks": stream.max_blocks,
         "samples": stream._samples,
-        "zeros": stream._zeros,
     }
     arrays: dict[str, Any] = dict(zip(Blocks._fields, stream._blocks, strict=True))
     for name, tree in (("gains", GAINS), ("losses", LOSSES)):
@@ -361,7 +335,7 @@ def stream_from(header: dict[str, Any], arrays: dict[str, Any]) -> ValueStream:
 
     stream = ValueStream(from_spec(header["preference"]), from_spec(header["rewards"]), header["max_blocks"])
     for name, sign in (("gains", 1.0), ("losses", -1.0)):
-        stream._take_in(sign * arrays[f"{name}_felt"], arrays[f"{name}_raw"], arrays[f"{name}_counts"])
+        stream._take_in(sign * arrays[f"{name}_felt"] + 0.0, arrays[f"{name}_raw"], arrays[f"{name}_counts"])
     stream._blocks = Blocks(*(arrays[name] for name in Blocks._fields))
-    stream._samples, stream._zeros = header["samples"], header["zeros"]
+    stream._samples = header["samples"]
     return stream

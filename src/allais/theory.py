@@ -224,6 +224,8 @@ def h1_alpha_of_transformations(weight: Weight, probabilities: ArrayLike) -> flo
         raise ValueError(
             f"the lower bounds take p_1 = 1/2 and the others in [1/4, 1/2); got {p.tolist()}. Rescale the problem."
         )
+    if not weight.is_monotone:
+        raise ValueError(f"the lower bounds need a monotone weight; {weight!r} is not. Use another weight.")
     if weight.holder is None:
         raise ValueError(f"the lower bounds need a Hölder weight; {weight!r} has no pair. Use another weight.")
     hardness = []
@@ -257,5 +259,4 @@ def edpm_counterexample(eps: float) -> EDPMCounterexample:
         raise ValueError(f"4 eps must be a probability; got eps = {small:g}. Take eps of at most 0.25.")
     root = Power(0.5)
     value_difference = root(4.0 * small) - root(small)  # sqrt(eps)
-    cdf_difference = (1.0 - 4.0 * small) - (1.0 - small)
-    return EDPMCounterexample(value_difference, -3.0 * small, value_difference / abs(cdf_difference))
+    return EDPMCounterexample(value_difference, -3.0 * small, value_difference / (3.0 * small))

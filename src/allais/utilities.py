@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from allais.errors import FloatArray, positive
-
-IntArray = NDArray[np.int64]
-
-_NEGATIVE_ZERO = np.int64(-(2**63))  # the bits of -0.0
+from allais.values.bisection import LARGEST, smallest
 
 
 class Utility(Protocol):
@@ -85,23 +82,9 @@ def inverse(utility: Utility | None, value: FloatArray) -> FloatArray:
     if isinstance(utility, InvertibleUtility):
         return utility.inverse(value)
     target = np.asarray(value, dtype=np.float64)
-    # bisection on the ordered doubles themselves: 64 bits, so the last bit of any size is found
-    low = np.full(target.shape, _order(-1.7e308))
-    high = np.full(target.shape, _order(1.7e308))
-    for _ in range(64):
-        middle = low // 2 + high // 2 + (low % 2 + high % 2) // 2
+
+    def reached(outcome: FloatArray) -> NDArray[np.bool_]:
         with np.errstate(all="ignore"):
-            reached = np.asarray(utility(_unorder(middle))) >= target
-        high = np.where(reached, middle, high)
-        low = np.where(reached, low, middle)
-    return _unorder(high)
+            return np.asarray(utility(outcome)) >= target
 
-
-def _order(x: ArrayLike) -> IntArray:
-    """Doubles as integers in the same order."""
-    bits = np.asarray(x, dtype=np.float64).view(np.int64)
-    return np.where(bits < 0, _NEGATIVE_ZERO - bits, bits)
-
-
-def _unorder(order: IntArray) -> FloatArray:
-    return np.where(order < 0, _NEGATIVE_ZERO - order, order).view(np.float64)
+    return smallest(reached, np.full(target.shape, -LARGEST), np.full(target.shape, LARGEST))

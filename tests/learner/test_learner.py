@@ -109,10 +109,10 @@ def test_a_batch_told_late_and_in_any_order_teaches_the_same(policy):
         prompt.tell(choice, outcomes[choice] * scale)
     for at in (4, 8, 0, 6, 1, 7, 5, 3, 2):
         late.tell(batch[at], outcomes[batch[at]] * scale)
-    told, told_late = document_of(prompt), document_of(late)
-    assert told["arms"] == told_late["arms"]
-    assert told["outstanding"] == told_late["outstanding"] == []
-    assert prompt.value() == late.value()
+    assert prompt.outstanding == late.outstanding == ()
+    for arm in ARMS:
+        assert samples_of(prompt, arm).tolist() == samples_of(late, arm).tolist()
+        assert tuple(late.intervals()[arm]) == pytest.approx(tuple(prompt.intervals()[arm]), rel=1e-12)
     assert [prompt.ask() for _ in range(3)] == [late.ask() for _ in range(3)]
 
 
@@ -263,14 +263,16 @@ def test_data_is_taken_as_a_whole_or_not_at_all(arm, rewards, message):
         learner.observe(arm, rewards)
 
 
-def test_what_is_forgotten_was_never_there():
-    learner, clean = started(REGRET["UCB-V"]), started(REGRET["UCB-V"])
-    learner.observe("A21", [0, 7, 7, 50, 3])
+@pytest.mark.parametrize("largest", [50.0, 1e9])
+def test_what_is_forgotten_was_never_there(largest):
+    policy = UCBV(Bounded(0, largest))
+    learner, clean = started(policy), started(policy)
+    learner.observe("A21", [0, 7, 7, largest, 3])
     clean.observe("A21", [0, 7, 3])
-    for mistake in (50, 7):
+    for mistake in (largest, 7):
         learner.forget("A21", mistake)
-    assert document_of(learner)["arms"] == document_of(clean)["arms"]
-    assert learner.intervals() == clean.intervals()
+    assert samples_of(learner, "A21").tolist() == [0.0, 3.0, 7.0]
+    assert tuple(learner.intervals()["A21"]) == pytest.approx(tuple(clean.intervals()["A21"]), rel=1e-12)
     for reward in (0, 7, 3):
         learner.forget("A21", reward)
     assert math.isnan(learner.value()["A21"])
@@ -292,6 +294,24 @@ def test_only_what_was_seen_can_be_forgotten(arm, reward, message):
     learner.observe("A21", [7.0])
     with refused(learner, message):
         learner.forget(arm, reward)
+
+
+@pytest.mark.parametrize("costs", [False, True])
+@pytest.mark.parametrize("count", [100, 128, 129, 1000])
+def test_any_number_of_distinct_outcomes_is_kept(count, costs):
+    people = Preference(TverskyKahneman(0.61), reference=20.0, costs=costs)
+    learner = started(WUCB(people, Bounded(0, 50)))
+    rng = np.random.default_rng(count)
+    told = [20.0, 20.0, *rng.uniform(0, 50, count).tolist(), 0.0, 50.0]  # neither gain nor loss, and both
+    learner.observe("A28", told)
+    assert sorted(samples_of(learner, "A28").tolist()) == sorted(told)
+    assert learner.intervals()["A28"].value == pytest.approx(people.estimate(told), rel=1e-12)
+    assert learner.value()["A28"] == pytest.approx(people.estimate(told), rel=1e-12)
+    forgotten = rng.permutation(told)
+    for mistake in forgotten[:-3]:
+        learner.forget("A28", mistake)
+    assert sorted(samples_of(learner, "A28").tolist()) == sorted(forgotten[-3:])
+    assert learner.intervals()["A28"].value == pytest.approx(people.estimate(forgotten[-3:]), rel=1e-12)
 
 
 def clipped(x):
@@ -501,7 +521,7 @@ def test_intervals_are_those_of_the_band_at_the_present_confidence():
     for arm, interval in learner.intervals().items():
         radius = Holder().radius(PEOPLE, FIFTY, learner.pulls[arm], 3.0 * math.log(61))
         value = PEOPLE.estimate(samples_of(learner, arm))
-        assert interval == pytest.approx((value - radius, value, value + radius), rel=1e-12)
+        assert tuple(interval) == pytest.approx((value - radius, value, value + radius), rel=1e-12)
     assert started().intervals()["A21"][::2] == (-math.inf, math.inf)
 
 

@@ -104,6 +104,16 @@ class LearnerAndModel(RuleBasedStateMachine):
         self.learner.observe(arm, seen)
         self.samples[arm] += seen
 
+    @rule(random=anything, count=st.integers(1, 200), step=st.sampled_from([0.25, 0.05, 0.007]))
+    def observe_many(self, random, count, step):
+        self.observe(random, [round(step * (i % int(50 / step)), 3) for i in range(count)])
+
+    @precondition(lambda self: any(self.samples.values()))
+    @rule(random=anything, count=st.integers(1, 100))
+    def forget_many(self, random, count):
+        for _ in range(min(count, sum(map(len, self.samples.values())))):
+            self.forget(random)
+
     @rule(random=anything, seen=st.lists(rewards, max_size=3), bad=impossible)
     def observe_what_cannot_be(self, random, seen, bad):
         arm = random.choice(list(self.samples))

@@ -119,6 +119,24 @@ def test_a_loaded_learner_goes_on_exactly_as_the_saved_one(policy, tmp_path):
     assert document_of(again) == document_of(learner)
 
 
+@pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if policy.rewards == FIFTY])
+def test_a_learner_of_many_distinct_outcomes_goes_on_exactly(name, tmp_path):
+    learner, rng = POLICIES[name].start(3, seed=1), np.random.default_rng(5)
+    for arm in range(3) if learner.policy.open_to_data else ():
+        learner.observe(arm, rng.uniform(0, 50, 300))
+    for _ in range(100):
+        learner.tell(learner.ask(), rng.uniform(0, 50))
+    learner.save(tmp_path / "learner.json")
+    again = Learner.load(tmp_path / "learner.json")
+    for _ in range(100):
+        choice, outcome = learner.ask(), rng.uniform(0, 50)
+        assert again.ask() == choice
+        learner.tell(choice, outcome)
+        again.tell(choice, outcome)
+    assert document_of(again) == document_of(learner)
+    assert again.intervals() == learner.intervals()
+
+
 @pytest.mark.parametrize("kind", ["PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"])
 def test_every_kind_of_generator_is_resumed(kind, tmp_path):
     learner = EXP3(FIFTY).start(3, seed=np.random.Generator(getattr(np.random, kind)(7)))
@@ -156,7 +174,7 @@ def test_numpy_whole_numbers_are_saved_like_others(tmp_path):
 
 
 def test_a_weight_keeps_its_given_name(tmp_path):
-    weight = Weight.from_function(smoothstep, name="gentle")
+    weight = Weight.from_function(smoothstep, holder=(1.5, 1.0), name="gentle")
     learner = WUCB(Preference(weight), FIFTY).start(2, seed=1)
     learner.save(tmp_path / "learner.json")
     assert repr(Learner.load(tmp_path / "learner.json").policy) == repr(learner.policy)
@@ -432,7 +450,7 @@ def renamed():
 def test_a_function_that_could_not_be_found_again_is_refused_when_saving(function, tmp_path):
     path = tmp_path / "learner.json"
     path.write_text("what was there before")
-    learner = WUCB(Preference(Weight.from_function(function)), FIFTY).start(2, seed=1)
+    learner = WUCB(Preference(Weight.from_function(function, holder=(2.0, 1.0))), FIFTY).start(2, seed=1)
     with pytest.raises(ValueError, match=r"a function can be saved by its name in a module only.*Define it at the top"):
         learner.save(path)
     assert path.read_text() == "what was there before"

@@ -39,15 +39,15 @@ def test_a_memory_values_what_it_holds(told, weight, data):
     held = ([], [])
     for arm, outcome in told:
         while memory.sizes[arm] == memory.felt.shape[1]:
-            memory = grown(memory)
+            memory = grown(memory, arm)
         insert(memory, arm, outcome, outcome)
         held[arm].append(outcome)
         if data.draw(st.integers(0, 3)) == 0:
             victim = data.draw(st.sampled_from(held[arm]))
-            assert remove(memory, arm, victim)
+            assert remove(memory, arm, victim, victim)
             held[arm].remove(victim)
         measure(worth, memory, arm)
-        assert not remove(memory, arm, 12345.6)
+        assert not remove(memory, arm, 12345.6, 12345.6)
     for arm in (0, 1):
         assert memory.pulls[arm] == len(held[arm])
         if held[arm]:

@@ -9,6 +9,7 @@ tail falls like z^-1.037 or where probabilities below 1e-300 matter; the normal 
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -205,9 +206,11 @@ class Case:
         with pytest.warns(allais.DominanceWarning, match="not monotone"):
             return self.build()
 
+    @cached_property
     def parts(self):
-        gain = side_of(self.gains, self.tails[0], self.breaks, self.top)
-        return gain, side_of(self.losses or self.gains, self.tails[1], self.loss_breaks, self.bottom)
+        with mp.workdps(DIGITS):
+            gain = side_of(self.gains, self.tails[0], self.breaks, self.top)
+            return gain, side_of(self.losses or self.gains, self.tails[1], self.loss_breaks, self.bottom)
 
 
 def inverse_utility_of_1992(y):
@@ -378,8 +381,8 @@ def test_a_value_agrees_with_forty_digits(name):
     case = CASES[name]
     preference = case.preference()
     parts = preference.parts(case.lottery)
+    gain, loss = case.parts
     with mp.workdps(DIGITS):
-        gain, loss = case.parts()
         off = float(abs(preference.value(case.lottery) - (gain - loss)))
     size = float(gain + loss)
     assert off < PROMISED * size
@@ -391,8 +394,8 @@ def test_a_value_agrees_with_forty_digits(name):
 def test_the_normal_table_agrees_with_forty_digits(name):
     case = CASES[name]
     preference = case.preference()
+    gain, loss = case.parts
     with mp.workdps(DIGITS):
-        gain, loss = case.parts()
         expected = float(gain - loss)
     sd = case.lottery.sd
     assert preference.value_of_normal(case.lottery.mean, sd) == pytest.approx(expected, rel=0.0, abs=1e-10 * sd)

@@ -11,6 +11,7 @@ import numpy as np
 from allais._kernels import kernel
 from allais.bands.base import add_settle, add_widen
 from allais.errors import FloatArray
+from allais.memory import moments
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 from allais.weights import Identity
@@ -47,11 +48,7 @@ class BernsteinRule(NamedTuple):
 
 @kernel
 def _settle(band, memory, arm):
-    mean = memory.value[arm]
-    total = 0.0
-    for i in range(memory.sizes[arm]):
-        total += memory.counts[arm, i] * (memory.felt[arm, i] - mean) ** 2
-    band.variance[arm] = total / memory.pulls[arm] if memory.pulls[arm] > 0 else 0.0
+    band.variance[arm] = moments(memory, arm)[1] / memory.pulls[arm] if memory.pulls[arm] > 0 else 0.0
 
 
 @kernel

@@ -89,7 +89,7 @@ class Holder:
         Interval(low=-14.9358..., value=9.3151..., high=33.5660...)
         """
         seen = rewards.check(samples)
-        exponent = math.log(2.0 / (1.0 - share("confidence", confidence)))
+        exponent = math.log(2.0 / (1.0 - share("confidence", confidence, advice="Give a share of 1, such as 0.95.")))
         radius = self.radius(preference, rewards, seen.size, exponent)
         truncated = isinstance(rewards, SubGaussian)
         value = preference.estimate_truncated(seen, rewards) if truncated else preference.estimate(seen)  # type: ignore[arg-type]
@@ -120,13 +120,16 @@ def _normal_tail(weight: Weight, start: float) -> float:
 
     def ceiling(u: FloatArray) -> FloatArray:
         log_p = -0.5 * u**2  # P(Y > u) <= exp(-u^2 / 2)
-        if weight.is_monotone:
-            with np.errstate(divide="ignore"):
-                return weight.of_logs(log_p, np.log(-np.expm1(log_p)))
-        return np.array([weight.modulus(p) for p in np.exp(log_p)])
+        with np.errstate(divide="ignore"):
+            return weight.of_logs(log_p, np.log(-np.expm1(log_p)))
 
+    if not weight.is_monotone:
+        raise ValueError(
+            f"unbounded rewards need a weight whose tail is known; {weight!r} is not monotone and has no Hölder pair. "
+            "Declare holder=(L, alpha), or Bounded rewards."
+        )
     head = integrate(ceiling, [start, start + 1.0])
-    rest = integrate_tail(ceiling, start + 1.0, 1e100 if weight.is_monotone else 1e2, head.value)
+    rest = integrate_tail(ceiling, start + 1.0, 1e100, head.value)
     return head.value + rest.value + head.error + rest.error
 
 

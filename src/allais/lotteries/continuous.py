@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from allais.errors import FloatArray, finite_array, positive, real
 from allais.lotteries.base import Lottery
 from allais.lotteries.finite import SUM_TOLERANCE, Discrete, FiniteLottery
+from allais.values.bisection import smallest
 
 # Quantiles that mark the body of a law; what lies outside is a tail.
 LEVELS = np.array([1e-9, 1e-6, 1e-3, 0.01, 0.05, 0.25, 0.5])
@@ -46,10 +49,12 @@ class Normal(Lottery):
         return self._mean
 
     def log_survival(self, x: FloatArray) -> FloatArray:
-        return special.log_ndtr((self._mean - x) / self.sd)
+        with np.errstate(over="ignore"):  # far beyond any number of sds
+            return special.log_ndtr((self._mean - x) / self.sd)
 
     def log_cdf(self, x: FloatArray) -> FloatArray:
-        return special.log_ndtr((x - self._mean) / self.sd)
+        with np.errstate(over="ignore"):
+            return special.log_ndtr((x - self._mean) / self.sd)
 
     def quantile(self, p: FloatArray) -> FloatArray:
         return self._mean + self.sd * special.ndtri(p)
@@ -129,7 +134,12 @@ class Continuous(Lottery):
                 f"a continuous lottery needs a law with a density; got {distribution.dist.name}, which is discrete. "
                 "Use Discrete({outcome: probability})."
             )
-        low, high = (float(end) for end in distribution.support())
+        ends = np.array(distribution.support(), dtype=np.float64)
+        if ends.ndim != 1:
+            raise ValueError(
+                f"a continuous lottery is one law; got parameters of shape {ends.shape[1:]}. Make one lottery each."
+            )
+        low, high = ends.tolist()
         if np.isnan(low) or np.isnan(high):
             raise ValueError(f"a distribution needs valid parameters; got {_describe(distribution)}. Check them.")
         self._law = distribution
@@ -147,12 +157,20 @@ class Continuous(Lottery):
         return float(self._law.mean())
 
     def log_survival(self, x: FloatArray) -> FloatArray:
-        with np.errstate(all="ignore"):  # scipy's laws divide by zero at their ends
-            return np.asarray(self._law.logsf(x))
+        return self._log(self._law.logsf, self._law.logcdf, x)
 
     def log_cdf(self, x: FloatArray) -> FloatArray:
-        with np.errstate(all="ignore"):
-            return np.asarray(self._law.logcdf(x))
+        return self._log(self._law.logcdf, self._law.logsf, x)
+
+    @staticmethod
+    def _log(of_side: Any, of_other: Any, x: FloatArray) -> FloatArray:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # scipy's laws divide by zero at their ends
+            side = np.asarray(of_side(x))
+            missing = np.isnan(side)
+            if missing.any():  # some laws lose a tail to NaN; the other side still tells
+                side = np.where(missing, np.log(-np.expm1(np.minimum(of_other(x), 0.0))), side)
+            return np.minimum(side, 0.0)
 
     def quantile(self, p: FloatArray) -> FloatArray:
         return np.asarray(self._law.ppf(p))
@@ -233,19 +251,18 @@ class Mixture(Lottery):
         return _log_sum([np.log(share) + part.log_cdf(x) for share, part in self._present])
 
     def quantile(self, p: FloatArray) -> FloatArray:
-        # the quantile of the mixture lies between the least and the greatest of its components'
-        of_parts = np.array([part.quantile(np.asarray(p, dtype=np.float64)) for _, part in self._present])
-        return np.vectorize(self._solve, otypes=[np.float64])(p, of_parts.min(axis=0), of_parts.max(axis=0))
+        level = np.asarray(p, dtype=np.float64)
+        # it lies between the least and the greatest of the components' own
+        of_parts = np.array([part.quantile(level) for _, part in self._present])
+        low, high = of_parts.min(axis=0), of_parts.max(axis=0)
+        rounding = 1e-15  # of a sum of shares
 
-    def _solve(self, p: float, low: float, high: float) -> float:
-        from scipy import optimize  # a fifth of a second, for mixtures only
+        def reached(x: FloatArray) -> NDArray[np.bool_]:
+            return np.exp(self.log_cdf(x)) >= level - rounding
 
-        def excess(x: float) -> float:
-            return float(np.exp(self.log_cdf(np.asarray(x)))) - p
-
-        if not np.isfinite(low + high) or excess(low) >= 0.0:
-            return low
-        return float(optimize.bisect(excess, low, high, xtol=1e-300, rtol=1e-15, maxiter=2000))
+        found = np.where(reached(low), low, smallest(reached, low, high))
+        ends = np.where(level >= 1.0, self.support[1], self.support[0])
+        return np.where((level <= 0.0) | (level >= 1.0), ends, found)
 
     def landmarks(self) -> FloatArray:
         return np.unique(np.concatenate([part.landmarks() for _, part in self._present]))

@@ -14,6 +14,7 @@ from allais.memory import Worth
 from allais.preferences import Preference
 from allais.rewards import Bounded, Finite, Rewards, SubGaussian
 from allais.values.curve import curve_of
+from allais.values.tree import singular_points
 
 if TYPE_CHECKING:
     from allais.learner import Learner
@@ -84,6 +85,17 @@ def check_settings(preference: Preference, rewards: RewardsOfArms | None, *, nee
             preference.truncation(known, 1)  # refuses a utility
 
 
+def check_unit_interval(preference: Preference, rewards: RewardsOfArms) -> None:
+    """Refuse rewards whose mean is no probability: the WE heuristics weight the mean itself."""
+    for known in as_list(rewards):
+        low, high = np.sort(preference.felt(np.array(known.support)))
+        if low < 0.0 or high > 1.0:
+            raise ValueError(
+                f"w(mean) needs a mean that must lie in [0, 1]; got rewards from {low:g} to {high:g}. "
+                "Rescale the rewards, or use a policy that estimates the value."
+            )
+
+
 def _is_known(rewards: object) -> bool:
     return isinstance(rewards, Bounded | Finite | SubGaussian)
 
@@ -113,6 +125,8 @@ def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *,
     return Worth(
         curve_of(preference.gains),
         curve_of(preference.losses),
+        singular_points(preference.gains),
+        singular_points(preference.losses),
         np.array([np.inf if known is None else preference.truncation(known, 1) for known in tails]),
         np.array([0.0 if known is None else known.scale for known in tails]),
         of_mean,

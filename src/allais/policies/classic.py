@@ -5,10 +5,8 @@ Where a baseline's printed width differs from the paper's family, its setting sa
 
 from __future__ import annotations
 
-import numpy as np
-
 from allais.bands import EmpiricalBernstein, Holder
-from allais.policies.base import RewardsOfArms, as_list
+from allais.policies.base import RewardsOfArms
 from allais.policies.wlucb import WLUCB
 from allais.policies.wsr import WSR
 from allais.policies.wucb import WUCB
@@ -58,23 +56,11 @@ def WEUCB(preference: Preference, rewards: RewardsOfArms) -> WUCB:  # noqa: N802
 
     It is right for Bernoulli rewards, and the paper shows where it fails (Setup(*)).
     """
-    _require_unit_interval(preference, rewards, "WEUCB")
     # Auer's width, which does not know the weight: the Hölder band of the mean
     return WUCB(preference, rewards, Holder(undistorted=True), AUER, of_mean=True, name="WE-UCB")
 
 
 def WELUCB(preference: Preference, rewards: RewardsOfArms, delta: float, tolerance: float = 0.0) -> WLUCB:  # noqa: N802
     """WE-LUCB: LUCB with w(empirical mean) in place of the value, a heuristic for rewards in [0, 1]."""
-    _require_unit_interval(preference, rewards, "WELUCB")
     band = Holder(undistorted=True)
     return WLUCB(preference, rewards, delta, tolerance, band, KALYANAKRISHNAN, of_mean=True, name="WE-LUCB")
-
-
-def _require_unit_interval(preference: Preference, rewards: RewardsOfArms, name: str) -> None:
-    for known in as_list(rewards):
-        low, high = np.sort(preference.felt(np.array(known.support)))
-        if low < 0.0 or high > 1.0:
-            raise ValueError(
-                f"{name} weights the mean itself, which must lie in [0, 1]; got rewards from {low:g} to {high:g}. "
-                "Rescale the rewards, or use a policy that estimates the value."
-            )

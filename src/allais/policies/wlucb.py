@@ -13,7 +13,15 @@ from allais.bands import Band, Holder
 from allais.bands.base import settle, widen
 from allais.errors import FloatArray, IntArray, positive, real, share
 from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
-from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, first_pulls, worth_of
+from allais.policies.base import (
+    Policy,
+    RewardsOfArms,
+    as_list,
+    check_settings,
+    check_unit_interval,
+    first_pulls,
+    worth_of,
+)
 from allais.policies.verbs import SETTLED, register
 from allais.policies.wucb import best_value, survey
 from allais.preferences import Preference
@@ -55,6 +63,8 @@ class WLUCB(Policy):
             raise ValueError(f"tolerance must not be negative; got {slack:g}. 0 asks for the best arm itself.")
         object.__setattr__(self, "tolerance", slack)
         self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
+        if self.of_mean:
+            check_unit_interval(self.preference, self.rewards)
 
     @property
     def error_rate(self) -> float:
@@ -141,7 +151,8 @@ def _choose(rule, state, u):
         leader = pick(state.memory.value, state.eligible, state.asked, u)  # h_m
         state.eligible[leader] = False
         rival = pick(state.high, state.eligible, state.asked, u)  # l_m
-        if judged(rule.first, state) and state.high[rival] - state.low[leader] <= rule.tolerance:
+        apart = rival < 0 or state.high[rival] - state.low[leader] <= rule.tolerance  # one arm is the best
+        if apart and judged(rule.first, state):
             return SETTLED
         state.rounds[0] += 1
         state.second[0] = rival

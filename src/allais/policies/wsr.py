@@ -38,6 +38,7 @@ class WSR(Policy):
         check_settings(self.preference, self.rewards, needs_rewards=False)
         if isinstance(self.budget, bool) or not isinstance(self.budget, int | np.integer) or self.budget < 1:
             raise ValueError(f"budget must be a whole number of samples; got {self.budget!r}. Give an int.")
+        object.__setattr__(self, "budget", int(self.budget))
 
     def rule(self, n_arms: int) -> WSRRule:
         """The settings as the kernels read them."""
@@ -93,30 +94,39 @@ class WSRState(NamedTuple):
 
 @kernel
 def _choose(rule, state, u):
-    while state.phase[0] < rule.ends.size:
-        end = rule.ends[state.phase[0]]
-        chosen = -1
-        for arm in range(state.asked.size):  # in turn, so that a phase samples all arms alike
-            if state.alive[arm] and state.asked[arm] < end and (chosen < 0 or state.asked[arm] < state.asked[chosen]):
-                chosen = arm
-        if chosen >= 0:
-            state.asked[chosen] += 1
-            return chosen
-        for arm in range(state.asked.size):
-            if state.alive[arm] and state.memory.pulls[arm] < end:
-                return WAITING
-        for arm in range(state.asked.size):
-            state.worst_first[arm] = -state.memory.value[arm]
-        rejected = pick(state.worst_first, state.alive, state.asked, u)  # I_k = argmin mu-hat
-        state.alive[rejected] = False
-        state.phase[0] += 1
-    return SETTLED
+    if state.phase[0] == rule.ends.size:
+        return SETTLED
+    end = rule.ends[state.phase[0]]
+    chosen = -1
+    for arm in range(state.asked.size):  # in turn, so that a phase samples all arms alike
+        if state.alive[arm] and state.asked[arm] < end and (chosen < 0 or state.asked[arm] < state.asked[chosen]):
+            chosen = arm
+    if chosen < 0:
+        return WAITING
+    state.asked[chosen] += 1
+    state.ticket[0] = u  # breaks a tie, if this choice ends the phase
+    return chosen
 
 
 @kernel
 def _learn(rule, state, arm, felt, raw, ticket):
     insert(state.memory, arm, felt, raw)
     measure(rule.worth, state.memory, arm)
+    while state.phase[0] < rule.ends.size and is_over(rule, state):
+        for k in range(state.asked.size):
+            state.worst_first[k] = -state.memory.value[k]
+        rejected = pick(state.worst_first, state.alive, state.asked, ticket)  # I_k = argmin mu-hat
+        state.alive[rejected] = False
+        state.phase[0] += 1
+
+
+@kernel
+def is_over(rule, state):
+    """Whether every arm that is still alive has been told as often as the phase asks."""
+    short = 0
+    for arm in range(state.asked.size):
+        short += state.alive[arm] and state.memory.pulls[arm] < rule.ends[state.phase[0]]
+    return short == 0
 
 
 @kernel

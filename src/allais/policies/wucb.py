@@ -13,7 +13,15 @@ from allais.bands import Band, Holder
 from allais.bands.base import settle, widen
 from allais.errors import FloatArray, IntArray, positive
 from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
-from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, first_pulls, worth_of
+from allais.policies.base import (
+    Policy,
+    RewardsOfArms,
+    as_list,
+    check_settings,
+    check_unit_interval,
+    first_pulls,
+    worth_of,
+)
 from allais.policies.verbs import register
 from allais.preferences import Preference
 from allais.rewards import SubGaussian
@@ -48,6 +56,8 @@ class WUCB(Policy):
         check_settings(self.preference, self.rewards)
         object.__setattr__(self, "exploration", positive("exploration", self.exploration))
         self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
+        if self.of_mean:
+            check_unit_interval(self.preference, self.rewards)
 
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
         """Theorem 2, where it applies: the paper's band and exploration, and bounded rewards."""

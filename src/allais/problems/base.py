@@ -47,6 +47,13 @@ def checked_names(arms: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
     names = tuple(arms)
     if not names:
         raise ValueError("there must be at least one arm; got none. Name the options to choose from.")
+    for name in names:
+        try:
+            hash(name)
+        except TypeError:
+            raise TypeError(
+                f"an arm's name must not change, so it cannot be {name!r}. Use a string or a number."
+            ) from None
     if len(set(names)) != len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"arms must have distinct names; got {twice!r} twice. Rename one.")

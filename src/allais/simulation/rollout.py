@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from allais._kernels import kernel, loop, uncached_loop
+from allais._kernels import fitting, is_own, kernel, loop, uncached_loop
 from allais.errors import FloatArray, IntArray
 from allais.memory import grown, is_full
 from allais.policies.base import Policy
@@ -98,7 +98,7 @@ class Rollout:
         self._told = np.zeros(1, dtype=np.int64)
         self.stopped = False
         # code from outside the package is not covered by the digest of the disk cache
-        self._loop: Any = compiled_loop if type(self.rule).__module__.startswith("allais.") else foreign_loop
+        self._loop: Any = compiled_loop if is_own(self.rule) else foreign_loop
 
     @property
     def samples(self) -> int:
@@ -118,11 +118,11 @@ class Rollout:
             if code == REFILL:
                 self._refill(int(self._pending[0]))
             elif code == GROW:
-                self.state = self.state._replace(memory=grown(self.state.memory))
+                self.state = self.state._replace(memory=grown(self.state.memory, int(self._pending[0])))
             else:
                 self.stopped = True
         while record.done[0] < record.marks.size:  # nothing changes any more
-            write_down(self.rule, self.state, record)
+            fitting(write_down, self.rule)(self.rule, self.state, record)
 
     def _refill(self, arm: int) -> None:
         outcomes = next(self._streams[arm])

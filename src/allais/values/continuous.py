@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from allais.errors import FloatArray
+from allais.errors import FloatArray, UndefinedValueError
 from allais.values.quadrature import Integral, integrate, integrate_tail
 from allais.weights import Weight
 
@@ -40,11 +40,17 @@ def distorted_integral(weight: Weight, side: Side) -> Integral:
         return integrate(weigh, np.concatenate([[0.0], breaks, [side.end]]))
     start = float(breaks[-1]) if breaks.size else 1.0
     body = integrate(weigh, np.concatenate([[0.0], breaks]) if breaks.size else [0.0, start])
-    reach, beyond = _look_far(weight, side, start)
+    scale = start - float(breaks[-2]) if breaks.size > 1 else start  # how fast the tail begins to fall
+    reach, beyond = _look_far(weight, side, start, scale)
     if np.isinf(beyond.value):
         return beyond
     tail = integrate_tail(weigh, start, reach, body.value) if reach > start else Integral(0.0, 0.0)
-    return Integral(body.value + tail.value + beyond.value, body.error + tail.error + beyond.error)
+    total = Integral(body.value + tail.value + beyond.value, body.error + tail.error + beyond.error)
+    if np.isnan(total.value):
+        raise UndefinedValueError(
+            "a value needs a law that is a number everywhere; this one is NaN in places. Repair it."
+        )
+    return total
 
 
 def _weighted(weight: Weight, tail: Tail) -> Callable[[FloatArray], FloatArray]:
@@ -55,12 +61,17 @@ def _weighted(weight: Weight, tail: Tail) -> Callable[[FloatArray], FloatArray]:
     return weigh
 
 
-def _look_far(weight: Weight, side: Side, start: float) -> tuple[float, Integral]:
+FAR = 20.0  # a power law is one over more than this in log z
+
+
+def _look_far(weight: Weight, side: Side, start: float, scale: float) -> tuple[float, Integral]:
     """How far the tail is resolved, and the integral beyond that."""
     if side.reach <= start:
         return start, Integral(0.0, 0.0)
-    log_z = np.linspace(np.log(start), np.log(side.reach), 1201)
-    log_above, log_below = side.tail(np.exp(log_z))
+    # steps that grow from where the tail begins, so that a light tail far from zero is seen to fall
+    z = start + scale * np.geomspace(1e-2, min(side.reach / max(scale, 1e-290), 1e300), 1201)
+    log_z = np.log(z)
+    log_above, log_below = side.tail(z)
     finite = np.isfinite(log_above)
     # a law that logs a probability ends where doubles underflow; one that computes the logarithm
     # itself goes on beyond that
@@ -72,7 +83,7 @@ def _look_far(weight: Weight, side: Side, start: float) -> tuple[float, Integral
     reach = float(np.exp(log_z[last]))
     # the tail index a of P(Y > z) ~ z^-a, half way and at the end: it grows unless a power law
     index_early, index = _slopes(log_z, log_above, last)
-    is_power_law = index <= 1.01 * index_early
+    is_power_law = index <= 1.01 * index_early and log_z[last] - np.log(max(start, scale)) > FAR
     if is_power_law and index * weight.exponent_at_zero <= 1.0 + 1e-12:
         return reach, Integral(np.inf, 0.0)
     with np.errstate(divide="ignore"):

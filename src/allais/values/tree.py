@@ -16,14 +16,15 @@ Nodes live in arrays that grow in Python; outcomes of gains and of (mirrored) lo
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
 
-from allais._kernels import kernel
+from allais._kernels import kernel, routine
 from allais.errors import FloatArray, IntArray
 from allais.values.curve import weigh
+from allais.weights import Weight
 
 Q = 12  # Chebyshev nodes: a block in the worst allowed place is right to 3e-14
 SEPARATION = 0.2  # half-width of a block over its distance from a singular point, at most
@@ -39,116 +40,121 @@ TO_WEIGHTS = np.array(
 
 
 class Forest(NamedTuple):
-    """Trees in shared arrays."""
+    """Trees in shared arrays; few of them, a row a node, since each array costs when code is compiled."""
 
-    values: FloatArray  # distinct outcomes of each leaf, ascending; (leaves, LEAF + 1)
-    raw: FloatArray  # the same in the user's units
-    counts: IntArray  # how often each was seen
-    leaf: IntArray  # a node's leaf, or -1 for an inner node; (nodes,)
-    size: IntArray  # how many outcomes, or children, a node has
-    child: IntArray  # ascending; (nodes, FAN + 1)
-    parent: IntArray  # -1 for a root
-    total: IntArray  # how many samples lie below a node
-    base: FloatArray  # where a node's first gap begins: the outcome before its first
-    top: FloatArray  # a node's last outcome
-    dirty: Any  # whether `weights` is out of date
-    weights: FloatArray  # the block compressed onto its nodes; (nodes, Q)
-    roots: IntArray  # (trees,)
-    distinct: IntArray  # how many outcomes each tree holds, (trees,)
+    links: IntArray  # what a node is and where it hangs, (nodes, CHILD + FAN + 1)
+    numbers: FloatArray  # where a node lies, and the weights it is compressed to; (nodes, WEIGHT + Q)
+    outcomes: FloatArray  # of each leaf: distinct, ascending, as felt; and in the user's units from RAW on
+    counts: IntArray  # how often each outcome was seen, (leaves, LEAF + 1)
+    trees: IntArray  # root and number of distinct outcomes, (trees, 2)
     used: IntArray  # nodes and leaves in use, (2,)
     stack: IntArray  # scratch, (2, depth)
-    nodes: FloatArray  # Chebyshev nodes, (Q,)
-    to_weights: FloatArray  # (Q, Q)
     scratch: FloatArray  # (Q,)
+
+
+# Columns of `links`: a node's leaf (-1 for an inner node), how many outcomes or children it has, its
+# parent (-1 for a root), how many samples lie below it, whether its weights are out of date, and its
+# children, ascending.
+LEAF_OF, SIZE, PARENT, TOTAL, STALE, CHILD = 0, 1, 2, 3, 4, 5
+# Columns of `numbers`: where a node's first gap begins (the outcome before its first), its last outcome,
+# and its weights at the Chebyshev nodes.
+BASE, TOP, WEIGHT = 0, 1, 2
+RAW = LEAF + 1  # columns of `outcomes` from here on are in the user's units
+ROOT, DISTINCT = 0, 1  # columns of `trees`
 
 
 def new_forest(trees: int, leaves: int = 8) -> Forest:
     """Empty trees, with room for some leaves beyond one each."""
-    nodes = 2 * (trees + leaves) + MARGIN
-    fixed = (
-        np.arange(trees, dtype=np.int64),
-        np.zeros(trees, dtype=np.int64),
+    roots = np.arange(trees, dtype=np.int64)
+    forest = Forest(
+        *_arrays(2 * (trees + leaves) + MARGIN, trees + leaves),
+        np.stack([roots, 0 * roots], axis=1),
         np.array([trees, trees], dtype=np.int64),
         np.zeros((2, 16 * MARGIN), dtype=np.int64),
-        NODES.copy(),
-        TO_WEIGHTS.copy(),
         np.zeros(Q),
     )
-    forest = Forest(*(*_arrays(nodes, trees + leaves), *fixed))
-    forest.leaf[:trees] = np.arange(trees)
+    forest.links[:trees, LEAF_OF] = roots
     return forest
 
 
-def _arrays(nodes: int, leaves: int) -> tuple[Any, ...]:
-    return (
-        np.zeros((leaves, LEAF + 1)),
-        np.zeros((leaves, LEAF + 1)),
-        np.zeros((leaves, LEAF + 1), dtype=np.int64),
-        np.full(nodes, -1, dtype=np.int64),
-        np.zeros(nodes, dtype=np.int64),
-        np.zeros((nodes, FAN + 1), dtype=np.int64),
-        np.full(nodes, -1, dtype=np.int64),
-        np.zeros(nodes, dtype=np.int64),
-        np.zeros(nodes),
-        np.zeros(nodes),
-        np.ones(nodes, dtype=np.bool_),
-        np.zeros((nodes, Q)),
-    )
+def _arrays(nodes: int, leaves: int) -> tuple[IntArray, FloatArray, FloatArray, IntArray]:
+    links = np.zeros((nodes, CHILD + FAN + 1), dtype=np.int64)
+    links[:, LEAF_OF] = links[:, PARENT] = -1
+    links[:, STALE] = 1
+    return links, np.zeros((nodes, WEIGHT + Q)), np.zeros((leaves, 2 * RAW)), np.zeros((leaves, RAW), dtype=np.int64)
 
 
 def grown_forest(forest: Forest) -> Forest:
     """The same trees with twice the room."""
-    leaves, nodes = 2 * forest.values.shape[0], 2 * forest.leaf.size
-    wider = _arrays(nodes, leaves)
-    for new, old in zip(wider, forest, strict=False):
+    wider = _arrays(2 * forest.links.shape[0], 2 * forest.outcomes.shape[0])
+    for new, old in zip(wider, forest[:4], strict=True):
         new[: old.shape[0]] = old
-    return forest._replace(**dict(zip(Forest._fields, wider, strict=False)))
+    return Forest(*wider, *forest[4:])
+
+
+def singular_points(weight: Weight, *, clipped: bool = False) -> FloatArray:
+    """The singular points of a weight; with 0 and 1 where it is shifted, and so clipped there."""
+    points = {*weight.singularities, *((0.0, 1.0) if clipped else ())}
+    # a weight without any is smooth everywhere: a point far away changes nothing
+    return np.array(sorted(points) or [1e9])
+
+
+def with_trees(forest: Forest, trees: int) -> Forest:
+    """The same trees and empty ones after them, `trees` in all."""
+    more = trees - forest.trees.shape[0]
+    while forest.links.shape[0] - forest.used[0] <= more + MARGIN or forest.outcomes.shape[0] - forest.used[1] <= more:
+        forest = grown_forest(forest)
+    new = np.arange(forest.used[0], forest.used[0] + more)
+    forest.links[new, LEAF_OF] = np.arange(forest.used[1], forest.used[1] + more)
+    forest.used[:] += more
+    return forest._replace(trees=np.append(forest.trees, np.stack([new, 0 * new], axis=1), axis=0))
 
 
 @kernel
 def has_room(forest):
     """Whether one more outcome fits, whatever it splits."""
-    nodes_left = forest.leaf.size - forest.used[0]
-    return nodes_left > MARGIN and forest.used[1] < forest.values.shape[0]
+    nodes_left = forest.links.shape[0] - forest.used[0]
+    return nodes_left > MARGIN and forest.used[1] < forest.outcomes.shape[0]
 
 
-@kernel
+@routine
 def plant(forest, tree, value, raw, count):
     """Add an outcome, `count` times, to a tree; the caller has made sure that there is room."""
-    node = forest.roots[tree]
+    node = forest.trees[tree, ROOT]
     while True:  # into the leaf of its successor, so that no other leaf's first gap changes
-        forest.total[node] += count
-        forest.dirty[node] = True
-        if forest.size[node] == 0 or value > forest.top[node]:
-            forest.top[node] = value
-        if forest.leaf[node] >= 0:
+        forest.links[node, TOTAL] += count
+        forest.links[node, STALE] = 1
+        if forest.links[node, SIZE] == 0 or value > forest.numbers[node, TOP]:
+            forest.numbers[node, TOP] = value
+        if forest.links[node, LEAF_OF] >= 0:
             break
-        last = forest.size[node] - 1
+        last = forest.links[node, SIZE] - 1
         at = 0
-        while at < last and forest.top[forest.child[node, at]] < value:
+        while at < last and forest.numbers[forest.links[node, CHILD + at], TOP] < value:
             at += 1
-        node = forest.child[node, at]
-    leaf = forest.leaf[node]
-    size = forest.size[node]
+        node = forest.links[node, CHILD + at]
+    leaf = forest.links[node, LEAF_OF]
+    size = forest.links[node, SIZE]
     low, high = 0, size
     while low < high:
         middle = (low + high) // 2
-        if forest.values[leaf, middle] < value:
+        other = forest.outcomes[leaf, middle]
+        if other < value or (other == value and forest.outcomes[leaf, RAW + middle] < raw):
             low = middle + 1
         else:
             high = middle
-    if low < size and forest.values[leaf, low] == value:
+    if low < size and forest.outcomes[leaf, low] == value and forest.outcomes[leaf, RAW + low] == raw:
         forest.counts[leaf, low] += count
         return
     for i in range(size, low, -1):
-        forest.values[leaf, i] = forest.values[leaf, i - 1]
-        forest.raw[leaf, i] = forest.raw[leaf, i - 1]
+        forest.outcomes[leaf, i] = forest.outcomes[leaf, i - 1]
+        forest.outcomes[leaf, RAW + i] = forest.outcomes[leaf, RAW + i - 1]
         forest.counts[leaf, i] = forest.counts[leaf, i - 1]
-    forest.values[leaf, low] = value
-    forest.raw[leaf, low] = raw
+    forest.outcomes[leaf, low] = value
+    forest.outcomes[leaf, RAW + low] = raw
     forest.counts[leaf, low] = count
-    forest.size[node] = size + 1
-    forest.distinct[tree] += 1
+    forest.links[node, SIZE] = size + 1
+    forest.trees[tree, DISTINCT] += 1
     if size + 1 > LEAF:
         _split_leaf(forest, tree, node)
 
@@ -157,125 +163,146 @@ def plant(forest, tree, value, raw, count):
 def _new_node(forest):
     node = forest.used[0]
     forest.used[0] += 1
-    forest.dirty[node] = True
+    forest.links[node, STALE] = 1
     return node
 
 
-@kernel
+@routine
 def _split_leaf(forest, tree, node):
-    leaf = forest.leaf[node]
+    leaf = forest.links[node, LEAF_OF]
     other, right = forest.used[1], _new_node(forest)
     forest.used[1] += 1
-    half = forest.size[node] // 2
+    half = forest.links[node, SIZE] // 2
     moved = 0
-    for i in range(half, forest.size[node]):
-        forest.values[other, i - half] = forest.values[leaf, i]
-        forest.raw[other, i - half] = forest.raw[leaf, i]
+    for i in range(half, forest.links[node, SIZE]):
+        forest.outcomes[other, i - half] = forest.outcomes[leaf, i]
+        forest.outcomes[other, RAW + i - half] = forest.outcomes[leaf, RAW + i]
         forest.counts[other, i - half] = forest.counts[leaf, i]
         moved += forest.counts[leaf, i]
-    forest.leaf[right] = other
-    forest.size[right] = forest.size[node] - half
-    forest.size[node] = half
-    _part(forest, tree, node, right, moved, forest.values[leaf, half - 1])
+    forest.links[right, LEAF_OF] = other
+    forest.links[right, SIZE] = forest.links[node, SIZE] - half
+    forest.links[node, SIZE] = half
+    _part(forest, tree, node, right, moved, forest.outcomes[leaf, half - 1])
 
 
-@kernel
+@routine
 def _part(forest, tree, node, right, moved, border):
     """Let `right` take over what lies above `border`, and hang it beside `node`, splitting upwards."""
     while True:
-        forest.total[right] = moved
-        forest.total[node] -= moved
-        forest.top[right] = forest.top[node]
-        forest.top[node] = border
-        forest.base[right] = border
-        parent = forest.parent[node]
+        forest.links[right, TOTAL] = moved
+        forest.links[node, TOTAL] -= moved
+        forest.numbers[right, TOP] = forest.numbers[node, TOP]
+        forest.numbers[node, TOP] = border
+        forest.numbers[right, BASE] = border
+        parent = forest.links[node, PARENT]
         if parent < 0:
             parent = _new_node(forest)
-            forest.leaf[parent] = -1
-            forest.parent[parent] = -1
-            forest.size[parent] = 1
-            forest.child[parent, 0] = node
-            forest.total[parent] = forest.total[node] + moved
-            forest.base[parent] = forest.base[node]
-            forest.top[parent] = forest.top[right]
-            forest.parent[node] = parent
-            forest.roots[tree] = parent
-        forest.parent[right] = parent
-        at = forest.size[parent]
-        while forest.child[parent, at - 1] != node:
-            forest.child[parent, at] = forest.child[parent, at - 1]
+            forest.links[parent, LEAF_OF] = -1
+            forest.links[parent, PARENT] = -1
+            forest.links[parent, SIZE] = 1
+            forest.links[parent, CHILD + 0] = node
+            forest.links[parent, TOTAL] = forest.links[node, TOTAL] + moved
+            forest.numbers[parent, BASE] = forest.numbers[node, BASE]
+            forest.numbers[parent, TOP] = forest.numbers[right, TOP]
+            forest.links[node, PARENT] = parent
+            forest.trees[tree, ROOT] = parent
+        forest.links[right, PARENT] = parent
+        at = forest.links[parent, SIZE]
+        while forest.links[parent, CHILD + at - 1] != node:
+            forest.links[parent, CHILD + at] = forest.links[parent, CHILD + at - 1]
             at -= 1
-        forest.child[parent, at] = right
-        forest.size[parent] += 1
-        if forest.size[parent] <= FAN:
+        forest.links[parent, CHILD + at] = right
+        forest.links[parent, SIZE] += 1
+        if forest.links[parent, SIZE] <= FAN:
             return
         node, right = parent, _new_node(forest)
-        half = forest.size[node] // 2
+        half = forest.links[node, SIZE] // 2
         moved = 0
-        for i in range(half, forest.size[node]):
-            below = forest.child[node, i]
-            forest.child[right, i - half] = below
-            forest.parent[below] = right
-            moved += forest.total[below]
-        forest.leaf[right] = -1
-        forest.size[right] = forest.size[node] - half
-        forest.size[node] = half
-        border = forest.top[forest.child[node, half - 1]]
+        for i in range(half, forest.links[node, SIZE]):
+            below = forest.links[node, CHILD + i]
+            forest.links[right, CHILD + i - half] = below
+            forest.links[below, PARENT] = right
+            moved += forest.links[below, TOTAL]
+        forest.links[right, LEAF_OF] = -1
+        forest.links[right, SIZE] = forest.links[node, SIZE] - half
+        forest.links[node, SIZE] = half
+        border = forest.numbers[forest.links[node, CHILD + half - 1], TOP]
 
 
-@kernel
-def uproot(forest, tree, value):
+@routine
+def sow(forest, first_tree, felt, raw, counts, start):
+    """Add outcomes from `start` on: gains to the first tree, losses mirrored to the next, zeros with them.
+
+    A zero lies at the bottom of the losses, below every gap: it is kept, and adds nothing.
+
+    Returns where it stopped for want of room, or how many there are.
+    """
+    for i in range(start, felt.size):
+        if not has_room(forest):
+            return i
+        plant(forest, first_tree + (felt[i] <= 0.0), abs(felt[i]), raw[i], counts[i])
+    return felt.size
+
+
+@routine
+def uproot(forest, tree, value, raw):
     """Take one sample of an outcome back; False if there is none. An outcome of count 0 stays, harmless."""
-    node = forest.roots[tree]
-    while forest.leaf[node] < 0:
-        last = forest.size[node] - 1
-        at = 0
-        while at < last and forest.top[forest.child[node, at]] < value:
-            at += 1
-        node = forest.child[node, at]
-    leaf = forest.leaf[node]
-    for i in range(forest.size[node]):
-        if forest.values[leaf, i] == value and forest.counts[leaf, i] > 0:
-            forest.counts[leaf, i] -= 1
-            while node >= 0:
-                forest.total[node] -= 1
-                forest.dirty[node] = True
-                node = forest.parent[node]
-            return True
+    depth = 0
+    forest.stack[0, 0] = forest.trees[tree, ROOT]
+    while depth >= 0:  # outcomes that feel alike may lie in several leaves
+        node = forest.stack[0, depth]
+        depth -= 1
+        if forest.links[node, SIZE] == 0 or forest.numbers[node, TOP] < value or forest.numbers[node, BASE] > value:
+            continue
+        leaf = forest.links[node, LEAF_OF]
+        if leaf < 0:
+            for i in range(forest.links[node, SIZE]):
+                depth += 1
+                forest.stack[0, depth] = forest.links[node, CHILD + i]
+            continue
+        for i in range(forest.links[node, SIZE]):
+            same = forest.outcomes[leaf, i] == value and forest.outcomes[leaf, RAW + i] == raw
+            if same and forest.counts[leaf, i] > 0:
+                forest.counts[leaf, i] -= 1
+                while node >= 0:
+                    forest.links[node, TOTAL] -= 1
+                    forest.links[node, STALE] = 1
+                    node = forest.links[node, PARENT]
+                return True
     return False
 
 
-@kernel
+@routine
 def _compress(forest, node):
     """Set a node's weights from its outcomes, or from its children's weights."""
     moments = forest.scratch
     for j in range(Q):
         moments[j] = 0.0
-    n = forest.total[node]
+    n = forest.links[node, TOTAL]
     seen = 0  # samples at or above, inside the node
-    if forest.leaf[node] >= 0:
-        leaf = forest.leaf[node]
-        for i in range(forest.size[node] - 1, -1, -1):
+    if forest.links[node, LEAF_OF] >= 0:
+        leaf = forest.links[node, LEAF_OF]
+        for i in range(forest.links[node, SIZE] - 1, -1, -1):
             seen += forest.counts[leaf, i]
-            before = forest.values[leaf, i - 1] if i > 0 else forest.base[node]
-            _accumulate(moments, forest.values[leaf, i] - before, 2.0 * seen / n - 1.0)
+            before = forest.outcomes[leaf, i - 1] if i > 0 else forest.numbers[node, BASE]
+            _accumulate(moments, forest.outcomes[leaf, i] - before, 2.0 * seen / n - 1.0)
     else:
-        for i in range(forest.size[node] - 1, -1, -1):
-            below = forest.child[node, i]
-            m = forest.total[below]
+        for i in range(forest.links[node, SIZE] - 1, -1, -1):
+            below = forest.links[node, CHILD + i]
+            m = forest.links[below, TOTAL]
             if m == 0:
-                _accumulate(moments, forest.top[below] - forest.base[below], 2.0 * seen / n - 1.0)
+                _accumulate(moments, forest.numbers[below, TOP] - forest.numbers[below, BASE], 2.0 * seen / n - 1.0)
             else:
                 for q in range(Q):
-                    at = seen + 0.5 * m * (1.0 + forest.nodes[q])
-                    _accumulate(moments, forest.weights[below, q], 2.0 * at / n - 1.0)
+                    at = seen + 0.5 * m * (1.0 + NODES[q])
+                    _accumulate(moments, forest.numbers[below, WEIGHT + q], 2.0 * at / n - 1.0)
             seen += m
     for q in range(Q):
         weight = 0.0
         for j in range(Q):
-            weight += forest.to_weights[q, j] * moments[j]
-        forest.weights[node, q] = weight
-    forest.dirty[node] = False
+            weight += TO_WEIGHTS[q, j] * moments[j]
+        forest.numbers[node, WEIGHT + q] = weight
+    forest.links[node, STALE] = 0
 
 
 @kernel
@@ -289,7 +316,7 @@ def _accumulate(moments, gap, x):
         moments[j] += gap * current
 
 
-@kernel
+@routine
 def _refresh(forest, node, free):
     """Compress a node and whatever below it is out of date; the stack is free from `free` on."""
     depth = free
@@ -297,10 +324,10 @@ def _refresh(forest, node, free):
     while depth >= free:
         current = forest.stack[0, depth]
         stale = -1
-        if forest.leaf[current] < 0:
-            for i in range(forest.size[current]):
-                below = forest.child[current, i]
-                if forest.dirty[below] and forest.total[below] > 0:
+        if forest.links[current, LEAF_OF] < 0:
+            for i in range(forest.links[current, SIZE]):
+                below = forest.links[current, CHILD + i]
+                if forest.links[below, STALE] and forest.links[below, TOTAL] > 0:
                     stale = below
         if stale >= 0:
             depth += 1
@@ -321,7 +348,7 @@ def _is_smooth(singular, above, n, samples, shift):
     return half <= SEPARATION * nearest
 
 
-@kernel
+@routine
 def harvest(forest, tree, curve, singular, samples, shift, edge):
     """The sum of (gap up to `edge`) * w(c / samples + shift), over the outcomes of a tree.
 
@@ -330,96 +357,118 @@ def harvest(forest, tree, curve, singular, samples, shift, edge):
     """
     result = 0.0
     depth = 0
-    forest.stack[0, 0] = forest.roots[tree]
+    forest.stack[0, 0] = forest.trees[tree, ROOT]
     forest.stack[1, 0] = 0
     while depth >= 0:
         node, above = forest.stack[0, depth], forest.stack[1, depth]
         depth -= 1
-        n = forest.total[node]
-        if forest.size[node] == 0 or forest.base[node] >= edge:
+        n = forest.links[node, TOTAL]
+        if forest.links[node, SIZE] == 0 or forest.numbers[node, BASE] >= edge:
             continue
         if n == 0:
-            result += (min(forest.top[node], edge) - forest.base[node]) * weigh(curve, above / samples + shift)
+            result += (min(forest.numbers[node, TOP], edge) - forest.numbers[node, BASE]) * weigh(
+                curve, above / samples + shift
+            )
             continue
-        leaf = forest.leaf[node]
-        small = leaf >= 0 and forest.size[node] <= Q
-        if not small and forest.top[node] <= edge and _is_smooth(singular, above, n, samples, shift):
-            if forest.dirty[node]:
+        leaf = forest.links[node, LEAF_OF]
+        small = leaf >= 0 and forest.links[node, SIZE] <= Q
+        if not small and forest.numbers[node, TOP] <= edge and _is_smooth(singular, above, n, samples, shift):
+            if forest.links[node, STALE]:
                 _refresh(forest, node, depth + 1)
             for q in range(Q):
-                at = above + 0.5 * n * (1.0 + forest.nodes[q])
-                result += forest.weights[node, q] * weigh(curve, at / samples + shift)
+                at = above + 0.5 * n * (1.0 + NODES[q])
+                result += forest.numbers[node, WEIGHT + q] * weigh(curve, at / samples + shift)
         elif leaf >= 0:
             seen = above
-            for i in range(forest.size[node] - 1, -1, -1):
+            for i in range(forest.links[node, SIZE] - 1, -1, -1):
                 seen += forest.counts[leaf, i]
-                before = forest.values[leaf, i - 1] if i > 0 else forest.base[node]
-                gap = min(forest.values[leaf, i], edge) - min(before, edge)
+                before = forest.outcomes[leaf, i - 1] if i > 0 else forest.numbers[node, BASE]
+                gap = min(forest.outcomes[leaf, i], edge) - min(before, edge)
                 if gap > 0.0:
                     result += gap * weigh(curve, seen / samples + shift)
         else:
             seen = above
-            for i in range(forest.size[node] - 1, -1, -1):
-                below = forest.child[node, i]
+            for i in range(forest.links[node, SIZE] - 1, -1, -1):
+                below = forest.links[node, CHILD + i]
                 depth += 1
                 forest.stack[0, depth] = below
                 forest.stack[1, depth] = seen
-                seen += forest.total[below]
+                seen += forest.links[below, TOTAL]
     return result
 
 
-@kernel
+@routine
 def count_above(forest, tree, value):
     """How many samples of a tree lie above a value."""
-    node = forest.roots[tree]
+    node = forest.trees[tree, ROOT]
     above = 0
-    while forest.leaf[node] < 0:
+    while forest.links[node, LEAF_OF] < 0:
         at = 0
-        last = forest.size[node] - 1
-        while at < last and forest.top[forest.child[node, at]] <= value:
+        last = forest.links[node, SIZE] - 1
+        while at < last and forest.numbers[forest.links[node, CHILD + at], TOP] <= value:
             at += 1
         for i in range(at + 1, last + 1):
-            above += forest.total[forest.child[node, i]]
-        node = forest.child[node, at]
-    leaf = forest.leaf[node]
-    for i in range(forest.size[node]):
-        if forest.values[leaf, i] > value:
+            above += forest.links[forest.links[node, CHILD + i], TOTAL]
+        node = forest.links[node, CHILD + at]
+    leaf = forest.links[node, LEAF_OF]
+    for i in range(forest.links[node, SIZE]):
+        if forest.outcomes[leaf, i] > value:
             above += forest.counts[leaf, i]
     return above
 
 
-@kernel
+@routine
 def nth_from_top(forest, tree, rank):
     """The outcome that `rank` samples reach (1 is the largest), in the user's units."""
-    node = forest.roots[tree]
+    node = forest.trees[tree, ROOT]
     left = rank
-    while forest.leaf[node] < 0:
-        i = forest.size[node] - 1
-        while i > 0 and left > forest.total[forest.child[node, i]]:
-            left -= forest.total[forest.child[node, i]]
+    while forest.links[node, LEAF_OF] < 0:
+        i = forest.links[node, SIZE] - 1
+        while i > 0 and left > forest.links[forest.links[node, CHILD + i], TOTAL]:
+            left -= forest.links[forest.links[node, CHILD + i], TOTAL]
             i -= 1
-        node = forest.child[node, i]
-    leaf = forest.leaf[node]
-    i = forest.size[node] - 1
+        node = forest.links[node, CHILD + i]
+    leaf = forest.links[node, LEAF_OF]
+    i = forest.links[node, SIZE] - 1
     while i > 0 and left > forest.counts[leaf, i]:
         left -= forest.counts[leaf, i]
         i -= 1
-    return forest.raw[leaf, i]
+    return forest.outcomes[leaf, RAW + i]
+
+
+def sown(forest: Forest, first_tree: int, felt: FloatArray, raw: FloatArray, counts: IntArray) -> Forest:
+    """The forest with outcomes added by `sow`, grown as needed."""
+    done = 0
+    while done < felt.size:
+        done = sow(forest, first_tree, felt, raw, counts, done)
+        if done < felt.size:
+            forest = grown_forest(forest)
+    return forest
 
 
 def outcomes_of(forest: Forest, tree: int) -> tuple[FloatArray, FloatArray, IntArray]:
     """The outcomes of a tree, ascending: as felt, in the user's units, and how often each was seen."""
-    order: list[int] = []
-    stack = [int(forest.roots[tree])]
+    felt, raw, counts = [], [], []
+    stack = [int(forest.trees[tree, ROOT])]
     while stack:
-        node = stack.pop()
-        if forest.leaf[node] >= 0:
-            order.append(node)
-        else:
-            stack.extend(forest.child[node, : forest.size[node]][::-1].tolist())
-    parts = [(forest.leaf[node], slice(forest.size[node])) for node in order]
-    values = np.concatenate([forest.values[leaf, part] for leaf, part in parts])
-    raw = np.concatenate([forest.raw[leaf, part] for leaf, part in parts])
-    counts = np.concatenate([forest.counts[leaf, part] for leaf, part in parts])
-    present = counts > 0
-    return values[present], raw[present], counts[present]
+        links = forest.links[stack.pop()]
+        leaf, size = int(links[LEAF_OF]), int(links[SIZE])
+        if leaf < 0:
+            stack.extend(links[CHILD : CHILD + size][::-1].tolist())
+            continue
+        felt.append(forest.outcomes[leaf, :size])
+        raw.append(forest.outcomes[leaf, RAW : RAW + size])
+        counts.append(forest.counts[leaf, :size])
+    seen = np.concatenate(counts)
+    present = seen > 0
+    return np.concatenate(felt)[present], np.concatenate(raw)[present], seen[present]
+
+
+def samples_of(forest: Forest, tree: int) -> int:
+    """How many samples a tree holds."""
+    return int(forest.links[forest.trees[tree, ROOT], TOTAL])
+
+
+def top_of(forest: Forest, tree: int) -> float:
+    """The largest outcome of a tree; 0 if there is none."""
+    return float(forest.numbers[forest.trees[tree, ROOT], TOP])

@@ -130,6 +130,14 @@ class Weight(ABC):
             greatest = np.where(inside, np.maximum(greatest, turned), greatest)
         return least, greatest
 
+    def greatest_over_logits(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """The greatest value of w on each interval of log odds."""
+        greatest = np.maximum(self.at_logit(low), self.at_logit(high))
+        for point in self.turning_points:
+            t = special.logit(point)
+            greatest = np.where((low <= t) & (t <= high), np.maximum(greatest, self(point)), greatest)
+        return greatest
+
     def modulus(self, eps: float) -> float:
         """The modulus of continuity: sup of |w(p) - w(q)| over |p - q| <= eps.
 
@@ -192,11 +200,11 @@ class Weight(ABC):
         low = np.full(target.shape, -LOGIT_OF_ZERO)
         high = np.full(target.shape, LOGIT_OF_ZERO)
         if self.turning_points:
-            # w rises to its first turning point, and again from its last one
-            top, bottom = self.turning_points[0], self.turning_points[-1]
-            early = target <= self(top)
-            high = np.where(early, special.logit(top), high)
-            low = np.where(early, low, special.logit(bottom))
+            ends = np.array([0.0, *self.turning_points, 1.0])
+            heights, places = self(ends), special.logit(ends).clip(-LOGIT_OF_ZERO, LOGIT_OF_ZERO)
+            for i in range(ends.size - 1, 0, -1):  # the first stretch that rises to the target decides
+                here = (heights[i] >= target) & (heights[i] > heights[i - 1])
+                low, high = np.where(here, places[i - 1], low), np.where(here, places[i], high)
         for _ in range(BISECTIONS):
             middle = 0.5 * (low + high)
             reached = self.at_logit(middle) >= target

@@ -162,7 +162,8 @@ class Prelec(_EndSteep):
             return None
         if self.alpha == 1.0:
             return Power(self.beta).holder
-        return HolderPair(_steepest(lambda log_p, log_q: self._log_slope(log_p)), 1.0)
+        steepest = _steepest(lambda log_p, log_q: self._log_slope(log_p))
+        return HolderPair(steepest, 1.0) if steepest < 1e300 else None  # too steep for a number
 
     def _log_slope(self, log_p: FloatArray) -> FloatArray:
         return np.log(self.alpha * self.beta) + (self.alpha - 1.0) * np.log(-log_p) + self._log(log_p, log_p) - log_p
@@ -331,8 +332,7 @@ class TailAverage(Weight):
         object.__setattr__(self, "level", share("level", self.level, one=True, advice=advice))
 
     def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
-        share_counted = np.exp(log_q - np.log(self.level))
-        return np.where(share_counted < 1.0, np.log1p(-np.minimum(share_counted, 1.0)), -np.inf)
+        return np.log(-np.expm1(np.minimum(log_q - np.log(self.level), 0.0)))
 
     @property
     def holder(self) -> HolderPair:
@@ -354,7 +354,7 @@ class TailAverage(Weight):
         return min(eps / self.level, 1.0)
 
     def _inverse(self, target: FloatArray) -> FloatArray:
-        return 1.0 - self.level * (1.0 - target)
+        return (1.0 - self.level) + self.level * target
 
 
 @dataclass(frozen=True)
@@ -388,7 +388,8 @@ class Wang(_EndSteep):
 
     @property
     def exponent_at_zero(self) -> float:
-        return 1.0
+        # 1, but for a factor slower than any power, which decides at exactly 1
+        return 1.0 - 1e-6 * float(np.sign(self.shift))
 
     def _inverse(self, target: FloatArray) -> FloatArray:
         return special.ndtr(special.ndtri(target) - self.shift)
@@ -401,10 +402,13 @@ def _steepest(log_slope: Callable[[FloatArray, FloatArray], FloatArray]) -> floa
     """The greatest slope of an S-shaped weight, whose slope rises once and falls once."""
     from scipy import optimize
 
-    def negated(t: FloatArray) -> FloatArray:
-        return -log_slope(-np.logaddexp(0.0, -t), -np.logaddexp(0.0, t))
+    def negated(s: FloatArray) -> FloatArray:
+        t = np.sinh(s)  # log odds, to where only logarithms reach
+        with np.errstate(all="ignore"):
+            slope = log_slope(-np.logaddexp(0.0, -t), -np.logaddexp(0.0, t))
+        return np.where(np.isnan(slope), np.inf, -slope)
 
-    grid = np.linspace(-40.0, 36.0, 1521)
+    grid = np.linspace(-18.0, 18.0, 7201)
     start = grid[np.argmin(negated(grid))]
-    best = optimize.minimize_scalar(negated, bounds=(start - 0.1, start + 0.1), method="bounded")
-    return float(np.exp(-min(best.fun, negated(start)))) * SLACK
+    best = optimize.minimize_scalar(negated, bounds=(start - 0.01, start + 0.01), method="bounded")
+    return float(np.exp(np.minimum(-min(best.fun, negated(start)), 709.0))) * SLACK
