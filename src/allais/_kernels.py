@@ -13,7 +13,6 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,28 +85,21 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
     before = settings.CACHE_DIR
     settings.CACHE_DIR = CACHE
     try:
-        return numba.njit(cache=True, **options)(function)
+        compiled: Any = numba.njit(cache=True, **options)(function)
     finally:
         settings.CACHE_DIR = before
+    # code for types from outside the package stays out of the cache: the digest does not cover them, and a
+    # process that cannot import them could not even read the cache's index
+    save = compiled._cache.save_overload
+    compiled._cache.save_overload = lambda types, code: save(types, code) if all(map(_is_own, types)) else None
+    return compiled
 
 
-def is_own(rule: Any) -> bool:
-    """Whether a rule is made of this package's types only, all the way down."""
-    own = type(rule).__module__.startswith("allais.")
-    return own and all(is_own(part) for part in rule if isinstance(part, tuple))
-
-
-@lru_cache(maxsize=256)
-def _uncached(function: Callable[..., Any]) -> Any:
-    return numba.njit(**OPTIONS)(function)
-
-
-def fitting(compiled: Any, rule: Any) -> Any:
-    """A kernel for a rule; for a rule with foreign types, one that leaves no trace on disk.
-
-    Another process could not even read the shared cache if it named types that it cannot import.
-    """
-    return compiled if is_own(rule) else _uncached(compiled.py_func)
+def _is_own(kind: Any) -> bool:
+    """Whether a type that numba has inferred is numba's or this package's, all the way down."""
+    named = getattr(kind, "instance_class", None)
+    own = named is None or named.__module__.startswith("allais.")
+    return own and all(map(_is_own, getattr(kind, "types", ())))
 
 
 def bound(compiled: Any, *arguments: Any) -> Callable[..., Any]:
@@ -117,14 +109,8 @@ def bound(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     anew whenever it makes new arrays; their types never change, as all are made by this package.
     """
     signature = tuple(numba.typeof(argument) for argument in arguments)
-    compiled = fitting(compiled, arguments[0])
     compiled.compile(signature)
     return compiled.get_overload(signature)
-
-
-def uncached_loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a loop for this process only, for policies that are not part of the package."""
-    return numba.njit(**LOOP_OPTIONS)(function)
 
 
 def verb(stub: Function) -> tuple[Function, Callable[[type, Any], None]]:
@@ -139,10 +125,10 @@ def verb(stub: Function) -> tuple[Function, Callable[[type, Any], None]]:
 
     names = stub.__code__.co_varnames[: stub.__code__.co_argcount]
     # numba reads the parameter names of what it overloads, so they are spelled out
-    scope = {"compiled": compiled, "kernels": kernels, "fitting": fitting}
+    scope = {"compiled": compiled, "kernels": kernels}
     listed = ", ".join(names)
     exec(f"def typed({listed}): return compiled({listed})", scope)
-    exec(f"def plain({listed}): return fitting(kernels[type({names[0]})], {names[0]})({listed})", scope)
+    exec(f"def plain({listed}): return kernels[type({names[0]})]({listed})", scope)
     plain: Any = scope["plain"]
     plain.__name__, plain.__doc__, plain.__module__ = stub.__name__, stub.__doc__, stub.__module__
     plain.kernels = kernels

@@ -57,6 +57,7 @@ class Worth(NamedTuple):
     edge: FloatArray  # m of the truncation at m + sigma sqrt(log n); inf where rewards are bounded
     edge_scale: FloatArray  # sigma, (n_arms,)
     of_mean: bool  # the WE heuristic: w(mean), right for Bernoulli rewards only
+    undistorted: bool  # both weights are the identity, so that the value is the mean
 
 
 def empty_memory(n_arms: int, capacity: int = FIRST_CAPACITY) -> Memory:
@@ -239,6 +240,9 @@ def measure(worth, memory, arm):
         return
     if worth.of_mean:
         memory.value[arm] = weigh(worth.gains, moments(memory, arm)[0])
+        return
+    if worth.undistorted and worth.edge_scale[arm] == 0.0:
+        memory.value[arm] = moments(memory, arm)[0]
         return
     edge = np.inf
     if worth.edge_scale[arm] > 0.0:

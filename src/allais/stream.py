@@ -123,8 +123,8 @@ class ValueStream:
             array = self.rewards.check(array)
         if self.max_blocks is not None:
             self._flush()
-            for start in range(0, array.size, 64 * BUFFER):
-                self._absorb(array[start : start + 64 * BUFFER])
+            for start in range(0, array.size, 8 * BUFFER):
+                self._absorb(array[start : start + 8 * BUFFER])
             self._samples += array.size
         else:
             raw, counts = np.unique(array, return_counts=True)

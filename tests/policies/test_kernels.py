@@ -112,3 +112,30 @@ def test_a_policy_written_elsewhere_runs_in_the_same_loop():
     testing.check_policy(policy, Bandit([Bernoulli(0.3), Bernoulli(0.7)]), rounds=500)
     results = simulate(policy, Bandit([Bernoulli(0.3), Bernoulli(0.7)]), 1000, 5, seed=1)
     assert results.pulls[:, -1].sum() == 5000
+
+
+FOREIGN = """
+from tests.policies.own_band import Wide
+from allais import WLUCB, Bandit, Bernoulli, Bounded, best_arm, expected_value
+policy = WLUCB(expected_value(), Bounded(0, 1), 0.1, band=Wide())
+print(best_arm(Bandit([Bernoulli(1.0), Bernoulli(0.0)]), policy, seed=1).samples)
+"""
+OWN = """
+from allais import WLUCB, Bandit, Bernoulli, Bounded, best_arm, expected_value
+policy = WLUCB(expected_value(), Bounded(0, 1), 0.1)
+print(best_arm(Bandit([Bernoulli(1.0), Bernoulli(0.0)]), policy, seed=1).samples)
+"""
+
+
+def test_a_band_written_elsewhere_leaves_no_trace_in_the_shared_cache(tmp_path):
+    environment = {**os.environ, "ALLAIS_CACHE_DIR": str(tmp_path)}
+    environment.pop("PYTHONPATH", None)
+
+    def samples(code, **settings):
+        command = [sys.executable, "-c", code]
+        result = subprocess.run(command, capture_output=True, text=True, check=True, **settings)
+        return int(result.stdout)
+
+    here = {**environment, "PYTHONPATH": os.pathsep.join(sys.path)}
+    assert samples(FOREIGN, env=here) > 78  # wider than the Hölder band, so it takes longer
+    assert samples(OWN, env=environment, cwd=tmp_path) == 78  # a process that cannot import the band

@@ -15,6 +15,7 @@ from allais.preferences import Preference
 from allais.rewards import Bounded, Finite, Rewards, SubGaussian
 from allais.values.curve import curve_of
 from allais.values.tree import singular_points
+from allais.weights import Identity
 
 if TYPE_CHECKING:
     from allais.learner import Learner
@@ -130,6 +131,7 @@ def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *,
         np.array([np.inf if known is None else preference.truncation(known, 1) for known in tails]),
         np.array([0.0 if known is None else known.scale for known in tails]),
         of_mean,
+        isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity),
     )
 
 

@@ -7,11 +7,11 @@ simulator runs at compiled speed, and two policies with the same seed meet the s
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from allais._kernels import fitting, is_own, kernel, loop, uncached_loop
+from allais._kernels import kernel, loop
 from allais.errors import FloatArray, IntArray
 from allais.memory import grown, is_full
 from allais.policies.base import Policy
@@ -78,7 +78,6 @@ def write_down(rule, state, record):
 
 
 compiled_loop = loop(_loop)
-foreign_loop = uncached_loop(_loop)
 
 
 class Rollout:
@@ -97,8 +96,6 @@ class Rollout:
         self._pending = np.full(1, -1, dtype=np.int64)
         self._told = np.zeros(1, dtype=np.int64)
         self.stopped = False
-        # code from outside the package is not covered by the digest of the disk cache
-        self._loop: Any = compiled_loop if is_own(self.rule) else foreign_loop
 
     @property
     def samples(self) -> int:
@@ -109,7 +106,7 @@ class Rollout:
         """Play until that many samples were told, or the policy stops."""
         record = new_record(np.zeros(0, dtype=np.int64), self.problem.n_arms) if record is None else record
         while not self.stopped:
-            code = self._loop(
+            code = compiled_loop(
                 self.rule, self.state, self._felt, self._raw, self._position, self._filled,
                 self._pending, self._told, until, record, self.rng,
             )  # fmt: skip
@@ -122,7 +119,7 @@ class Rollout:
             else:
                 self.stopped = True
         while record.done[0] < record.marks.size:  # nothing changes any more
-            fitting(write_down, self.rule)(self.rule, self.state, record)
+            write_down(self.rule, self.state, record)
 
     def _refill(self, arm: int) -> None:
         outcomes = next(self._streams[arm])

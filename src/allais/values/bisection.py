@@ -31,8 +31,10 @@ def smallest(reached: Callable[[FloatArray], NDArray[np.bool_]], low: ArrayLike,
 def _order(x: ArrayLike) -> IntArray:
     """Doubles as integers in the same order."""
     bits = np.asarray(x, dtype=np.float64).view(np.int64)
-    return np.where(bits < 0, _NEGATIVE_ZERO - bits, bits)
+    with np.errstate(over="ignore"):  # where it is not used
+        return np.where(bits < 0, _NEGATIVE_ZERO - bits, bits)
 
 
 def _unorder(order: IntArray) -> FloatArray:
-    return np.where(order < 0, _NEGATIVE_ZERO - order, order).view(np.float64)
+    with np.errstate(over="ignore"):
+        return np.where(order < 0, _NEGATIVE_ZERO - order, order).view(np.float64)
