@@ -11,8 +11,8 @@ from allais._kernels import kernel
 from allais.errors import FloatArray, IntArray, share
 from allais.memory import Memory, Worth, empty_memory, insert, measure
 from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, worth_of
+from allais.policies.steps import no_interval, recommend_best
 from allais.policies.verbs import register
-from allais.policies.wucb import best_value, no_interval
 from allais.preferences import Preference, expected_value
 from allais.rewards import SubGaussian
 
@@ -107,13 +107,8 @@ def _learn(rule, state, arm, felt, raw, ticket):
 
 
 @kernel
-def _recommend(rule, state):
-    return best_value(state)
-
-
-@kernel
 def _bracket(rule, state, low, high):
     no_interval(low, high)  # it keeps no interval
 
 
-register(EXP3Rule, choose=_choose, learn=_learn, recommend=_recommend, bracket=_bracket)
+register(EXP3Rule, choose=_choose, learn=_learn, recommend=recommend_best, bracket=_bracket)

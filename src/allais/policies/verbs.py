@@ -7,7 +7,7 @@ over them. Both look the kernel up by the rule's type.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from allais._kernels import verb
 
@@ -43,12 +43,3 @@ def register(rule: type, *, choose: Any, learn: Any, recommend: Any, bracket: An
     add_learn(rule, learn)
     add_recommend(rule, recommend)
     add_bracket(rule, bracket)
-
-
-class Arms(NamedTuple):
-    """What every policy's state begins with, as its fields `memory`, `asked`, `active`, `ticket`."""
-
-    memory: Any  # allais.memory.Memory
-    asked: Any  # T_k with the choices that are still out, (n_arms,)
-    active: Any  # False for a retired arm, (n_arms,)
-    ticket: Any  # what `choose` wants back with the outcome, (1,)

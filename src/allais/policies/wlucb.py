@@ -10,9 +10,9 @@ import numpy as np
 
 from allais._kernels import kernel
 from allais.bands import Band, Holder
-from allais.bands.base import settle, widen
+from allais.bands.base import widen
 from allais.errors import FloatArray, IntArray, positive, real, share
-from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
+from allais.memory import Memory, Worth, empty_memory, pick
 from allais.policies.base import (
     Policy,
     RewardsOfArms,
@@ -22,8 +22,8 @@ from allais.policies.base import (
     first_pulls,
     worth_of,
 )
+from allais.policies.steps import judged, learn_with_band, recommend_best, survey
 from allais.policies.verbs import SETTLED, register
-from allais.policies.wucb import best_value, survey
 from allais.preferences import Preference
 
 PAPER_UNION = math.pi**2 / 3.0 + 1.0  # of the union bound in gamma'
@@ -132,15 +132,6 @@ def _exponent(rule, state):
 
 
 @kernel
-def judged(first, state):
-    """Whether every arm has been told often enough."""
-    fewest = state.memory.pulls[0]
-    for pulls in state.memory.pulls:
-        fewest = min(fewest, pulls)
-    return fewest >= first
-
-
-@kernel
 def _choose(rule, state, u):
     arm, _ = survey(rule.first, state)
     if arm < 0 and state.second[0] >= 0:
@@ -162,20 +153,8 @@ def _choose(rule, state, u):
 
 
 @kernel
-def _learn(rule, state, arm, felt, raw, ticket):
-    insert(state.memory, arm, felt, raw)
-    measure(rule.worth, state.memory, arm)
-    settle(rule.band, state.memory, arm)
-
-
-@kernel
-def _recommend(rule, state):
-    return best_value(state)
-
-
-@kernel
 def _bracket(rule, state, low, high):
     widen(rule.band, state.memory, _exponent(rule, state), low, high)
 
 
-register(WLUCBRule, choose=_choose, learn=_learn, recommend=_recommend, bracket=_bracket)
+register(WLUCBRule, choose=_choose, learn=learn_with_band, recommend=recommend_best, bracket=_bracket)

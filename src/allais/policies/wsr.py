@@ -12,8 +12,8 @@ from allais._kernels import kernel
 from allais.errors import FloatArray, IntArray
 from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
 from allais.policies.base import Policy, RewardsOfArms, check_settings, worth_of
+from allais.policies.steps import no_interval
 from allais.policies.verbs import SETTLED, WAITING, register
-from allais.policies.wucb import no_interval
 from allais.preferences import Preference
 
 

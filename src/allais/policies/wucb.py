@@ -10,9 +10,9 @@ import numpy as np
 from allais import theory
 from allais._kernels import kernel
 from allais.bands import Band, Holder
-from allais.bands.base import settle, widen
+from allais.bands.base import widen
 from allais.errors import FloatArray, IntArray, positive
-from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
+from allais.memory import Memory, Worth, empty_memory, pick
 from allais.policies.base import (
     Policy,
     RewardsOfArms,
@@ -22,6 +22,7 @@ from allais.policies.base import (
     first_pulls,
     worth_of,
 )
+from allais.policies.steps import learn_with_band, recommend_best, survey
 from allais.policies.verbs import register
 from allais.preferences import Preference
 from allais.rewards import SubGaussian
@@ -122,60 +123,6 @@ def _choose(rule, state, u):
 
 
 @kernel
-def survey(first, state):
-    """The next arm that was not yet asked for `first` times, in turn, or -1; and the round m.
-
-    Marks as eligible the arms that were told often enough to be judged; all active ones if none was.
-    """
-    chosen = -1
-    m = 1
-    any_judged = False
-    for arm in range(state.asked.size):
-        asked = state.asked[arm]
-        m += asked
-        judged = state.active[arm] and state.memory.pulls[arm] >= first
-        state.eligible[arm] = judged
-        any_judged = any_judged or judged
-        if asked < first and state.active[arm] and (chosen < 0 or asked < state.asked[chosen]):
-            chosen = arm
-    if not any_judged:
-        for arm in range(state.asked.size):
-            state.eligible[arm] = state.active[arm]
-    return chosen, m
-
-
-@kernel
-def no_interval(low, high):
-    """The brackets of a policy that has none."""
-    for arm in range(low.size):
-        low[arm], high[arm] = -np.inf, np.inf
-
-
-@kernel
-def _learn(rule, state, arm, felt, raw, ticket):
-    insert(state.memory, arm, felt, raw)
-    measure(rule.worth, state.memory, arm)
-    settle(rule.band, state.memory, arm)
-
-
-@kernel
-def best_value(state):
-    """The active arm of the highest estimated value; ties by the most pulls."""
-    best = -1
-    value, pulls = state.memory.value, state.memory.pulls
-    for arm in range(state.asked.size):
-        ahead = best < 0 or value[arm] > value[best] or (value[arm] == value[best] and pulls[arm] > pulls[best])
-        if state.active[arm] and ahead:
-            best = arm
-    return best
-
-
-@kernel
-def _recommend(rule, state):
-    return best_value(state)
-
-
-@kernel
 def _bracket(rule, state, low, high):
     m = 1
     for asked in state.asked:
@@ -183,4 +130,4 @@ def _bracket(rule, state, low, high):
     widen(rule.band, state.memory, rule.exploration * np.log(max(m, 2)), low, high)
 
 
-register(WUCBRule, choose=_choose, learn=_learn, recommend=_recommend, bracket=_bracket)
+register(WUCBRule, choose=_choose, learn=learn_with_band, recommend=recommend_best, bracket=_bracket)

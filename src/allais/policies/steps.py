@@ -1,0 +1,74 @@
+"""Steps that several policies share."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from allais._kernels import kernel
+from allais.bands.base import settle
+from allais.memory import insert, measure
+
+
+@kernel
+def survey(first, state):
+    """The next arm that was not yet asked for `first` times, in turn, or -1; and the round m.
+
+    Marks as eligible the arms that were told often enough to be judged; all active ones if none was.
+    """
+    chosen = -1
+    m = 1
+    any_judged = False
+    for arm in range(state.asked.size):
+        asked = state.asked[arm]
+        m += asked
+        judged = state.active[arm] and state.memory.pulls[arm] >= first
+        state.eligible[arm] = judged
+        any_judged = any_judged or judged
+        if asked < first and state.active[arm] and (chosen < 0 or asked < state.asked[chosen]):
+            chosen = arm
+    if not any_judged:
+        for arm in range(state.asked.size):
+            state.eligible[arm] = state.active[arm]
+    return chosen, m
+
+
+@kernel
+def judged(first, state):
+    """Whether every arm has been told often enough."""
+    fewest = state.memory.pulls[0]
+    for pulls in state.memory.pulls:
+        fewest = min(fewest, pulls)
+    return fewest >= first
+
+
+@kernel
+def learn_with_band(rule, state, arm, felt, raw, ticket):
+    """Take in an outcome, and bring the arm's value and interval up to date."""
+    insert(state.memory, arm, felt, raw)
+    measure(rule.worth, state.memory, arm)
+    settle(rule.band, state.memory, arm)
+
+
+@kernel
+def best_value(state):
+    """The active arm of the highest estimated value; ties by the most pulls."""
+    best = -1
+    value, pulls = state.memory.value, state.memory.pulls
+    for arm in range(state.asked.size):
+        ahead = best < 0 or value[arm] > value[best] or (value[arm] == value[best] and pulls[arm] > pulls[best])
+        if state.active[arm] and ahead:
+            best = arm
+    return best
+
+
+@kernel
+def recommend_best(rule, state):
+    """The arm of the highest estimated value."""
+    return best_value(state)
+
+
+@kernel
+def no_interval(low, high):
+    """The brackets of a policy that has none."""
+    for arm in range(low.size):
+        low[arm], high[arm] = -np.inf, np.inf
