@@ -49,7 +49,7 @@ def _against_c() -> list[tuple[str, ...]]:
         for name, policy, problem in cases:
             _seconds(policy, problem, 1000, 1)  # compiles, or loads
             c, ours = float("inf"), float("inf")
-            for _ in range(5):
+            for _ in range(20):
                 c, ours = min(c, by_hand(name)), min(ours, _seconds(policy, problem, ROUNDS, RUNS))
             each = 1e9 / (ROUNDS * RUNS)
             speed = c / ours
