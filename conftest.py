@@ -4,8 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import allais
+
+# the same examples in every run, and no limit on time: a first call may compile
+settings.register_profile("allais", deadline=None, derandomize=True)
+settings.load_profile("allais")
 
 
 @pytest.fixture(autouse=True)
