@@ -113,7 +113,7 @@ def bound(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     return compiled.get_overload(signature)
 
 
-def verb(stub: Function) -> tuple[Function, Callable[[type, Any], None]]:
+def verb(stub: Function) -> tuple[Any, Callable[[type, Any], None]]:
     """A function that looks its kernel up by the type of its first argument, and its register.
 
     The kernels' parameters must have the names of the stub's.

@@ -249,9 +249,9 @@ class Learner:
     def _bind(self) -> None:
         """Find the machine code of the verbs; to be done again when rule or state are new."""
         kind, first, draw = type(self._rule), 0, 0.0
-        self._choose = bound(choose.kernels[kind], self._rule, self._state, draw)  # type: ignore[attr-defined]
+        self._choose = bound(choose.kernels[kind], self._rule, self._state, draw)
         arguments = (self._rule, self._state, first, draw, draw, draw)
-        self._take_in = bound(learn.kernels[kind], *arguments)  # type: ignore[attr-defined]
+        self._take_in = bound(learn.kernels[kind], *arguments)
 
     def _felt(self, outcome: float) -> float:
         preference = self.policy.preference

@@ -135,32 +135,40 @@ def write_document(learner: Learner, path: Path) -> None:
 
 
 def write_stream(stream: ValueStream, path: Path) -> None:
-    """Write a stream to one file: arrays in NumPy's zip, with a readable header."""
+    """Write a stream to one file."""
     header, arrays = stream_document(stream)
-    memory = io.BytesIO()
-    header = {"format": STREAM_FORMAT, "version": VERSION, **header}
-    np.savez_compressed(memory, header=np.array(json.dumps(header)), **arrays)
-    write_atomically(path, memory.getvalue())
+    write_arrays(path, {"format": STREAM_FORMAT, "version": VERSION, **header}, arrays)
 
 
 def read_stream(path: Path) -> ValueStream:
     """The stream that a file holds."""
+    header, arrays = read_arrays(path, STREAM_FORMAT, VERSION)
+    try:
+        return stream_from(header, arrays)
+    except (KeyError, TypeError, IndexError) as error:
+        raise ValueError(f"a saved stream must be whole; {path} is damaged ({error}). Use a backup.") from error
+
+
+def write_arrays(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+    """Write arrays to one file, NumPy's zip, with a readable header that has a format and a version."""
+    memory = io.BytesIO()
+    np.savez_compressed(memory, header=np.array(json.dumps(header)), **arrays)
+    write_atomically(path, memory.getvalue())
+
+
+def read_arrays(path: Path, format_: str, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The header and the arrays of a file that `write_arrays` wrote."""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             header = json.loads(str(stored["header"]))
             arrays = {name: stored[name] for name in stored.files if name != "header"}
     except FileNotFoundError:
-        raise ValueError(f"a saved stream is read from a file; {path} does not exist. Check the path.") from None
+        raise ValueError(f"an {format_} is read from a file; {path} does not exist. Check the path.") from None
     except Exception as error:  # numpy raises whatever the zip reader does
-        raise ValueError(f"a saved stream must be a whole file; {path} is damaged ({error}). Use a backup.") from error
-    if not isinstance(header, dict) or header.get("format") != STREAM_FORMAT or header.get("version") != VERSION:
-        raise ValueError(
-            f"a saved stream must be of version {VERSION}; {path} is not. Update allais, or check the path."
-        )
-    try:
-        return stream_from(header, arrays)
-    except (KeyError, TypeError, IndexError) as error:
-        raise ValueError(f"a saved stream must be whole; {path} is damaged ({error}). Use a backup.") from error
+        raise ValueError(f"an {format_} must be a whole file; {path} is damaged ({error}). Use a backup.") from error
+    if not isinstance(header, dict) or header.get("format") != format_ or header.get("version") != version:
+        raise ValueError(f"an {format_} must be of version {version}; {path} is not. Update allais, or check the path.")
+    return header, arrays
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

@@ -88,6 +88,15 @@ def test_a_slowly_varying_weight_decides_what_a_power_law_leaves_open():
     assert Preference(Wang(0.5)).value(law) == np.inf
 
 
+@pytest.mark.parametrize(("index", "exact"), [(1.2, -10.2857142857), (2.0, -2.6666666667)])
+def test_the_bound_covers_what_the_dual_of_a_users_curve_cannot_resolve(index, exact):
+    # 1 - f(1 - p) is known to 1e-16 only: for f = p^2, the integral of 1 - (1 - z^-a)^2
+    square = Preference.rank_dependent(Weight.from_function(lambda p: p * p), costs=True)
+    parts = square.parts(Continuous(stats.pareto(index)))
+    assert abs(parts.value - exact) <= parts.error + 1e-9
+    assert parts.error > 1e-9
+
+
 def test_the_inverse_of_a_wave_is_its_smallest_solution():
     wave = Weight.from_function(lambda p: p + 0.6 * np.sin(6 * np.pi * p) * p * (1 - p))
     with pytest.warns(UserWarning, match="several probabilities"):

@@ -91,8 +91,10 @@ class Holder:
         seen = rewards.check(samples)
         exponent = math.log(2.0 / (1.0 - share("confidence", confidence, advice="Give a share of 1, such as 0.95.")))
         radius = self.radius(preference, rewards, seen.size, exponent)
-        truncated = isinstance(rewards, SubGaussian)
-        value = preference.estimate_truncated(seen, rewards) if truncated else preference.estimate(seen)  # type: ignore[arg-type]
+        if isinstance(rewards, SubGaussian):
+            value = preference.estimate_truncated(seen, rewards)
+        else:
+            value = preference.estimate(seen)
         return Interval(value - radius, value, value + radius)
 
 

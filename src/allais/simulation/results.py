@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from allais.errors import FloatArray, IntArray
+from allais.storage import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-VERSION = 1
+FORMAT, VERSION = "allais results", 1
+# what a file holds beside the header; `values` and `bound` may be missing
+ARRAYS = ("checkpoints", "pulls", "recommended", "samples", "stopped", "choices", "values", "bound")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,39 +72,21 @@ class Results:
         return (self.values[self.recommended] < self.values.max()).mean(axis=0)
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one file (NumPy's zip of arrays, with a readable header)."""
-        header = {"version": VERSION, "policy": self.policy, "label": self.label, "arms": [*map(str, self.arms)]}
-        values = np.zeros(0) if self.values is None else self.values
-        bound = np.zeros(0) if self.bound is None else self.bound
-        with open(path, "wb") as stream:
-            np.savez_compressed(
-                stream, header=np.array(json.dumps(header)), checkpoints=self.checkpoints, pulls=self.pulls,
-                recommended=self.recommended, samples=self.samples, stopped=self.stopped, choices=self.choices,
-                values=values, bound=bound,
-            )  # fmt: skip
+        """Write everything to one file; a crash while saving leaves the old one.
+
+        Arms whose names are neither strings nor whole numbers are saved by their text.
+        """
+        arms = [name if isinstance(name, str | int) else str(name) for name in self.arms]
+        header = {"format": FORMAT, "version": VERSION, "policy": self.policy, "label": self.label, "arms": arms}
+        arrays = {name: getattr(self, name) for name in ARRAYS if getattr(self, name) is not None}
+        write_arrays(Path(path), header, arrays)
 
     @staticmethod
     def load(path: str | Path) -> Results:
-        """The results that were saved; arm names come back as strings."""
-        try:
-            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as stored:
-                header = json.loads(str(stored["header"]))
-                arrays = {name: stored[name] for name in stored.files if name != "header"}
-        except FileNotFoundError:
-            raise ValueError(f"results are read from a file; {path} does not exist. Check the path.") from None
-        except Exception as error:  # numpy raises whatever the zip reader does
-            raise ValueError(f"results must be a whole file; {path} is damaged ({error}). Run again.") from error
-        if header["version"] > VERSION:
-            raise ValueError(f"results must be of version {VERSION} or older; {path} is newer. Update allais.")
-        values, bound = arrays.pop("values"), arrays.pop("bound")
-        return Results(
-            policy=header["policy"],
-            label=header["label"],
-            arms=tuple(header["arms"]),
-            values=values if values.size else None,
-            bound=bound if bound.size else None,
-            **arrays,
-        )
+        """The results that were saved."""
+        header, arrays = read_arrays(Path(path), FORMAT, VERSION)
+        known = {name: arrays.get(name) for name in ARRAYS}
+        return Results(header["policy"], header["label"], tuple(header["arms"]), **known)  # type: ignore[arg-type]
 
     def plot(self, ax: Axes | None = None, *, bound: bool = True) -> Axes:
         """Mean regret on a log axis with a band of two standard errors, and the proven bound if there is one."""

@@ -47,7 +47,7 @@ def curve_of(weight: Weight) -> Curve:
 
 
 def tabulate(function: Callable[[FloatArray], FloatArray], singularities: tuple[float, ...] = (0.0, 1.0)) -> Curve:
-    """A function on [0, 1] as a table, to 1e-15 but within 2^-60 of 0 and 2^-48 of other singular points."""
+    """A function on [0, 1] as a table, to 1e-15 but next to singular points, where p itself is rounded."""
     halves = 2.0 ** -np.arange(1.0, FINEST + 1)
     points = [np.array([0.0, 1.0]), halves]
     for point in (1.0, *singularities):

@@ -71,6 +71,16 @@ class Weight(ABC):
         return "bound"
 
     @property
+    def resolution(self) -> float:
+        """How small a weight can be told from zero: 0 for a formula, about 1e-16 where a curve is rounded near 1."""
+        return 0.0
+
+    @property
+    def resolution_at_one(self) -> float:
+        """How finely 1 - w is known near p = 1, which is the dual's `resolution`."""
+        return 0.0
+
+    @property
     def exponent_at_zero(self) -> float:
         """The limit of d log w / d log p at p = 0: how a power-law tail is distorted."""
         far = np.array([-300.0, -600.0])  # beyond it, a dual's 1 - w(1 - p) would underflow
@@ -258,6 +268,17 @@ class Dual(Weight):
 
     def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
         return log_complement(self.of._log(log_q, log_p))
+
+    @property
+    def resolution(self) -> float:
+        return self.of.resolution_at_one
+
+    @property
+    def exponent_at_zero(self) -> float:
+        if self.resolution == 0.0:
+            return super().exponent_at_zero
+        seen = self(np.array([1e-4, 1e-7]))  # below that, rounding takes over
+        return float(np.log10(seen[0] / seen[1]) / 3.0) if seen[1] > 0.0 else np.inf
 
     @property
     def holder(self) -> HolderPair | None:

@@ -100,6 +100,10 @@ class FunctionWeight(Weight):
             return np.log(self._of(np.clip(probability, 0.0, 1.0)))
 
     @property
+    def resolution_at_one(self) -> float:
+        return 4e-16  # the curve sees p, and p is a double
+
+    @property
     def holder(self) -> HolderPair | None:
         return self._holder
 
