@@ -67,6 +67,11 @@ def kernel(function: Function) -> Function:
     return _cached(function, OPTIONS)
 
 
+def loose_kernel(function: Function) -> Function:
+    """Compile a kernel whose sums may be taken in any order, so that they run on whole vectors."""
+    return _cached(function, {**OPTIONS, "fastmath": {"reassoc", "contract"}})
+
+
 def routine(function: Function) -> Function:
     """Compile a kernel that is too long to be copied into each of its callers."""
     return _cached(function, ROUTINE_OPTIONS)

@@ -3,7 +3,7 @@
 Policies touch it through `insert`, `remove`, `measure` and the bands only, so that a better memory
 changes no policy. An arm with few distinct outcomes keeps them sorted with their counts, and a value
 costs as many weights as there are. Beyond FLAT of them its outcomes move to two trees, one of gains
-and one of mirrored losses, and a value costs O(log n) (`values/tree.py`).
+and one of mirrored losses, and a value costs O(log n) (`values/harvest.py`).
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ import numpy as np
 
 from allais._kernels import kernel
 from allais.errors import FloatArray, IntArray
-from allais.values.curve import Curve, weigh
-from allais.values.tree import (
+from allais.values.curve import weigh
+from allais.values.forest import (
     Forest,
     grown_forest,
-    harvest,
     has_room,
     new_forest,
     outcomes_of,
@@ -27,6 +26,8 @@ from allais.values.tree import (
     uproot,
     with_trees,
 )
+from allais.values.harvest import harvest
+from allais.values.patches import Distortion
 
 FIRST_CAPACITY = 8  # distinct outcomes of an arm before its memory grows
 FLAT = 128  # distinct outcomes of an arm before they move to trees
@@ -50,10 +51,8 @@ class Memory(NamedTuple):
 class Worth(NamedTuple):
     """How an arm's value is computed from its memory."""
 
-    gains: Curve
-    losses: Curve
-    gains_singular: FloatArray  # where w+ is not smooth
-    losses_singular: FloatArray
+    gains: Distortion
+    losses: Distortion
     edge: FloatArray  # m of the truncation at m + sigma sqrt(log n); inf where rewards are bounded
     edge_scale: FloatArray  # sigma, (n_arms,)
     of_mean: bool  # the WE heuristic: w(mean), right for Bernoulli rewards only
@@ -239,7 +238,7 @@ def measure(worth, memory, arm):
         memory.value[arm] = -np.inf
         return
     if worth.of_mean:
-        memory.value[arm] = weigh(worth.gains, moments(memory, arm)[0])
+        memory.value[arm] = weigh(worth.gains.curve, moments(memory, arm)[0])
         return
     if worth.undistorted and worth.edge_scale[arm] == 0.0:
         memory.value[arm] = moments(memory, arm)[0]
@@ -248,8 +247,8 @@ def measure(worth, memory, arm):
     if worth.edge_scale[arm] > 0.0:
         edge = worth.edge[arm] + worth.edge_scale[arm] * np.sqrt(np.log(pulls))  # M_n, Proposition 1
     if memory.in_forest[arm]:
-        gain = harvest(memory.forest, 2 * arm, worth.gains, worth.gains_singular, pulls, 0.0, edge)
-        loss = harvest(memory.forest, 2 * arm + 1, worth.losses, worth.losses_singular, pulls, 0.0, edge)
+        gain = harvest(memory.forest, 2 * arm, worth.gains, pulls, 0.0, edge)
+        loss = harvest(memory.forest, 2 * arm + 1, worth.losses, pulls, 0.0, edge)
         memory.value[arm] = gain - loss
         return
     value = 0.0
@@ -260,7 +259,7 @@ def measure(worth, memory, arm):
         lower = memory.felt[arm, i - 1] if i > 0 else 0.0
         step = min(memory.felt[arm, i], edge) - min(max(lower, 0.0), edge)
         if step > 0.0:
-            value += step * weigh(worth.gains, above / pulls)
+            value += step * weigh(worth.gains.curve, above / pulls)
         i -= 1
     below = 0  # losses accumulate from the bottom: w- sees P(X <= z)
     i = 0
@@ -269,7 +268,7 @@ def measure(worth, memory, arm):
         upper = memory.felt[arm, i + 1] if i + 1 < size else 0.0
         step = max(min(upper, 0.0), -edge) - max(memory.felt[arm, i], -edge)
         if step > 0.0:
-            value -= step * weigh(worth.losses, below / pulls)
+            value -= step * weigh(worth.losses.curve, below / pulls)
         i += 1
     memory.value[arm] = value
 

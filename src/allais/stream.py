@@ -16,19 +16,18 @@ from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 from allais.values.blocks import Blocks, absorb, block_parts, join, no_blocks, thinned
 from allais.values.choquet import Parts
-from allais.values.curve import curve_of
-from allais.values.tree import (
+from allais.values.forest import (
     count_above,
     grown_forest,
-    harvest,
     new_forest,
     nth_from_top,
     outcomes_of,
     samples_of,
-    singular_points,
     sow,
     top_of,
 )
+from allais.values.harvest import harvest
+from allais.values.patches import distortion_of
 from allais.weights import Weight
 
 GAINS, LOSSES = 0, 1  # the trees of a stream
@@ -73,13 +72,11 @@ class ValueStream:
         """What is derived from the settings, and not saved."""
         preference = self.preference
         self._sides = tuple(
-            (tree, curve_of(weight), singular_points(weight), singular_points(weight, clipped=True))
-            for tree, weight in ((GAINS, preference.gains), (LOSSES, preference.losses))
+            (tree, distortion_of(weight)) for tree, weight in ((GAINS, preference.gains), (LOSSES, preference.losses))
         )
         one, count = np.zeros(1), np.ones(1, dtype=np.int64)
         self._sow = bound(sow, self._forest, 0, one, one, count, 0)
-        _, curve, singular, _ = self._sides[0]
-        self._harvest = bound(harvest, self._forest, 0, curve, singular, 1, 0.0, 0.0)
+        self._harvest = bound(harvest, self._forest, 0, self._sides[0][1], 1, 0.0, 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
         derived = ("_sides", "_sow", "_harvest")
@@ -201,9 +198,8 @@ class ValueStream:
         return Parts(gain, loss)
 
     def _part(self, side: tuple[Any, ...], shift: float, edge: float = math.inf) -> float:
-        tree, curve, singular, clipped = side
-        points = singular if shift == 0.0 else clipped
-        return float(self._harvest(self._forest, tree, curve, points, self._samples, shift, edge))
+        tree, distortion = side
+        return float(self._harvest(self._forest, tree, distortion, self._samples, shift, edge))
 
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value with an interval that holds the true one with the given confidence.

@@ -11,8 +11,11 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from allais.paper.lotteries import DELAYS, FAST_ROUTE, FIFTY, PEOPLE, SAFE_ROUTE
+from allais.values.forest import CHILD, LEAF_OF, ROOT, SIZE, TOTAL, new_forest, sown
+from allais.values.patches import distortion_of, patch_over
 from allais.weights import GonzalezWu, Power, Prelec, SteepMiddle, TailAverage, TverskyKahneman, Wang
 
 
@@ -54,6 +57,42 @@ def weight_curves(folder: Path) -> None:
     plt.close(figure)
 
 
+def streaming_tree(folder: Path) -> None:
+    """The blocks of a tree that one value uses."""
+    weight, samples = TverskyKahneman(0.61), 2000
+    outcomes = np.random.default_rng(1).exponential(size=samples)
+    forest = sown(new_forest(2), 0, outcomes, outcomes, np.ones(samples, dtype=np.int64))
+    distortion = distortion_of(weight)
+    figure, (above, below) = plt.subplots(2, 1, figsize=(11.0, 6.4), sharex=True, layout="constrained")
+    p = np.linspace(0.0, 1.0, 2001)
+    above.plot(p, weight(p), color="0.25", linewidth=1.5)
+    stack = [(int(forest.trees[0, ROOT]), 0.0, 0)]
+    while stack:
+        node, counted, level = stack.pop()
+        total, leaf = float(forest.numbers[node, TOTAL]), int(forest.links[node, LEAF_OF])
+        left, width = counted / samples, total / samples
+        used = patch_over(distortion, left + 0.5 * width, 0.5 * width) >= 0
+        colour = "#2a5da8" if used else ("#b5452c" if leaf >= 0 else "none")
+        edge = "#2a5da8" if used else ("#b5452c" if leaf >= 0 else "0.5")
+        below.add_patch(Rectangle((left, -level - 0.8), width, 0.8, facecolor=colour, edgecolor=edge, alpha=0.7))
+        if used:
+            stretch = np.linspace(left, left + width, 50)
+            above.fill_between(stretch, weight(stretch), color="#2a5da8", alpha=0.25)
+            above.axvline(left, ymax=0.03, color="#2a5da8", linewidth=0.8)
+        elif leaf < 0:
+            for i in range(int(forest.links[node, SIZE]) - 1, -1, -1):
+                child = int(forest.links[node, CHILD + i])
+                stack.append((child, counted, level + 1))
+                counted += float(forest.numbers[child, TOTAL])
+    above.set(ylabel="w(p)", ylim=(0.0, 1.0))
+    below.set(xlabel="share of samples at or above, c / l", ylabel="level", xlim=(0.0, 1.0), yticks=[])
+    below.autoscale_view(scalex=False)
+    for ax in (above, below):
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(folder / "streaming-tree.png", dpi=110)
+    plt.close(figure)
+
+
 def main() -> None:
     """Draw every picture into the folder that is named."""
     if len(sys.argv) != 2:
@@ -62,6 +101,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     decision_weights(folder)
     weight_curves(folder)
+    streaming_tree(folder)
     print(f"figures are in {folder}")
 
 

@@ -13,8 +13,7 @@ from allais.errors import FloatArray, IntArray
 from allais.memory import Worth
 from allais.preferences import Preference
 from allais.rewards import Bounded, Finite, Rewards, SubGaussian
-from allais.values.curve import curve_of
-from allais.values.tree import singular_points
+from allais.values.patches import distortion_of
 from allais.weights import Identity
 
 if TYPE_CHECKING:
@@ -124,10 +123,8 @@ def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *,
     """How values are computed from memories, under a preference."""
     tails = [known if isinstance(known, SubGaussian) else None for known in rewards] or [None] * n_arms
     return Worth(
-        curve_of(preference.gains),
-        curve_of(preference.losses),
-        singular_points(preference.gains),
-        singular_points(preference.losses),
+        distortion_of(preference.gains),
+        distortion_of(preference.losses),
         np.array([np.inf if known is None else preference.truncation(known, 1) for known in tails]),
         np.array([0.0 if known is None else known.scale for known in tails]),
         of_mean,

@@ -80,30 +80,33 @@ def tabulate(function: Callable[[FloatArray], FloatArray], singularities: tuple[
     starts = np.concatenate([piece[0] for piece in kept])
     order = np.argsort(starts)
     powers = np.concatenate([piece[1] for piece in kept])[order] @ _POWERS
-    return _curve(np.append(starts[order], 1.0), powers)
+    return _cells(np.append(starts[order], 1.0), powers)
 
 
 def staircase(points: FloatArray, values: FloatArray) -> Curve:
     """The step function that takes `values[i]` up to `points[i]`; the last point is 1."""
     powers = np.zeros((points.size, TERMS))
     powers[:, 0] = values
-    return _curve(np.append(0.0, points), powers)
+    return _cells(np.append(0.0, points), powers)
 
 
-def _curve(breaks: FloatArray, powers: FloatArray) -> Curve:
+def _cells(breaks: FloatArray, powers: FloatArray) -> Curve:
     half = 0.5 * np.diff(breaks)
-    columns = (breaks[:-1, None], (breaks[:-1] + half)[:, None], 1.0 / half[:, None], powers)
+    return table(np.hstack([breaks[:-1, None], (breaks[:-1] + half)[:, None], 1.0 / half[:, None], powers]))
+
+
+def table(cells: FloatArray) -> Curve:
+    """Cells, ascending, with the buckets that lead to them."""
     low, high = _bucket_ends()
-    last = breaks.size - 2
-    first_cell = np.clip(np.searchsorted(breaks, low, side="right") - 1, 0, last)
-    last_cell = np.clip(np.searchsorted(breaks, high, side="right") - 1, 0, last)
-    buckets = np.ascontiguousarray(np.stack([first_cell, last_cell], axis=1))
-    return Curve(np.ascontiguousarray(np.hstack(columns)), buckets)
+    starts = cells[:, START]
+    first_cell = np.maximum(np.searchsorted(starts, low, side="right") - 1, 0)
+    last_cell = np.maximum(np.searchsorted(starts, high, side="right") - 1, 0)
+    return Curve(np.ascontiguousarray(cells), np.ascontiguousarray(np.stack([first_cell, last_cell], axis=1)))
 
 
 @lru_cache(maxsize=1)
 def _bucket_ends() -> tuple[FloatArray, FloatArray]:
-    """The probabilities between which each bucket lies, in the order of `weigh`."""
+    """The probabilities between which each bucket lies, in the order of `cell_of`."""
     octave, eighth = np.divmod(np.arange(OCTAVES * EIGHTHS), EIGHTHS)
     step = 2.0 ** -(octave + 6.0)
     low = 2.0 ** -(octave + 3.0) + eighth * step  # octave 0 is [1/8, 1/4)
@@ -125,26 +128,32 @@ def _octave(p):
 
 
 @kernel
-def weigh(curve, p):
-    """w(p) from the table; p is clipped to [0, 1], since rounding may pass it."""
-    if p <= 0.0:
-        return 0.0
-    if p >= 1.0:
-        return 1.0
+def cell_of(cells, buckets, p):
+    """The last cell that starts at or before a probability between 0 and 1."""
     if p < 0.25:
         bucket = _octave(p)
     elif p > 0.75:
         bucket = OCTAVES * EIGHTHS + _octave(1.0 - p)
     else:
         bucket = 2 * OCTAVES * EIGHTHS + int((p - 0.25) * (2.0 * MIDDLE))
-    low, high = curve.buckets[bucket, 0], curve.buckets[bucket, 1]
-    while low < high:  # the last cell that starts at or before p
+    low, high = buckets[bucket, 0], buckets[bucket, 1]
+    while low < high:
         middle = (low + high + 1) // 2
-        if curve.cells[middle, START] <= p:
+        if cells[middle, START] <= p:
             low = middle
         else:
             high = middle - 1
-    cell = curve.cells[low]
+    return low
+
+
+@kernel
+def weigh(curve, p):
+    """w(p) from the table; p is clipped to [0, 1], since rounding may pass it."""
+    if p <= 0.0:
+        return 0.0
+    if p >= 1.0:
+        return 1.0
+    cell = curve.cells[cell_of(curve.cells, curve.buckets, p)]
     s = (p - cell[CENTRE]) * cell[SCALE]
     t = s * s
     even = (((cell[11] * t + cell[9]) * t + cell[7]) * t + cell[5]) * t + cell[3]
