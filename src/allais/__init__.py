@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from allais.errors import AccuracyWarning, DominanceWarning, UndefinedValueError
 from allais.lotteries import Bernoulli, Continuous, Discrete, Empirical, Lottery, Mixture, Normal, Uniform
+from allais.noise import AdditiveNoise, ArmNoise, ParameterNoise
 from allais.preferences import Preference, cvar, expected_value
 from allais.rewards import Bounded, Finite, SubGaussian
 from allais.utilities import PowerUtility
@@ -36,8 +37,27 @@ if TYPE_CHECKING:
     from allais.bands import EmpiricalBernstein, Holder, Interval
     from allais.explain import Explanation
     from allais.learner import Choice, Learner, NotNow, Recommendation
-    from allais.policies import EXP3, LUCB, SR, UCB1, UCBV, WELUCB, WEUCB, WLUCB, WSR, WUCB
-    from allais.problems import Bandit, Simulator
+    from allais.policies import (
+        EXP3,
+        LUCB,
+        OFUL,
+        SR,
+        UCB1,
+        UCBV,
+        WELUCB,
+        WEUCB,
+        WG,
+        WLUCB,
+        WOFUL,
+        WSR,
+        WUCB,
+        GAllocation,
+        LinGapE,
+        LinTS,
+    )
+    from allais.policies.linear import RadiusWarning
+    from allais.problems import Bandit, LinearBandit, Simulator
+    from allais.regression import LinearFit, fit_linear
     from allais.simulation import BestArm, Comparison, Results, best_arm, compare, simulate
     from allais.stream import CertifiedValue, ValueStream
 
@@ -47,9 +67,17 @@ _LATER = {
     "Explanation": "allais.explain",
     **dict.fromkeys(("Choice", "Learner", "NotNow", "Recommendation"), "allais.learner"),
     **dict.fromkeys(
-        ("EXP3", "LUCB", "SR", "UCB1", "UCBV", "WELUCB", "WEUCB", "WLUCB", "WSR", "WUCB"), "allais.policies"
+        (
+            *("EXP3", "LUCB", "OFUL", "SR", "UCB1", "UCBV", "WELUCB", "WEUCB", "WG", "WLUCB", "WOFUL", "WSR", "WUCB"),
+            "GAllocation",
+            "LinGapE",
+            "LinTS",
+        ),
+        "allais.policies",
     ),
-    **dict.fromkeys(("Bandit", "Simulator"), "allais.problems"),
+    "RadiusWarning": "allais.policies.linear",
+    **dict.fromkeys(("Bandit", "LinearBandit", "Simulator"), "allais.problems"),
+    **dict.fromkeys(("LinearFit", "fit_linear"), "allais.regression"),
     **dict.fromkeys(("CertifiedValue", "ValueStream"), "allais.stream"),
     **dict.fromkeys(("BestArm", "Comparison", "Results", "best_arm", "compare", "simulate"), "allais.simulation"),
 }
@@ -74,15 +102,20 @@ __version__ = "0.1.0"
 __all__ = [
     "EXP3",
     "LUCB",
+    "OFUL",
     "SR",
     "UCB1",
     "UCBV",
     "WELUCB",
     "WEUCB",
+    "WG",
     "WLUCB",
+    "WOFUL",
     "WSR",
     "WUCB",
     "AccuracyWarning",
+    "AdditiveNoise",
+    "ArmNoise",
     "Bandit",
     "Bernoulli",
     "BestArm",
@@ -97,21 +130,28 @@ __all__ = [
     "EmpiricalBernstein",
     "Explanation",
     "Finite",
+    "GAllocation",
     "GonzalezWu",
     "Holder",
     "HolderPair",
     "Identity",
     "Interval",
     "Learner",
+    "LinGapE",
+    "LinTS",
+    "LinearBandit",
+    "LinearFit",
     "Lottery",
     "Mixture",
     "Normal",
     "NotNow",
+    "ParameterNoise",
     "Parts",
     "Power",
     "PowerUtility",
     "Preference",
     "Prelec",
+    "RadiusWarning",
     "Recommendation",
     "Results",
     "Simulator",
@@ -128,6 +168,7 @@ __all__ = [
     "compare",
     "cvar",
     "expected_value",
+    "fit_linear",
     "simulate",
     "testing",
     "theory",

@@ -6,7 +6,8 @@ import importlib
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from allais import bands, policies, rewards, utilities, weights
+from allais import bands, noise, policies, rewards, utilities, weights
+from allais.lotteries import Discrete, FiniteLottery, Normal, Uniform
 from allais.preferences import Preference
 from allais.weights.base import Dual
 from allais.weights.function import FunctionWeight
@@ -20,6 +21,9 @@ KNOWN: dict[str, Any] = {
         rewards.Bounded,
         rewards.Finite,
         rewards.SubGaussian,
+        noise.ParameterNoise,
+        noise.AdditiveNoise,
+        noise.ArmNoise,
         utilities.PowerUtility,
         Preference,
     )
@@ -45,6 +49,13 @@ def to_spec(thing: Any) -> Any:
             "holder": pair,
             "name": thing.name,
         }
+    if isinstance(thing, Normal):
+        return {"type": "Normal", "mean": thing.mean, "sd": thing.sd}
+    if isinstance(thing, Uniform):
+        return {"type": "Uniform", "low": thing.support[0], "high": thing.support[1]}
+    if isinstance(thing, FiniteLottery):
+        odds = zip(thing.outcomes.tolist(), thing.probabilities.tolist(), strict=True)
+        return {"type": "Discrete", "odds": [list(pair) for pair in odds]}
     if is_dataclass(thing) and not isinstance(thing, type):
         kind = type(thing)
         known = KNOWN.get(kind.__name__) is kind
@@ -70,6 +81,10 @@ def from_spec(spec: Any) -> Any:
     if kind == "FunctionWeight":
         pair = None if spec["holder"] is None else tuple(spec["holder"])
         return FunctionWeight(_found(spec["function"]), tuple(spec["kinks"]), pair, spec["name"])
+    if kind in ("Normal", "Uniform"):
+        return (Normal if kind == "Normal" else Uniform)(*(spec[name] for name in spec if name != "type"))
+    if kind == "Discrete":
+        return Discrete(dict(spec["odds"]))
     if kind == "function":
         return _found(spec["function"])
     found = _found(kind) if ":" in kind else KNOWN.get(kind)

@@ -17,6 +17,7 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._random import Seed
@@ -43,12 +44,17 @@ class JournaledLearner(Learner):
     _began: dict[str, Any]  # the policy and the arms that the folder was made with
 
     @overload
-    def ask(self) -> Choice: ...
+    def ask(self, *, features: ArrayLike | None = None) -> Choice: ...
     @overload
     def ask(self, n: int) -> list[Choice]: ...
-    def ask(self, n: int | None = None) -> Choice | list[Choice]:
+    def ask(self, n: int | None = None, *, features: ArrayLike | None = None) -> Choice | list[Choice]:
         """The next arm to play, or a batch; written down before it is returned."""
         self._require_folder()
+        if features is not None:
+            chosen = super().ask(n, features=features)  # type: ignore[call-overload]  # refuses a batch
+            rows = np.asarray(features, dtype=np.float64).tolist()
+            self._write({"ask": [[chosen.id, chosen.arm]], "features": rows})
+            return chosen
         asked = super().ask() if n is None else super().ask(n)
         batch = [asked] if isinstance(asked, Choice) else asked
         self._write({"ask": [[choice.id, choice.arm] for choice in batch]})
@@ -239,7 +245,10 @@ def _attach(learner: JournaledLearner, folder: Path, lock: Any, *, number: int, 
 def _repeat(learner: JournaledLearner, entry: dict[str, Any], path: Path) -> None:
     """Do again what a line says was done."""
     if "ask" in entry:
-        again = Learner.ask(learner, len(entry["ask"]))
+        if "features" in entry:
+            again = [Learner.ask(learner, features=entry["features"])]
+        else:
+            again = Learner.ask(learner, len(entry["ask"]))
         if [[choice.id, choice.arm] for choice in again] != entry["ask"]:
             raise ValueError(f"a journal must repeat to the same choices; {path} does not. Use a backup.")
     elif "tell" in entry:

@@ -17,7 +17,9 @@ from allais._random import Seed, generator
 from allais.bands.base import Interval
 from allais.errors import finite_array
 from allais.memory import grown, is_full, measure, outcomes_of_arm, remembered, remove, with_arms
+from allais.noise import checked_features
 from allais.policies.base import Policy, check_settings
+from allais.policies.linear import project
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose, learn, recommend
 from allais.preferences import Preference
 from allais.problems.base import checked_names
@@ -68,7 +70,8 @@ class Learner:
         self._known: list[Rewards] = policy.rewards_of(len(self._names))
         self._rule, self._state = policy.rule(len(self._names)), policy.state(len(self._names))
         self._rng = generator(seed)
-        self._out: dict[int, tuple[int, float]] = {}  # what was asked and not told: arm, ticket
+        # what was asked and not told: arm, ticket, and its features where it came with a context
+        self._out: dict[int, tuple[int, float, tuple[float, ...] | None]] = {}
         self._next = 1
         self._draw: float | None = None  # the uniform draw of the next choice, once made
         self._bind()
@@ -86,7 +89,7 @@ class Learner:
     @property
     def samples(self) -> int:
         """How many outcomes it was told."""
-        return int(self._state.memory.pulls.sum())
+        return int(self._state.memory.pulls.sum() if self.policy.keeps_outcomes else self._state.told[0])
 
     @property
     def pulls(self) -> dict[Hashable, int]:
@@ -96,10 +99,15 @@ class Learner:
     @property
     def outstanding(self) -> tuple[Choice, ...]:
         """The choices that were asked and neither told nor cancelled."""
-        return tuple(Choice(id_, self._names[arm]) for id_, (arm, _) in self._out.items())
+        return tuple(Choice(id_, self._named(arm, x)) for id_, (arm, _, x) in self._out.items())
+
+    def _named(self, arm: int, features: tuple[float, ...] | None) -> Hashable:
+        return self._names[arm] if features is None else arm
 
     def outcomes(self, arm: Hashable) -> tuple[np.ndarray, np.ndarray]:
         """An arm's distinct outcomes, in the user's units, and how often each was seen."""
+        if not self.policy.keeps_outcomes:
+            raise ValueError(f"{type(self.policy).__name__} learns theta and keeps no outcomes of arms. See value().")
         _, raw, counts = outcomes_of_arm(self._state.memory, self._arm(arm))
         return raw, counts
 
@@ -109,6 +117,10 @@ class Learner:
         An arm that was never told has the value NaN.
         """
         other = self.policy.preference if preference is None else preference
+        if not self.policy.keeps_outcomes:
+            rule = dataclasses.replace(self.policy, preference=other).rule(len(self._names))  # type: ignore[type-var]
+            recommend(rule, self._state)
+            return dict(zip(self._names, self._state.memory.value.tolist(), strict=True))
         return {name: self._worth(k, other) for k, name in enumerate(self._names)}
 
     def _worth(self, k: int, preference: Preference) -> float:
@@ -149,14 +161,19 @@ class Learner:
     # -- asking and telling -----------------------------------------------------------------------
 
     @overload
-    def ask(self) -> Choice: ...
+    def ask(self, *, features: ArrayLike | None = None) -> Choice: ...
     @overload
     def ask(self, n: int) -> list[Choice]: ...
-    def ask(self, n: int | None = None) -> Choice | list[Choice]:
+    def ask(self, n: int | None = None, *, features: ArrayLike | None = None) -> Choice | list[Choice]:
         """The next arm to play, or a batch of n to play side by side.
 
-        A batch may be shorter than n where the policy settles or must wait; it is never empty.
+        A batch may be shorter than n where the policy settles or must wait; it is never empty. With `features`,
+        the arms of this round are its rows, and the choice's arm is a row's number.
         """
+        if features is not None:
+            if n is not None:
+                raise ValueError("a round with features of its own is asked alone; got a batch too. Leave n out.")
+            return self._ask_among(features)
         if n is None:
             return self._ask()
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
@@ -181,10 +198,39 @@ class Learner:
                 )
             raise NotNow("the policy has settled and asks for no more; see recommend(). Start another to go on.")
         self._draw = None
-        choice = Choice(self._next, self._names[arm])
-        self._out[self._next] = (arm, float(self._state.ticket[0]))
+        return self._issued(arm, None)
+
+    def _issued(self, arm: int, features: tuple[float, ...] | None) -> Choice:
+        choice = Choice(self._next, self._named(arm, features))
+        self._out[self._next] = (arm, float(self._state.ticket[0]), features)
         self._next += 1
         return choice
+
+    def _ask_among(self, features: ArrayLike) -> Choice:
+        """A choice among arms that belong to this round only."""
+        if not self.policy.open_to_contexts:
+            raise ValueError(
+                f"{type(self.policy).__name__} takes no features in a round. Use WOFUL, which learns what arms share."
+            )
+        rows, rule, state = self._context(features)
+        if self._draw is None:
+            self._draw = self._rng.random()
+        arm = int(self._choose(rule, state, self._draw))
+        self._draw = None
+        return self._issued(arm, tuple(rows[arm].tolist()))
+
+    def _context(self, features: ArrayLike) -> tuple[Any, Any, Any]:
+        """Rule and state for other arms: what was learned is shared, what belongs to arms is new."""
+        policy: Any = self.policy
+        rows = checked_features(features)
+        if rows.shape[1] != self._state.theta.size:
+            raise ValueError(
+                f"features must have {self._state.theta.size} numbers an arm, as before; got {rows.shape[1]}. "
+                "Give the same features in every round."
+            )
+        state = self._state._replace(**policy.of_arms(len(rows)))
+        project(rows, state)
+        return rows, policy.rule_for(rows), state
 
     def tell(self, choice: Choice | int, reward: float) -> None:
         """What a choice brought, in the user's units; late, and in any order, if need be.
@@ -195,10 +241,15 @@ class Learner:
         found = self._out.get(id_)
         if found is None:
             raise ValueError(self._why_unknown(id_))
-        arm, ticket = found
-        self._require_own(choice, arm)
+        arm, ticket, features = found
+        self._require_own(choice, arm, features)
         outcome = self._checked(arm, reward)
-        self._learn(arm, outcome, ticket)
+        if features is None:
+            self._learn(arm, outcome, ticket)
+        else:
+            _, rule, state = self._context([features])
+            self._take_in(rule, state, 0, self._felt(outcome), outcome, ticket)
+            project(self._rule.world.features, self._state)
         del self._out[id_]
 
     def cancel(self, choice: Choice | int) -> None:
@@ -206,10 +257,11 @@ class Learner:
         id_ = choice if isinstance(choice, int) else self._id(choice)
         if id_ not in self._out:
             raise ValueError(self._why_unknown(id_))
-        arm, _ = self._out[id_]
-        self._require_own(choice, arm)
+        arm, _, features = self._out[id_]
+        self._require_own(choice, arm, features)
         del self._out[id_]
-        self._state.asked[arm] -= 1
+        if features is None:
+            self._state.asked[arm] -= 1
 
     def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
         """Feed in what was known of an arm before, or seen elsewhere: all of it, or nothing if any is refused."""
@@ -229,7 +281,7 @@ class Learner:
     def forget(self, arm: Hashable, reward: float) -> None:
         """Take back one outcome of an arm that was told or observed by mistake."""
         k = self._arm(arm)
-        if not self.policy.open_to_data:
+        if not (self.policy.open_to_data and self.policy.keeps_outcomes):
             raise ValueError(f"{type(self.policy).__name__} cannot unlearn. Start it anew from the right data.")
         outcome = self._checked(k, reward)
         if not remove(self._state.memory, k, self._felt(outcome), outcome):
@@ -297,10 +349,11 @@ class Learner:
             return choice.id
         raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}.")
 
-    def _require_own(self, choice: Choice | int, arm: int) -> None:
-        if isinstance(choice, Choice) and choice.arm != self._names[arm]:
+    def _require_own(self, choice: Choice | int, arm: int, features: tuple[float, ...] | None) -> None:
+        own = self._named(arm, features)
+        if isinstance(choice, Choice) and choice.arm != own:
             raise ValueError(
-                f"a choice is told to the learner that made it; {choice.id} was of arm {self._names[arm]!r} here, "
+                f"a choice is told to the learner that made it; {choice.id} was of arm {own!r} here, "
                 f"not of {choice.arm!r}. Check which learner asked."
             )
 
@@ -356,7 +409,7 @@ class Learner:
         self._known = policy.rewards_of(len(names))
         self._bind()
         for k in range(len(names)):
-            if state.memory.pulls[k]:
+            if state.memory.pulls[k] and policy.keeps_outcomes:
                 self._remeasure(k)
 
     def _settle_memory(self) -> None:

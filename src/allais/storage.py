@@ -31,14 +31,14 @@ def document_of(learner: Learner) -> dict[str, Any]:
         felt, raw, counts = outcomes_of_arm(state.memory, k)
         moments = {"mean": float(state.memory.mean[k]), "spread": float(state.memory.spread[k])}
         seen = {"outcomes": raw.tolist(), "felt": felt.tolist(), "counts": counts.tolist()}
-        arms.append({"name": name, **moments, **seen})
+        arms.append({"name": name, "pulls": int(state.memory.pulls[k]), **moments, **seen})
     document = {
         "format": FORMAT,
         "version": VERSION,
         "policy": to_spec(learner.policy),
         "arms": arms,
         "state": {name: _numbers(getattr(state, name)) for name in state._fields if name != "memory"},
-        "outstanding": [[id_, arm, ticket] for id_, (arm, ticket) in learner._out.items()],
+        "outstanding": [[id_, arm, ticket, features] for id_, (arm, ticket, features) in learner._out.items()],
         "next": learner._next,
         "draw": learner._draw,
         "generator": _plain(learner._rng.bit_generator.state),
@@ -100,13 +100,17 @@ def _rebuilt(document: dict[str, Any]) -> Learner:
         ],
         *(np.array([arm[name] for arm in document["arms"]], dtype=np.float64) for name in ("mean", "spread")),
     )
+    memory.pulls[:] = [arm.get("pulls", memory.pulls[k]) for k, arm in enumerate(document["arms"])]
     state = learner._state
     for name in state._fields:
         if name != "memory":
             target = getattr(state, name)
             target[...] = np.array(document["state"][name], dtype=target.dtype).reshape(target.shape)
     learner._adopt(policy, names, learner._rule, state._replace(memory=memory))
-    learner._out = {id_: (arm, ticket) for id_, arm, ticket in document["outstanding"]}
+    learner._out = {
+        id_: (arm, ticket, tuple(features[0]) if features and features[0] else None)
+        for id_, arm, ticket, *features in document["outstanding"]
+    }
     learner._next, learner._draw = document["next"], document["draw"]
     learner._rng = _generator(document["generator"])
     return learner

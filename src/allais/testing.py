@@ -18,6 +18,7 @@ import numpy as np
 from allais.learner import Choice, Learner, NotNow
 from allais.lotteries import Discrete, Lottery, Normal, Uniform
 from allais.policies.base import Policy
+from allais.policies.verbs import bracket
 from allais.problems import Bandit, Problem
 from allais.rewards import Finite, SubGaussian
 from allais.simulation.rollout import Rollout, new_record, stream
@@ -87,6 +88,7 @@ def suitable_problem(policy: Policy, n_arms: int) -> Problem:
 def check_policy(policy: Policy, problem: Problem | None = None, rounds: int = 2_000, seed: int = 1) -> None:
     """Check that a policy keeps the promises of `Policy`, live and in simulation."""
     problem = suitable_problem(policy, 3) if problem is None else problem
+    policy = policy.on(problem)
     _same_live_and_simulated(policy, problem, rounds, seed)
     _refusals_change_nothing(policy, problem, seed)
     _late_tells_count(policy, problem, seed)
@@ -114,6 +116,8 @@ def _same_live_and_simulated(policy: Policy, problem: Problem, rounds: int, seed
     if rollout.stopped:
         _promise(learner.recommend().settled, "a policy that stops must say that it has settled")
     _promise(learner.recommend().arm in problem.arms, "a recommendation must be one of the arms")
+    ends = np.zeros((2, problem.n_arms))
+    bracket(rollout.rule, rollout.state, ends[0], ends[1])  # also brings the values up to date, where they are lazy
     # to the last bit, but for trees that saving has laid out anew
     tolerance = 1e-12 if rollout.state.memory.in_forest.any() else 0.0
     same = np.allclose(learner._state.memory.value, rollout.state.memory.value, rtol=tolerance, atol=tolerance)

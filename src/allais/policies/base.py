@@ -32,6 +32,8 @@ class Policy(ABC):
     goal: ClassVar[str]  # "regret", "confidence" or "budget"
     open_to_arms: ClassVar[bool] = False  # whether arms may come and go while it runs
     open_to_data: ClassVar[bool] = True  # whether it can use what it did not ask for
+    open_to_contexts: ClassVar[bool] = False  # whether arms may differ from round to round, by their features
+    keeps_outcomes: ClassVar[bool] = True  # whether each arm's outcomes are remembered
 
     @abstractmethod
     def rule(self, n_arms: int) -> Any:
@@ -53,6 +55,10 @@ class Policy(ABC):
     def rewards_of(self, n_arms: int) -> list[Rewards]:
         """What is known of each arm's rewards."""
         return rewards_of_arms(self.rewards, n_arms)
+
+    def on(self, problem: Any) -> Policy:
+        """The policy for a problem at hand: linear ones take its features."""
+        return self
 
     def start(self, arms: int | Sequence[Hashable], seed: Seed) -> Learner:
         """A learner that asks for arms and is told what happened.

@@ -6,8 +6,11 @@ Where a baseline's printed width differs from the paper's family, its setting sa
 from __future__ import annotations
 
 from allais.bands import EmpiricalBernstein, Holder
+from allais.noise import Noise
 from allais.policies.base import RewardsOfArms
+from allais.policies.wg import WG
 from allais.policies.wlucb import WLUCB
+from allais.policies.woful import WOFUL
 from allais.policies.wsr import WSR
 from allais.policies.wucb import WUCB
 from allais.preferences import Preference, expected_value
@@ -64,3 +67,29 @@ def WELUCB(preference: Preference, rewards: RewardsOfArms, delta: float, toleran
     """WE-LUCB: LUCB with w(empirical mean) in place of the value, a heuristic for rewards in [0, 1]."""
     band = Holder(undistorted=True)
     return WLUCB(preference, rewards, delta, tolerance, band, KALYANAKRISHNAN, of_mean=True, name="WE-LUCB")
+
+
+def OFUL(  # noqa: N802
+    noise: Noise, delta: float, beta: float, regularisation: float = 1.0, *, reference: float = 0.0, costs: bool = False
+) -> WOFUL:
+    """OFUL (Abbasi-Yadkori et al. 2011): W-OFUL of the mean, with the same ellipsoid."""
+    return WOFUL(expected_value(reference=reference, costs=costs), noise, delta, beta, regularisation, name="OFUL")
+
+
+def GAllocation(  # noqa: N802
+    noise: Noise,
+    delta: float,
+    beta: float,
+    regularisation: float = 1.0,
+    tolerance: float = 0.0,
+    stopping: str = "exact",
+    *,
+    reference: float = 0.0,
+    costs: bool = False,
+) -> WG:
+    """G-allocation (Soare et al. 2014): W-G of the mean, with the same choices of arms."""
+    preference = expected_value(reference=reference, costs=costs)
+    return WG(
+        preference, noise, delta, beta, regularisation,
+        tolerance=tolerance, stopping=stopping, name="G-allocation",
+    )  # fmt: skip

@@ -50,6 +50,7 @@ def best_arm(problem: Problem, policy: Policy, seed: Seed, max_samples: int | No
             "Use WLUCB (a confidence) or WSR (a budget)."
         )
     limit = np.iinfo(np.int64).max if max_samples is None else _count("max_samples", max_samples)
+    policy = policy.on(problem)
     rollout = Rollout(policy, problem, _root(seed))
     rollout.run(int(limit))
     learner = Learner(policy, problem.arms, rollout.rng)

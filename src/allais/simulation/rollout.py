@@ -84,9 +84,9 @@ class Rollout:
     """One run of a policy on a problem, from one seed."""
 
     def __init__(self, policy: Policy, problem: Problem, seed: np.random.SeedSequence) -> None:
-        self.policy, self.problem = policy, problem
+        self.policy, self.problem = policy.on(problem), problem
         n_arms = problem.n_arms
-        self.rule, self.state = policy.rule(n_arms), policy.state(n_arms)
+        self.rule, self.state = self.policy.rule(n_arms), self.policy.state(n_arms)
         chooser, *tellers = seed.spawn(n_arms + 1)
         self.rng = np.random.default_rng(chooser)
         self._streams = [stream(problem, arm, teller) for arm, teller in enumerate(tellers)]

@@ -51,6 +51,7 @@ def simulate(
     """
     rounds, runs = _count("n_rounds", n_rounds), _count("n_runs", n_runs)
     marks = _checkpoints(checkpoints, rounds)
+    policy = policy.on(problem)
     policy.rule(problem.n_arms)  # refuses what does not fit, before anything runs
     seeds = _root(seed).spawn(runs)
     chunks = _chunks(runs, n_jobs, executor)

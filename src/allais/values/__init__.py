@@ -2,10 +2,10 @@
 
 from allais.values.choquet import Parts, finite_parts, sample_parts
 from allais.values.continuous import Side, distorted_integral
-from allais.values.normal import NormalTable, normal_table
+from allais.values.location import LocationTable, normal_table
 
 __all__ = [
-    "NormalTable",
+    "LocationTable",
     "Parts",
     "Side",
     "distorted_integral",

@@ -1,0 +1,361 @@
+"""What linear policies share: features, the ellipsoid around theta, and values at a location (Section V)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._kernels import kernel, loose_kernel, routine
+from allais._random import Seed
+from allais.errors import FloatArray, IntArray, positive, real, share
+from allais.locations import Locations, locations_of, value_at
+from allais.memory import Memory, empty_memory
+from allais.noise import Noise, checked_features
+from allais.policies.base import Policy, check_settings
+from allais.policies.steps import best_value
+from allais.preferences import Preference
+
+if TYPE_CHECKING:
+    from allais.learner import Learner
+
+PERIOD = 1024  # rounds between two factorisations from scratch, which end the drift of rank-one updates
+
+
+class RadiusWarning(UserWarning):
+    """The bound beta on the length of theta is too small for the problem at hand."""
+
+
+@dataclass(frozen=True)
+class LinearPolicy(Policy):
+    """A policy whose arms are feature vectors: rewards x.theta plus noise of a known kind.
+
+    `beta` bounds the length of theta, `delta` the chance that the ellipsoid ever misses it. The features come
+    with the problem (`on`) or with `start`. Arms need not span the space: what no arm shows is never asked.
+    """
+
+    preference: Preference
+    noise: Noise
+    delta: float
+    beta: float | None
+    regularisation: float = 1.0
+    features: Any = field(default=None, repr=False)  # rows of numbers, or None before they are known
+    rewards: None = field(default=None, init=False, repr=False)  # what is known of them is the noise
+
+    keeps_outcomes: ClassVar[bool] = False
+    with_cross: ClassVar[bool] = False  # whether the products x' A^-1 y of all arms are kept
+    with_factor: ClassVar[bool] = False  # whether Cholesky's factor of A is kept
+
+    def __post_init__(self) -> None:
+        check_settings(self.preference, None, needs_rewards=False)
+        if not hasattr(self.noise, "of"):
+            raise TypeError(f"noise must be a kind of noise; got {self.noise!r}. Write ParameterNoise().")
+        object.__setattr__(self, "delta", share("delta", self.delta))
+        if self.beta is not None:
+            object.__setattr__(self, "beta", _not_negative("beta", self.beta))
+        object.__setattr__(self, "regularisation", positive("regularisation", self.regularisation))
+        if self.features is not None:
+            rows = checked_features(self.features)
+            object.__setattr__(self, "features", tuple(map(tuple, rows.tolist())))
+            self.world(rows)  # refuses what does not fit
+
+    def on(self, problem: Any) -> LinearPolicy:
+        """The policy with a problem's features; warns where beta is below the length of its theta."""
+        features = getattr(problem, "features", None)
+        if features is None:
+            if self.features is not None:
+                return self
+            raise ValueError(
+                f"{type(self).__name__} needs arms with features; {problem!r} has none. "
+                "Use LinearBandit, or give features=."
+            )
+        theta = getattr(problem, "theta", None)
+        if theta is not None and self.beta is not None and np.linalg.norm(theta) > self.beta * (1.0 + 1e-12):
+            warnings.warn(
+                f"beta must be at least the length of theta for the ellipsoid to hold; got {self.beta:g} for "
+                f"{np.linalg.norm(theta):.6g}. Raise beta.",
+                RadiusWarning,
+                stacklevel=3,
+            )
+        return replace(self, features=features)
+
+    def start(self, arms: int | Sequence[Hashable], seed: Seed, features: ArrayLike | None = None) -> Learner:
+        """A learner over arms with these features, one row an arm."""
+        placed = self if features is None else replace(self, features=features)
+        if placed.features is None:
+            raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
+        return Policy.start(placed, arms, seed)
+
+    def world(self, features: FloatArray) -> World:
+        """What the kernels know of arms with these features."""
+        noise = self.noise.of(features)
+        root = math.sqrt(self.regularisation)
+        return World(
+            features,
+            noise.mean,
+            noise.scale,
+            locations_of(self.preference, noise),
+            -1.0 if self.preference.costs else 1.0,
+            self.preference.reference,
+            self.regularisation,
+            2.0 * math.log(1.0 / self.delta) - features.shape[1] * math.log(self.regularisation),
+            math.inf if self.beta is None else self.beta * root,
+        )
+
+    def _rows(self, n_arms: int) -> FloatArray:
+        if self.features is None:
+            raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
+        if len(self.features) != n_arms:
+            raise ValueError(
+                f"features must be one row an arm; got {len(self.features)} for {n_arms} arms. Give as many."
+            )
+        return np.array(self.features)
+
+    def state(self, n_arms: int) -> LinearState:
+        """The state before the first round: A = lambda I, b = 0."""
+        rows = self._rows(n_arms)
+        d = rows.shape[1]
+        state = LinearState(
+            **self.of_arms(n_arms),
+            ticket=np.zeros(1),
+            gram=self.regularisation * np.eye(d),
+            inverse=np.eye(d) / self.regularisation,
+            vector=np.zeros(d),
+            theta=np.zeros(d),
+            log_det=np.array([d * math.log(self.regularisation)]),
+            told=np.zeros(2, dtype=np.int64),
+            factor=math.sqrt(self.regularisation) * np.eye(d if self.with_factor else 0),
+            step=np.zeros(d),
+            work=np.zeros((d, d)),
+            rival=np.full(1, -1, dtype=np.int64),
+        )
+        project(rows, state)
+        return state
+
+    def of_arms(self, n_arms: int) -> dict[str, Any]:
+        """The parts of a state that belong to arms; the others belong to theta."""
+        return {
+            "memory": empty_memory(n_arms, capacity=1),
+            "asked": np.zeros(n_arms, dtype=np.int64),
+            "active": np.ones(n_arms, dtype=np.bool_),
+            "norms": np.zeros(n_arms),
+            "locations": np.zeros(n_arms),
+            "cross": np.zeros((n_arms, n_arms) if self.with_cross else (0, 0)),
+            "along": np.zeros(n_arms),
+            "scores": np.zeros(n_arms),
+            "eligible": np.ones(n_arms, dtype=np.bool_),
+        }
+
+
+def _not_negative(name: str, number: float) -> float:
+    result = real(name, number)
+    if result < 0.0:
+        raise ValueError(f"{name} must not be negative; got {result:g}. Give a bound on the length of theta.")
+    return result
+
+
+class World(NamedTuple):
+    """What a linear policy knows from the start."""
+
+    features: FloatArray  # x, (n_arms, d)
+    mean: FloatArray  # of each arm's noise: part of the reward, not of x.theta
+    scale: FloatArray  # sigma_x: what is divided out, so that all noise is 1-sub-Gaussian
+    locations: Locations
+    sign: float  # -1 where outcomes are costs
+    reference: float
+    regularisation: float  # lambda
+    slack: float  # 2 log(1 / delta) - d log lambda, of the radius
+    bias: float  # beta sqrt(lambda)
+
+
+class LinearState(NamedTuple):
+    """What a linear policy has learned."""
+
+    memory: Memory  # counts only; no outcomes
+    asked: IntArray
+    active: Any
+    ticket: FloatArray
+    gram: FloatArray  # A = lambda I + sum of x x' / sigma_x^2
+    inverse: FloatArray  # A^-1, by rank-one updates
+    vector: FloatArray  # b = sum of r x / sigma_x^2 (docs/paper/errata.md, 2)
+    theta: FloatArray  # A^-1 b
+    log_det: FloatArray  # log det A, (1,)
+    told: IntArray  # outcomes in all, and since A was last factorised; (2,)
+    norms: FloatArray  # x' A^-1 x of each arm
+    locations: FloatArray  # x' theta of each arm
+    cross: FloatArray  # x' A^-1 y of all pairs, or empty
+    factor: FloatArray  # upper triangular U with U' U = A, or empty
+    step: FloatArray  # scratch, (d,)
+    along: FloatArray  # scratch, (n_arms,)
+    work: FloatArray  # scratch, (d, d)
+    scores: FloatArray  # scratch, (n_arms,)
+    eligible: Any  # scratch, (n_arms,)
+    rival: IntArray  # the arm that last kept a policy from stopping, or -1; (1,)
+
+
+@loose_kernel
+def dot(x, y):
+    """x'y."""
+    total = 0.0
+    for i in range(x.size):
+        total += x[i] * y[i]
+    return total
+
+
+@kernel
+def radius(world, state):
+    """D = sqrt(2 log(det(A)^1/2 lambda^(-d/2) / delta)) + beta sqrt(lambda) (docs/paper/errata.md, 1)."""
+    return np.sqrt(max(world.slack + state.log_det[0], 0.0)) + world.bias
+
+
+@kernel
+def location(world, state, arm):
+    """The estimated location of an arm, as a gain from the reference."""
+    return world.sign * (state.locations[arm] + world.mean[arm] - world.reference)
+
+
+@kernel
+def learn_linear(rule, state, arm, felt, raw, ticket):
+    """A += x x' / sigma^2, b += r x / sigma^2, and all that depends on them: O(K d + d^2)."""
+    world = rule.world
+    d = state.theta.size
+    scale = world.scale[arm]
+    state.memory.pulls[arm] += 1
+    reward = (raw - world.mean[arm]) / scale
+    x = world.features[arm]
+    denominator, expected = 1.0, 0.0
+    for i in range(d):
+        state.step[i] = dot(state.inverse[i], x) / scale  # A^-1 u, with u = x / sigma
+        u = x[i] / scale
+        denominator += u * state.step[i]
+        expected += u * state.theta[i]
+        state.vector[i] += reward * u
+        for j in range(d):
+            state.gram[i, j] += u * x[j] / scale
+    gain = (reward - expected) / denominator
+    for i in range(d):  # Sherman and Morrison
+        state.theta[i] += gain * state.step[i]
+        factor = state.step[i] / denominator
+        for j in range(d):
+            state.inverse[i, j] -= factor * state.step[j]
+    state.log_det[0] += np.log(denominator)
+    for k in range(state.norms.size):
+        total = dot(world.features[k], state.step)
+        state.along[k] = total
+        state.norms[k] -= total * total / denominator
+        state.locations[k] += gain * total
+    if state.cross.size > 0:
+        for k in range(state.norms.size):
+            factor = state.along[k] / denominator
+            for j in range(state.norms.size):
+                state.cross[k, j] -= factor * state.along[j]
+    if state.factor.size > 0:
+        for i in range(d):
+            state.step[i] = x[i] / scale
+        _update_factor(state.factor, state.step)
+    state.told[0] += 1
+    state.told[1] += 1
+    if state.told[1] >= PERIOD:
+        _factorise(state)
+        project(world.features, state)
+        state.told[1] = 0
+
+
+@routine
+def _update_factor(factor, u):
+    """Turn U with U' U = A into that of A + u u', by rotations; u is used up."""
+    d = u.size
+    for k in range(d):
+        if u[k] == 0.0:
+            continue
+        diagonal = np.hypot(factor[k, k], u[k])
+        cosine, sine = diagonal / factor[k, k], u[k] / factor[k, k]
+        factor[k, k] = diagonal
+        for i in range(k + 1, d):
+            factor[k, i] = (factor[k, i] + sine * u[i]) / cosine
+            u[i] = cosine * u[i] - sine * factor[k, i]
+
+
+@routine
+def _factorise(state):
+    """A^-1, log det A and theta from A and b themselves, by Cholesky's method."""
+    d = state.theta.size
+    lower = state.work
+    log_det = 0.0
+    for i in range(d):
+        for j in range(i + 1):
+            total = state.gram[i, j]
+            for k in range(j):
+                total -= lower[i, k] * lower[j, k]
+            lower[i, j] = np.sqrt(total) if i == j else total / lower[j, j]
+        log_det += 2.0 * np.log(lower[i, i])
+    if state.factor.size > 0:
+        for i in range(d):
+            for j in range(i + 1):
+                state.factor[j, i] = lower[i, j]
+    for j in range(d):  # L^-1, in place, column by column
+        lower[j, j] = 1.0 / lower[j, j]
+        for i in range(j + 1, d):
+            total = 0.0
+            for k in range(j, i):
+                total -= lower[i, k] * lower[k, j]
+            lower[i, j] = total / lower[i, i]
+    for i in range(d):
+        for j in range(i + 1):
+            total = 0.0
+            for k in range(i, d):
+                total += lower[k, i] * lower[k, j]
+            state.inverse[i, j] = total
+            state.inverse[j, i] = total
+    for i in range(d):
+        total = 0.0
+        for j in range(d):
+            total += state.inverse[i, j] * state.vector[j]
+        state.theta[i] = total
+    state.log_det[0] = log_det
+
+
+@routine
+def project(features, state):
+    """What arms see of A^-1 and theta, from scratch."""
+    d = state.theta.size
+    for k in range(features.shape[0]):
+        place = 0.0
+        norm = 0.0
+        for i in range(d):
+            state.step[i] = dot(state.inverse[i], features[k])
+            norm += features[k, i] * state.step[i]
+            place += features[k, i] * state.theta[i]
+        state.norms[k] = norm
+        state.locations[k] = place
+        if state.cross.size > 0:
+            for other in range(features.shape[0]):
+                state.cross[k, other] = dot(features[other], state.step)
+
+
+@kernel
+def recommend_linear(rule, state):
+    """The arm of the highest value at the estimate; ties by the most pulls."""
+    for arm in range(state.asked.size):
+        state.memory.value[arm] = value_at(rule.world.locations, arm, location(rule.world, state, arm))
+    return best_value(state)
+
+
+@kernel
+def bracket_linear(rule, state, low, high):
+    """The values at both ends of the ellipsoid, arm by arm."""
+    reach = radius(rule.world, state)
+    for arm in range(low.size):
+        centre = location(rule.world, state, arm)
+        half = reach * np.sqrt(max(state.norms[arm], 0.0))
+        state.memory.value[arm] = value_at(rule.world.locations, arm, centre)
+        if np.isinf(reach):  # no beta, no interval
+            low[arm], high[arm] = -np.inf, np.inf
+            continue
+        low[arm] = value_at(rule.world.locations, arm, centre - half)
+        high[arm] = value_at(rule.world.locations, arm, centre + half)
