@@ -24,6 +24,8 @@ KNOWN: dict[str, Any] = {
         noise.ParameterNoise,
         noise.AdditiveNoise,
         noise.ArmNoise,
+        noise.EstimatedNoise,
+        noise.FeatureNoise,
         utilities.PowerUtility,
         Preference,
     )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais.errors import FloatArray, IntArray, positive
-from allais.lotteries import Lottery, Normal, Uniform
+from allais.lotteries import Discrete, Lottery, Mixture, Normal, Uniform
 from allais.lotteries.affine import moved
 
 STANDARD = Normal(0.0, 1.0)
@@ -114,6 +114,97 @@ class ArmNoise:
             )
         assert self.scales is not None
         return _gathered(list(self.lotteries), list(self.scales))
+
+
+@dataclass(frozen=True)
+class FeatureNoise:
+    """r = x.(theta + Z), each feature with a noise law of its own: roads with tails. They are independent.
+
+    Laws are normal or finite; a route's noise is their sum, exactly.
+
+    >>> noise = FeatureNoise([Normal(0, 1), Discrete({0: 0.99, 100: 0.01})])
+    >>> noise.of(np.array([[1.0, 0.0], [1.0, 1.0]])).mean
+    array([0., 1.])
+    """
+
+    lotteries: Sequence[Lottery]
+    scales: Sequence[float | None] | None = None
+
+    def __post_init__(self) -> None:
+        whole = ArmNoise(self.lotteries, self.scales)  # checks them
+        object.__setattr__(self, "lotteries", whole.lotteries)
+        object.__setattr__(self, "scales", whole.scales)
+        for lottery in self.lotteries:
+            if not isinstance(lottery, Normal) and lottery.as_finite() is None:
+                raise ValueError(f"a feature's noise must be normal or finite; got {lottery!r}. Discretise it.")
+
+    def of(self, features: FloatArray) -> NoiseOfArms:
+        """The noise of arms with these features."""
+        if features.shape[1] != len(self.lotteries):
+            raise ValueError(
+                f"noise must be one law a feature; got {len(self.lotteries)} for {features.shape[1]} features. "
+                "Give as many."
+            )
+        assert self.scales is not None
+        scales = [
+            _scale(law) if given is None else given for law, given in zip(self.lotteries, self.scales, strict=True)
+        ]
+        laws = [_sum_of(self.lotteries, row) for row in features]
+        return _gathered(laws, np.sqrt(features**2 @ np.square(scales)).tolist())
+
+
+MOST_OUTCOMES = 4096  # of a sum of finite laws
+
+
+def _sum_of(lotteries: Sequence[Lottery], row: FloatArray) -> Lottery:
+    """The law of the sum of x_i Z_i."""
+    variance, centre = 0.0, 0.0
+    outcomes: FloatArray = np.zeros(1)
+    odds: FloatArray = np.ones(1)
+    for x, lottery in zip(row.tolist(), lotteries, strict=True):
+        if x == 0.0:
+            continue
+        if isinstance(lottery, Normal):
+            variance += (x * lottery.sd) ** 2
+            centre += x * lottery.mean
+            continue
+        finite = lottery.as_finite()
+        assert finite is not None
+        sums = (outcomes[:, None] + x * finite.outcomes).ravel()
+        outcomes, where = np.unique(sums, return_inverse=True)
+        odds = np.bincount(where.ravel(), (odds[:, None] * finite.probabilities).ravel()).astype(np.float64)
+        if outcomes.size > MOST_OUTCOMES:
+            raise ValueError(
+                f"a sum of finite laws may have {MOST_OUTCOMES} outcomes at most; this one has more. "
+                "Give laws on a common lattice, or fewer outcomes."
+            )
+    if variance == 0.0:
+        return Discrete(dict(zip((outcomes + centre).tolist(), odds.tolist(), strict=True)))
+    if outcomes.size == 1:
+        return Normal(float(outcomes[0]) + centre, math.sqrt(variance))
+    parts = [Normal(outcome + centre, math.sqrt(variance)) for outcome in outcomes.tolist()]
+    return Mixture(parts, odds.tolist())
+
+
+@dataclass(frozen=True)
+class EstimatedNoise:
+    """Noise whose law nobody knows: each arm's is taken from what the arm brought, around its own mean.
+
+    It assumes that an arm's law does not change and that its sub-Gaussian `scale` (one for all arms) is known; then
+    locations are learned as ever, and values converge as the law does. No bound is proved for it: an event that was
+    never seen is not counted, so a policy may favour a risky arm until it sees why not. For low regret only.
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", positive("scale", self.scale))
+
+    def of(self, features: FloatArray) -> NoiseOfArms:
+        """The noise of arms before anything is known of it: its scale only."""
+        n_arms = len(features)
+        ones = np.ones(n_arms)
+        return NoiseOfArms((STANDARD,), np.zeros(n_arms, dtype=np.int64), ones, 0.0 * ones, self.scale * ones)
 
 
 def checked_features(features: ArrayLike) -> FloatArray:

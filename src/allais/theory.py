@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from allais.bands import Holder
 from allais.errors import FloatArray, finite_array, positive, share
+from allais.linear_limits import linear_characteristic_time as linear_characteristic_time
 from allais.preferences import Preference
 from allais.rewards import Rewards
 from allais.weights import HolderPair, Power, Weight
@@ -270,7 +271,7 @@ def ellipsoid_radius(
     `length` bounds |x| / sigma_x, which is 1 in the paper's model.
 
     >>> round(ellipsoid_radius(1000, 12, delta=0.05, beta=1.0, regularisation=1.0), 3)
-    8.69
+    8.695
     """
     lam = positive("regularisation", regularisation)
     spread = dimension * math.log1p(n_rounds * length**2 / (lam * dimension))
@@ -293,7 +294,7 @@ def woful_regret(
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(woful_regret(people, 10_000, 3, delta=0.05, beta=1.0))
-    11961
+    9079
     """
     if preference.utility is not None:
         raise ValueError("the bound holds for a linear utility; got a preference with a utility. Leave it out.")
@@ -323,7 +324,7 @@ def wg_samples(
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(wg_samples(people, [1.0, 0.5], 2, delta=0.05, beta=1.0))
-    8054
+    8508
     """
     if preference.utility is not None:
         raise ValueError("the bound holds for a linear utility; got a preference with a utility. Leave it out.")

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from allais._kernels import kernel, routine
-from allais.locations import value_at
-from allais.policies.linear import location
+from allais.policies.linear import location, worth
 
 FIRST_ARCS = 16
 DEPTH = 24  # halvings of an arc before the answer is "not certain"
@@ -29,7 +28,7 @@ def beats(world, state, reach, arm, other, tolerance):
     s = np.sqrt(max(state.norms[other] - c * c, 0.0))
     width, height = reach * a, reach * np.sqrt(c * c + s * s)
     turn = np.arctan2(s, c)  # v = v0 + height cos(phi - turn)
-    if not _holds_at_worst(world, arm, other, u0, v0, width, height, turn, tolerance):
+    if not _holds_at_worst(world, state, arm, other, u0, v0, width, height, turn, tolerance):
         return False
     step = 2.0 * np.pi / FIRST_ARCS
     for first in range(FIRST_ARCS):
@@ -38,8 +37,8 @@ def beats(world, state, reach, arm, other, tolerance):
         while index < (1 << depth):
             length = step / (1 << depth)
             start = first * step + index * length
-            low = _value(world, arm, u0 + width * _least(start, start + length))
-            high = _value(world, other, v0 + height * _greatest(start - turn, start - turn + length))
+            low = worth(world, state, arm, u0 + width * _least(start, start + length))
+            high = worth(world, state, other, v0 + height * _greatest(start - turn, start - turn + length))
             if low - high >= -tolerance:
                 index += 1
                 while depth > 0 and index % 2 == 0:
@@ -47,8 +46,8 @@ def beats(world, state, reach, arm, other, tolerance):
                     depth -= 1
                 continue
             middle = start + 0.5 * length
-            here = _value(world, arm, u0 + width * np.cos(middle))
-            there = _value(world, other, v0 + height * np.cos(middle - turn))
+            here = worth(world, state, arm, u0 + width * np.cos(middle))
+            there = worth(world, state, other, v0 + height * np.cos(middle - turn))
             if here - there < -tolerance or depth == DEPTH:
                 return False
             index *= 2
@@ -71,16 +70,11 @@ def _product(world, state, arm, other):
 
 
 @kernel
-def _value(world, arm, place):
-    return value_at(world.locations, arm, place)
-
-
-@kernel
-def _holds_at_worst(world, arm, other, u0, v0, width, height, turn, tolerance):
+def _holds_at_worst(world, state, arm, other, u0, v0, width, height, turn, tolerance):
     """A quick look where values of slope 1 would be nearest: most rounds end here."""
     phi = np.arctan2(height * np.sin(turn), height * np.cos(turn) - width)  # where v - u is largest
-    here = _value(world, arm, u0 + width * np.cos(phi))
-    there = _value(world, other, v0 + height * np.cos(phi - turn))
+    here = worth(world, state, arm, u0 + width * np.cos(phi))
+    there = worth(world, state, other, v0 + height * np.cos(phi - turn))
     return here - there >= -tolerance
 
 

@@ -14,17 +14,21 @@ from numpy.typing import ArrayLike
 from allais._kernels import kernel, loose_kernel, routine
 from allais._random import Seed
 from allais.errors import FloatArray, IntArray, positive, real, share
-from allais.locations import Locations, locations_of, value_at
+from allais.locations import Locations, ceiling_at, locations_of, value_at
 from allais.memory import Memory, empty_memory
-from allais.noise import Noise, checked_features
+from allais.noise import EstimatedNoise, Noise, checked_features
 from allais.policies.base import Policy, check_settings
 from allais.policies.steps import best_value
 from allais.preferences import Preference
+from allais.values.curve import Curve, curve_of, weigh
 
 if TYPE_CHECKING:
     from allais.learner import Learner
 
 PERIOD = 1024  # rounds between two factorisations from scratch, which end the drift of rank-one updates
+
+
+MOST_SEEN = 128  # outcomes of an arm that are kept apart where the law of the noise is estimated
 
 
 class RadiusWarning(UserWarning):
@@ -55,6 +59,16 @@ class LinearPolicy(Policy):
         check_settings(self.preference, None, needs_rewards=False)
         if not hasattr(self.noise, "of"):
             raise TypeError(f"noise must be a kind of noise; got {self.noise!r}. Write ParameterNoise().")
+        if self.estimates and self.preference.utility is not None:
+            raise ValueError(
+                "noise is estimated for a linear utility; got a preference with a utility. "
+                "Use a K-armed policy, or leave the utility out."
+            )
+        if self.estimates and self.goal != "regret":
+            raise ValueError(
+                f"{type(self).__name__} promises an error rate, which needs noise of a known form; got EstimatedNoise. "
+                "Use LinTS or WOFUL, or a K-armed policy."
+            )
         object.__setattr__(self, "delta", share("delta", self.delta))
         if self.beta is not None:
             object.__setattr__(self, "beta", _not_negative("beta", self.beta))
@@ -100,6 +114,8 @@ class LinearPolicy(Policy):
             noise.mean,
             noise.scale,
             locations_of(self.preference, noise),
+            curve_of(self.preference.gains),
+            curve_of(self.preference.losses),
             -1.0 if self.preference.costs else 1.0,
             self.preference.reference,
             self.regularisation,
@@ -149,7 +165,14 @@ class LinearPolicy(Policy):
             "along": np.zeros(n_arms),
             "scores": np.zeros(n_arms),
             "eligible": np.ones(n_arms, dtype=np.bool_),
+            "seen": np.zeros((n_arms, 2, MOST_SEEN + 1 if self.estimates else 0)),
+            "sizes": np.zeros(n_arms, dtype=np.int64),
         }
+
+    @property
+    def estimates(self) -> bool:
+        """Whether the law of the noise is learned too."""
+        return isinstance(self.noise, EstimatedNoise)
 
 
 def _not_negative(name: str, number: float) -> float:
@@ -166,6 +189,8 @@ class World(NamedTuple):
     mean: FloatArray  # of each arm's noise: part of the reward, not of x.theta
     scale: FloatArray  # sigma_x: what is divided out, so that all noise is 1-sub-Gaussian
     locations: Locations
+    gains: Curve  # of the weights, where noise is estimated
+    losses: Curve
     sign: float  # -1 where outcomes are costs
     reference: float
     regularisation: float  # lambda
@@ -195,6 +220,8 @@ class LinearState(NamedTuple):
     work: FloatArray  # scratch, (d, d)
     scores: FloatArray  # scratch, (n_arms,)
     eligible: Any  # scratch, (n_arms,)
+    seen: FloatArray  # where noise is estimated: an arm's outcomes as gains, ascending, and how often; (n_arms, 2, -)
+    sizes: IntArray  # how many of them there are, (n_arms,)
     rival: IntArray  # the arm that last kept a policy from stopping, or -1; (1,)
 
 
@@ -220,12 +247,87 @@ def location(world, state, arm):
 
 
 @kernel
+def worth(world, state, arm, place):
+    """The value of an arm whose location, a gain from the reference, is given."""
+    return value_at(world.locations, arm, place) if state.seen.size == 0 else _worth_of_seen(world, state, arm, place)
+
+
+@kernel
+def worth_ceiling(world, state, arm, place):
+    """A bound on `worth` that costs next to nothing, or infinity."""
+    return ceiling_at(world.locations, arm, place) if state.seen.size == 0 else np.inf
+
+
+@routine
+def _worth_of_seen(world, state, arm, place):
+    """Algorithm 1 on an arm's outcomes, moved so that their mean is the location."""
+    size = state.sizes[arm]
+    if size == 0:
+        return place
+    outcomes, counts = state.seen[arm, 0], state.seen[arm, 1]
+    total = 0.0
+    for i in range(size):
+        total += counts[i] * outcomes[i]
+    pulls = state.memory.pulls[arm]
+    shift = place - total / pulls
+    value = 0.0
+    above = 0.0
+    i = size - 1
+    while i >= 0 and outcomes[i] + shift > 0.0:
+        above += counts[i]
+        lower = outcomes[i - 1] + shift if i > 0 else 0.0
+        value += (outcomes[i] + shift - max(lower, 0.0)) * weigh(world.gains, above / pulls)
+        i -= 1
+    below = 0.0
+    i = 0
+    while i < size and outcomes[i] + shift < 0.0:
+        below += counts[i]
+        upper = outcomes[i + 1] + shift if i + 1 < size else 0.0
+        value -= (min(upper, 0.0) - outcomes[i] - shift) * weigh(world.losses, below / pulls)
+        i += 1
+    return value
+
+
+@routine
+def _see(state, arm, gain):
+    """Keep an outcome of an arm; beyond MOST_SEEN the two nearest become their mean."""
+    outcomes, counts = state.seen[arm, 0], state.seen[arm, 1]
+    size = state.sizes[arm]
+    at = 0
+    while at < size and outcomes[at] < gain:
+        at += 1
+    if at < size and outcomes[at] == gain:
+        counts[at] += 1.0
+        return
+    for i in range(size, at, -1):
+        outcomes[i], counts[i] = outcomes[i - 1], counts[i - 1]
+    outcomes[at], counts[at] = gain, 1.0
+    state.sizes[arm] = size + 1
+    if size < MOST_SEEN:
+        return
+    # the pair whose joining moves least: gaps weigh more in the middle than the rare ends, which must stay apart
+    least, nearest = np.inf, 0
+    for i in range(size):
+        cost = (outcomes[i + 1] - outcomes[i]) * (counts[i] + counts[i + 1])
+        if cost < least:
+            least, nearest = cost, i
+    both = counts[nearest] + counts[nearest + 1]
+    outcomes[nearest] += (outcomes[nearest + 1] - outcomes[nearest]) * counts[nearest + 1] / both
+    counts[nearest] = both
+    for i in range(nearest + 1, size):
+        outcomes[i], counts[i] = outcomes[i + 1], counts[i + 1]
+    state.sizes[arm] = size
+
+
+@kernel
 def learn_linear(rule, state, arm, felt, raw, ticket):
     """A += x x' / sigma^2, b += r x / sigma^2, and all that depends on them: O(K d + d^2)."""
     world = rule.world
     d = state.theta.size
     scale = world.scale[arm]
     state.memory.pulls[arm] += 1
+    if state.seen.size > 0:
+        _see(state, arm, world.sign * (raw - world.reference))
     reward = (raw - world.mean[arm]) / scale
     x = world.features[arm]
     denominator, expected = 1.0, 0.0
@@ -342,7 +444,7 @@ def project(features, state):
 def recommend_linear(rule, state):
     """The arm of the highest value at the estimate; ties by the most pulls."""
     for arm in range(state.asked.size):
-        state.memory.value[arm] = value_at(rule.world.locations, arm, location(rule.world, state, arm))
+        state.memory.value[arm] = worth(rule.world, state, arm, location(rule.world, state, arm))
     return best_value(state)
 
 
@@ -353,9 +455,9 @@ def bracket_linear(rule, state, low, high):
     for arm in range(low.size):
         centre = location(rule.world, state, arm)
         half = reach * np.sqrt(max(state.norms[arm], 0.0))
-        state.memory.value[arm] = value_at(rule.world.locations, arm, centre)
+        state.memory.value[arm] = worth(rule.world, state, arm, centre)
         if np.isinf(reach):  # no beta, no interval
             low[arm], high[arm] = -np.inf, np.inf
             continue
-        low[arm] = value_at(rule.world.locations, arm, centre - half)
-        high[arm] = value_at(rule.world.locations, arm, centre + half)
+        low[arm] = worth(rule.world, state, arm, centre - half)
+        high[arm] = worth(rule.world, state, arm, centre + half)

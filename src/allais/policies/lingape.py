@@ -9,7 +9,6 @@ import numpy as np
 
 from allais._kernels import kernel
 from allais.errors import FloatArray, real
-from allais.locations import value_at
 from allais.memory import pick
 from allais.policies.ellipse import beats
 from allais.policies.linear import (
@@ -21,6 +20,7 @@ from allais.policies.linear import (
     location,
     radius,
     recommend_linear,
+    worth,
 )
 from allais.policies.verbs import SETTLED, register
 
@@ -76,10 +76,10 @@ class LinGapERule(NamedTuple):
 
 
 @kernel
-def _slope(world, arm, place):
+def _slope(world, state, arm, place):
     """How fast an arm's value moves with its location."""
     half = SLOPE_STEP / world.locations.per_spread[arm]
-    rise = value_at(world.locations, arm, place + half) - value_at(world.locations, arm, place - half)
+    rise = worth(world, state, arm, place + half) - worth(world, state, arm, place - half)
     return rise / (2.0 * half)
 
 
@@ -89,17 +89,17 @@ def _choose(rule, state, u):
     d, n_arms = state.theta.size, state.asked.size
     reach = radius(world, state)
     for arm in range(n_arms):
-        state.scores[arm] = value_at(world.locations, arm, location(world, state, arm))
+        state.scores[arm] = worth(world, state, arm, location(world, state, arm))
         state.eligible[arm] = state.active[arm]
     leader = pick(state.scores, state.eligible, state.asked, u)
     leading = state.scores[leader]
-    slope = _slope(world, leader, location(world, state, leader))
+    slope = _slope(world, state, leader, location(world, state, leader))
     # step = A^-1 (slope x_leader), from which |y|^2_{A^-1} of y = slope x_leader - slope' x_rival follows arm by arm
     for i in range(d):
         state.step[i] = slope * dot(state.inverse[i], world.features[leader])
     own = slope * slope * state.norms[leader]
     for arm in range(n_arms):
-        other = _slope(world, arm, location(world, state, arm))
+        other = _slope(world, state, arm, location(world, state, arm))
         spread = own - 2.0 * other * dot(world.features[arm], state.step) + other * other * state.norms[arm]
         state.along[arm] = state.scores[arm] - leading + reach * np.sqrt(max(spread, 0.0))
     state.eligible[leader] = False
@@ -114,7 +114,7 @@ def _choose(rule, state, u):
         if certain:
             return SETTLED
     # y = slope x_leader - slope' x_rival, and the arm whose play most reduces |y|_{A^-1}
-    other = _slope(world, rival, location(world, state, rival))
+    other = _slope(world, state, rival, location(world, state, rival))
     for i in range(d):
         state.step[i] -= other * dot(state.inverse[i], world.features[rival])
     for arm in range(n_arms):

@@ -9,15 +9,17 @@ import numpy as np
 
 from allais._kernels import kernel
 from allais.errors import FloatArray, positive
-from allais.locations import ceiling_at, value_at
 from allais.memory import pick
 from allais.policies.linear import (
     LinearPolicy,
+    LinearState,
     World,
     bracket_linear,
     dot,
     learn_linear,
     recommend_linear,
+    worth,
+    worth_ceiling,
 )
 from allais.policies.verbs import register
 from allais.values.draws import normal, stream_of
@@ -58,6 +60,11 @@ class LinTS(LinearPolicy):
         """The settings for given arms."""
         return LinTSRule(self.world(rows), self.inflation)
 
+    def drawn_theta(self, rule: LinTSRule, state: LinearState, u: float) -> FloatArray:
+        """The theta of one draw, for sets of arms that are not listed."""
+        draw_theta(state, rule.inflation, u)
+        return state.step.copy()
+
 
 class LinTSRule(NamedTuple):
     """LinTS's settings."""
@@ -88,15 +95,15 @@ def _choose(rule, state, u):
     for arm in range(state.asked.size):
         mean = dot(world.features[arm], state.step) + world.mean[arm]
         state.along[arm] = world.sign * (mean - world.reference)
-        state.scores[arm] = ceiling_at(world.locations, arm, state.along[arm])
+        state.scores[arm] = worth_ceiling(world, state, arm, state.along[arm])
         if state.active[arm] and (first < 0 or state.scores[arm] > highest):
             highest, first = state.scores[arm], arm
-    best = value_at(world.locations, first, state.along[first])
+    best = worth(world, state, first, state.along[first])
     level = best - 1e-12 * abs(best)
     for arm in range(state.asked.size):  # arms that cannot win are not looked up
         state.eligible[arm] = state.active[arm]
         if state.active[arm] and state.scores[arm] >= level:
-            state.scores[arm] = value_at(world.locations, arm, state.along[arm])
+            state.scores[arm] = worth(world, state, arm, state.along[arm])
     arm = pick(state.scores, state.eligible, state.asked, u)
     state.asked[arm] += 1
     return arm

@@ -9,7 +9,6 @@ import numpy as np
 
 from allais._kernels import kernel
 from allais.errors import FloatArray, real
-from allais.locations import value_at
 from allais.memory import pick
 from allais.policies.ellipse import beats
 from allais.policies.linear import (
@@ -20,6 +19,7 @@ from allais.policies.linear import (
     location,
     radius,
     recommend_linear,
+    worth,
 )
 from allais.policies.verbs import SETTLED, register
 
@@ -88,7 +88,7 @@ def settled(rule, state):
     """Whether an arm is certainly the best, within the tolerance."""
     world = rule.world
     for arm in range(state.asked.size):
-        state.scores[arm] = value_at(world.locations, arm, location(world, state, arm))
+        state.scores[arm] = worth(world, state, arm, location(world, state, arm))
         state.eligible[arm] = state.active[arm]
     leader = pick(state.scores, state.eligible, state.asked, 0.0)
     reach = radius(world, state)

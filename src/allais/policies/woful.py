@@ -10,7 +10,6 @@ import numpy as np
 from allais import theory
 from allais._kernels import kernel
 from allais.errors import FloatArray, IntArray
-from allais.locations import ceiling_at, value_at
 from allais.memory import pick
 from allais.policies.linear import (
     LinearPolicy,
@@ -20,6 +19,8 @@ from allais.policies.linear import (
     location,
     radius,
     recommend_linear,
+    worth,
+    worth_ceiling,
 )
 from allais.policies.verbs import register
 
@@ -45,7 +46,7 @@ class WOFUL(LinearPolicy):
 
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
         """Theorem 10, corrected; it holds with probability 1 - delta, for a linear utility."""
-        if self.preference.utility is not None or self.beta is None:
+        if self.preference.utility is not None or self.beta is None or self.estimates:
             return None
         noise = self.noise.of(self._rows(values.size))
         lengths = np.linalg.norm(np.array(self.features), axis=1) / noise.scale
@@ -85,16 +86,16 @@ def _choose(rule, state, u):
     for arm in range(state.asked.size):
         place = location(world, state, arm) + reach * np.sqrt(max(state.norms[arm], 0.0))
         state.along[arm] = place
-        state.scores[arm] = ceiling_at(world.locations, arm, place)
+        state.scores[arm] = worth_ceiling(world, state, arm, place)
         if state.active[arm] and (first < 0 or state.scores[arm] > ceiling):
             ceiling, first = state.scores[arm], arm
     # arms that cannot win are not looked up
-    best = value_at(world.locations, first, state.along[first])
+    best = worth(world, state, first, state.along[first])
     level = best - 1e-12 * abs(best)
     for arm in range(state.asked.size):
         state.eligible[arm] = state.active[arm]
         if state.active[arm] and state.scores[arm] >= level:
-            state.scores[arm] = value_at(world.locations, arm, state.along[arm])
+            state.scores[arm] = worth(world, state, arm, state.along[arm])
     arm = pick(state.scores, state.eligible, state.asked, u)
     state.asked[arm] += 1
     return arm

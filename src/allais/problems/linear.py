@@ -20,7 +20,7 @@ class LinearBandit(Problem):
 
     >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[0.5, 0.2], noise=ParameterNoise())
     >>> problem.true_values(Preference(TverskyKahneman(0.61))).round(4)
-    array([0.447 , 0.1768])
+    array([0.4223, 0.1684])
     """
 
     def __init__(
