@@ -15,11 +15,17 @@ from allais import (
     Discrete,
     GAllocation,
     LinearBandit,
+    LinGapE,
+    LinTS,
     Normal,
     ParameterNoise,
+    PathProblem,
     Preference,
+    Routes,
     TverskyKahneman,
     best_arm,
+    compare,
+    theory,
 )
 from allais.policies.base import Policy
 from allais.simulation.rollout import Rollout
@@ -31,7 +37,8 @@ ROUNDS = 40_000
 
 
 def run() -> str:
-    return "\n\n".join(["## Linear bandits", _speed(), _scaling(), _grid_network()])
+    parts = ["## Linear bandits", _speed(), _scaling(), _grid_network(), _few_samples(), _regret(), _large(), _routes()]
+    return "\n\n".join(parts)
 
 
 def _problem(n_arms: int, dimension: int) -> LinearBandit:
@@ -152,3 +159,130 @@ def _grid_network() -> str:
     return "The 3x3 grid network, delta = 0.01, lambda = 0.01, medians of 10 runs:\n\n" + markdown_table(
         ("noise scales", "policy", "arm found", "samples, exact stop", "samples, the paper's"), rows
     )
+
+
+def _few_samples() -> str:
+    """LinGapE beside W-G with the paper's stop, and the least that any policy needs."""
+    near = np.vstack([np.eye(5), [np.cos(0.3), np.sin(0.3), 0, 0, 0]])
+    cases = [("five axes and one at angle 0.3", LinearBandit(near, [2.0, 0, 0, 0, 0], NOISE), 2.0, 20)]
+    for index, dimension in enumerate((5, 6, 8, 9, 11, 12, 14, 16, 18, 20)):
+        cases.append((f"random {index + 1}, {dimension} features", *_random_instance(index, dimension), 2))
+    rows = []
+    for name, problem, beta, runs in cases:
+        ours = [best_arm(problem, LinGapE(PEOPLE, NOISE, 0.05, beta), seed=seed) for seed in range(runs)]
+        paper = WG(PEOPLE, NOISE, 0.05, beta, stopping="paper")
+        theirs = best_arm(problem, paper, seed=1, max_samples=MOST)
+        values = problem.true_values(PEOPLE)
+        wrong = sum(answer.arm != int(np.argmax(values)) for answer in ours)
+        limit = theory.linear_characteristic_time(PEOPLE, problem.features, problem.theta, NOISE, rounds=60)
+        samples = float(np.mean([answer.samples for answer in ours]))
+        more = "" if theirs.settled else "more than "
+        rows.append(
+            (
+                name,
+                f"{samples:,.0f}",
+                f"{wrong} of {runs}",
+                f"{more}{theirs.samples:,}",
+                f"1 / {theirs.samples / samples:,.0f}",
+                f"{limit * np.log(1 / (2.4 * 0.05)):,.0f}",
+            )
+        )
+    header = (
+        "problem",
+        "LinGapE, samples",
+        "errors",
+        "W-G, the paper's stop",
+        "ratio (claim: 1 / 100)",
+        "limit T* log",
+    )
+    return "Best arm, delta = 0.05, lambda = 1:\n\n" + markdown_table(header, rows)
+
+
+MOST = 5_000_000  # samples that the paper's rule gets
+
+
+def _random_instance(seed: int, dimension: int) -> tuple[LinearBandit, float]:
+    """Unit arms, theta of length 2 near the first of them; the gap of values at least 0.05."""
+    rng = np.random.default_rng(seed)
+    while True:
+        arms = rng.normal(size=(2 * dimension, dimension))
+        arms /= np.linalg.norm(arms, axis=1)[:, None]
+        problem = LinearBandit(arms, 2.0 * arms[0], NOISE)
+        values = np.sort(problem.true_values(PEOPLE))
+        if values[-1] - values[-2] > 0.05:
+            return problem, 2.0
+
+
+def _regret() -> str:
+    rng = np.random.default_rng(8)
+    theta = rng.normal(size=8)
+    problem = LinearBandit(rng.normal(size=(60, 8)), theta / np.linalg.norm(theta), NOISE)
+    policies = [LinTS(PEOPLE, NOISE), WOFUL(PEOPLE, NOISE, 0.05, 1.0), OFUL(NOISE, 0.05, 1.0)]
+    text = str(compare(policies, problem, n_rounds=5_000, n_runs=20, seed=1))
+    rare = ArmNoise([Normal(0, 1), Discrete({1.0: 0.99, -99.0: 0.01})])
+    tailed = LinearBandit(np.eye(2), [9.0, 11.0], rare)
+    policies = [LinTS(PEOPLE, rare), WOFUL(PEOPLE, rare, 0.05, 15.0, 0.01), OFUL(rare, 0.05, 15.0, 0.01)]
+    other = str(compare(policies, tailed, n_rounds=20_000, n_runs=20, seed=1))
+    return (
+        f"Regret, 60 arms of 8 features, 5,000 rounds, 20 runs:\n\n```\n{text}\n```\n\n"
+        f"Regret where the preferred arm is not the best on average, 20,000 rounds, 20 runs:\n\n```\n{other}\n```"
+    )
+
+
+def _large() -> str:
+    rows = []
+    for n_arms, dimension in ((100, 20), (1_000, 20), (10_000, 20), (1_000, 50), (1_000, 100), (10_000, 100)):
+        problem = _problem(n_arms, dimension)
+        rounds = max(300, 20_000_000 // (n_arms * dimension))
+        times = [
+            _seconds(policy, problem, rounds) / rounds
+            for policy in (LinTS(PEOPLE, NOISE), WOFUL(PEOPLE, NOISE, 0.05, 1.0))
+        ]
+        cells = n_arms * dimension + dimension**2
+        rows.append(
+            (
+                f"{n_arms:,}",
+                str(dimension),
+                f"{1e6 * times[0]:.1f}",
+                f"{1e9 * times[0] / cells:.2f}",
+                f"{1e6 * times[1]:.1f}",
+                f"{1e9 * times[1] / cells:.2f}",
+            )
+        )
+    header = ("arms", "features", "LinTS, us a round", "ns per K d + d^2", "W-OFUL, us a round", "ns per K d + d^2")
+    return "Scaling:\n\n" + markdown_table(header, rows)
+
+
+def _routes() -> str:
+    """A 20 x 20 grid with shortcuts of different numbers of hops."""
+    import networkx
+
+    rng = np.random.default_rng(1)
+    graph = networkx.DiGraph()
+    for i in range(20):
+        for j in range(20):
+            for step in ((i + 1, j), (i, j + 1)):
+                if max(step) < 20:
+                    graph.add_edge((i, j), step)
+    for _ in range(60):
+        i, j = (int(k) for k in rng.integers(0, 18, 2))
+        graph.add_edge((i, j), (i + int(rng.integers(1, 3)), j + int(rng.integers(0, 3))))
+    routes = Routes(graph, (0, 0), (19, 19))
+    problem = PathProblem(routes, rng.uniform(1.0, 5.0, routes.dimension))
+    delays = Preference(TverskyKahneman(0.61), reference=60.0, costs=True)
+    rounds = 10_000
+    start = perf_counter()
+    regret = problem.play(LinTS(delays, NOISE), rounds, seed=1)
+    pace = rounds / (perf_counter() - start)
+    early, late = regret[250:350].mean(), regret[-100:].mean()
+    rows = [
+        ("routes", f"{routes.count():.3g}", "more than 1e10", "yes" if routes.count() > 1e10 else "NO"),
+        ("rounds a second, learning included", f"{pace:.0f}", "at least 100", "yes" if pace >= 100 else "NO"),
+        (
+            "regret a round at 10,000 over that at 300",
+            f"{late:.3f} / {early:.2f} = {late / early:.3f}",
+            "below 0.1",
+            "yes" if late < 0.1 * early else "NO",
+        ),
+    ]
+    return f"LinTS on {routes.dimension} roads:\n\n" + markdown_table(("what", "measured", "claim", "holds"), rows)
