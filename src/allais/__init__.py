@@ -12,7 +12,7 @@ value (cumulative prospect theory, rank-dependent utility), and learns the optio
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from allais.errors import AccuracyWarning, DominanceWarning, UndefinedValueError
+from allais.errors import AccuracyWarning, DominanceWarning, RunFailed, UndefinedValueError
 from allais.lotteries import Bernoulli, Continuous, Discrete, Empirical, Lottery, Mixture, Normal, Uniform
 from allais.preferences import Preference, cvar, expected_value
 from allais.rewards import Bounded, Finite, SubGaussian
@@ -34,10 +34,11 @@ from allais.weights import (
 if TYPE_CHECKING:
     from allais import testing, theory
     from allais.bands import EmpiricalBernstein, Holder, Interval
+    from allais.experiment import Failures
     from allais.explain import Explanation
     from allais.learner import Choice, Learner, NotNow, Recommendation
     from allais.policies import EXP3, LUCB, SR, UCB1, UCBV, WELUCB, WEUCB, WLUCB, WSR, WUCB
-    from allais.problems import Bandit, Simulator
+    from allais.problems import Bandit, Program, Simulator
     from allais.simulation import BestArm, Comparison, Results, best_arm, compare, simulate
     from allais.stream import CertifiedValue, ValueStream
 
@@ -45,11 +46,12 @@ if TYPE_CHECKING:
 _LATER = {
     **dict.fromkeys(("EmpiricalBernstein", "Holder", "Interval"), "allais.bands"),
     "Explanation": "allais.explain",
+    "Failures": "allais.experiment",
     **dict.fromkeys(("Choice", "Learner", "NotNow", "Recommendation"), "allais.learner"),
     **dict.fromkeys(
         ("EXP3", "LUCB", "SR", "UCB1", "UCBV", "WELUCB", "WEUCB", "WLUCB", "WSR", "WUCB"), "allais.policies"
     ),
-    **dict.fromkeys(("Bandit", "Simulator"), "allais.problems"),
+    **dict.fromkeys(("Bandit", "Program", "Simulator"), "allais.problems"),
     **dict.fromkeys(("CertifiedValue", "ValueStream"), "allais.stream"),
     **dict.fromkeys(("BestArm", "Comparison", "Results", "best_arm", "compare", "simulate"), "allais.simulation"),
 }
@@ -96,6 +98,7 @@ __all__ = [
     "Empirical",
     "EmpiricalBernstein",
     "Explanation",
+    "Failures",
     "Finite",
     "GonzalezWu",
     "Holder",
@@ -112,8 +115,10 @@ __all__ = [
     "PowerUtility",
     "Preference",
     "Prelec",
+    "Program",
     "Recommendation",
     "Results",
+    "RunFailed",
     "Simulator",
     "SteepMiddle",
     "SubGaussian",

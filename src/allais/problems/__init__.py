@@ -2,6 +2,7 @@
 
 from allais.problems.bandit import Bandit
 from allais.problems.base import Problem
+from allais.problems.program import Program
 from allais.problems.simulator import Simulator
 
-__all__ = ["Bandit", "Problem", "Simulator"]
+__all__ = ["Bandit", "Problem", "Program", "Simulator"]
