@@ -139,7 +139,7 @@ def test_a_journal_that_is_damaged_inside_is_refused(tmp_path):
     path = tmp_path / "runs.jsonl"
     best_arm(COIN, BUDGET, seed=1, journal=path)
     path.write_bytes(path.read_bytes().replace(b'"index": 3', b'"index": 4', 1))
-    with pytest.raises(ValueError, match="torn at its end only; .* is damaged in line"):
+    with pytest.raises(ValueError, match=r"torn at its end only; .* is damaged in line"):
         best_arm(COIN, BUDGET, seed=1, journal=path)
 
 
@@ -264,7 +264,7 @@ def test_a_run_whose_worker_died_is_sent_out_again_and_told_once():
         answer = best_arm(COIN, BUDGET, seed=4, executor=executor)
     assert answer.pulls == best_arm(COIN, BUDGET, seed=4, executor=ThreadPoolExecutor(1)).pulls
     assert set(executor.seen.values()) == {3}
-    with Losing(3, times=9) as executor, pytest.raises(RunFailed, match="was lost 3 times .*the worker went away"):
+    with Losing(3, times=9) as executor, pytest.raises(RunFailed, match=r"was lost 3 times .*the worker went away"):
         best_arm(COIN, BUDGET, seed=4, executor=executor)
 
 

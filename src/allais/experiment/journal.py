@@ -87,7 +87,7 @@ class RunJournal:
         for run, outcome in finished:
             entry = {
                 "arm": self.arms[run.arm],
-                "index": run.index,
+                "index": run.number,
                 "seed": run.seed,
                 "reward": outcome.reward,
                 "seconds": round(outcome.seconds, 6),

@@ -17,10 +17,10 @@ STEP = 0x9E3779B1
 
 
 class Run(NamedTuple):
-    """One run: the index counts the runs of its arm from 0."""
+    """One run: its number counts the runs of its arm from 0."""
 
     arm: int
-    index: int
+    number: int
     seed: int
 
 
@@ -36,14 +36,14 @@ class Failure(NamedTuple):
     """A run that failed, and what it counted as: a reward, or None if it was left out."""
 
     arm: object
-    index: int
+    number: int
     seed: int
     reason: str
     reward: float | None
 
 
 class Seeds:
-    """The seed of every run, from one root: it depends on arm and index only, never on scheduling."""
+    """The seed of every run, from one root: it depends on arm and number only, never on scheduling."""
 
     def __init__(self, root: np.random.SeedSequence, n_arms: int) -> None:
         def child(key: int) -> np.random.SeedSequence:
@@ -52,9 +52,9 @@ class Seeds:
         self._first = [int(child(arm).generate_state(1)[0]) for arm in range(n_arms)]
         self.choices = child(n_arms)  # for the policy's own draws
 
-    def of(self, arm: int, index: int) -> int:
+    def of(self, arm: int, number: int) -> int:
         """The seed of a run, distinct within an arm."""
-        return (self._first[arm] + index * STEP) % MOST_SEED
+        return (self._first[arm] + number * STEP) % MOST_SEED
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ class Search:
         self.settled = False
         self.failures: list[Failure] = []
         self._index = {name: arm for arm, name in enumerate(self.arms)}
-        self._next = [0] * len(arms)  # the index of each arm's next run
+        self._next = [0] * len(arms)  # the number of each arm's next run
         self._in_order: list[deque[tuple[Choice, int]]] = [deque() for _ in arms]  # asked, and not yet told
         self._arrived: list[dict[int, Outcome]] = [{} for _ in arms]  # behind one that is missing
         self._failed_in_a_row = [0] * len(arms)
@@ -39,10 +39,10 @@ class Search:
     def out(self) -> list[Run]:
         """The runs that were asked for and have not come back, oldest first."""
         missing = [
-            (choice.id, Run(arm, index, self._seeds.of(arm, index)))
+            (choice.id, Run(arm, number, self._seeds.of(arm, number)))
             for arm, queue in enumerate(self._in_order)
-            for choice, index in queue
-            if index not in self._arrived[arm]
+            for choice, number in queue
+            if number not in self._arrived[arm]
         ]
         return [run for _, run in sorted(missing)]
 
@@ -56,11 +56,11 @@ class Search:
             self.settled = self.learner.is_settled()
             return None
         arm = self._index[choice.arm]
-        index = self._next[arm]
+        number = self._next[arm]
         self._next[arm] += 1
-        self._in_order[arm].append((choice, index))
+        self._in_order[arm].append((choice, number))
         self.asked += 1
-        return Run(arm, index, self._seeds.of(arm, index))
+        return Run(arm, number, self._seeds.of(arm, number))
 
     def require_admissible(self, run: Run, outcome: Outcome) -> None:
         """Refuse a reward that cannot be, before it is written down."""
@@ -70,17 +70,17 @@ class Search:
     def take_in(self, run: Run, outcome: Outcome) -> None:
         """A run has come back: tell what is now complete, from the oldest of the arm on."""
         queue, arrived = self._in_order[run.arm], self._arrived[run.arm]
-        if run.index in arrived or all(index != run.index for _, index in queue):
+        if run.number in arrived or all(number != run.number for _, number in queue):
             raise ValueError(
-                f"a run comes back once; run {run.index} of {self.arms[run.arm]!r} is not out. Take each in once."
+                f"a run comes back once; run {run.number} of {self.arms[run.arm]!r} is not out. Take each in once."
             )
         self.require_admissible(run, outcome)
         if outcome.failure is not None:
             self.failures.append(Failure(self.arms[run.arm], *run[1:], outcome.failure, outcome.reward))
-        arrived[run.index] = outcome
+        arrived[run.number] = outcome
         while queue and queue[0][1] in arrived:
-            choice, index = queue.popleft()
-            self._tell(run.arm, choice, arrived.pop(index))
+            choice, number = queue.popleft()
+            self._tell(run.arm, choice, arrived.pop(number))
 
     def _tell(self, arm: int, choice: Choice, outcome: Outcome) -> None:
         if outcome.reward is not None:

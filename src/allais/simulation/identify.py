@@ -73,7 +73,7 @@ def best_arm(
     An expensive problem runs on an `executor` (the `concurrent.futures` protocol: threads, processes,
     or Dask's `client.get_executor()`), `at_once` runs at the same time, by default as many as it has
     workers. The guarantee holds whatever order results come in (docs/theory/asynchronous.md). Each
-    run has a seed of its own, from `seed`, its arm and its index. A `journal` is a file that every finished
+    run has a seed of its own, from `seed`, its arm and its number. A `journal` is a file that every finished
     run is written to before it is used; the next call continues from it.
 
     >>> from concurrent.futures import ThreadPoolExecutor
