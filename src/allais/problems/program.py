@@ -49,9 +49,14 @@ class Program(Problem):
         self._words = _checked_words(command)
         for name in self._arms:
             _require_harmless(name, self._words)
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
 
     def __repr__(self) -> str:
         return f"Program({self.command!r}, {list(self._arms)!r}, field={self.field!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_running": set()}  # a copy elsewhere runs nothing yet
 
     @property
     def arms(self) -> tuple[Hashable, ...]:
@@ -67,7 +72,41 @@ class Program(Problem):
     def run(self, arm: int, seed: int) -> float:
         """One outcome, or `RunFailed` with the reason."""
         words = [word.format(arm=str(self._arms[arm]), seed=seed) for word in self._words]
-        return self._reward(_printed(words, self.time_limit, self.folder), shlex.join(words))
+        return self._reward(self._printed(words), shlex.join(words))
+
+    def close(self) -> None:
+        """End the runs that other threads have under way; further ones are refused."""
+        self._closed = True
+        for process in list(self._running):
+            _end(process)
+
+    def _printed(self, words: list[str]) -> str:
+        """What a program prints; `RunFailed` if it cannot start, is too slow, or ends in an error."""
+        command = shlex.join(words)
+        process = _started(words, self.folder)
+        self._running.add(process)
+        with process:
+            try:
+                if self._closed:
+                    raise RunFailed(f"a program must be open to be run; `{command}` was closed. Make another.")
+                out, err = process.communicate(timeout=self.time_limit)
+            except subprocess.TimeoutExpired:
+                _end(process)
+                raise RunFailed(
+                    f"a run must end within {self.time_limit:g} s; `{command}` did not. Raise time_limit, or repair it."
+                ) from None
+            except BaseException:
+                _end(process)
+                raise
+            finally:
+                self._running.discard(process)
+        if process.returncode != 0:
+            complaint = err.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+            raise RunFailed(
+                f"a program must end with exit code 0; `{command}` ended with {process.returncode} "
+                f"({complaint[0][:200]}). Repair it."
+            )
+        return out.decode(errors="replace")
 
     def _reward(self, text: str, command: str) -> float:
         lines = text.strip().splitlines()
@@ -128,11 +167,9 @@ def _require_harmless(name: Hashable, words: list[str]) -> None:
         )
 
 
-def _printed(words: list[str], time_limit: float | None, folder: str | None) -> str:
-    """What a program prints; `RunFailed` if it cannot start, is too slow, or ends in an error."""
-    command = shlex.join(words)
+def _started(words: list[str], folder: str | None) -> subprocess.Popen[bytes]:
     try:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             words,
             cwd=folder,
             stdin=subprocess.DEVNULL,
@@ -141,25 +178,8 @@ def _printed(words: list[str], time_limit: float | None, folder: str | None) -> 
             start_new_session=True,  # so that a time limit ends what it started, too
         )
     except OSError as error:
+        command = shlex.join(words)
         raise RunFailed(f"a program must start; `{command}` does not ({error.strerror}). Check its path.") from None
-    with process:
-        try:
-            out, err = process.communicate(timeout=time_limit)
-        except subprocess.TimeoutExpired:
-            _end(process)
-            raise RunFailed(
-                f"a run must end within {time_limit:g} s; `{command}` did not. Raise time_limit, or repair it."
-            ) from None
-        except BaseException:
-            _end(process)
-            raise
-    if process.returncode != 0:
-        complaint = err.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-        raise RunFailed(
-            f"a program must end with exit code 0; `{command}` ended with {process.returncode} "
-            f"({complaint[0][:200]}). Repair it."
-        )
-    return out.decode(errors="replace")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -94,8 +94,8 @@ def _effort(answer: BestArm) -> str:
     if predicted is not None and predicted.limit is not None and math.isfinite(predicted.limit):
         text.append(
             f"If the options are worth what they seem, this policy needs about {predicted.expected:,.0f} runs, and "
-            f"intervals of this shape at least {predicted.limit:,.0f}, even for someone who knew all the values but had "
-            f"to prove them: this search used {answer.samples / predicted.limit:.2g} times that."
+            f"intervals of this shape at least {predicted.limit:,.0f}, even for someone who knew all the values "
+            f"but had to prove them: this search used {answer.samples / predicted.limit:.2g} times that."
         )
         if predicted.at_most is not None and math.isfinite(predicted.at_most):
             text.append(f"The theorem promises at most {predicted.at_most:,.0f} (Theorem 5).")
@@ -114,7 +114,9 @@ def _failures(answer: BestArm) -> str:
     count = f"{len(answer.failures)} runs failed"
     warning = ""
     if any(one.reward is None for one in answer.failures):
-        warning = " The confidence holds for runs that do not fail: if failing says something of the outcome, it does not."
+        warning = (
+            " The confidence holds for runs that do not fail: if failing says something of the outcome, it does not."
+        )
     return (
         f"<h2>Failed runs</h2>\n<p>{count}; the first {len(rows)} are listed.{warning}</p>\n"
         f"{_table(['option', 'seed', 'counted as', 'reason'], rows)}"

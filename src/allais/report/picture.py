@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Hashable
 from typing import TYPE_CHECKING
 
 from allais.simulation import BestArm
@@ -20,7 +21,7 @@ def plot_intervals(answer: BestArm, ax: Axes | None = None) -> Axes:
 
     names = sorted(answer.intervals, key=lambda name: _height(answer, name))
     if ax is None:
-        _, ax = plt.subplots(figsize=(7.5, 1.2 + 0.36 * len(names)), layout="constrained")
+        _, ax = plt.subplots(layout="constrained")
     for row, name in enumerate(names):
         low, value, high = answer.intervals[name]
         colour = BEST if name == answer.arm else OTHER
@@ -41,9 +42,9 @@ def plot_intervals(answer: BestArm, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _height(answer: BestArm, name: object) -> tuple[bool, bool, float]:
-    seen = bool(answer.pulls[name])  # type: ignore[index]
-    return name == answer.arm, seen, answer.intervals[name].value if seen else 0.0  # type: ignore[index]
+def _height(answer: BestArm, name: Hashable) -> tuple[bool, bool, float]:
+    seen = bool(answer.pulls[name])
+    return name == answer.arm, seen, answer.intervals[name].value if seen else 0.0
 
 
 def intervals_as_svg(answer: BestArm) -> str:
@@ -51,8 +52,9 @@ def intervals_as_svg(answer: BestArm) -> str:
     import matplotlib.pyplot as plt
 
     with plt.rc_context({"svg.hashsalt": "allais"}):  # the same answer gives the same file
-        axes = plot_intervals(answer)
+        figure, axes = plt.subplots(figsize=(7.5, 1.2 + 0.36 * len(answer.intervals)), layout="constrained")
+        plot_intervals(answer, axes)
         text = io.StringIO()
-        axes.figure.savefig(text, format="svg", metadata={"Date": None})
-        plt.close(axes.figure)  # type: ignore[arg-type]
+        figure.savefig(text, format="svg", metadata={"Date": None})
+        plt.close(figure)
     return text.getvalue()[text.getvalue().index("<svg") :]

@@ -66,8 +66,27 @@ def contrast(answer: BestArm) -> str:
         return f"{answer.arm} also has the best mean outcome ({mean.means[mean.arm]:.4g})."
     return (
         f"By the mean alone {mean.arm} would win, with {mean.means[mean.arm]:.4g} against "
-        f"{mean.means[answer.arm]:.4g}. People do not weigh outcomes by their probability: the tables show what each "
-        "group of outcomes counts for, worst first."
+        f"{mean.means[answer.arm]:.4g}. But people do not weigh outcomes by their probability. "
+        f"{_most_distorted(answer.learner, mean.arm)} {_most_distorted(answer.learner, answer.arm)}"
+    )
+
+
+def _most_distorted(learner: Learner, name: Hashable) -> str:
+    """The outcomes of an arm whose weight moves its value most."""
+    rows = explained(learner, name)
+    felt = np.divide(
+        rows.contributions,
+        rows.decision_weights,
+        out=np.zeros_like(rows.contributions),
+        where=rows.decision_weights > 0,
+    )
+    moved = (rows.decision_weights - rows.probabilities) * felt
+    most = int(np.argmax(np.abs(moved)))
+    if abs(moved[most]) < 1e-12:
+        return f"{name} is weighed as it is."
+    return (
+        f"Of {name}, the outcome {rows.labels[most]} came in {rows.probabilities[most]:.2%} of the runs and counts "
+        f"like {rows.decision_weights[most]:.2%}, which moves its value by {moved[most]:+.3g}."
     )
 
 
