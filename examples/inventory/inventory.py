@@ -13,6 +13,7 @@ FAIR = 0.006  # chance a day that a fair begins; it lasts five days and trebles 
 
 
 def cost(reorder, target, rng):
+    """What a month costs: items held, orders made, customers sent away."""
     stock, arriving, fair, total = target, [], 0, 0.0
     for day in range(DAYS):
         stock += sum(size for due, size in arriving if due == day)

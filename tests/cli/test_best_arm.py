@@ -155,12 +155,12 @@ def test_an_unreachable_scheduler_is_one_sentence(spec, monkeypatch):
         (
             "simulators:coin",
             "simulators:coyn",
-            "line 5: tests.experiment.simulators has no function 'coyn'. Did you me",
+            "line 5: tests.experiment.simulators has no function 'coyn'. Did",
         ),
         (
             "tests.experiment.simulators",
             "no_such",
-            "line 5: function must be \"module:name\"; 'no_such' cannot be impo",
+            "line 5: function must be \"module:name\"; 'no_such' cannot be",
         ),
         ("low = -1", "low = 1", "line 14: low must lie below high; got 1 and 1"),
         ("seed = 4", "seed = -4", "line 2: seed must be a whole number, 0 or more; got -4"),
@@ -172,7 +172,7 @@ def test_an_unreachable_scheduler_is_one_sentence(spec, monkeypatch):
         (
             "[problem]",
             "[failures]\nthen = 'ignore'\n[problem]",
-            "line 4: what a failure leads to must be a finite number",
+            "line 4: what a failure leads to must be",
         ),
         ('arms = ["A", "B", "C"]', 'arms = ["A", "A"]', "arms must have distinct names"),
         ('function = "tests.experiment.simulators:coin"', 'command = "sim {arm} {plan}"', "got {plan}"),

@@ -114,9 +114,7 @@ def _failures(answer: BestArm) -> str:
     count = f"{len(answer.failures)} runs failed"
     warning = ""
     if any(one.reward is None for one in answer.failures):
-        warning = (
-            " The confidence holds for runs that do not fail: if failing says something of the outcome, it does not."
-        )
+        warning = " Runs that were left out bias the answer if failing says something of the outcome."
     return (
         f"<h2>Failed runs</h2>\n<p>{count}; the first {len(rows)} are listed.{warning}</p>\n"
         f"{_table(['option', 'seed', 'counted as', 'reason'], rows)}"
