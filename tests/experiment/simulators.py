@@ -27,6 +27,11 @@ def broken(arm, rng):
     return coin(arm, rng)
 
 
+def always_lose(arm, rng):
+    """A loss of 1, whatever the arm."""
+    return -1.0
+
+
 def dying(arm, rng):
     """Takes its worker with it."""
     os._exit(1)

@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import pytest
 
 from allais import WSR, WUCB, Bandit, Bounded, Discrete, Preference, Simulator, TverskyKahneman, best_arm, simulate
+from tests.cli.test_best_arm import COIN, run
 from tests.experiment.simulators import ARMS, coin, slow_coin
 from tests.simulation.test_runs import same
 
@@ -45,6 +46,15 @@ def test_a_cluster_gives_the_recommendation_and_the_accounting_of_one_machine(cl
     assert there.arm == here.arm
     assert there.pulls == here.pulls
     assert there.learner.value() == here.learner.value()
+
+
+def test_the_command_line_runs_on_a_cluster_and_says_what_it_says_here(client, tmp_path):
+    spec = tmp_path / "coin.toml"
+    spec.write_text(COIN.format(function="coin", policy="WSR", setting="budget = 60"))
+    here = run(spec)
+    there = run(spec, "--cluster", client.scheduler.address, "--journal", tmp_path / "cluster.jsonl")
+    assert there.exit_code == here.exit_code == 0
+    assert there.output == here.output
 
 
 def test_a_worker_killed_in_mid_run_loses_no_run_and_none_is_told_twice(client, tmp_path):

@@ -23,7 +23,9 @@ from allais import (
     TverskyKahneman,
     best_arm,
 )
-from tests.experiment.simulators import ARMS, broken, coin, dying, slow_coin
+from allais.experiment import Outcome, Search
+from allais.experiment.drive import _sorted_out
+from tests.experiment.simulators import ARMS, always_lose, broken, coin, dying, slow_coin
 
 PEOPLE = Preference(TverskyKahneman(0.8), TverskyKahneman(0.85))
 BUDGET = WSR(PEOPLE, budget=60, rewards=Bounded(-1, 1))
@@ -297,3 +299,30 @@ def test_a_lottery_bandit_runs_on_executors_too():
             Bandit([Bernoulli(0.9), Bernoulli(0.1)]), LUCB(Bounded(0, 1), delta=0.1), seed=1, executor=executor
         )
     assert answer.arm == 0
+
+
+def test_results_that_come_back_beside_a_failure_are_kept(tmp_path):
+    path, gate = tmp_path / "runs.jsonl", threading.Barrier(3, timeout=30)
+
+    def together(arm, rng):  # all three come back in one batch or in any order; one of them fails
+        gate.wait()
+        if arm == "B":
+            raise ZeroDivisionError("no such plan")
+        return 1.0
+
+    with ThreadPoolExecutor(3) as executor, pytest.raises(RunFailed, match="no such plan"):
+        best_arm(Simulator(together, ARMS), BUDGET, seed=1, executor=executor, journal=path)
+    assert {run["arm"] for run in lines(path)[1:]} <= {"A", "C"}
+    search = Search(BUDGET, ARMS, np.random.SeedSequence(1))
+    runs = [search.ask() for _ in range(3)]
+    back = [(runs[1], Outcome(None, 0.0, "it crashed")), (runs[0], Outcome(1.0, 0.0)), (runs[2], Outcome(7.0, 0.0))]
+    finished, trouble = _sorted_out(search, Failures(), back)
+    assert finished == [back[1]]
+    assert str(trouble) == "it crashed"
+
+
+def test_an_arm_without_a_run_is_not_recommended():
+    """Its value would be 0, which beats every loss."""
+    for policy in (WLUCB(PEOPLE, Bounded(-1, 1), delta=0.1), WSR(PEOPLE, budget=60)):
+        answer = best_arm(Simulator(always_lose, ARMS), policy, seed=1, max_samples=2)
+        assert answer.pulls[answer.arm] == 1

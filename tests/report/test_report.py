@@ -179,6 +179,7 @@ def test_the_live_view_shows_arms_rate_and_what_is_left():
             search.take_in(run, outcome)
             view(search, [(run, outcome)])
         search.ask()
+        view.think(search)
         console.print(view.table(search, 60.0))
     text = console.export_text()
     assert "30 runs told, 30 a minute" in " ".join(text.split())

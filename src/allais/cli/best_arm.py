@@ -53,7 +53,7 @@ def best_arm_command(
                 return
             settled = _search(experiment, executor, book, max_runs, max_hours, report)
     except RunFailed as error:
-        _stop(f"{error} Finished runs are kept: continue with --resume.", FAILED)
+        _stop(f"{error}" if dry_run else f"{error} Finished runs are kept: continue with --resume.", FAILED)
     except ValueError as error:
         _stop(str(error), WRONG)
     except KeyboardInterrupt:

@@ -48,17 +48,35 @@ def drive(
                 pool.send(run)
             if not pool.size:
                 return
-            finished = [(run, policy.settled(outcome)) for run, outcome in pool.wait(deadline)]
-            for run, outcome in finished:
-                search.require_admissible(run, outcome)
+            finished, trouble = _sorted_out(search, policy, pool.wait(deadline))
             if finished and journal is not None:
                 journal.write(finished, search.asked)
             for run, outcome in finished:
                 search.take_in(run, outcome)
+            if trouble is not None:  # what came back beside it is kept
+                raise trouble
+            search.require_rewards(run.arm for run, outcome in finished if outcome.reward is None)
             if watch is not None:
                 watch(search, finished)
     finally:
         pool.give_up()
+
+
+def _sorted_out(
+    search: Search, policy: Failures, back: list[tuple[Run, Outcome]]
+) -> tuple[list[tuple[Run, Outcome]], Exception | None]:
+    """What can be told, and the first reason why something cannot."""
+    finished: list[tuple[Run, Outcome]] = []
+    trouble: Exception | None = None
+    for run, outcome in back:
+        try:
+            counted = policy.settled(outcome)
+            search.require_admissible(run, counted)
+        except (RunFailed, ValueError) as error:
+            trouble = trouble or error
+        else:
+            finished.append((run, counted))
+    return finished, trouble
 
 
 def _next(search: Search, again: deque[Run], max_runs: float) -> Run | None:

@@ -8,7 +8,7 @@ is one of a prefix of the arm's runs, whatever the order of arrival (docs/theory
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -89,8 +89,13 @@ class Search:
             return
         self.learner.cancel(choice)
         self._failed_in_a_row[arm] += 1
-        if self._failed_in_a_row[arm] == MOST_FAILURES:
-            raise ValueError(
-                f"an arm must give a reward now and then; {self.arms[arm]!r} failed {MOST_FAILURES} times in a row "
-                f"({outcome.failure}). Leave the arm out, or say which reward a failure counts as."
-            )
+
+    def require_rewards(self, arms: Iterable[int]) -> None:
+        """Refuse to leave out all that an arm does."""
+        for arm in arms:
+            if self._failed_in_a_row[arm] >= MOST_FAILURES:
+                last = next(one.reason for one in reversed(self.failures) if one.arm == self.arms[arm])
+                raise ValueError(
+                    f"an arm must give a reward now and then; {self.arms[arm]!r} failed {self._failed_in_a_row[arm]} "
+                    f"times in a row ({last}). Leave the arm out, or say which reward a failure counts as."
+                )

@@ -78,11 +78,13 @@ def learn_with_band(rule, state, arm, felt, raw, ticket):
 
 @kernel
 def best_value(state):
-    """The active arm of the highest estimated value; ties by the most pulls."""
+    """The active arm of the highest estimated value; ties by the most pulls. One that was never told comes last."""
     best = -1
     value, pulls = state.memory.value, state.memory.pulls
     for arm in range(state.asked.size):
         ahead = best < 0 or value[arm] > value[best] or (value[arm] == value[best] and pulls[arm] > pulls[best])
+        if best >= 0 and (pulls[arm] == 0) != (pulls[best] == 0):
+            ahead = pulls[best] == 0
         if state.active[arm] and ahead:
             best = arm
     return best

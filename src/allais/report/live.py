@@ -11,10 +11,11 @@ import numpy as np
 
 from allais.experiment import Outcome, Run, Search
 from allais.report.chances import chances_of_best
-from allais.report.forecast import forecast
+from allais.report.forecast import Forecast, forecast
 
 REFRESH = 0.5  # seconds between pictures
-THINK = 2.0  # seconds between chances of being best, which take a while
+THINK = 2.0  # seconds between chances and forecasts, which take a while
+MOST_THINKING = 0.05  # the share of the coordinator's time that they may take
 
 
 class LiveView:
@@ -25,9 +26,10 @@ class LiveView:
 
         # no thread of its own: a pool that forks must not meet one
         self._live = Live(console=console, auto_refresh=False, transient=True)
-        self._started = self._drawn = self._thought = -math.inf
+        self._started = self._drawn = self._think_again = -math.inf
         self._finished = 0
         self._chances: dict[Hashable, float] = {}
+        self._predicted: Forecast | None = None
         self._rng = np.random.default_rng(0)  # of the picture only
 
     def __enter__(self) -> LiveView:
@@ -44,17 +46,26 @@ class LiveView:
         now = time.monotonic()
         if now - self._drawn < REFRESH:
             return
-        if now - self._thought > THINK:
-            self._chances, self._thought = chances_of_best(search.learner, self._rng), now
+        if now > self._think_again:
+            self.think(search)
+            spent = time.monotonic() - now
+            self._think_again = now + max(THINK, spent / MOST_THINKING)
         self._drawn = now
         self._live.update(self.table(search, now - self._started), refresh=True)
+
+    def think(self, search: Search) -> None:
+        """Work out the chances of being best, and what is left."""
+        learner = search.learner
+        self._chances = chances_of_best(learner, self._rng)
+        values = [i.value if learner.pulls[name] else math.nan for name, i in learner.intervals().items()]
+        self._predicted = forecast(learner.policy, np.array(values))
 
     def table(self, search: Search, seconds: float) -> Any:
         """One row an arm, and below what was done and what is left."""
         from rich.table import Table
 
         rate = 60.0 * self._finished / seconds if seconds > 0.0 else 0.0
-        table = Table(caption=left(search, rate), caption_justify="left")
+        table = Table(caption=left(search, rate, self._predicted), caption_justify="left")
         for heading in ("option", "value", "interval", "runs", "out", "chance of best"):
             table.add_column(heading, justify="left" if heading == "option" else "right")
         out = search.out
@@ -75,14 +86,12 @@ class LiveView:
         return table
 
 
-def left(search: Search, rate: float) -> str:
+def left(search: Search, rate: float, predicted: Forecast | None) -> str:
     """How many runs were done, how fast, and what is left if the values stay as they are."""
     learner = search.learner
     text = f"{learner.samples:,} runs told, {rate:.3g} a minute"
     if search.failures:
         text += f", {len(search.failures)} failed"
-    values = np.array([i.value if learner.pulls[name] else math.nan for name, i in learner.intervals().items()])
-    predicted = forecast(learner.policy, values)
     if predicted is None:
         return text
     if math.isinf(predicted.expected):
