@@ -45,6 +45,7 @@ def best_arm_command(
         book = spec.with_suffix(".runs.jsonl") if journal is None else journal
         if not dry_run:
             _require_intended(book, resume)
+            _require_folder(report)
         with _executor(experiment, workers, cluster) as executor:
             if dry_run:
                 from allais.cli.dry_run import predict
@@ -67,6 +68,11 @@ def _require_intended(book: Path, resume: bool) -> None:
         raise ValueError(f"a journal is continued on request only; {book} exists. Add --resume, or move it away.")
     if resume and not exists:
         raise ValueError(f"only a journal that exists can be resumed; {book} does not. Leave --resume out.")
+
+
+def _require_folder(report: Path | None) -> None:
+    if report is not None and not report.resolve().parent.is_dir():
+        raise ValueError(f"a report needs a folder that exists; got {report}. Make {report.parent} first.")
 
 
 def _search(

@@ -46,7 +46,6 @@ class RunJournal:
 
     def __init__(self, path: Path, experiment: dict[str, Any]) -> None:
         self.path, self.arms = path, experiment["arms"]
-        self.seconds: list[float] = []  # of the runs that it held when it was opened
         try:
             self._file = open(path, "a+b", buffering=0)  # noqa: SIM115
         except OSError as error:
@@ -66,9 +65,6 @@ class RunJournal:
     def __exit__(self, *exception: object) -> None:
         self._file.close()
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     def repeat(self, search: Search) -> None:
         """Bring a new search to where the journal ends."""
         for entry in self._entries:
@@ -78,7 +74,6 @@ class RunJournal:
             if search.asked != entry["asked"] or run not in search.out:
                 raise ValueError(f"a journal must repeat to the same runs; {self.path} does not. Use a backup.")
             search.take_in(run, Outcome(entry["reward"], entry["seconds"], entry.get("failure")))
-            self.seconds.append(entry["seconds"])
 
     def write(self, finished: Sequence[tuple[Run, Outcome]], asked: int) -> None:
         """Append runs that have come back; they are on disk when this returns."""
