@@ -166,5 +166,5 @@ def test_the_error_rate_stays_below_delta_over_500_runs_with_eight_workers(arms,
     wrong = 0
     for seed in range(500):
         wrong += play(search_of(seed=seed), arms, 8, np.random.default_rng(seed)) != best
-    # the bands are wide, and hardly any is wrong: were one in 25, more than 50 would come once in 10^8
+    # none of these is wrong, as the bands are wide; were one in 25, more than 50 would come once in 10^8
     assert wrong <= 50
