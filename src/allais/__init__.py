@@ -12,7 +12,7 @@ value (cumulative prospect theory, rank-dependent utility), and learns the optio
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from allais.errors import AccuracyWarning, DominanceWarning, UndefinedValueError
+from allais.errors import AccuracyWarning, DominanceWarning, RunFailed, UndefinedValueError
 from allais.lotteries import Bernoulli, Continuous, Discrete, Empirical, Lottery, Mixture, Normal, Uniform
 from allais.noise import AdditiveNoise, ArmNoise, EstimatedNoise, FeatureNoise, ParameterNoise
 from allais.preferences import Preference, cvar, expected_value
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from allais import testing, theory
     from allais.armsets import Ball, Box
     from allais.bands import EmpiricalBernstein, Holder, Interval
+    from allais.experiment import Failures
     from allais.explain import Explanation
     from allais.learner import Choice, Learner, NotNow, Recommendation
     from allais.policies import (
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
         LinTS,
     )
     from allais.policies.linear import RadiusWarning
-    from allais.problems import Bandit, LinearBandit, Simulator
+    from allais.problems import Bandit, LinearBandit, Program, Simulator
     from allais.regression import LinearFit, fit_linear
     from allais.routes import PathProblem, Routes, simple_routes
     from allais.simulation import BestArm, Comparison, Results, best_arm, compare, simulate
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
 _LATER = {
     **dict.fromkeys(("EmpiricalBernstein", "Holder", "Interval"), "allais.bands"),
     "Explanation": "allais.explain",
+    "Failures": "allais.experiment",
     **dict.fromkeys(("Choice", "Learner", "NotNow", "Recommendation"), "allais.learner"),
     **dict.fromkeys(
         (
@@ -78,7 +80,7 @@ _LATER = {
         "allais.policies",
     ),
     "RadiusWarning": "allais.policies.linear",
-    **dict.fromkeys(("Bandit", "LinearBandit", "Simulator"), "allais.problems"),
+    **dict.fromkeys(("Bandit", "LinearBandit", "Program", "Simulator"), "allais.problems"),
     **dict.fromkeys(("Ball", "Box"), "allais.armsets"),
     **dict.fromkeys(("LinearFit", "fit_linear"), "allais.regression"),
     **dict.fromkeys(("PathProblem", "Routes", "simple_routes"), "allais.routes"),
@@ -136,6 +138,7 @@ __all__ = [
     "EmpiricalBernstein",
     "EstimatedNoise",
     "Explanation",
+    "Failures",
     "FeatureNoise",
     "Finite",
     "GAllocation",
@@ -160,10 +163,12 @@ __all__ = [
     "PowerUtility",
     "Preference",
     "Prelec",
+    "Program",
     "RadiusWarning",
     "Recommendation",
     "Results",
     "Routes",
+    "RunFailed",
     "Simulator",
     "SteepMiddle",
     "SubGaussian",

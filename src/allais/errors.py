@@ -27,6 +27,10 @@ class UndefinedValueError(ArithmeticError):
     """A lottery has no value: its gain and its loss part are both infinite."""
 
 
+class RunFailed(RuntimeError):  # noqa: N818
+    """A simulation run gave no reward: it crashed, took too long, or printed no number."""
+
+
 def real(name: str, number: Any, advice: str = "Give a finite number.") -> float:
     """`number` as a finite float, or an error that says what came.
 

@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import warnings
+import weakref
 import zlib
 from collections.abc import Hashable, Sequence
 from pathlib import Path
@@ -305,6 +306,16 @@ def _journal_name(number: int) -> str:
 def _locked(folder: Path) -> Any:
     handle = open(folder / LOCK, "a")  # noqa: SIM115
     try:
+        locked(handle, f"one process at a time may open a folder; {folder} is open in another.")
+    except ValueError:
+        handle.close()
+        raise
+    return handle
+
+
+def locked(handle: Any, refusal: str) -> None:
+    """Keep a file to this process until it is closed; refuse if another process has it."""
+    try:
         if os.name == "posix":
             import fcntl
 
@@ -314,8 +325,16 @@ def _locked(folder: Path) -> Any:
 
             msvcrt.locking(handle.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
     except OSError:
+        raise ValueError(f"{refusal} Close it there first.") from None
+    _HELD.add(handle)
+
+
+def _let_go() -> None:
+    """In a forked child: a worker that outlives its parent must not keep the parent's locks."""
+    for handle in list(_HELD):
         handle.close()
-        raise ValueError(
-            f"one process at a time may open a folder; {folder} is open in another. Close it there first."
-        ) from None
-    return handle
+
+
+_HELD: weakref.WeakSet[Any] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)

@@ -18,7 +18,6 @@ from allais.locations import Locations, ceiling_at, locations_of, value_at
 from allais.memory import Memory, empty_memory
 from allais.noise import EstimatedNoise, Noise, checked_features
 from allais.policies.base import Policy, check_settings
-from allais.policies.steps import best_value
 from allais.preferences import Preference
 from allais.values.curve import Curve, curve_of, weigh
 
@@ -443,9 +442,14 @@ def project(features, state):
 @kernel
 def recommend_linear(rule, state):
     """The arm of the highest value at the estimate; ties by the most pulls."""
-    for arm in range(state.asked.size):
-        state.memory.value[arm] = worth(rule.world, state, arm, location(rule.world, state, arm))
-    return best_value(state)
+    best = -1
+    value, pulls = state.memory.value, state.memory.pulls
+    for arm in range(state.asked.size):  # also of arms that were never played: others have shown what they share
+        value[arm] = worth(rule.world, state, arm, location(rule.world, state, arm))
+        ahead = best < 0 or value[arm] > value[best] or (value[arm] == value[best] and pulls[arm] > pulls[best])
+        if state.active[arm] and ahead:
+            best = arm
+    return best
 
 
 @kernel

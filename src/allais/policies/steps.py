@@ -33,6 +33,33 @@ def survey(first, state):
 
 
 @kernel
+def anticipate(state):
+    """Draw upper ends in as if what is out had come back and left the values as they are.
+
+    For choosing only, so that workers do not all repeat one arm; nothing may be concluded from it.
+    True if anything is out.
+    """
+    any_out = False
+    for arm in range(state.asked.size):
+        pulls, asked = state.memory.pulls[arm], state.asked[arm]
+        any_out = any_out or pulls < asked
+        if 0 < pulls < asked:
+            value = state.memory.value[arm]
+            state.high[arm] = value + (state.high[arm] - value) * np.sqrt(pulls / asked)
+    return any_out
+
+
+@kernel
+def fewest_asked(state, other):
+    """The active arm that was asked for least, but for one."""
+    fewest = -1
+    for arm in range(state.asked.size):
+        if state.active[arm] and arm != other and (fewest < 0 or state.asked[arm] < state.asked[fewest]):
+            fewest = arm
+    return fewest
+
+
+@kernel
 def judged(first, state):
     """Whether every arm has been told often enough."""
     fewest = state.memory.pulls[0]
@@ -51,11 +78,13 @@ def learn_with_band(rule, state, arm, felt, raw, ticket):
 
 @kernel
 def best_value(state):
-    """The active arm of the highest estimated value; ties by the most pulls."""
+    """The active arm of the highest estimated value; ties by the most pulls. One that was never told comes last."""
     best = -1
     value, pulls = state.memory.value, state.memory.pulls
     for arm in range(state.asked.size):
         ahead = best < 0 or value[arm] > value[best] or (value[arm] == value[best] and pulls[arm] > pulls[best])
+        if best >= 0 and (pulls[arm] == 0) != (pulls[best] == 0):
+            ahead = pulls[best] == 0
         if state.active[arm] and ahead:
             best = arm
     return best

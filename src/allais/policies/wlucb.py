@@ -22,7 +22,7 @@ from allais.policies.base import (
     first_pulls,
     worth_of,
 )
-from allais.policies.steps import judged, learn_with_band, recommend_best, survey
+from allais.policies.steps import anticipate, fewest_asked, judged, learn_with_band, recommend_best, survey
 from allais.policies.verbs import SETTLED, register
 from allais.preferences import Preference
 
@@ -145,8 +145,11 @@ def _choose(rule, state, u):
         apart = rival < 0 or state.high[rival] - state.low[leader] <= rule.tolerance  # one arm is the best
         if apart and judged(rule.first, state):
             return SETTLED
+        # told results alone decide when to stop; where to look next may count on what is out
+        if anticipate(state):
+            rival = pick(state.high, state.eligible, state.asked, u)
         state.rounds[0] += 1
-        state.second[0] = rival
+        state.second[0] = rival if rival >= 0 else fewest_asked(state, leader)
         arm = leader
     state.asked[arm] += 1
     return arm

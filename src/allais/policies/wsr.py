@@ -137,7 +137,10 @@ def _recommend(rule, state):
                 return arm
     best = -1
     for arm in range(state.alive.size):
-        if state.alive[arm] and (best < 0 or state.memory.value[arm] > state.memory.value[best]):
+        if not state.alive[arm] or (best >= 0 and state.memory.pulls[arm] == 0):
+            continue  # what was never told comes last
+        unseen = best < 0 or state.memory.pulls[best] == 0
+        if unseen or state.memory.value[arm] > state.memory.value[best]:
             best = arm
     return best
 

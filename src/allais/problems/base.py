@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from allais._random import generator
 from allais.errors import FloatArray
 from allais.preferences import Preference
 
@@ -27,6 +28,10 @@ class Problem(ABC):
     @abstractmethod
     def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
         """The next `size` outcomes of an arm."""
+
+    def run(self, arm: int, seed: int) -> float:
+        """One outcome of an arm from a seed of its own: what a worker does for an expensive problem."""
+        return float(self.draw(arm, generator(seed), 1)[0])
 
     @property
     def batch(self) -> int:

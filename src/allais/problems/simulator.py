@@ -42,7 +42,7 @@ class Simulator(Problem):
             )
 
     def __repr__(self) -> str:
-        return f"Simulator({getattr(self.f, '__name__', self.f)!r}, {list(self._arms)!r})"
+        return f"Simulator({getattr(self.f, '__qualname__', type(self.f).__name__)!r}, {list(self._arms)!r})"
 
     @property
     def arms(self) -> tuple[Hashable, ...]:

@@ -1,0 +1,22 @@
+"""The commands: one module each; this one says which there are."""
+
+from __future__ import annotations
+
+import typer
+
+from allais.cli.best_arm import best_arm_command
+
+app = typer.Typer(
+    help="Bandits that choose as people do.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _allais() -> None:
+    """Bandits that choose as people do."""
+
+
+app.command("best-arm")(best_arm_command)

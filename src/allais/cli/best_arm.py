@@ -1,0 +1,177 @@
+"""`allais best-arm SPEC.toml`: the best option of an expensive simulator."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from allais.cli.spec import Experiment, read_spec
+from allais.errors import RunFailed
+from allais.problems import Program
+
+WRONG, FAILED, UNSETTLED, INTERRUPTED = 2, 1, 3, 130  # exit codes; 0 if the search settled
+PATIENCE = "10s"  # for a cluster's scheduler to answer
+
+
+def best_arm_command(
+    spec: Annotated[Path, typer.Argument(help="The experiment, a TOML file: problem, preference, rewards, policy.")],
+    workers: Annotated[int, typer.Option(min=1, help="Runs at the same time on this machine.")] = 1,
+    cluster: Annotated[str | None, typer.Option(help="A Dask scheduler to run on, such as tcp://host:8786.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Predict runs and time from a few pilot runs.")] = False,
+    pilot: Annotated[int, typer.Option(min=2, help="Pilot runs of each option, for --dry-run.")] = 10,
+    max_runs: Annotated[int | None, typer.Option(min=1, help="Stop after this many runs in all.")] = None,
+    max_hours: Annotated[float | None, typer.Option(help="Stop after this many hours.")] = None,
+    journal: Annotated[Path | None, typer.Option(help="Where runs are written; by default beside the spec.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the journal.")] = False,
+    report: Annotated[Path | None, typer.Option(help="Write a one-page HTML report here.")] = None,
+) -> None:
+    """Find the option that people will prefer, in as few runs as the confidence allows.
+
+    Exit code 0: settled; 3: stopped at a limit; 2: refused before anything ran; 1: a run failed; 130: interrupted.
+    """
+    warnings.showwarning = _say_warning
+    try:
+        experiment = read_spec(spec)
+        book = spec.with_suffix(".runs.jsonl") if journal is None else journal
+        if not dry_run:
+            _require_intended(book, resume)
+            _require_folder(report)
+        with _executor(experiment, workers, cluster) as executor:
+            if dry_run:
+                from allais.cli.dry_run import predict
+
+                _say(predict(experiment, executor, pilot))
+                return
+            settled = _search(experiment, executor, book, max_runs, max_hours, report)
+    except RunFailed as error:
+        _stop(f"{error}" if dry_run else f"{error} Finished runs are kept: continue with --resume.", FAILED)
+    except ValueError as error:
+        _stop(str(error), WRONG)
+    except KeyboardInterrupt:
+        _stop("interrupted; finished runs are kept: continue with --resume.", INTERRUPTED)
+    raise typer.Exit(0 if settled else UNSETTLED)
+
+
+def _require_intended(book: Path, resume: bool) -> None:
+    exists = book.exists() and book.stat().st_size > 0
+    if exists and not resume:
+        raise ValueError(f"a journal is continued on request only; {book} exists. Add --resume, or move it away.")
+    if resume and not exists:
+        raise ValueError(f"only a journal that exists can be resumed; {book} does not. Leave --resume out.")
+
+
+def _require_folder(report: Path | None) -> None:
+    if report is not None and not report.resolve().parent.is_dir():
+        raise ValueError(f"a report needs a folder that exists; got {report}. Make {report.parent} first.")
+
+
+def _search(
+    experiment: Experiment,
+    executor: Executor,
+    book: Path,
+    max_runs: int | None,
+    max_hours: float | None,
+    report: Path | None,
+) -> bool:
+    from allais.report import LiveView, write_page
+    from allais.report.words import contrast, recommendation
+    from allais.simulation import best_arm
+
+    with LiveView() if sys.stderr.isatty() else nullcontext() as view:
+        answer = best_arm(
+            experiment.problem,
+            experiment.policy,
+            experiment.seed,
+            max_runs,
+            executor=executor,
+            journal=book,
+            failures=experiment.failures,
+            max_hours=max_hours,
+            watch=view,
+        )
+    _say(recommendation(answer))
+    if answer.samples:
+        _say(contrast(answer))
+    if answer.failures:
+        _say(f"{len(answer.failures)} runs failed; the first: {answer.failures[0].reason}")
+    if not answer.settled:
+        _say(f"Finished runs are in {book}: continue with --resume.")
+    if report is not None:
+        write_page(answer, report)
+        _say(f"The report is in {report}.")
+    return answer.settled
+
+
+@contextmanager
+def _executor(experiment: Experiment, workers: int, cluster: str | None) -> Iterator[Executor]:
+    """Threads for a program, which waits; processes for Python, which works; or a cluster."""
+    if cluster is not None:
+        with _client(cluster) as client:
+            yield client.get_executor()
+        return
+    # runs that are out at the end are not needed any more, and may take long: they are ended, not awaited
+    if isinstance(experiment.problem, Program):
+        with ThreadPoolExecutor(workers) as threads:
+            try:
+                yield threads
+            finally:
+                experiment.problem.close()
+    else:
+        processes = ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),))
+        try:
+            yield processes
+        finally:
+            for process in list((processes._processes or {}).values()):
+                process.terminate()
+            processes.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _client(address: str) -> Iterator[Any]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError('a cluster needs Dask; it is not installed. Run: pip install "allais[cluster]".') from None
+    try:
+        client = Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"a scheduler must answer; {address} does not ({reason}). Start it, or check it.") from None
+    with client:
+        if not client.nthreads():
+            raise ValueError(f"a cluster must have workers; {address} has none. Start some: dask worker {address}.")
+        yield client
+
+
+def _end_with(parent: int) -> None:
+    """In a worker: end when the coordinator has died, which a pool does not do by itself."""
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()
+
+
+def _say(text: str) -> None:
+    typer.echo(text)
+
+
+def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"note: {message}", err=True)
+
+
+def _stop(text: str, code: int) -> NoReturn:
+    typer.echo(f"error: {text}", err=True)
+    raise typer.Exit(code)

@@ -1,0 +1,9 @@
+"""Experiments: the runs of an expensive simulator, on many workers, none of them lost."""
+
+from allais.experiment.confidence import reached_delta
+from allais.experiment.drive import drive
+from allais.experiment.journal import RunJournal
+from allais.experiment.runs import Failures, Outcome, Run
+from allais.experiment.search import Search
+
+__all__ = ["Failures", "Outcome", "Run", "RunJournal", "Search", "drive", "reached_delta"]

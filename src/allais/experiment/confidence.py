@@ -1,0 +1,44 @@
+"""How sure an answer is that was cut short."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from allais.learner import Learner
+from allais.policies.verbs import bracket, recommend
+
+
+def reached_delta(learner: Learner) -> float | None:
+    """The smallest delta at which the policy would have settled on what it has seen; None if no delta would do.
+
+    It may be read at any time, also at one that was chosen by looking. Intervals widen as delta
+    falls, so a wrong arm has a reached delta of at most x only if some interval at level x is
+    wrong, which happens with probability below x.
+    """
+    policy = learner.policy
+    rule, state = learner._rule, learner._state
+    if not (hasattr(policy, "delta") and hasattr(rule, "band")) or int(state.memory.pulls.min()) < rule.first:
+        return None
+    best = int(recommend(rule, state))
+    low, high = np.empty(state.asked.size), np.empty(state.asked.size)
+
+    def parts(log_delta: float) -> bool:
+        other = dataclasses.replace(policy, delta=math.exp(log_delta))  # type: ignore[type-var]
+        # the band keeps what it learned of each arm in its rule, so only the exponent is new
+        at_delta = other.rule(state.asked.size)._replace(band=rule.band)
+        bracket(at_delta, state, low, high)
+        rivals = np.delete(high, best)
+        return rivals.size == 0 or bool(rivals.max() - low[best] <= rule.tolerance)
+
+    surest, least = -700.0, math.log1p(-1e-9)
+    if not parts(least):
+        return None
+    if parts(surest):
+        return math.exp(surest)
+    while least - surest > 1e-3:
+        middle = (surest + least) / 2.0
+        surest, least = (surest, middle) if parts(middle) else (middle, least)
+    return math.exp(least)

@@ -1,0 +1,156 @@
+"""Drive a search on an executor: every worker busy, every result on disk before it is used."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future
+from queue import Empty, SimpleQueue
+
+from allais.errors import RunFailed
+from allais.experiment.journal import RunJournal
+from allais.experiment.runs import Failures, Outcome, Run, perform
+from allais.experiment.search import Search
+from allais.problems import Problem
+
+GLANCE = 0.5  # seconds between looks at the clock and at the view, while nothing comes back
+MOST_LOSSES = 3  # how often a run is sent out again after its worker died
+
+Watch = Callable[[Search, list[tuple[Run, Outcome]]], None]
+
+
+def drive(
+    search: Search,
+    problem: Problem,
+    executor: Executor,
+    *,
+    at_once: int | None = None,
+    journal: RunJournal | None = None,
+    failures: Failures | None = None,
+    max_runs: float = math.inf,
+    max_seconds: float = math.inf,
+    watch: Watch | None = None,
+) -> None:
+    """Ask, run, write down and tell until the search settles or a limit is reached.
+
+    Runs that are still out then are given up: a journal that is continued does them again.
+    """
+    most_out = capacity(executor) if at_once is None else at_once
+    policy = Failures() if failures is None else failures
+    deadline = time.monotonic() + max_seconds
+    pool = _Pool(problem, executor, policy.retries)
+    again = deque(search.out)  # what a former process asked for and never got
+    try:
+        while not search.settled and time.monotonic() < deadline:
+            while pool.size < most_out and (run := _next(search, again, max_runs)) is not None:
+                pool.send(run)
+            if not pool.size:
+                return
+            finished, trouble = _sorted_out(search, policy, pool.wait(deadline))
+            if finished and journal is not None:
+                journal.write(finished, search.asked)
+            for run, outcome in finished:
+                search.take_in(run, outcome)
+            if trouble is not None:  # what came back beside it is kept
+                raise trouble
+            search.require_rewards(run.arm for run, outcome in finished if outcome.reward is None)
+            if watch is not None:
+                watch(search, finished)
+    finally:
+        pool.give_up()
+
+
+def _sorted_out(
+    search: Search, policy: Failures, back: list[tuple[Run, Outcome]]
+) -> tuple[list[tuple[Run, Outcome]], Exception | None]:
+    """What can be told, and the first reason why something cannot."""
+    finished: list[tuple[Run, Outcome]] = []
+    trouble: Exception | None = None
+    for run, outcome in back:
+        try:
+            counted = policy.settled(outcome)
+            search.require_admissible(run, counted)
+        except (RunFailed, ValueError) as error:
+            trouble = trouble or error
+        else:
+            finished.append((run, counted))
+    return finished, trouble
+
+
+def _next(search: Search, again: deque[Run], max_runs: float) -> Run | None:
+    if again:
+        return again.popleft()
+    return search.ask() if search.asked < max_runs else None
+
+
+def capacity(executor: Executor) -> int:
+    """How many runs an executor does at the same time."""
+    workers = getattr(executor, "_max_workers", None)  # of threads and processes
+    if workers is None and hasattr(executor, "_client"):  # of dask.distributed
+        workers = sum(executor._client.nthreads().values())
+    if not isinstance(workers, int) or workers < 1:
+        raise ValueError(
+            f"the number of runs at once must be known; {type(executor).__name__} tells {workers!r}. Give at_once=."
+        )
+    return workers
+
+
+class _Pool:
+    """The runs that are out on an executor."""
+
+    def __init__(self, problem: Problem, executor: Executor, retries: int) -> None:
+        self._problem, self._executor, self._retries = problem, executor, retries
+        self._out: dict[Future[Outcome], Run] = {}
+        self._back: SimpleQueue[Future[Outcome]] = SimpleQueue()  # callbacks know every executor's futures
+        self._losses: Counter[Run] = Counter()
+
+    @property
+    def size(self) -> int:
+        return len(self._out)
+
+    def send(self, run: Run) -> None:
+        try:
+            future = self._executor.submit(perform, self._problem, run, self._retries)
+        except BrokenExecutor as error:
+            raise _broken(error) from error
+        self._out[future] = run
+        future.add_done_callback(self._back.put)
+
+    def wait(self, deadline: float) -> list[tuple[Run, Outcome]]:
+        """All that has come back, after a short wait for the first; one `fsync` serves them all."""
+        back = []
+        try:
+            back.append(self._back.get(timeout=max(0.0, min(GLANCE, deadline - time.monotonic()))))
+            while True:
+                back.append(self._back.get_nowait())
+        except Empty:
+            pass
+        finished = [(self._out.pop(future), future) for future in back]
+        return [(run, outcome) for run, future in finished if (outcome := self._outcome(run, future)) is not None]
+
+    def _outcome(self, run: Run, future: Future[Outcome]) -> Outcome | None:
+        """What a run brought; None if it was lost with its worker, and is sent out again."""
+        error = None if future.cancelled() else future.exception()
+        if error is None and not future.cancelled():
+            return future.result()
+        if isinstance(error, BrokenExecutor):
+            raise _broken(error) from error
+        self._losses[run] += 1
+        if self._losses[run] < MOST_LOSSES:
+            self.send(run)
+            return None
+        arm = self._problem.arms[run.arm]
+        return Outcome(None, 0.0, f"a worker must return a result; the run of {arm!r} was lost {MOST_LOSSES} times "
+                       f"({type(error).__name__}: {error}).")  # fmt: skip
+
+    def give_up(self) -> None:
+        for future in self._out:
+            future.cancel()
+
+
+def _broken(error: BaseException) -> RunFailed:
+    return RunFailed(
+        f"the workers must stay alive; the executor is broken ({error}). Check memory, and continue from the journal."
+    )

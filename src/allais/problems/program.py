@@ -1,0 +1,204 @@
+"""A problem around any program that simulates one outcome and prints it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import shlex
+import signal
+import string
+import subprocess
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from allais.errors import FloatArray, RunFailed, positive
+from allais.problems.base import Problem, checked_names
+
+PLACEHOLDERS = ("arm", "seed")
+MOST_SEED = 2**31  # what every program's seed can hold, also in a signed 32-bit integer
+
+
+class Program(Problem):
+    """Arms simulated by an external program, one outcome a call.
+
+    `command` is split into words as a shell would, and only then `{arm}` and `{seed}` are filled
+    in; no shell sees it, so an arm's name cannot become a command. The reward is the last line
+    that the program prints, or with `field="result.delay"` that entry of the JSON it prints. A run
+    that takes longer than `time_limit` seconds is ended, with everything it started.
+
+    >>> problem = Program("python3 -c 'print({arm} + {seed} % 2)'", arms=[10, 20])
+    >>> problem.run(1, seed=7)
+    21.0
+    """
+
+    def __init__(
+        self,
+        command: str,
+        arms: int | Sequence[Hashable],
+        field: str | None = None,
+        time_limit: float | None = None,
+        folder: str | None = None,
+    ) -> None:
+        self.command, self.field, self.folder = command, field, folder
+        self.time_limit = None if time_limit is None else positive("time_limit", time_limit)
+        self._arms = checked_names(arms)
+        self._words = _checked_words(command)
+        for name in self._arms:
+            _require_harmless(name, self._words)
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._closed = False
+
+    def __repr__(self) -> str:
+        return f"Program({self.command!r}, {list(self._arms)!r}, field={self.field!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_running": set()}  # a copy elsewhere runs nothing yet
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        return self._arms
+
+    @property
+    def batch(self) -> int:
+        return 1
+
+    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        return np.array([self.run(arm, int(rng.integers(MOST_SEED))) for _ in range(size)])
+
+    def run(self, arm: int, seed: int) -> float:
+        """One outcome, or `RunFailed` with the reason."""
+        words = [word.format(arm=str(self._arms[arm]), seed=seed) for word in self._words]
+        return self._reward(self._printed(words), shlex.join(words))
+
+    def close(self) -> None:
+        """End the runs that other threads have under way; further ones are refused."""
+        self._closed = True
+        for process in list(self._running):
+            _end(process)
+
+    def _printed(self, words: list[str]) -> str:
+        """What a program prints; `RunFailed` if it cannot start, is too slow, or ends in an error."""
+        command = shlex.join(words)
+        process = _started(words, self.folder)
+        self._running.add(process)
+        with process:
+            try:
+                if self._closed:
+                    raise RunFailed(f"a program must be open to be run; `{command}` was closed. Make another.")
+                out, err = process.communicate(timeout=self.time_limit)
+            except subprocess.TimeoutExpired:
+                _end(process)
+                raise RunFailed(
+                    f"a run must end within {self.time_limit:g} s; `{command}` did not. Raise time_limit, or repair it."
+                ) from None
+            except BaseException:
+                _end(process)
+                raise
+            finally:
+                self._running.discard(process)
+        if process.returncode != 0:
+            complaint = err.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+            raise RunFailed(
+                f"a program must end with exit code 0; `{command}` ended with {process.returncode} "
+                f"({complaint[0][:200]}). Repair it."
+            )
+        return out.decode(errors="replace")
+
+    def _reward(self, text: str, command: str) -> float:
+        lines = text.strip().splitlines()
+        last = lines[-1].strip() if lines else ""
+        found: Any = last if self.field is None else _entry(text, last, self.field)
+        try:
+            reward = math.nan if isinstance(found, bool) else float(found)
+        except (TypeError, ValueError):
+            reward = math.nan
+        if not math.isfinite(reward):
+            where = "on its last line" if self.field is None else f"in the JSON field {self.field!r}"
+            raise RunFailed(
+                f"a program must print its reward as a number {where}; `{command}` printed {last[:80]!r} last. "
+                "Repair it, or say where the reward stands (field=)."
+            )
+        return reward
+
+
+def _checked_words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+        fields = [field for word in words for field in _placeholders(word)]
+    except ValueError as error:
+        raise ValueError(f"a command must be words as a shell splits them; got {command!r} ({error}).") from None
+    if not words:
+        raise ValueError('a command must name a program; got nothing. Write "./sim --plan {arm} --seed {seed}".')
+    for name in fields:
+        if name not in PLACEHOLDERS:
+            raise ValueError(
+                f"a command may hold {{arm}} and {{seed}}; got {{{name}}} in {command!r}. "
+                "Write a brace that is meant as itself twice."
+            )
+    for name in PLACEHOLDERS:
+        if name not in fields:
+            raise ValueError(
+                f"a command needs {{{name}}}, or every run would be the same; got {command!r}. Hand it to the program."
+            )
+    return words
+
+
+def _placeholders(word: str) -> list[str]:
+    """What stands in braces, with conversions and formats, which are refused too."""
+    return [
+        field + (f"!{conversion}" if conversion else "") + (f":{format_}" if format_ else "")
+        for _, field, format_, conversion in string.Formatter().parse(word)
+        if field is not None
+    ]
+
+
+def _require_harmless(name: Hashable, words: list[str]) -> None:
+    text = str(name)
+    if "\0" in text:
+        raise ValueError(f"an arm of a program must be text without null characters; got {name!r}. Rename it.")
+    if text.startswith("-") and any(word.startswith("{arm}") for word in words):
+        raise ValueError(
+            f"an arm that begins with a dash would be read as an option; got {name!r}. "
+            "Rename it, or write --option={arm} in the command."
+        )
+
+
+def _started(words: list[str], folder: str | None) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            words,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,  # so that a time limit ends what it started, too
+        )
+    except OSError as error:
+        command = shlex.join(words)
+        raise RunFailed(f"a program must start; `{command}` does not ({error.strerror}). Check its path.") from None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a program, and all that it started: a child that outlives it may hold its output open."""
+    with contextlib.suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:  # pragma: no cover
+            process.kill()
+
+
+def _entry(text: str, last: str, field: str) -> Any:
+    """An entry of the JSON that a program printed: all of its output, or its last line."""
+    for candidate in (text, last):
+        try:
+            found = json.loads(candidate)
+            for key in field.split("."):
+                found = found[int(key)] if isinstance(found, list) else found[key]
+        except (ValueError, KeyError, IndexError, TypeError):
+            continue
+        return found
+    return None

@@ -1,0 +1,118 @@
+"""How many runs a search will take, if the arms are worth what they seem to be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from allais import theory
+from allais.bands import Holder
+from allais.errors import FloatArray
+from allais.policies.base import Policy
+from allais.policies.wlucb import WLUCB
+from allais.policies.wsr import WSR, phases
+
+MOST = 1e18  # runs; more is never
+
+
+class Forecast(NamedTuple):
+    """Runs in all, from the first; infinite where two arms seem equal."""
+
+    expected: float  # if values stay as they are
+    at_most: float | None  # with probability 1 - delta (Theorem 5), where that is known
+    limit: float | None  # what intervals of this shape need, even if the gaps were known from the start
+
+
+def forecast(policy: Policy, values: FloatArray) -> Forecast | None:
+    """What a policy will take at these values; None for a policy without a formula.
+
+    W-LUCB samples the leader every other time and its rivals in between, until their intervals
+    part: so its end can be computed when the values are known, and needs no theorem's slack.
+
+    >>> policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1)
+    >>> predicted = forecast(policy, np.array([0.9, 0.5]))
+    >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.5)])
+    >>> seen = np.mean([best_arm(problem, policy, seed=seed).samples for seed in range(20)])
+    >>> round(float(seen / predicted.expected), 1)
+    1.0
+    """
+    if isinstance(policy, WSR):
+        ends = phases(policy.budget, values.size)
+        return Forecast(float(ends.sum() + ends[-1]) if ends.size else 0.0, float(policy.budget), None)
+    if not isinstance(policy, WLUCB) or values.size < 2 or not np.isfinite(values).all():
+        return None
+    gaps = values.max() - values
+    leader = int(values.argmax())
+    rivals = [arm for arm in range(values.size) if arm != leader]
+    radius = _radius(policy, values.size)
+
+    def enough(total: float) -> bool:
+        """Whether this many runs part the intervals, if the leader gets half of them."""
+        exponent = _exponent(policy, values.size, total / 2.0)
+        left = [gaps[k] + policy.tolerance - radius(leader, total / 2.0, exponent) for k in rivals]
+        return sum(_fewest(radius, k, r, exponent) for k, r in zip(rivals, left, strict=True)) <= total / 2.0
+
+    expected = _smallest(enough, 2.0 * values.size)
+    return Forecast(expected, _theorem(policy, values), _limit(policy, radius, leader, gaps, expected))
+
+
+def _radius(policy: WLUCB, n_arms: int) -> Callable[[int, float, float], float]:
+    band: Any = policy.band if hasattr(policy.band, "radius") else Holder()
+    known = policy.rewards_of(n_arms)
+
+    def radius(arm: int, runs: float, exponent: float) -> float:
+        return float(band.radius(policy.preference, known[arm], max(round(runs), 1), exponent))
+
+    return radius
+
+
+def _exponent(policy: WLUCB, n_arms: int, rounds: float) -> float:
+    return 4.0 * math.log(max(rounds, 1.0)) + math.log(n_arms * policy.union / policy.delta)
+
+
+def _fewest(radius: Callable[[int, float, float], float], arm: int, target: float, exponent: float) -> float:
+    """The runs that bring an arm's radius down to a target."""
+    return math.inf if target <= 0.0 else _smallest(lambda runs: radius(arm, runs, exponent) <= target, 1.0)
+
+
+def _smallest(enough: Callable[[float], bool], first: float) -> float:
+    """The smallest number that is enough, to a thousandth; infinite beyond 1e18."""
+    most = first
+    while not enough(most):
+        most *= 2.0
+        if most > MOST:
+            return math.inf
+    least = most / 2.0 if most > first else first
+    while most - least > 1e-3 * most + 0.5:
+        middle = (least + most) / 2.0
+        least, most = (least, middle) if enough(middle) else (middle, most)
+    return float(math.ceil(most))
+
+
+def _theorem(policy: WLUCB, values: FloatArray) -> float | None:
+    if isinstance(policy.rewards, Sequence) or policy.tolerance > 0.0 or policy.band != Holder():
+        return None
+    try:
+        return float(theory.wlucb_samples(policy.preference, policy.rewards, values, policy.delta))
+    except ValueError:  # two arms seem equal
+        return math.inf
+
+
+def _limit(
+    policy: WLUCB, radius: Callable[[int, float, float], float], leader: int, gaps: FloatArray, expected: float
+) -> float:
+    """The fewest runs in all that part the intervals, over how the leader and its rivals share the gaps."""
+    if math.isinf(expected):
+        return math.inf
+    rivals = [arm for arm in range(gaps.size) if arm != leader]
+    nearest = gaps[rivals].min() + policy.tolerance
+    exponent = _exponent(policy, gaps.size, 1.0)  # of the first round: no round has a smaller one
+    totals = [
+        _fewest(radius, leader, share * nearest, exponent)
+        + sum(_fewest(radius, k, gaps[k] + policy.tolerance - share * nearest, exponent) for k in rivals)
+        for share in np.linspace(0.05, 0.95, 37).tolist()
+    ]
+    return min(totals)

@@ -1,0 +1,117 @@
+"""A search as it goes, on a terminal."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from allais.experiment import Outcome, Run, Search
+from allais.report.chances import chances_of_best
+from allais.report.forecast import Forecast, forecast
+
+REFRESH = 0.5  # seconds between pictures
+THINK = 2.0  # seconds between chances and forecasts, which take a while
+MOST_THINKING = 0.05  # the share of the coordinator's time that they may take
+
+
+class LiveView:
+    """A table of the arms that follows a search: pass it as `watch` to `best_arm`."""
+
+    def __init__(self, console: Any = None) -> None:
+        from rich.live import Live
+
+        # no thread of its own: a pool that forks must not meet one
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+        self._started = self._drawn = self._think_again = -math.inf
+        self._finished = 0
+        self._chances: dict[Hashable, float] = {}
+        self._predicted: Forecast | None = None
+        self._rng = np.random.default_rng(0)  # of the picture only
+
+    def __enter__(self) -> LiveView:
+        self._started = time.monotonic()
+        self._live.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._live.stop()
+
+    def __call__(self, search: Search, finished: list[tuple[Run, Outcome]]) -> None:
+        """Take note of what came back; draw if it is time."""
+        self._finished += len(finished)
+        now = time.monotonic()
+        if now - self._drawn < REFRESH:
+            return
+        if now > self._think_again:
+            self.think(search)
+            spent = time.monotonic() - now
+            self._think_again = now + max(THINK, spent / MOST_THINKING)
+        self._drawn = now
+        self._live.update(self.table(search, now - self._started), refresh=True)
+
+    def think(self, search: Search) -> None:
+        """Work out the chances of being best, and what is left."""
+        learner = search.learner
+        self._chances = chances_of_best(learner, self._rng)
+        values = [i.value if learner.pulls[name] else math.nan for name, i in learner.intervals().items()]
+        self._predicted = forecast(learner.policy, np.array(values))
+
+    def table(self, search: Search, seconds: float) -> Any:
+        """One row an arm, and below what was done and what is left."""
+        from rich.table import Table
+
+        rate = 60.0 * self._finished / seconds if seconds > 0.0 else 0.0
+        table = Table(caption=left(search, rate, self._predicted), caption_justify="left")
+        for heading in ("option", "value", "interval", "runs", "out", "chance of best"):
+            table.add_column(heading, justify="left" if heading == "option" else "right")
+        out = search.out
+        best = search.learner.recommend().arm
+        for arm, (name, interval) in enumerate(search.learner.intervals().items()):
+            pulls = search.learner.pulls[name]
+            bounded = math.isfinite(interval.low) and math.isfinite(interval.high)
+            chance = self._chances.get(name, math.nan)
+            table.add_row(
+                str(name),
+                f"{interval.value:.4g}" if pulls else "",
+                f"{interval.low:.4g} to {interval.high:.4g}" if bounded else "",
+                f"{pulls:,}",
+                str(sum(run.arm == arm for run in out)),
+                "" if math.isnan(chance) else f"{chance:.2f}",
+                style="bold" if pulls and name == best else None,
+            )
+        return table
+
+
+def left(search: Search, rate: float, predicted: Forecast | None) -> str:
+    """How many runs were done, how fast, and what is left if the values stay as they are."""
+    learner = search.learner
+    text = f"{learner.samples:,} runs told, {rate:.3g} a minute"
+    if search.failures:
+        text += f", {len(search.failures)} failed"
+    if predicted is None:
+        return text
+    if math.isinf(predicted.expected):
+        return f"{text}; two options seem equal so far, and no end can be seen"
+    more = max(predicted.expected - learner.samples, 0.0)
+    text += f"; about {more:,.0f} more if the values stay as they are"
+    if rate > 0.0:
+        text += f" ({duration(60.0 * more / rate)})"
+    if predicted.at_most is not None and math.isfinite(predicted.at_most):
+        text += f", never more than {predicted.at_most:,.0f} in all by theory"
+    return text
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> duration(7300)
+    '2.0 hours'
+    """
+    for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {name}"
+    return f"{seconds:.0f} seconds"

@@ -1,0 +1,141 @@
+"""A one-page report of an answer: HTML that needs no other file."""
+
+from __future__ import annotations
+
+import math
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from allais.explain import Explanation
+from allais.report.chances import chances_of_best
+from allais.report.forecast import forecast
+from allais.report.picture import intervals_as_svg
+from allais.report.words import by_mean, confidence, contrast, explained, recommendation
+from allais.simulation import BestArm
+from allais.storage import write_atomically
+
+MOST_FAILURES_LISTED = 20
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+.answer { background: #eef5f7; border-left: 4px solid #1f6f8b; padding: .8rem 1rem; font-size: 1.1rem; }
+table { border-collapse: collapse; margin: .5rem 0; } th, td { padding: .2rem .8rem .2rem 0; text-align: right; }
+th:first-child, td:first-child { text-align: left; } th { border-bottom: 1px solid #999; font-weight: 600; }
+tr.best td { font-weight: 600; } svg { max-width: 100%; height: auto; } .small { color: #555; font-size: .9rem; }
+.pair { display: flex; flex-wrap: wrap; gap: 2rem; }
+"""
+
+
+def write_page(answer: BestArm, path: str | Path, title: str = "Which option people will prefer") -> None:
+    """Write the report of an answer to one HTML file."""
+    sections = [_options(answer), _people_and_means(answer), _effort(answer), _failures(answer), _settings(answer)]
+    body = "\n".join(section for section in sections if section)
+    page = (
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f"<style>{STYLE}</style></head>\n<body>\n<h1>{escape(title)}</h1>\n"
+        f'<p class="answer">{escape(recommendation(answer))}</p>\n{body}\n</body>\n</html>\n'
+    )
+    write_atomically(Path(path), page)
+
+
+def _options(answer: BestArm) -> str:
+    chances = chances_of_best(answer.learner, np.random.default_rng(0))  # a fixed draw: a report repeats
+    means = by_mean(answer.learner).means
+    rows = []
+    for name in sorted(answer.intervals, key=lambda name: -_or_lowest(answer.intervals[name].value)):
+        low, value, high = answer.intervals[name]
+        bounded = math.isfinite(low) and math.isfinite(high)
+        cells = [
+            str(name),
+            _number(value) if answer.pulls[name] else "",
+            f"{low:.4g} to {high:.4g}" if bounded else "none",
+            _number(means[name]),
+            f"{answer.pulls[name]:,}",
+            "" if math.isnan(chances[name]) else f"{chances[name]:.2f}",
+        ]
+        rows.append((cells, name == answer.arm))
+    header = ["option", "value", "interval", "mean outcome", "runs", "chance of best"]
+    note = (
+        "The value is what the preference makes of the outcomes. Intervals hold together with the stated confidence; "
+        "the chance of being best is a bootstrap, for the eye only."
+    )
+    return f'<h2>The options</h2>\n{intervals_as_svg(answer)}\n{_table(header, rows)}\n<p class="small">{note}</p>'
+
+
+def _people_and_means(answer: BestArm) -> str:
+    if not answer.samples:
+        return ""
+    mean = by_mean(answer.learner).arm
+    text = f"<h2>People and means</h2>\n<p>{escape(contrast(answer))}</p>"
+    shown = [answer.arm] if mean == answer.arm else [answer.arm, mean]
+    tables = [
+        f"<div><h3>{escape(str(name))}</h3>{_explanation(explained(answer.learner, name))}</div>" for name in shown
+    ]
+    return f'{text}\n<div class="pair">{"".join(tables)}</div>'
+
+
+def _explanation(rows: Explanation) -> str:
+    cells = [
+        ([label, f"{p:.4f}", f"{w:.4f}", f"{c:.4g}"], False)
+        for label, p, w, c in zip(
+            rows.labels, rows.probabilities, rows.decision_weights, rows.contributions, strict=True
+        )
+    ]
+    return _table(["outcome", "seen", "decision weight", "contribution"], cells)
+
+
+def _effort(answer: BestArm) -> str:
+    values = np.array([answer.intervals[name].value if answer.pulls[name] else math.nan for name in answer.pulls])
+    predicted = forecast(answer.learner.policy, values)
+    text = [f"{answer.samples:,} runs were used. {confidence(answer)}"]
+    if predicted is not None and predicted.limit is not None and math.isfinite(predicted.limit):
+        text.append(
+            f"If the options are worth what they seem, this policy needs about {predicted.expected:,.0f} runs, and "
+            f"intervals of this shape at least {predicted.limit:,.0f}, even for someone who knew all the values "
+            f"but had to prove them: this search used {answer.samples / predicted.limit:.2g} times that."
+        )
+        if predicted.at_most is not None and math.isfinite(predicted.at_most):
+            text.append(f"The theorem promises at most {predicted.at_most:,.0f} (Theorem 5).")
+    elif predicted is not None and math.isinf(predicted.expected):
+        text.append("Two options seem equal, so no number of runs would tell them apart: give a tolerance.")
+    return "<h2>What it took</h2>\n<p>" + escape(" ".join(text)) + "</p>"
+
+
+def _failures(answer: BestArm) -> str:
+    if not answer.failures:
+        return ""
+    rows = [
+        ([str(one.arm), str(one.seed), "left out" if one.reward is None else f"{one.reward:g}", one.reason], False)
+        for one in answer.failures[:MOST_FAILURES_LISTED]
+    ]
+    count = f"{len(answer.failures)} runs failed"
+    warning = ""
+    if any(one.reward is None for one in answer.failures):
+        warning = " Runs that were left out bias the answer if failing says something of the outcome."
+    return (
+        f"<h2>Failed runs</h2>\n<p>{count}; the first {len(rows)} are listed.{warning}</p>\n"
+        f"{_table(['option', 'seed', 'counted as', 'reason'], rows)}"
+    )
+
+
+def _settings(answer: BestArm) -> str:
+    return f'<h2>Settings</h2>\n<p class="small">{escape(repr(answer.learner.policy))}</p>'
+
+
+def _table(header: list[str], rows: list[tuple[list[str], bool]]) -> str:
+    lines = ["<table><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in header) + "</tr>"]
+    for cells, is_best in rows:
+        line = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        lines.append(f'<tr class="best">{line}</tr>' if is_best else f"<tr>{line}</tr>")
+    return "\n".join([*lines, "</table>"])
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.4g}"
+
+
+def _or_lowest(value: float) -> float:
+    return -math.inf if math.isnan(value) else value

@@ -1,0 +1,120 @@
+"""An answer in words: what to choose, how sure that is, and what the mean would have chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import numpy as np
+
+from allais.explain import Explanation
+from allais.learner import Learner
+from allais.lotteries import Discrete
+from allais.simulation import BestArm
+
+# Where the outcomes of many runs are grouped: the rare ends apart, since they matter most.
+CUTS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+MOST_ROWS = 10
+
+
+class ByMean(NamedTuple):
+    """The arm of the best mean outcome, and the means."""
+
+    arm: Hashable
+    means: dict[Hashable, float]
+
+
+def by_mean(learner: Learner) -> ByMean:
+    """What a machine would choose: the best mean outcome, in the user's units."""
+    means = {name: _mean(learner, name) for name in learner.pulls}
+    seen = {name: mean for name, mean in means.items() if not math.isnan(mean)} or means
+    pick = min if learner.policy.preference.costs else max
+    return ByMean(pick(seen, key=lambda name: seen[name]), means)
+
+
+def _mean(learner: Learner, name: Hashable) -> float:
+    outcomes, counts = learner.outcomes(name)
+    return float(np.average(outcomes, weights=counts)) if counts.size else math.nan
+
+
+def recommendation(answer: BestArm) -> str:
+    """The answer and its confidence, in a sentence or two."""
+    if not answer.samples:
+        return "No run has finished, so nothing can be recommended yet."
+    text = f"Choose {answer.arm}: its estimated value is {answer.value:.4g}, from {answer.samples:,} runs."
+    return f"{text} {confidence(answer)}"
+
+
+def confidence(answer: BestArm) -> str:
+    """How sure an answer is: what was asked for, or what it really reached."""
+    if answer.settled and answer.delta is not None:
+        return f"The search settled: the chance that another option is better is below {answer.delta:.2g}."
+    if answer.settled:
+        return "The search used its budget as planned; a budget gives no confidence by itself."
+    reached = answer.reached_delta
+    stopped = "The search was stopped before it settled"
+    if reached is None:
+        return f"{stopped}, and its intervals do not part at any confidence: take this as the best guess, no more."
+    return f"{stopped}; what it has seen supports this answer with an error chance of {reached:.2g}."
+
+
+def contrast(answer: BestArm) -> str:
+    """Where people and the mean differ, in words."""
+    mean = by_mean(answer.learner)
+    if mean.arm == answer.arm:
+        return f"{answer.arm} also has the best mean outcome ({mean.means[mean.arm]:.4g})."
+    return (
+        f"By the mean alone {mean.arm} would win, with {mean.means[mean.arm]:.4g} against "
+        f"{mean.means[answer.arm]:.4g}. But people do not weigh outcomes by their probability. "
+        f"{_most_distorted(answer.learner, mean.arm)} {_most_distorted(answer.learner, answer.arm)}"
+    )
+
+
+def _most_distorted(learner: Learner, name: Hashable) -> str:
+    """The outcomes of an arm whose weight moves its value most."""
+    rows = explained(learner, name)
+    felt = np.divide(
+        rows.contributions,
+        rows.decision_weights,
+        out=np.zeros_like(rows.contributions),
+        where=rows.decision_weights > 0,
+    )
+    moved = (rows.decision_weights - rows.probabilities) * felt
+    most = int(np.argmax(np.abs(moved)))
+    if abs(moved[most]) < 1e-12:
+        return f"{name} is weighed as it is."
+    return (
+        f"Of {name}, the outcome {rows.labels[most]} came in {rows.probabilities[most]:.2%} of the runs and counts "
+        f"like {rows.decision_weights[most]:.2%}, which moves its value by {moved[most]:+.3g}."
+    )
+
+
+def explained(learner: Learner, name: Hashable) -> Explanation:
+    """Why an arm is worth what it is, by the outcomes that were seen, in a few groups."""
+    outcomes, counts = learner.outcomes(name)
+    seen = Discrete(dict(zip(outcomes.tolist(), (counts / counts.sum()).tolist(), strict=True)))
+    whole = learner.policy.preference.explain(seen)
+    return whole if len(whole.labels) <= MOST_ROWS else _grouped(whole)
+
+
+def _grouped(whole: Explanation) -> Explanation:
+    middles = np.cumsum(whole.probabilities) - whole.probabilities / 2.0
+    group = np.searchsorted(CUTS, middles)
+    kinds = np.unique(group)
+    labels = []
+    for kind in kinds:
+        inside = np.flatnonzero(group == kind)
+        first, last = whole.labels[inside[0]], whole.labels[inside[-1]]
+        labels.append(first if first == last else f"{first} to {last}")
+
+    def summed(numbers: np.ndarray) -> np.ndarray:
+        return np.array([numbers[group == kind].sum() for kind in kinds])
+
+    return Explanation(
+        tuple(labels),
+        summed(whole.probabilities),
+        summed(whole.decision_weights),
+        summed(whole.contributions),
+        whole.value,
+    )

@@ -1,0 +1,291 @@
+"""`allais best-arm`: the examples, limits, refusals, and what a killed coordinator leaves behind."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from allais.cli.app import app
+from allais.cli.spec import read_spec
+from allais.experiment import Search
+from allais.experiment.journal import RunJournal, identity
+from allais.simulation.runs import _root
+
+ROOT = Path(__file__).parents[2]
+COIN = """
+seed = 4
+
+[problem]
+function = "tests.experiment.simulators:{function}"
+arms = ["A", "B", "C"]
+
+[preference]
+gains = {{ type = "TverskyKahneman", eta = 0.8 }}
+losses = {{ type = "TverskyKahneman", eta = 0.85 }}
+
+[rewards]
+type = "Bounded"
+low = -1
+high = 1
+
+[policy]
+type = "{policy}"
+{setting}
+"""
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "coin.toml"
+    path.write_text(COIN.format(function="coin", policy="WSR", setting="budget = 60"))
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["best-arm", *map(str, arguments)])
+
+
+def runs_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()][1:]
+
+
+@pytest.mark.parametrize(
+    ("example", "best", "by_mean"),
+    [("call_centre", "four and a promise", "seven agents, slower"), ("inventory", "30-80", "30-80")],
+)
+def test_the_examples_give_what_people_prefer_and_a_page_that_says_why(tmp_path, example, best, by_mean):
+    folder = shutil.copytree(ROOT / "examples" / example, tmp_path / example)
+    page = tmp_path / "report.html"
+    result = run(folder / f"{example}.toml", "--workers", 2, "--report", page)
+    assert result.exit_code == 0, result.output
+    assert f"Choose {best}:" in result.output
+    said = "By the mean alone" if best != by_mean else "also has the best mean"
+    assert said in result.output
+    text = page.read_text()
+    assert "<svg" in text
+    assert f"Choose {best}" in text
+    assert "http" not in text.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "https://matplotlib.org", ""
+    ).replace("http://creativecommons.org", "")  # it needs nothing from elsewhere
+
+
+def test_a_dry_run_predicts_and_writes_nothing(spec):
+    spec.write_text(COIN.format(function="coin", policy="WLUCB", setting="delta = 0.1"))
+    result = run(spec, "--dry-run", "--pilot", 40)
+    assert result.exit_code == 0, result.output
+    assert "120 pilot runs took" in result.output
+    assert "the search needs about" in result.output
+    assert "by theory" in result.output
+    assert list(spec.parent.iterdir()) == [spec]
+
+
+def test_a_limit_ends_with_the_best_known_answer_and_resume_goes_on_to_the_same_end(spec):
+    whole = run(spec, "--journal", spec.parent / "whole.jsonl")
+    assert whole.exit_code == 0
+    first = run(spec, "--max-runs", 25)
+    assert first.exit_code == 3
+    assert "stopped before it settled" in first.output
+    assert "continue with --resume" in first.output
+    again = run(spec)
+    assert again.exit_code == 2
+    assert "Add --resume, or move it away" in again.output
+    last = run(spec, "--resume")
+    assert last.exit_code == 0
+    assert last.output == whole.output
+    assert len(runs_of(spec.with_suffix(".runs.jsonl"))) == len(runs_of(spec.parent / "whole.jsonl"))
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_torn_journal_is_said_and_resumed(spec):
+    run(spec, "--max-runs", 25)
+    path = spec.with_suffix(".runs.jsonl")
+    path.write_bytes(path.read_bytes()[:-9])
+    result = run(spec, "--resume")
+    assert result.exit_code == 0
+    assert "note: the last line of" in result.output
+
+
+def test_a_second_process_on_one_journal_is_refused(spec):
+    experiment = read_spec(spec)
+    path = spec.with_suffix(".runs.jsonl")
+    with RunJournal(path, identity(experiment.problem, experiment.policy, _root(experiment.seed))):
+        result = run(spec, "--resume")
+    assert result.exit_code == 2
+    assert "one process at a time may write a journal" in result.output
+
+
+def test_a_failing_run_ends_with_its_sentence(spec):
+    spec.write_text(COIN.format(function="broken", policy="WSR", setting="budget = 60"))
+    result = run(spec)
+    assert result.exit_code == 1
+    assert "raised ZeroDivisionError: no such plan" in result.output
+    spec.write_text(spec.read_text() + '\n[failures]\nthen = "exclude"\n')
+    result = run(spec, "--resume")
+    assert result.exit_code == 0
+    assert "runs failed; the first:" in result.output
+
+
+def test_an_unreachable_scheduler_is_one_sentence(spec, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("allais.cli.best_arm.PATIENCE", "1s")
+    result = run(spec, "--cluster", "tcp://127.0.0.1:9")
+    assert result.exit_code == 2
+    assert "error: a scheduler must answer; tcp://127.0.0.1:9 does not" in result.output
+    assert len(result.output.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('type = "WSR"', 'type = "WSSR"', "line 18: 'WSSR' is no policy type. Did you mean 'WSR'?"),
+        ("budget = 60", "budgt = 60", "line 19: [policy] has no key 'budgt'. Did you mean 'budget'?"),
+        ("budget = 60", "budget = 2", "budget must exceed the number of arms; got 2"),
+        ("budget = 60", "budget = 0.5", "line 19: budget must be a whole number of samples; got 0.5"),
+        ("[rewards]", "[reward]", "line 12: a spec has no key 'reward'. Did you mean 'rewards'?"),
+        ("eta = 0.85", "etta = 0.85", "line 10: [preference.losses] has no key 'etta'. Did you mean 'eta'?"),
+        ('"TverskyKahneman", eta = 0.8 ', '"Tversky"', "line 9: 'Tversky' is no gains type. Did you mean 'Tversky"),
+        (
+            "simulators:coin",
+            "simulators:coyn",
+            "line 5: tests.experiment.simulators has no function 'coyn'. Did",
+        ),
+        (
+            "tests.experiment.simulators",
+            "no_such",
+            "line 5: function must be \"module:name\"; 'no_such' cannot be",
+        ),
+        ("low = -1", "low = 1", "line 14: low must lie below high; got 1 and 1"),
+        ("seed = 4", "seed = -4", "line 2: seed must be a whole number, 0 or more; got -4"),
+        ("seed = 4", "seed 4", "a spec must be TOML;"),
+        ('type = "WSR"\nbudget = 60', 'type = "WUCB"', "line 18: best-arm needs a policy that stops; WUCB"),
+        ('type = "WSR"', 'type = "SR"', "line 8: SR takes no preference. Leave the table out"),
+        ('type = "WSR"\n', "", "line 17: policy needs a type, such as"),
+        ("budget = 60\n", "", "line 17: policy needs 'budget'; it is missing"),
+        (
+            "[problem]",
+            "[failures]\nthen = 'ignore'\n[problem]",
+            "line 4: what a failure leads to must be",
+        ),
+        ('arms = ["A", "B", "C"]', 'arms = ["A", "A"]', "arms must have distinct names"),
+        ('function = "tests.experiment.simulators:coin"', 'command = "sim {arm} {plan}"', "got {plan}"),
+    ],
+)
+def test_a_wrong_spec_is_refused_with_its_line_and_the_nearest_name(spec, old, new, message):
+    text = spec.read_text()
+    assert old in text
+    spec.write_text(text.replace(old, new))
+    result = run(spec)
+    assert result.exit_code == 2, result.output
+    assert message in " ".join(result.output.split())
+    assert result.output.count("\n") == 1
+
+
+def test_what_cannot_be_resumed_or_read_is_refused(spec):
+    assert "only a journal that exists can be resumed" in run(spec, "--resume").output
+    assert "a report needs a folder that exists" in run(spec, "--report", spec.parent / "none" / "page.html").output
+    assert "a spec is a TOML file" in run(spec.with_name("none.toml")).output
+    run(spec)
+    spec.write_text(spec.read_text().replace("budget = 60", "budget = 61"))
+    result = run(spec, "--resume")
+    assert result.exit_code == 2
+    assert "has another policy" in result.output
+
+
+# -- a coordinator that is killed -----------------------------------------------------------------
+
+
+def started(spec, *arguments):
+    command = [sys.executable, "-m", "allais.cli", "best-arm", str(spec), *arguments]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def answer_in(spec):
+    """What the journal leads to, by repeating it: pulls and values."""
+    experiment = read_spec(spec)
+    root = _root(experiment.seed)
+    search = Search(experiment.policy, experiment.problem.arms, root)
+    with RunJournal(spec.with_suffix(".runs.jsonl"), identity(experiment.problem, experiment.policy, root)) as journal:
+        journal.repeat(search)
+    assert search.ask() is None
+    return search.settled, search.learner.pulls, search.learner.value()
+
+
+def killed_and_resumed(spec, workers, kills, seed):
+    """Kill the coordinator at random moments until it was killed so often, then let it finish; its last words."""
+    rng, path = random.Random(seed), spec.with_suffix(".runs.jsonl")
+    killed, before = 0, []
+    while True:
+        resume = ["--resume"] if path.exists() and path.stat().st_size else []
+        process = started(spec, "--workers", str(workers), *resume)
+        if killed < kills:
+            while process.poll() is None and (not path.exists() or len(path.read_bytes().splitlines()) <= len(before)):
+                time.sleep(0.002)  # kills while it starts would show little
+            time.sleep(rng.uniform(0.0, 0.25))
+            process.send_signal(signal.SIGKILL)
+        output, _ = process.communicate()
+        if process.returncode == -signal.SIGKILL:
+            killed += 1
+        whole = [line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
+        assert whole[: len(before)] == before  # nothing that was journalled is lost
+        before = whole
+        if process.returncode != -signal.SIGKILL:
+            return killed, process.returncode, output
+
+
+def check_kills(tmp_path, workers, kills, seed, budget):
+    spec, twin = tmp_path / "killed.toml", tmp_path / "whole.toml"
+    for path in (spec, twin):
+        path.write_text(COIN.format(function="slow_coin", policy="WSR", setting=f"budget = {budget}"))
+    killed, code, output = killed_and_resumed(spec, workers, kills, seed)
+    assert killed == kills
+    assert code == 0, output
+    assert started(twin, "--workers", "4").communicate()[0] == output
+    assert answer_in(spec) == answer_in(twin)
+    runs = [(one["arm"], one["index"]) for one in runs_of(spec.with_suffix(".runs.jsonl"))]
+    assert len(set(runs)) == len(runs)
+
+
+def test_a_coordinator_killed_three_times_loses_and_repeats_nothing(tmp_path):
+    check_kills(tmp_path, workers=2, kills=3, seed=1, budget=100)
+
+
+@pytest.mark.slow
+def test_a_coordinator_killed_at_fifty_random_moments_loses_and_repeats_nothing(tmp_path):
+    check_kills(tmp_path, workers=2, kills=50, seed=2, budget=1_500)
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="finds the workers in /proc")
+def test_workers_end_when_their_coordinator_is_killed(tmp_path):
+    spec = tmp_path / "coin.toml"
+    spec.write_text(COIN.format(function="slow_coin", policy="WSR", setting="budget = 100000"))
+    process = started(spec, "--workers", "2")
+    path = spec.with_suffix(".runs.jsonl")
+    while not path.exists() or len(path.read_bytes().splitlines()) < 10:
+        time.sleep(0.01)
+    tasks = Path(f"/proc/{process.pid}/task").iterdir()
+    children = [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
+    assert len(children) == 2
+    process.kill()
+    process.communicate()
+    for _ in range(400):
+        if not any(_runs(pid) for pid in children):
+            return
+        time.sleep(0.05)
+    raise AssertionError("a worker outlived its coordinator")
+
+
+def _runs(pid):
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return state not in ("Z", "X")

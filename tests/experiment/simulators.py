@@ -1,0 +1,43 @@
+"""Simulators at the top of a module, so that other processes find them."""
+
+import os
+import sys
+import time
+
+ARMS = ["A", "B", "C"]
+CHANCE = {"A": 0.9, "B": 0.4, "C": 0.2}
+
+
+def coin(arm, rng):
+    """A gain of 1 or a loss of 1, at once."""
+    return 1.0 if rng.random() < CHANCE[arm] else -1.0
+
+
+def slow_coin(arm, rng):
+    """The same, after 20 ms; losses take twice as long."""
+    outcome = coin(arm, rng)
+    time.sleep(0.02 if outcome > 0 else 0.04)
+    return outcome
+
+
+def broken(arm, rng):
+    """Crashes on every third run or so."""
+    if rng.random() < 0.3:
+        raise ZeroDivisionError("no such plan")
+    return coin(arm, rng)
+
+
+def always_lose(arm, rng):
+    """A loss of 1, whatever the arm."""
+    return -1.0
+
+
+def dying(arm, rng):
+    """Takes its worker with it."""
+    os._exit(1)
+
+
+if __name__ == "__main__":  # as an external program: arm, seed
+    import numpy as np
+
+    print(coin(sys.argv[1], np.random.default_rng(int(sys.argv[2]))))

@@ -1,0 +1,143 @@
+"""External programs as problems: no injection, rewards read, and every failure said in one sentence."""
+
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from allais import Bounded, Failures, Program, RunFailed, best_arm, testing
+from allais.policies import SR
+
+PYTHON = sys.executable
+ECHO = f"{PYTHON} -c 'import sys; print(sys.argv[1:]); print(len(sys.argv[1]))' {{arm}} {{seed}}"
+
+
+def script(code):
+    braces = code.replace("{", "{{").replace("}", "}}")
+    return f"{PYTHON} -c {shlex.quote(braces)} {{arm}} {{seed}}"
+
+
+def test_a_program_is_a_problem():
+    problem = Program(script("import sys; print(float(sys.argv[2]) / 2**31)"), ["A", "B"])
+    testing.check_problem(problem, draws=3)
+    assert problem.run(0, 2**30) == 0.5
+    assert problem.draw(1, np.random.default_rng(1), 2).shape == (2,)
+
+
+def test_an_arms_name_never_becomes_a_command(tmp_path):
+    names = [
+        f"; touch {tmp_path}/evil",
+        f"$(touch {tmp_path}/evil)",
+        f"`touch {tmp_path}/evil`",
+        "a b",
+        "'",
+        '"',
+        "{seed}",
+    ]
+    problem = Program(ECHO, names)
+    for arm, name in enumerate(names):
+        assert problem.run(arm, 7) == len(name)  # one word, as it is
+    assert not (tmp_path / "evil").exists()
+
+
+def test_the_reward_is_read_from_the_last_line_or_from_json():
+    assert Program(script("print('warming up'); print(' 1e3 ')"), 1).run(0, 1) == 1000.0
+    whole = script("""print('{"mean": {"delay": [3, 4.5]},'); print('"x": 1}')""")
+    assert Program(whole, 1, field="mean.delay.1").run(0, 1) == 4.5
+    last = script("""print('loading'); print('{"delay": 7}')""")
+    assert Program(last, 1, field="delay").run(0, 1) == 7.0
+
+
+def test_the_seed_reaches_the_program_and_the_folder_is_where_it_runs(tmp_path):
+    problem = Program(script("import os, sys; open('seen', 'w').write(sys.argv[2]); print(0)"), 1, folder=str(tmp_path))
+    problem.run(0, 123)
+    assert (tmp_path / "seen").read_text() == "123"
+
+
+@pytest.mark.parametrize(
+    ("problem", "message"),
+    [
+        (Program(script("print('done')"), 1), "reward as a number on its last line; .* printed 'done' last"),
+        (Program(script("print('nan')"), 1), "printed 'nan' last"),
+        (Program(script("pass"), 1), "printed '' last"),
+        (Program(script("print('{}')"), 1, field="delay"), "in the JSON field 'delay'"),
+        (Program(script("print('true')"), 1, field="0"), "in the JSON field '0'"),
+        (Program(script("import sys; sys.exit('out of fuel')"), 1), r"exit code 0; .* ended with 1 \(out of fuel\)"),
+        (Program("./no-such-program {arm} {seed}", 1), "a program must start; .*No such file"),
+        (Program(script("import time; time.sleep(60)"), 1, time_limit=0.2), "must end within 0.2 s"),
+    ],
+)
+def test_a_run_that_gives_no_reward_says_why(problem, message):
+    with pytest.raises(RunFailed, match=message):
+        problem.run(0, 1)
+
+
+def test_a_time_limit_ends_what_the_program_started_too(tmp_path):
+    child = tmp_path / "child.py"
+    child.write_text("import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)")
+    parent = tmp_path / "parent.py"
+    parent.write_text(f"import subprocess; subprocess.run([{PYTHON!r}, {str(child)!r}, {str(tmp_path / 'pid')!r}])")
+    with pytest.raises(RunFailed, match="must end within"):
+        Program(f"{PYTHON} {parent} {{arm}} {{seed}}", 1, time_limit=3).run(0, 1)
+    pid = int((tmp_path / "pid").read_text())
+    for _ in range(200):  # a killed orphan is gone when its new parent has noticed
+        if not _alive(pid):
+            return
+        time.sleep(0.05)
+    raise AssertionError("the child still runs")
+
+
+def _alive(pid):
+    status = Path(f"/proc/{pid}/stat")
+    if Path("/proc").exists():
+        return status.exists() and status.read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_a_retry_has_the_same_seed_and_is_counted_as_one_run(tmp_path):
+    flaky = tmp_path / "flaky.py"
+    flaky.write_text(
+        "import pathlib, sys\n"
+        "mark = pathlib.Path(sys.argv[0]).with_name('-'.join(sys.argv[1:]))\n"
+        "if not mark.exists():\n    mark.touch(); sys.exit(3)\n"
+        "print(int(sys.argv[2]) % 2)\n"
+    )
+    problem = Program(f"{PYTHON} {flaky} {{arm}} {{seed}}", ["A", "B"])
+    policy = SR(budget=6, rewards=Bounded(0, 1))
+    with pytest.raises(RunFailed, match="ended with 3"):
+        best_arm(problem, policy, seed=1, failures=Failures(retries=0))
+    answer = best_arm(problem, policy, seed=2, failures=Failures(retries=1))
+    assert answer.settled
+    assert answer.failures == ()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Program("sim {arm} {seed} {plan}", 2), r"may hold {arm} and {seed}; got {plan}"),
+        (lambda: Program("sim {arm} {seed.__class__}", 2), r"got {seed.__class__}"),
+        (lambda: Program("sim {arm!r} {seed}", 2), r"got {arm!r}"),
+        (lambda: Program("sim {seed:05d} {arm}", 2), r"got {seed:05d}"),
+        (lambda: Program("sim {} {arm} {seed}", 2), r"got {}"),
+        (lambda: Program("sim {arm}", 2), "needs {seed}, or every run would be the same"),
+        (lambda: Program("sim {seed}", 2), "needs {arm}"),
+        (lambda: Program("sim 'open {arm} {seed}", 2), "words as a shell splits them"),
+        (lambda: Program("sim {arm {seed}", 2), "words as a shell splits them"),
+        (lambda: Program("", 2), "must name a program; got nothing"),
+        (lambda: Program("sim {arm} {seed}", ["--help"]), "begins with a dash would be read as an option"),
+        (lambda: Program("sim {arm} {seed}", ["a\0b"]), "without null characters"),
+        (lambda: Program("sim {arm} {seed}", 2, time_limit=0), "time_limit must be above 0"),
+    ],
+)
+def test_a_wrong_command_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+    Program("sim --plan={arm} {seed}", ["--help"])  # harmless there
