@@ -33,22 +33,36 @@ from allais.weights import (
 
 if TYPE_CHECKING:
     from allais import testing, theory
-    from allais.bands import EmpiricalBernstein, Holder, Interval
+    from allais.bands import DKW, KL, EmpiricalBernstein, Envelope, Holder, Interval
     from allais.explain import Explanation
     from allais.learner import Choice, Learner, NotNow, Recommendation
-    from allais.policies import EXP3, LUCB, SR, UCB1, UCBV, WELUCB, WEUCB, WLUCB, WSR, WUCB
+    from allais.policies import (
+        EXP3,
+        IMED,
+        LUCB,
+        NPTS,
+        SR,
+        UCB1,
+        UCBV,
+        WELUCB,
+        WEUCB,
+        WLUCB,
+        WSR,
+        WUCB,
+        SequentialHalving,
+        TopTwo,
+    )
     from allais.problems import Bandit, Simulator
     from allais.simulation import BestArm, Comparison, Results, best_arm, compare, simulate
     from allais.stream import CertifiedValue, ValueStream
 
 # Loaded at first use: they need compiled code, and who only values lotteries should not wait for it.
 _LATER = {
-    **dict.fromkeys(("EmpiricalBernstein", "Holder", "Interval"), "allais.bands"),
+    **dict.fromkeys(("DKW", "KL", "EmpiricalBernstein", "Envelope", "Holder", "Interval"), "allais.bands"),
     "Explanation": "allais.explain",
     **dict.fromkeys(("Choice", "Learner", "NotNow", "Recommendation"), "allais.learner"),
-    **dict.fromkeys(
-        ("EXP3", "LUCB", "SR", "UCB1", "UCBV", "WELUCB", "WEUCB", "WLUCB", "WSR", "WUCB"), "allais.policies"
-    ),
+    **dict.fromkeys(("EXP3", "LUCB", "SR", "UCB1", "UCBV", "WELUCB", "WEUCB"), "allais.policies"),
+    **dict.fromkeys(("WLUCB", "WSR", "WUCB", "IMED", "NPTS", "SequentialHalving", "TopTwo"), "allais.policies"),
     **dict.fromkeys(("Bandit", "Simulator"), "allais.problems"),
     **dict.fromkeys(("CertifiedValue", "ValueStream"), "allais.stream"),
     **dict.fromkeys(("BestArm", "Comparison", "Results", "best_arm", "compare", "simulate"), "allais.simulation"),
@@ -72,8 +86,12 @@ def __dir__() -> list[str]:
 __version__ = "0.1.0"
 
 __all__ = [
+    "DKW",
     "EXP3",
+    "IMED",
+    "KL",
     "LUCB",
+    "NPTS",
     "SR",
     "UCB1",
     "UCBV",
@@ -95,6 +113,7 @@ __all__ = [
     "DominanceWarning",
     "Empirical",
     "EmpiricalBernstein",
+    "Envelope",
     "Explanation",
     "Finite",
     "GonzalezWu",
@@ -114,10 +133,12 @@ __all__ = [
     "Prelec",
     "Recommendation",
     "Results",
+    "SequentialHalving",
     "Simulator",
     "SteepMiddle",
     "SubGaussian",
     "TailAverage",
+    "TopTwo",
     "TverskyKahneman",
     "UndefinedValueError",
     "Uniform",

@@ -1,4 +1,4 @@
-"""The paper's bounds, corrected, as functions.
+"""The paper's bounds, corrected, as functions, and the limits that no policy beats (`allais/divergence.py`).
 
 Each says where it comes from; `docs/paper/errata.md` lists what was corrected and why.
 """
@@ -13,10 +13,31 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais.bands import Holder
+from allais.divergence import CharacteristicTime, characteristic_time, k_inf, regret_slope
 from allais.errors import FloatArray, finite_array, positive, share
 from allais.preferences import Preference
 from allais.rewards import Rewards
 from allais.weights import HolderPair, Power, Weight
+
+__all__ = [
+    "CharacteristicTime",
+    "EDPMCounterexample",
+    "characteristic_time",
+    "edpm_counterexample",
+    "gaps",
+    "h1_alpha",
+    "h1_alpha_of_transformations",
+    "h2_alpha",
+    "h_alpha",
+    "k_inf",
+    "regret_lower_slope",
+    "regret_slope",
+    "samples_to_estimate",
+    "wlucb_samples",
+    "wsr_error",
+    "wucb_regret",
+    "wucb_regret_any_gap",
+]
 
 MOST_SAMPLES = 10**18
 

@@ -3,8 +3,28 @@
 from allais.policies.base import Policy
 from allais.policies.classic import LUCB, SR, UCB1, UCBV, WELUCB, WEUCB
 from allais.policies.exp3 import EXP3
+from allais.policies.halving import SequentialHalving
+from allais.policies.imed import IMED
+from allais.policies.npts import NPTS
+from allais.policies.toptwo import TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.policies.wsr import WSR
 from allais.policies.wucb import WUCB
 
-__all__ = ["EXP3", "LUCB", "SR", "UCB1", "UCBV", "WELUCB", "WEUCB", "WLUCB", "WSR", "WUCB", "Policy"]
+__all__ = [
+    "EXP3",
+    "IMED",
+    "LUCB",
+    "NPTS",
+    "SR",
+    "UCB1",
+    "UCBV",
+    "WELUCB",
+    "WEUCB",
+    "WLUCB",
+    "WSR",
+    "WUCB",
+    "Policy",
+    "SequentialHalving",
+    "TopTwo",
+]
