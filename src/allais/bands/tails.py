@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._kernels import kernel, routine, verb
-from allais.bands.base import Interval, add_settle, add_widen, widen
+from allais.bands.base import Interval, add_settle, add_widen
 from allais.errors import FloatArray, share
 from allais.memory import Memory, moments, remembered
 from allais.preferences import Preference
@@ -128,11 +128,8 @@ def interval_of(band: Any, preference: Preference, rewards: Rewards, samples: Ar
     """The value of samples with a band's interval around it, for one look at the data."""
     seen = rewards.check(samples)
     exponent = math.log(2.0 / (1.0 - share("confidence", confidence, advice="Give a share of 1, such as 0.95.")))
-    rule = band.rule(preference, [rewards])
-    memory = memory_of(preference, seen)
-    low, high = np.zeros(1), np.zeros(1)
-    widen(rule, memory, exponent, low, high)
-    return Interval(float(low[0]), preference.estimate(seen), float(high[0]))
+    low, high = ends_of(band.rule(preference, [rewards]), memory_of(preference, seen), 0, exponent)
+    return Interval(float(low), preference.estimate(seen), float(high))
 
 
 def memory_of(preference: Preference, samples: FloatArray) -> Memory:

@@ -385,8 +385,3 @@ def outcomes_of(forest: Forest, tree: int) -> tuple[FloatArray, FloatArray, IntA
 def samples_of(forest: Forest, tree: int) -> int:
     """How many samples a tree holds."""
     return int(forest.numbers[forest.trees[tree, ROOT], TOTAL])
-
-
-def top_of(forest: Forest, tree: int) -> float:
-    """The largest outcome of a tree; 0 if there is none."""
-    return float(forest.numbers[forest.trees[tree, ROOT], TOP])
