@@ -92,8 +92,8 @@ def _regret() -> str:
         shown = [f"{regret:.4g}" for regret in (papers, *regrets)]
         rows.append((name, *shown, f"{slope:.4g}", f"{ratio:.3f}", f"at most {claim:g}", holds))
     header = (
-        "regret at 10^5 rounds", "W-UCB (Hölder)", "W-UCB, KL, log m", "NPTS", "NPTS, values known", "IMED, values known",
-        "limit per log n", "NPTS / W-UCB", "claim", "holds",
+        "regret at 10^5 rounds", "W-UCB (Hölder)", "W-UCB, KL, log m", "NPTS", "NPTS, values known",
+        "IMED, values known", "limit per log n", "NPTS / W-UCB", "claim", "holds",
     )  # fmt: skip
     return markdown_table(header, rows)
 
@@ -120,13 +120,14 @@ def _confidence() -> str:
         holds = "yes" if needed[0] <= claim else "NO"
         rows.append((name, *shown, f"{limit:.0f}", ratio, errors, f"W-LUCB at most {claim:g}", holds))
     header = (
-        "samples at delta = 0.05", "W-LUCB, DKW", "W-LUCB, KL", "top-two", "limit", "best / limit", "errors", "claim", "holds",
+        "samples at delta = 0.05", "W-LUCB, DKW", "W-LUCB, KL", "top-two", "limit", "best / limit", "errors",
+        "claim", "holds",
     )  # fmt: skip
     return markdown_table(header, rows)
 
 
 def _budget() -> str:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     lotteries = _random(11, 16)
     for budget in (1_000, 2_000, 4_000):
         halving, rejects = (

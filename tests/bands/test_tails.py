@@ -1,6 +1,7 @@
 """DKW, KL and envelope bands are the integrals that their pages say, and refuse what breaks them."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def plain(preference, support, samples, ceiling):
     def side(weight, outcomes, start, end):
         least = most = max(start, 0.0)
         cuts = np.unique(np.concatenate([outcomes[outcomes > max(start, 0.0)], [max(start, 0.0), end]]))
-        for inner, outer in zip(cuts[:-1], cuts[1:], strict=True):
+        for inner, outer in pairwise(cuts):
             count = int((outcomes >= outer).sum())
             bounds = 1.0 - ceiling(pulls - count, pulls), ceiling(count, pulls)
             p = np.clip(np.linspace(*bounds, 4001), 0.0, 1.0)
@@ -80,7 +81,7 @@ def kl_always(exponent, cuts):
         a, b = STRENGTH * q, STRENGTH * (1 - q)
         ratio = betaln(a + count, b + pulls - count) - betaln(a, b)
         ratio -= count * math.log(q) + (pulls - count) * math.log1p(-q)
-        return math.log(IDLE + (1 - IDLE) * math.exp(ratio)) - exponent - math.log(cuts)
+        return np.logaddexp(math.log(IDLE), math.log(1 - IDLE) + ratio) - exponent - math.log(cuts)
 
     def ceiling(count, pulls):
         p = max(count / pulls, 1e-12)

@@ -155,12 +155,11 @@ def regret(folder: Path) -> None:
         "NPTS": NPTS(PEOPLE, rewards),
     }
     comparison = compare(policies, Bandit(arms), n_rounds=100_000, n_runs=20, seed=1, progress=False)
-    ax = comparison.plot(lower_slope=regret_slope(PEOPLE, arms, rewards.values))
+    figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    comparison.plot(ax, lower_slope=regret_slope(PEOPLE, arms, rewards.values))
     ax.set(yscale="log", ylim=(10.0, None))
-    figure = ax.get_figure()
-    assert figure is not None
     figure.savefig(folder / "regret.png", dpi=110)
-    plt.close(figure)  # type: ignore[arg-type]
+    plt.close(figure)
 
 
 def main() -> None:
