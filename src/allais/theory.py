@@ -135,7 +135,7 @@ def regret_lower_slope(values: ArrayLike, holder: HolderPair, span: float = 1.0)
 
 
 def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike, delta: float) -> int:
-    """How many samples W-LUCB takes at most, with probability 1 - delta (Theorem 5, with its constants).
+    """How many samples W-LUCB with the Hölder band takes at most, with probability 1 - delta (Theorem 5).
 
     While all intervals hold, an arm whose radius is at most Delta / 4 is never needy, and every
     round samples a needy arm: so m rounds end as soon as m exceeds the sum over arms of
