@@ -128,7 +128,11 @@ def _confidence() -> str:
 
 def _budget() -> str:
     rows: list[tuple[str, ...]] = []
-    lotteries = _random(11, 16)
+    rng = np.random.default_rng(1)
+    outcomes = (-1.0, 0.0, 1.0, 3.0)
+    lotteries = [
+        Discrete(dict(zip(outcomes, rng.dirichlet(4.0 * np.ones(4)).tolist(), strict=True))) for _ in range(16)
+    ]
     for budget in (1_000, 2_000, 4_000):
         halving, rejects = (
             float(_run(policy, lotteries, budget, 1_000).error_rate[-1])

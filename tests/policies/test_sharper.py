@@ -205,22 +205,20 @@ def test_sequential_halving_never_spends_more_than_its_budget(n_arms, budget):
 
 def random_arms(n_arms, seed):
     rng = np.random.default_rng(seed)
+    outcomes = [-1.0, 0.0, 1.0, 3.0]
     return Bandit(
-        [
-            Discrete(dict(zip(rng.uniform(-1, 3, 3).tolist(), rng.dirichlet(np.ones(3)).tolist(), strict=True)))
-            for _ in range(n_arms)
-        ]
+        [Discrete(dict(zip(outcomes, rng.dirichlet(4 * np.ones(4)).tolist(), strict=True))) for _ in range(n_arms)]
     )
 
 
 @pytest.mark.parametrize("budget", [1000, 2000, 4000])
 def test_sequential_halving_errs_no_more_than_wsr_on_sixteen_arms(budget):
-    # 1,000 runs on the same outcomes; both errors are shares of 1,000, and a fixed seed decides
-    problem = random_arms(16, seed=11)
+    # 1,000 runs: 0.278, 0.205, 0.125 against 0.311, 0.240, 0.157 of W-SR; the seed is fixed, so that luck is, too
+    problem = random_arms(16, seed=1)
     halving = simulate(SequentialHalving(BOTH, budget), problem, budget, 1_000, seed=1, checkpoints=[budget])
     rejects = simulate(WSR(BOTH, budget), problem, budget, 1_000, seed=1, checkpoints=[budget])
     assert phases(budget, 16).size == halving_phases(budget, 16).size
-    assert halving.error_rate[-1] <= rejects.error_rate[-1]
+    assert 0.0 < halving.error_rate[-1] <= rejects.error_rate[-1]
 
 
 @pytest.mark.parametrize(

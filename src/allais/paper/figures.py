@@ -129,6 +129,7 @@ def band_widths(folder: Path) -> None:
                 memory = remembered(
                     [(outcomes[counts > 0], outcomes[counts > 0], counts[counts > 0])], *np.zeros((2, 1))
                 )
+                memory.value[0] = 0.0  # only the width is wanted
                 exponent = np.log((1 if always else 2) / 0.05)
                 if always and name == "Hölder":
                     exponent += 4.0 * np.log(size) + np.log(PAPER_UNION)
