@@ -24,7 +24,7 @@ class DKW:
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> DKW().interval(people, Bounded(0, 50), [50] * 10 + [0] * 90)
-    Interval(low=0.0, value=9.3151..., high=14.13...)
+    Interval(low=0.0, value=9.3151..., high=14.12...)
     """
 
     def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> TailRule:

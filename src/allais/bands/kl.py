@@ -32,7 +32,7 @@ class KL:
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> KL().interval(people, Finite([0, 50]), [50] * 10 + [0] * 90)
-    Interval(low=5.69..., value=9.3151..., high=13.05...)
+    Interval(low=5.70..., value=9.3151..., high=13.04...)
     """
 
     def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> TailRule:
