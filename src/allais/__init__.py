@@ -35,13 +35,15 @@ from allais.weights import (
 if TYPE_CHECKING:
     from allais import testing, theory
     from allais.armsets import Ball, Box
-    from allais.bands import EmpiricalBernstein, Holder, Interval
+    from allais.bands import DKW, KL, EmpiricalBernstein, Envelope, Holder, Interval
     from allais.experiment import Failures
     from allais.explain import Explanation
     from allais.learner import Choice, Learner, NotNow, Recommendation
     from allais.policies import (
         EXP3,
+        IMED,
         LUCB,
+        NPTS,
         OFUL,
         SR,
         UCB1,
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
         GAllocation,
         LinGapE,
         LinTS,
+        SequentialHalving,
+        TopTwo,
     )
     from allais.policies.linear import RadiusWarning
     from allais.problems import Bandit, LinearBandit, Program, Simulator
@@ -66,16 +70,34 @@ if TYPE_CHECKING:
 
 # Loaded at first use: they need compiled code, and who only values lotteries should not wait for it.
 _LATER = {
-    **dict.fromkeys(("EmpiricalBernstein", "Holder", "Interval"), "allais.bands"),
+    **dict.fromkeys(("DKW", "KL", "EmpiricalBernstein", "Envelope", "Holder", "Interval"), "allais.bands"),
     "Explanation": "allais.explain",
     "Failures": "allais.experiment",
     **dict.fromkeys(("Choice", "Learner", "NotNow", "Recommendation"), "allais.learner"),
     **dict.fromkeys(
         (
-            *("EXP3", "LUCB", "OFUL", "SR", "UCB1", "UCBV", "WELUCB", "WEUCB", "WG", "WLUCB", "WOFUL", "WSR", "WUCB"),
+            *(
+                "EXP3",
+                "IMED",
+                "LUCB",
+                "NPTS",
+                "OFUL",
+                "SR",
+                "UCB1",
+                "UCBV",
+                "WELUCB",
+                "WEUCB",
+                "WG",
+                "WLUCB",
+                "WOFUL",
+                "WSR",
+                "WUCB",
+            ),
             "GAllocation",
             "LinGapE",
             "LinTS",
+            "SequentialHalving",
+            "TopTwo",
         ),
         "allais.policies",
     ),
@@ -106,8 +128,12 @@ def __dir__() -> list[str]:
 __version__ = "0.1.0"
 
 __all__ = [
+    "DKW",
     "EXP3",
+    "IMED",
+    "KL",
     "LUCB",
+    "NPTS",
     "OFUL",
     "SR",
     "UCB1",
@@ -136,6 +162,7 @@ __all__ = [
     "DominanceWarning",
     "Empirical",
     "EmpiricalBernstein",
+    "Envelope",
     "EstimatedNoise",
     "Explanation",
     "Failures",
@@ -169,10 +196,12 @@ __all__ = [
     "Results",
     "Routes",
     "RunFailed",
+    "SequentialHalving",
     "Simulator",
     "SteepMiddle",
     "SubGaussian",
     "TailAverage",
+    "TopTwo",
     "TverskyKahneman",
     "UndefinedValueError",
     "Uniform",

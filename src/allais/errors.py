@@ -54,6 +54,14 @@ def positive(name: str, number: Any) -> float:
     return result
 
 
+def not_negative(name: str, number: Any, advice: str = "Give 0 or more.") -> float:
+    """`number` as a finite float, zero or above."""
+    result = real(name, number)
+    if result < 0.0:
+        raise ValueError(f"{name} must not be negative; got {result:g}. {advice}")
+    return result
+
+
 def share(name: str, number: Any, *, one: bool = False, advice: str = "") -> float:
     """`number` as a float in (0, 1), or in (0, 1] with `one=True`."""
     result = real(name, number, advice or "Give a share of 1, such as 0.05.")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from allais._kernels import bound
 from allais.bands import Holder, Interval
+from allais.bands.tails import shifted
 from allais.errors import FloatArray, IntArray, finite_array, share
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
@@ -24,11 +25,9 @@ from allais.values.forest import (
     outcomes_of,
     samples_of,
     sow,
-    top_of,
 )
 from allais.values.harvest import harvest
 from allais.values.patches import distortion_of
-from allais.weights import Weight
 
 GAINS, LOSSES = 0, 1  # the trees of a stream
 BUFFER = 1 << 14  # samples that a stream of bounded memory collects before it sorts them in
@@ -221,11 +220,10 @@ class ValueStream:
             return Interval(value - radius - error, value, value + radius + error)
         eps = math.sqrt(exponent / (2.0 * self._samples))
         low, high = np.sort(self.preference.felt(np.array(self.rewards.support))).tolist()
-        gains, losses = self._sides
-        most = self._upper(gains, self.preference.gains, eps, high)
-        least = self._lower(gains, self.preference.gains, eps, low)
-        most_loss = self._upper(losses, self.preference.losses, eps, -low)
-        least_loss = self._lower(losses, self.preference.losses, eps, -high)
+        (least, most), (least_loss, most_loss) = (
+            shifted(self._forest, tree, distortion, self._samples, eps, start, end)
+            for (tree, distortion), (start, end) in zip(self._sides, ((low, high), (-high, -low)), strict=True)
+        )
         return Interval(float(least - most_loss), self.value(), float(most - least_loss))
 
     def _truncated(self) -> CertifiedValue:
@@ -239,18 +237,6 @@ class ValueStream:
         edge = self.preference.truncation(self.rewards, self._samples)
         gain, loss = (self._part(side, 0.0, edge) for side in self._sides)
         return CertifiedValue(gain - loss, 0.0)
-
-    def _upper(self, side: tuple[Any, ...], weight: Weight, eps: float, end: float) -> float:
-        """The part when P(Y > z) is eps larger everywhere up to the end of the support."""
-        if end <= 0.0:
-            return 0.0
-        beyond = end - top_of(self._forest, side[0])
-        return self._part(side, eps) + max(beyond, 0.0) * weight(min(eps, 1.0))
-
-    def _lower(self, side: tuple[Any, ...], weight: Weight, eps: float, start: float) -> float:
-        """The part when P(Y > z) is eps smaller, but for what lies below the support: there it is 1."""
-        sure = max(start, 0.0)
-        return self._part(side, -eps) + sure * (1.0 - weight(max(1.0 - eps, 0.0)))
 
     # -- order statistics -------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""The paper's bounds, corrected, as functions.
+"""The paper's bounds, corrected, as functions, and the limits that no policy beats (`allais/divergence.py`).
 
 Each says where it comes from; `docs/paper/errata.md` lists what was corrected and why.
 """
@@ -13,11 +13,36 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais.bands import Holder
+from allais.divergence import CharacteristicTime, characteristic_time, k_inf, regret_slope
 from allais.errors import FloatArray, finite_array, positive, share
-from allais.linear_limits import linear_characteristic_time as linear_characteristic_time
+from allais.linear_limits import linear_characteristic_time
 from allais.preferences import Preference
 from allais.rewards import Rewards
 from allais.weights import HolderPair, Power, Weight
+
+__all__ = [
+    "CharacteristicTime",
+    "EDPMCounterexample",
+    "characteristic_time",
+    "edpm_counterexample",
+    "ellipsoid_radius",
+    "gaps",
+    "h1_alpha",
+    "h1_alpha_of_transformations",
+    "h2_alpha",
+    "h_alpha",
+    "k_inf",
+    "linear_characteristic_time",
+    "regret_lower_slope",
+    "regret_slope",
+    "samples_to_estimate",
+    "wg_samples",
+    "wlucb_samples",
+    "woful_regret",
+    "wsr_error",
+    "wucb_regret",
+    "wucb_regret_any_gap",
+]
 
 MOST_SAMPLES = 10**18
 
@@ -115,7 +140,7 @@ def regret_lower_slope(values: ArrayLike, holder: HolderPair, span: float = 1.0)
 
 
 def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike, delta: float) -> int:
-    """How many samples W-LUCB takes at most, with probability 1 - delta (Theorem 5, with its constants).
+    """How many samples W-LUCB with the Hölder band takes at most, with probability 1 - delta (Theorem 5).
 
     While all intervals hold, an arm whose radius is at most Delta / 4 is never needy, and every
     round samples a needy arm: so m rounds end as soon as m exceeds the sum over arms of

@@ -17,6 +17,7 @@ from allais import (
     Bernoulli,
     Bounded,
     Failures,
+    Holder,
     Preference,
     RunFailed,
     Simulator,
@@ -193,12 +194,12 @@ def test_a_limit_of_hours_ends_at_once_though_runs_are_out():
 
 
 def test_the_reached_delta_is_the_one_at_which_the_intervals_would_just_have_parted():
-    answer = best_arm(COIN, WLUCB(PEOPLE, Bounded(-1, 1), delta=1e-9), seed=1, max_samples=3_800)
+    answer = best_arm(COIN, WLUCB(PEOPLE, Bounded(-1, 1), delta=1e-9, band=Holder()), seed=1, max_samples=3_800)
     reached = answer.reached_delta
     assert not answer.settled
     assert 1e-9 < reached < 1.0
     for factor, parts in ((1.01, True), (0.99, False)):
-        policy = WLUCB(PEOPLE, Bounded(-1, 1), delta=min(reached * factor, 0.999))
+        policy = WLUCB(PEOPLE, Bounded(-1, 1), delta=min(reached * factor, 0.999), band=Holder())
         learner = policy.start(ARMS, seed=1)
         for name in ARMS:
             for outcome, count in zip(*answer.learner.outcomes(name), strict=True):

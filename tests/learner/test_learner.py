@@ -9,6 +9,7 @@ import pytest
 from allais import (
     EXP3,
     LUCB,
+    NPTS,
     SR,
     UCB1,
     UCBV,
@@ -24,7 +25,9 @@ from allais import (
     PowerUtility,
     Preference,
     Prelec,
+    SequentialHalving,
     SubGaussian,
+    TopTwo,
     TverskyKahneman,
     cvar,
     expected_value,
@@ -40,11 +43,14 @@ REGRET = {
     "UCB-V": UCBV(FIFTY),
     "WE-UCB": WEUCB(PEOPLE, Bounded(0, 1)),
     "sub-Gaussian": WUCB(PEOPLE, SubGaussian(1.0, 5.0)),
+    "NPTS": NPTS(PEOPLE, FIFTY),
 }
 FIXED = {
     "W-LUCB": WLUCB(PEOPLE, FIFTY, delta=0.1),
     "LUCB": LUCB(FIFTY, delta=0.1),
+    "top-two": TopTwo(PEOPLE, FIFTY, delta=0.1),
     "W-SR": WSR(PEOPLE, budget=30),
+    "sequential halving": SequentialHalving(PEOPLE, budget=30),
     "SR": SR(budget=30),
     "EXP3": EXP3(FIFTY),
 }

@@ -9,8 +9,11 @@ import numpy as np
 import pytest
 
 from allais import (
+    DKW,
     EXP3,
+    IMED,
     LUCB,
+    NPTS,
     SR,
     UCB1,
     UCBV,
@@ -20,6 +23,7 @@ from allais import (
     WSR,
     WUCB,
     Bounded,
+    Envelope,
     Finite,
     Identity,
     Learner,
@@ -27,7 +31,9 @@ from allais import (
     Power,
     Preference,
     Prelec,
+    SequentialHalving,
     SubGaussian,
+    TopTwo,
     TverskyKahneman,
     Weight,
     _spec,
@@ -75,6 +81,12 @@ POLICIES = {
     "W-SR": WSR(PEOPLE, budget=150),
     "SR": SR(budget=150),
     "EXP3": EXP3(FIFTY),
+    "W-UCB with the DKW band": WUCB(PEOPLE, FIFTY, DKW()),
+    "W-UCB with the envelope band": WUCB(PEOPLE, SubGaussian(1.0, 5.0), Envelope()),
+    "top-two": TopTwo(PEOPLE, [FIFTY, Finite([0, 7]), Bounded(-5, 10)], delta=1e-12),
+    "NPTS": NPTS(Preference.tversky_kahneman(reference=30.0, costs=True), FIFTY),
+    "IMED": IMED(PEOPLE, Finite([0, 7, 50])),
+    "sequential halving": SequentialHalving(PEOPLE, budget=150),
 }
 
 

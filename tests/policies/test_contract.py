@@ -3,8 +3,12 @@
 import pytest
 
 from allais import (
+    DKW,
     EXP3,
+    IMED,
+    KL,
     LUCB,
+    NPTS,
     SR,
     UCB1,
     UCBV,
@@ -15,11 +19,16 @@ from allais import (
     WUCB,
     Bounded,
     Discrete,
+    Envelope,
     Finite,
+    Holder,
     Preference,
     Prelec,
+    SequentialHalving,
     SubGaussian,
+    TopTwo,
     TverskyKahneman,
+    Uniform,
     Weight,
     testing,
 )
@@ -46,11 +55,24 @@ POLICIES = [
     WEUCB(PEOPLE, UNIT),
     WLUCB(PEOPLE, UNIT, delta=0.1),
     WLUCB(ROUTES, UNIT, delta=0.1, tolerance=0.01),
+    WLUCB(PEOPLE, UNIT, delta=0.1, band=Holder()),
+    WLUCB(PEOPLE, Finite([0, 0.2, 1]), delta=0.1),
+    WLUCB(PEOPLE, UNIT, delta=0.1, band=DKW()),
+    WUCB(ROUTES, UNIT, DKW()),
+    WUCB(PEOPLE, [UNIT, Finite([0, 1]), Bounded(-3, 4)], KL(), exploration=1.0),
+    TopTwo(PEOPLE, UNIT, delta=0.1),
+    TopTwo(ROUTES, Finite([0, 0.2, 1]), delta=0.1, tolerance=0.01),
     LUCB(UNIT, delta=0.1),
     WELUCB(PEOPLE, UNIT, delta=0.1),
     WSR(PEOPLE, budget=20_000),
     WSR(ROUTES, budget=5_000),
     SR(budget=2_000),
+    SequentialHalving(PEOPLE, budget=20_000),
+    SequentialHalving(ROUTES, budget=5_000),
+    NPTS(PEOPLE, UNIT),
+    NPTS(ROUTES, [UNIT, Finite([0, 1]), Bounded(-3, 4)]),
+    IMED(PEOPLE, Finite([0, 0.2, 1])),
+    IMED(ROUTES, [Finite([0, 1]), Finite([0.1, 0.2, 0.7]), Finite([0.3])]),
     EXP3(UNIT),
 ]
 
@@ -67,12 +89,24 @@ def test_learner_and_loop_choose_alike_for_20000_rounds(policy):
         WUCB(Preference(Prelec(0.65)), SubGaussian(1.0, 2.0)),
         WLUCB(PEOPLE, SubGaussian(1.0, 2.0), delta=0.1),
         WUCB(PEOPLE, [UNIT, SubGaussian(1.0, 2.0), UNIT]),
+        WLUCB(PEOPLE, SubGaussian(1.0, 2.0), delta=0.1, band=Holder()),
+        TopTwo(PEOPLE, SubGaussian(1.0, 2.0), delta=0.1),
+        WUCB(PEOPLE, SubGaussian(1.0, 2.0), Envelope()),
     ],
     ids=lambda policy: policy.name,
 )
 def test_unbounded_rewards_work_through_the_truncated_estimator(policy):
     # every outcome is new, so a round costs as many weights as there were rounds
     testing.check_policy(policy, rounds=3_000)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [NPTS(ROUTES, UNIT), WLUCB(ROUTES, UNIT, delta=0.1), WUCB(PEOPLE, UNIT, DKW()), TopTwo(PEOPLE, UNIT, delta=0.1)],
+    ids=lambda policy: policy.name,
+)
+def test_arms_with_more_outcomes_than_a_flat_memory_holds_choose_alike(policy):
+    testing.check_policy(policy, Bandit([Uniform(0, 0.5), Uniform(0.1, 0.9), Uniform(0.4, 1)]), rounds=1_500)
 
 
 def test_the_checks_catch_a_broken_weight_and_a_broken_problem():

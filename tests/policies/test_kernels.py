@@ -121,8 +121,8 @@ policy = WLUCB(expected_value(), Bounded(0, 1), 0.1, band=Wide())
 print(best_arm(Bandit([Bernoulli(1.0), Bernoulli(0.0)]), policy, seed=1).samples)
 """
 OWN = """
-from allais import WLUCB, Bandit, Bernoulli, Bounded, best_arm, expected_value
-policy = WLUCB(expected_value(), Bounded(0, 1), 0.1)
+from allais import WLUCB, Bandit, Bernoulli, Bounded, Holder, best_arm, expected_value
+policy = WLUCB(expected_value(), Bounded(0, 1), 0.1, band=Holder())
 print(best_arm(Bandit([Bernoulli(1.0), Bernoulli(0.0)]), policy, seed=1).samples)
 """
 

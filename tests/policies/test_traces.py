@@ -16,6 +16,7 @@ from allais import (
     Bernoulli,
     Bounded,
     Discrete,
+    Holder,
     NotNow,
     Power,
     Preference,
@@ -113,12 +114,12 @@ def test_wlucb_stops_where_the_arithmetic_says():
     # means 1 and 0 in [0, 1]: stop when 2 sqrt(x / 2m) <= 1 with x = log(m^4 2 (pi^2/3 + 1) / 0.1),
     # that is m >= 2 x: 38 < 2 * 19.002, 39 >= 2 * 19.106; two arms, 78 samples
     problem = Bandit([Bernoulli(1.0), Bernoulli(0.0)])
-    answer = best_arm(problem, WLUCB(expected_value(), Bounded(0, 1), delta=0.1), seed=1)
+    answer = best_arm(problem, WLUCB(expected_value(), Bounded(0, 1), 0.1, band=Holder()), seed=1)
     assert (answer.arm, answer.samples, answer.settled, answer.delta) == (0, 78, True, 0.1)
     # LUCB has 5/4 for pi^2/3 + 1: x = log(25 m^4), 35 < 2 * 17.44 is wrong, 35 >= 34.88 right
     assert best_arm(problem, LUCB(Bounded(0, 1), delta=0.1), seed=1).samples == 70
     # a tolerance of 1/2 lets the intervals overlap by it: m >= 8/9 x
-    loose = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, tolerance=0.5)
+    loose = WLUCB(expected_value(), Bounded(0, 1), 0.1, tolerance=0.5, band=Holder())
     m = best_arm(problem, loose, seed=1).samples / 2
     assert m == math.ceil(m)
     assert 2 * math.sqrt(math.log(m**4 * 2 * (math.pi**2 / 3 + 1) / 0.1) / (2 * m)) <= 1.5

@@ -14,6 +14,7 @@ from allais import (
     Bandit,
     Bounded,
     Discrete,
+    Holder,
     Preference,
     TverskyKahneman,
     simulate,
@@ -69,7 +70,7 @@ def test_lucb_returns_the_wrong_arm_on_setup_star_and_wlucb_does_not():
     theirs = simulate(LUCB(rewards, delta=0.1), SETUP, 10**7, 10, seed=1, judge=PEOPLE)
     assert theirs.stopped.all()
     assert theirs.error_rate[-1] == 1.0
-    ours = simulate(WLUCB(PEOPLE, rewards, delta=0.1), SETUP, 10**9, 4, seed=1, n_jobs=2)
+    ours = simulate(WLUCB(PEOPLE, rewards, 0.1, band=Holder()), SETUP, 10**9, 4, seed=1, n_jobs=2)
     assert ours.stopped.all()
     assert ours.error_rate[-1] == 0.0
     assert ours.samples.max() <= theory.wlucb_samples(PEOPLE, rewards, SETUP.true_values(PEOPLE), 0.1)

@@ -2,6 +2,9 @@
 
 from allais.bands.base import Band, Interval
 from allais.bands.bernstein import EmpiricalBernstein
+from allais.bands.dkw import DKW
+from allais.bands.envelope import Envelope
 from allais.bands.holder import Holder
+from allais.bands.kl import KL
 
-__all__ = ["Band", "EmpiricalBernstein", "Holder", "Interval"]
+__all__ = ["DKW", "KL", "Band", "EmpiricalBernstein", "Envelope", "Holder", "Interval"]

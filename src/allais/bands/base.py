@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from allais._kernels import verb
 from allais.preferences import Preference
-from allais.rewards import Rewards
+from allais.rewards import Rewards, SubGaussian
 
 
 class Interval(NamedTuple):
@@ -29,12 +29,33 @@ class Band(Protocol):
         ...
 
 
+def anytime_rule(band: Band, preference: Preference, rewards: Sequence[Rewards]) -> Any | None:
+    """The rule of a band that holds in all rounds at once, or None where the band has no such form.
+
+    `widen` then writes intervals that ever fail with probability e^-exponent each, and the policy
+    need not pay for the rounds.
+    """
+    make = getattr(band, "anytime_rule", None)
+    return None if make is None else make(preference, rewards)
+
+
+def refuse_unbounded(what: str, rewards: Sequence[Rewards]) -> None:
+    """Refuse rewards without bounds, for a band that needs them."""
+    if any(isinstance(known, SubGaussian) for known in rewards):
+        raise ValueError(
+            f"{what} needs bounded rewards; got SubGaussian. Use Envelope(), or declare Bounded(low, high)."
+        )
+
+
 def _settle(band, memory, arm):
     """Bring what the band keeps of an arm up to date, after its memory changed."""
 
 
 def _widen(band, memory, exponent, low, high):
-    """Write the ends of every arm's interval, valid with probability 1 - 2 e^-exponent each."""
+    """Write the ends of every arm's interval: each fails with probability 2 e^-exponent at most, in this round.
+
+    Under an `anytime_rule`, with probability e^-exponent at most in any round.
+    """
 
 
 settle, add_settle = verb(_settle)

@@ -34,7 +34,8 @@ def predict(experiment: Experiment, executor: Executor, pilot: int) -> str:
         f"{len(runs)} pilot runs took {seconds:.3g} s each; they are not kept.",
         *(f"  {name}: value about {value:.4g}" for name, value in zip(problem.arms, values.tolist(), strict=True)),
     ]
-    predicted = forecast(policy, values)
+    seen = [np.unique(np.array(told), return_counts=True) for told in rewards]
+    predicted = forecast(policy, values, seen)
     if predicted is None:
         return "\n".join([*lines, "There is no formula for this policy, or an option gave no reward: no prediction."])
     if math.isinf(predicted.expected):

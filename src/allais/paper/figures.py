@@ -13,7 +13,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Rectangle
 
+from allais.bands import DKW, KL, Holder
+from allais.bands.base import anytime_rule, settle, widen
+from allais.divergence import regret_slope
+from allais.lotteries import Discrete
+from allais.memory import remembered
 from allais.paper.lotteries import DELAYS, FAST_ROUTE, FIFTY, PEOPLE, SAFE_ROUTE
+from allais.policies import NPTS, WUCB
+from allais.policies.wlucb import PAPER_UNION
+from allais.problems import Bandit
+from allais.rewards import Bounded, Finite
+from allais.simulation import compare
 from allais.values.forest import CHILD, LEAF_OF, ROOT, SIZE, TOTAL, new_forest, sown
 from allais.values.patches import distortion_of, patch_over
 from allais.weights import GonzalezWu, Power, Prelec, SteepMiddle, TailAverage, TverskyKahneman, Wang
@@ -93,6 +103,66 @@ def streaming_tree(folder: Path) -> None:
     plt.close(figure)
 
 
+def band_widths(folder: Path) -> None:
+    """How wide every band is, from one sample to a million."""
+    pulls = np.unique(np.geomspace(1, 1e6, 121).round().astype(np.int64))
+    finite, bounded = Finite([0, 50]), Bounded(0, 50)
+    shapes = (
+        ("Hölder", Holder(), bounded),
+        ("DKW", DKW(), bounded),
+        ("KL, bounds known", KL(), bounded),
+        ("KL, values known", KL(), finite),
+    )
+    figure, axes = plt.subplots(1, 2, figsize=(11.0, 4.4), sharey=True, layout="constrained")
+    for ax, title, always in zip(axes, ("one look at the data", "all rounds at once"), (False, True), strict=True):
+        for name, band, rewards in shapes:
+            rule = anytime_rule(band, PEOPLE, [rewards]) if always else band.rule(PEOPLE, [rewards])
+            if rule is None:  # Hölder: the paper's union over rounds
+                rule, label = band.rule(PEOPLE, [rewards]), f"{name}, log(m^4 ...)"
+            else:
+                label = name
+            widths = []
+            for size in pulls:
+                hits = round(0.1 * size)
+                counts = np.array([size - hits, hits], dtype=np.int64)
+                outcomes = np.array([0.0, 50.0])
+                memory = remembered(
+                    [(outcomes[counts > 0], outcomes[counts > 0], counts[counts > 0])], *np.zeros((2, 1))
+                )
+                memory.value[0] = 0.0  # only the width is wanted
+                exponent = np.log((1 if always else 2) / 0.05)
+                if always and name == "Hölder":
+                    exponent += 4.0 * np.log(size) + np.log(PAPER_UNION)
+                low, high = np.zeros(1), np.zeros(1)
+                settle(rule, memory, 0)
+                widen(rule, memory, exponent, low, high)
+                widths.append(high[0] - low[0])
+            ax.plot(pulls, widths, linewidth=2, label=label)
+        ax.set(xscale="log", yscale="log", xlabel="samples", title=title)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(frameon=False)
+    axes[0].set_ylabel("width of the interval at 95 %")
+    figure.savefig(folder / "band-widths.png", dpi=110)
+    plt.close(figure)
+
+
+def regret(folder: Path) -> None:
+    """The paper's W-UCB, KL and NPTS on the three-armed problem, beside the limit."""
+    arms = [Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})]
+    rewards = Finite([0, 7, 30, 50])
+    policies = {
+        "W-UCB (the paper's)": WUCB(PEOPLE, rewards),
+        "W-UCB, KL band, log m": WUCB(PEOPLE, rewards, KL(), exploration=1.0),
+        "NPTS": NPTS(PEOPLE, rewards),
+    }
+    comparison = compare(policies, Bandit(arms), n_rounds=100_000, n_runs=20, seed=1, progress=False)
+    figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    comparison.plot(ax, lower_slope=regret_slope(PEOPLE, arms, rewards.values))
+    ax.set(yscale="log", ylim=(10.0, None))
+    figure.savefig(folder / "regret.png", dpi=110)
+    plt.close(figure)
+
+
 def main() -> None:
     """Draw every picture into the folder that is named."""
     if len(sys.argv) != 2:
@@ -102,6 +172,8 @@ def main() -> None:
     decision_weights(folder)
     weight_curves(folder)
     streaming_tree(folder)
+    band_widths(folder)
+    regret(folder)
     print(f"figures are in {folder}")
 
 

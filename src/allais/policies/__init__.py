@@ -3,8 +3,12 @@
 from allais.policies.base import Policy
 from allais.policies.classic import LUCB, OFUL, SR, UCB1, UCBV, WELUCB, WEUCB, GAllocation
 from allais.policies.exp3 import EXP3
+from allais.policies.halving import SequentialHalving
+from allais.policies.imed import IMED
 from allais.policies.lingape import LinGapE
 from allais.policies.lints import LinTS
+from allais.policies.npts import NPTS
+from allais.policies.toptwo import TopTwo
 from allais.policies.wg import WG
 from allais.policies.wlucb import WLUCB
 from allais.policies.woful import WOFUL
@@ -13,7 +17,9 @@ from allais.policies.wucb import WUCB
 
 __all__ = [
     "EXP3",
+    "IMED",
     "LUCB",
+    "NPTS",
     "OFUL",
     "SR",
     "UCB1",
@@ -29,4 +35,6 @@ __all__ = [
     "LinGapE",
     "LinTS",
     "Policy",
+    "SequentialHalving",
+    "TopTwo",
 ]

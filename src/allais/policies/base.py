@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from allais._random import Seed
+from allais.bands import KL, Band, Envelope
 from allais.errors import FloatArray, IntArray
 from allais.memory import Worth
 from allais.preferences import Preference
@@ -141,3 +142,8 @@ def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *,
 def first_pulls(rewards: Sequence[Rewards]) -> int:
     """How often each arm is pulled before the rule begins: the truncated bound needs two."""
     return 2 if any(isinstance(known, SubGaussian) for known in rewards) else 1
+
+
+def fitting_band(rewards: RewardsOfArms) -> Band:
+    """The narrowest band that holds for the rewards."""
+    return Envelope() if any(isinstance(known, SubGaussian) for known in as_list(rewards)) else KL()

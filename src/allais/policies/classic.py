@@ -34,7 +34,7 @@ def LUCB(  # noqa: N802
 ) -> WLUCB:
     """LUCB (Kalyanakrishnan et al. 2012): W-LUCB of the mean, with exponent log(5 K m^4 / 4 delta)."""
     preference = expected_value(reference=reference, costs=costs)
-    return WLUCB(preference, rewards, delta, tolerance, union=KALYANAKRISHNAN, name="LUCB")
+    return WLUCB(preference, rewards, delta, tolerance, Holder(), KALYANAKRISHNAN, name="LUCB")
 
 
 def SR(  # noqa: N802

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from allais._kernels import kernel
-from allais.bands import Band, Holder
-from allais.bands.base import widen
-from allais.errors import FloatArray, IntArray, positive, real, share
+from allais.bands import Band
+from allais.bands.base import anytime_rule, widen
+from allais.errors import FloatArray, IntArray, not_negative, positive, share
 from allais.memory import Memory, Worth, empty_memory, pick
 from allais.policies.base import (
     Policy,
@@ -20,6 +20,7 @@ from allais.policies.base import (
     check_settings,
     check_unit_interval,
     first_pulls,
+    fitting_band,
     worth_of,
 )
 from allais.policies.steps import anticipate, fewest_asked, judged, learn_with_band, recommend_best, survey
@@ -34,7 +35,8 @@ class WLUCB(Policy):
     """W-LUCB, the best arm at a given confidence (Algorithm 3).
 
     The recommendation is wrong with probability below `delta`. Two arms that are truly equal are
-    never told apart: give a `tolerance` within which either will do.
+    never told apart: give a `tolerance` within which either will do. The band is `KL()`, or
+    `Envelope()` for sub-Gaussian rewards; the paper's own is `Holder()`.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.1)])
@@ -47,8 +49,8 @@ class WLUCB(Policy):
     rewards: RewardsOfArms
     delta: float
     tolerance: float = 0.0
-    band: Band = field(default_factory=Holder)
-    union: float = field(default=PAPER_UNION, repr=False)  # the exponent is log(m^4 K union / delta)
+    band: Band = None  # type: ignore[assignment]  # replaced by the one that fits the rewards
+    union: float = field(default=PAPER_UNION, repr=False)  # log(m^4 K union / delta), where a band knows one round
     of_mean: bool = field(default=False, repr=False)  # the WE heuristic: see `WELUCB`
     name: str = field(default="W-LUCB", repr=False)
 
@@ -58,10 +60,10 @@ class WLUCB(Policy):
         check_settings(self.preference, self.rewards)
         object.__setattr__(self, "delta", share("delta", self.delta))
         object.__setattr__(self, "union", positive("union", self.union))
-        slack = real("tolerance", self.tolerance)
-        if slack < 0.0:
-            raise ValueError(f"tolerance must not be negative; got {slack:g}. 0 asks for the best arm itself.")
+        slack = not_negative("tolerance", self.tolerance, "0 asks for the best arm itself.")
         object.__setattr__(self, "tolerance", slack)
+        if self.band is None:
+            object.__setattr__(self, "band", fitting_band(self.rewards))
         self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
         if self.of_mean:
             check_unit_interval(self.preference, self.rewards)
@@ -74,13 +76,12 @@ class WLUCB(Policy):
     def rule(self, n_arms: int) -> WLUCBRule:
         """The settings as the kernels read them."""
         known = self.rewards_of(n_arms)
-        return WLUCBRule(
-            worth_of(self.preference, known, n_arms, of_mean=self.of_mean),
-            self.band.rule(self.preference, known),
-            math.log(n_arms * self.union / self.delta),
-            self.tolerance,
-            first_pulls(known),
-        )
+        worth = worth_of(self.preference, known, n_arms, of_mean=self.of_mean)
+        always = anytime_rule(self.band, self.preference, known)
+        if always is not None:  # the band itself holds in all rounds
+            return WLUCBRule(worth, always, math.log(n_arms / self.delta), 0.0, self.tolerance, first_pulls(known))
+        band, log_share = self.band.rule(self.preference, known), math.log(n_arms * self.union / self.delta)
+        return WLUCBRule(worth, band, log_share, 4.0, self.tolerance, first_pulls(known))
 
     def state(self, n_arms: int) -> WLUCBState:
         """The state before the first round."""
@@ -102,7 +103,8 @@ class WLUCBRule(NamedTuple):
 
     worth: Worth
     band: Any
-    log_share: float  # log(K (pi^2/3 + 1) / delta)
+    log_share: float  # log(K (pi^2/3 + 1) / delta), or log(K / delta) where the band holds in all rounds
+    growth: float  # of the exponent with log m: 4, or 0 where the band holds in all rounds
     tolerance: float
     first: int
 
@@ -125,10 +127,12 @@ class WLUCBState(NamedTuple):
 def _exponent(rule, state):
     # gamma': log(m^4 K (pi^2/3 + 1) / delta). An arm has at most m samples in round m of the rule;
     # first pulls beyond one and data from elsewhere move m up so that this stays true.
+    if rule.growth == 0.0:
+        return rule.log_share
     m = state.rounds[0] + 1
     for pulls in state.memory.pulls:
         m = max(m, pulls)
-    return 4.0 * np.log(m) + rule.log_share
+    return rule.growth * np.log(m) + rule.log_share
 
 
 @kernel

@@ -36,9 +36,7 @@ class WSR(Policy):
 
     def __post_init__(self) -> None:
         check_settings(self.preference, self.rewards, needs_rewards=False)
-        if isinstance(self.budget, bool) or not isinstance(self.budget, int | np.integer) or self.budget < 1:
-            raise ValueError(f"budget must be a whole number of samples; got {self.budget!r}. Give an int.")
-        object.__setattr__(self, "budget", int(self.budget))
+        object.__setattr__(self, "budget", check_budget(self.budget))
 
     def rule(self, n_arms: int) -> WSRRule:
         """The settings as the kernels read them."""
@@ -51,15 +49,14 @@ class WSR(Policy):
 
     def state(self, n_arms: int) -> WSRState:
         """The state before the first round."""
-        return WSRState(
-            empty_memory(n_arms),
-            np.zeros(n_arms, dtype=np.int64),
-            np.ones(n_arms, dtype=np.bool_),
-            np.zeros(1),
-            np.ones(n_arms, dtype=np.bool_),
-            np.zeros(1, dtype=np.int64),
-            np.zeros(n_arms),
-        )
+        return fresh_state(n_arms)
+
+
+def check_budget(budget: int) -> int:
+    """A budget as an int, or an error that says what came."""
+    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
+        raise ValueError(f"budget must be a whole number of samples; got {budget!r}. Give an int.")
+    return int(budget)
 
 
 def phases(budget: int, n_arms: int) -> IntArray:
@@ -90,6 +87,19 @@ class WSRState(NamedTuple):
     alive: Any  # A_k, (n_arms,)
     phase: IntArray  # k - 1, (1,)
     worst_first: FloatArray  # scratch, (n_arms,)
+
+
+def fresh_state(n_arms: int) -> WSRState:
+    """The state before the first round."""
+    return WSRState(
+        empty_memory(n_arms),
+        np.zeros(n_arms, dtype=np.int64),
+        np.ones(n_arms, dtype=np.bool_),
+        np.zeros(1),
+        np.ones(n_arms, dtype=np.bool_),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(n_arms),
+    )
 
 
 @kernel

@@ -10,12 +10,18 @@ import numpy as np
 
 from allais import theory
 from allais.bands import Holder
-from allais.errors import FloatArray
+from allais.errors import FloatArray, IntArray
+from allais.lotteries import Discrete
 from allais.policies.base import Policy
 from allais.policies.wlucb import WLUCB
 from allais.policies.wsr import WSR, phases
+from allais.problems import Bandit
+from allais.simulation.identify import best_arm
 
 MOST = 1e18  # runs; more is never
+TRIALS, TRIED = 3, 300_000  # how often a policy is tried out, and for how many runs at most
+
+Seen = tuple[FloatArray, IntArray]
 
 
 class Forecast(NamedTuple):
@@ -26,13 +32,15 @@ class Forecast(NamedTuple):
     limit: float | None  # what intervals of this shape need, even if the gaps were known from the start
 
 
-def forecast(policy: Policy, values: FloatArray) -> Forecast | None:
-    """What a policy will take at these values; None for a policy without a formula.
+def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = None) -> Forecast | None:
+    """What a policy will take at these values; None where it cannot be told.
 
-    W-LUCB samples the leader every other time and its rivals in between, until their intervals
-    part: so its end can be computed when the values are known, and needs no theorem's slack.
+    W-LUCB with the paper's band samples the leader every other time and its rivals in between, until
+    their intervals part: so its end can be computed when the values are known, and needs no theorem's
+    slack. Other policies are tried out on what was `seen` of each arm (outcomes, and how often), as if
+    that were its law.
 
-    >>> policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1)
+    >>> policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Holder())
     >>> predicted = forecast(policy, np.array([0.9, 0.5]))
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.5)])
     >>> seen = np.mean([best_arm(problem, policy, seed=seed).samples for seed in range(20)])
@@ -42,8 +50,10 @@ def forecast(policy: Policy, values: FloatArray) -> Forecast | None:
     if isinstance(policy, WSR):
         ends = phases(policy.budget, values.size)
         return Forecast(float(ends.sum() + ends[-1]) if ends.size else 0.0, float(policy.budget), None)
-    if not isinstance(policy, WLUCB) or values.size < 2 or not np.isfinite(values).all():
+    if values.size < 2 or not np.isfinite(values).all():
         return None
+    if not (isinstance(policy, WLUCB) and isinstance(policy.band, Holder)):
+        return None if seen is None else _tried_out(policy, values, seen)
     gaps = values.max() - values
     leader = int(values.argmax())
     rivals = [arm for arm in range(values.size) if arm != leader]
@@ -59,8 +69,23 @@ def forecast(policy: Policy, values: FloatArray) -> Forecast | None:
     return Forecast(expected, _theorem(policy, values), _limit(policy, radius, leader, gaps, expected))
 
 
+def _tried_out(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> Forecast | None:
+    """The runs that a policy takes on arms whose laws are what was seen of them."""
+    if policy.goal == "regret" or any(outcomes.size == 0 for outcomes, _ in seen):
+        return None
+    slack = getattr(policy, "tolerance", 0.0)
+    first, second = np.sort(values)[::-1][:2]
+    if first - second + slack <= 0.0:
+        return Forecast(math.inf, None, None)
+    laws = [Discrete(dict(zip(x.tolist(), (n / n.sum()).tolist(), strict=True))) for x, n in seen]
+    took = [best_arm(Bandit(laws), policy, seed=trial, max_samples=TRIED) for trial in range(TRIALS)]
+    if not all(answer.settled for answer in took):
+        return None  # too long to try out
+    return Forecast(float(np.mean([answer.samples for answer in took])), None, None)
+
+
 def _radius(policy: WLUCB, n_arms: int) -> Callable[[int, float, float], float]:
-    band: Any = policy.band if hasattr(policy.band, "radius") else Holder()
+    band: Any = policy.band
     known = policy.rewards_of(n_arms)
 
     def radius(arm: int, runs: float, exponent: float) -> float:

@@ -58,7 +58,8 @@ class LiveView:
         learner = search.learner
         self._chances = chances_of_best(learner, self._rng)
         values = [i.value if learner.pulls[name] else math.nan for name, i in learner.intervals().items()]
-        self._predicted = forecast(learner.policy, np.array(values))
+        seen = [learner.outcomes(name) for name in learner.pulls] if learner.policy.keeps_outcomes else None
+        self._predicted = forecast(learner.policy, np.array(values), seen)
 
     def table(self, search: Search, seconds: float) -> Any:
         """One row an arm, and below what was done and what is left."""

@@ -89,7 +89,9 @@ def _explanation(rows: Explanation) -> str:
 
 def _effort(answer: BestArm) -> str:
     values = np.array([answer.intervals[name].value if answer.pulls[name] else math.nan for name in answer.pulls])
-    predicted = forecast(answer.learner.policy, values)
+    learner = answer.learner
+    seen = [learner.outcomes(name) for name in answer.pulls] if learner.policy.keeps_outcomes else None
+    predicted = forecast(learner.policy, values, seen)
     text = [f"{answer.samples:,} runs were used. {confidence(answer)}"]
     if predicted is not None and predicted.limit is not None and math.isfinite(predicted.limit):
         text.append(

@@ -57,10 +57,10 @@ class Comparison:
             )
         return "\n".join(lines)
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Every policy's mean regret in one picture."""
-        for one in self.results.values():
-            ax = one.plot(ax, bound=False)
+    def plot(self, ax: Axes | None = None, *, lower_slope: float | None = None) -> Axes:
+        """Every policy's mean regret in one picture, and the limit of growth if a slope is given."""
+        for index, one in enumerate(self.results.values()):
+            ax = one.plot(ax, bound=False, lower_slope=lower_slope if index == 0 else None)
         assert ax is not None
         return ax
 

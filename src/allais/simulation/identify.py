@@ -85,7 +85,7 @@ def best_arm(
     if policy.goal == "regret":
         raise ValueError(
             f"best_arm needs a policy that stops; {type(policy).__name__} keeps regret low for ever. "
-            "Use WLUCB (a confidence) or WSR (a budget)."
+            "Use WLUCB or TopTwo (a confidence), or SequentialHalving (a budget)."
         )
     limit = np.iinfo(np.int64).max if max_samples is None else _count("max_samples", max_samples)
     policy = policy.on(problem)

@@ -88,8 +88,11 @@ class Results:
         known = {name: arrays.get(name) for name in ARRAYS}
         return Results(header["policy"], header["label"], tuple(header["arms"]), **known)  # type: ignore[arg-type]
 
-    def plot(self, ax: Axes | None = None, *, bound: bool = True) -> Axes:
-        """Mean regret on a log axis with a band of two standard errors, and the proven bound if there is one."""
+    def plot(self, ax: Axes | None = None, *, bound: bool = True, lower_slope: float | None = None) -> Axes:
+        """Mean regret on a log axis with a band of two standard errors, and the proven bound if there is one.
+
+        `lower_slope`, from `theory.regret_slope`, draws what no consistent policy's growth falls below.
+        """
         import matplotlib.pyplot as plt
 
         if ax is None:
@@ -105,6 +108,9 @@ class Results:
             ax.plot(self.checkpoints, self.bound, linestyle=":", color=line.get_color(), label=f"{self.label}, bound")
             ax.set_yscale("log")  # the bound is far above
             ax.set_ylim(bottom=max(float(mean[mean > 0.0].min(initial=1.0)), 1e-3))
+        if lower_slope is not None:
+            limit = lower_slope * np.log(self.checkpoints)
+            ax.plot(self.checkpoints, limit, linestyle="--", color="0.5", label="limit")
         ax.set_xscale("log")
         ax.set_xlabel("round")
         ax.set_ylabel("regret")

@@ -315,8 +315,8 @@ def count_above(forest, tree, value):
 
 
 @routine
-def nth_from_top(forest, tree, rank):
-    """The outcome that `rank` samples reach (1 is the largest), in the user's units."""
+def _find_rank(forest, tree, rank):
+    """The node and the place in its leaf of the outcome that `rank` samples reach; 1 is the largest."""
     node = forest.trees[tree, ROOT]
     left = float(rank)
     while forest.links[node, LEAF_OF] < 0:
@@ -327,10 +327,26 @@ def nth_from_top(forest, tree, rank):
         node = forest.links[node, CHILD + i]
     leaf = forest.links[node, LEAF_OF]
     i = forest.links[node, SIZE] - 1
+    if forest.links[node, PLAIN]:
+        return node, max(i - int(left) + 1, 0)
     while i > 0 and left > count_at(forest, node, leaf, i):
         left -= count_at(forest, node, leaf, i)
         i -= 1
-    return _raw_at(forest, tree, node, leaf, i)
+    return node, i
+
+
+@kernel
+def outcome_at_rank(forest, tree, rank):
+    """The outcome of a tree that `rank` samples reach (1 is the largest), mirrored if it is a loss."""
+    node, i = _find_rank(forest, tree, rank)
+    return forest.outcomes[forest.links[node, LEAF_OF], i]
+
+
+@kernel
+def nth_from_top(forest, tree, rank):
+    """The outcome that `rank` samples reach (1 is the largest), in the user's units."""
+    node, i = _find_rank(forest, tree, rank)
+    return _raw_at(forest, tree, node, forest.links[node, LEAF_OF], i)
 
 
 def sown(forest: Forest, first_tree: int, felt: FloatArray, raw: FloatArray, counts: IntArray) -> Forest:
@@ -369,8 +385,3 @@ def outcomes_of(forest: Forest, tree: int) -> tuple[FloatArray, FloatArray, IntA
 def samples_of(forest: Forest, tree: int) -> int:
     """How many samples a tree holds."""
     return int(forest.numbers[forest.trees[tree, ROOT], TOTAL])
-
-
-def top_of(forest: Forest, tree: int) -> float:
-    """The largest outcome of a tree; 0 if there is none."""
-    return float(forest.numbers[forest.trees[tree, ROOT], TOP])

@@ -1,0 +1,239 @@
+"""IMED: play the arm whose being best would surprise the least (Honda and Takemura 2015)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from allais._kernels import kernel, routine
+from allais.errors import FloatArray, IntArray
+from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
+from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, worth_of
+from allais.policies.steps import best_value, no_interval, recommend_best, survey
+from allais.policies.verbs import register
+from allais.preferences import Preference
+from allais.rewards import Finite
+from allais.values.curve import weigh
+
+MOST_VALUES = 3  # beyond, K_inf is a search in more than one dimension, and no longer fast
+GRID = 12  # places where the search for the nearest law begins
+GOLDEN_STEPS = 14  # then: each shrinks a bracket of two cells to 0.62 of it, so to 2e-4 of the whole
+GOLDEN = 0.6180339887498949
+MOST_STEPS = 60  # to invert a weight; ten are usual
+
+
+@dataclass(frozen=True)
+class IMED(Policy):
+    """Indexed minimum empirical divergence, low regret: play the least N K_inf(F, best value) + log N.
+
+    K_inf is the least divergence from what was seen to a law on the same values that is worth as much as
+    the best arm. For `Finite` rewards of up to three values and monotone weights.
+
+    >>> from allais import Bandit, simulate
+    >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
+    >>> policy = IMED(Preference(TverskyKahneman(0.61)), [Finite([0, 50]), Finite([7])])
+    >>> bool(simulate(policy, problem, n_rounds=10_000, n_runs=5, seed=1).mean_regret[-1] < 2_000)
+    True
+    """
+
+    preference: Preference
+    rewards: RewardsOfArms
+    name: str = field(default="IMED", repr=False)
+
+    goal: ClassVar[str] = "regret"
+    open_to_arms: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_settings(self.preference, self.rewards)
+        for known in as_list(self.rewards):
+            if not isinstance(known, Finite) or len(known.values) > MOST_VALUES:
+                raise ValueError(
+                    f"IMED needs Finite rewards of at most {MOST_VALUES} values; got {known!r}. Use NPTS for others."
+                )
+        for weight in (self.preference.gains, self.preference.losses):
+            if not weight.is_monotone:
+                raise ValueError(f"IMED needs monotone weights; {weight!r} is not. Use NPTS.")
+
+    def rule(self, n_arms: int) -> IMEDRule:
+        """The settings as the kernels read them."""
+        known = self.rewards_of(n_arms)
+        outcomes = np.zeros((n_arms, MOST_VALUES))
+        for arm, one in enumerate(known):
+            felt = np.unique(self.preference.felt(np.array(one.values)))  # type: ignore[attr-defined]
+            outcomes[arm] = np.pad(felt, (0, MOST_VALUES - felt.size), mode="edge")  # a gap of 0 weighs nothing
+        return IMEDRule(worth_of(self.preference, known, n_arms), outcomes)
+
+    def state(self, n_arms: int) -> IMEDState:
+        """The state before the first round."""
+        return IMEDState(
+            empty_memory(n_arms),
+            np.zeros(n_arms, dtype=np.int64),
+            np.ones(n_arms, dtype=np.bool_),
+            np.zeros(1),
+            np.zeros(n_arms),
+            np.ones(n_arms, dtype=np.bool_),
+        )
+
+
+class IMEDRule(NamedTuple):
+    """The settings of IMED."""
+
+    worth: Worth
+    outcomes: FloatArray  # v_1 <= v_2 <= v_3 as felt, the last repeated where there are fewer; (n_arms, 3)
+
+
+class IMEDState(NamedTuple):
+    """The memory of IMED."""
+
+    memory: Memory
+    asked: IntArray
+    active: Any
+    ticket: FloatArray
+    score: FloatArray  # scratch: minus N K_inf - log N, (n_arms,)
+    eligible: Any
+
+
+@kernel
+def _part(worth, low, high, p):
+    """What the stretch from `low` to `high` is worth when outcomes beyond it have probability p."""
+    gain = max(high, 0.0) - max(low, 0.0)
+    loss = min(high, 0.0) - min(low, 0.0)
+    result = 0.0
+    if gain > 0.0:
+        result += gain * weigh(worth.gains.curve, p)
+    if loss > 0.0:
+        result -= loss * weigh(worth.losses.curve, 1.0 - p)
+    return result
+
+
+@kernel
+def _needed(worth, low, high, amount):
+    """The least p for which a stretch is worth `amount`; above 1 if none is enough."""
+    if _part(worth, low, high, 1.0) < amount:
+        return 2.0
+    below, enough = 0.0, 1.0
+    under, over = _part(worth, low, high, 0.0) - amount, _part(worth, low, high, 1.0) - amount
+    if under >= 0.0:
+        return 0.0
+    for step in range(MOST_STEPS):  # regula falsi, and a halving now and then where a steep end holds it up
+        share = 0.5 if step % 3 == 2 else under / (under - over)
+        middle = below + (enough - below) * share
+        found = _part(worth, low, high, middle) - amount
+        if found >= 0.0:
+            enough, over = middle, found
+            under *= 0.5  # Illinois: the end that stays counts half
+        else:
+            below, under = middle, found
+            over *= 0.5
+        if enough - below <= 1e-11 or found == 0.0:
+            break
+    return enough
+
+
+@kernel
+def _term(p, q):
+    return 0.0 if p == 0.0 else (np.inf if q <= 0.0 else p * np.log(p / q))
+
+
+@routine
+def _distance(worth, outcomes, arm, base, target, p1, p2, p3, top):
+    """KL to the nearest law with P(X = v_3) = top that is worth `target`; infinite if there is none.
+
+    P(X >= v_2) need only be as large as the target asks, and is best at the share that it has in what
+    was seen of the two lower values, or at that least.
+    """
+    v1, v2, v3 = outcomes[arm, 0], outcomes[arm, 1], outcomes[arm, 2]
+    reach = max(_needed(worth, v1, v2, target - base - _part(worth, v2, v3, top)), top)
+    if reach > 1.0:
+        return np.inf
+    free = 1.0 - p1 / (p1 + p2) * (1.0 - top) if p1 + p2 > 0.0 else 1.0
+    upper = max(reach, free)
+    return _term(p1, 1.0 - upper) + _term(p2, upper - top) + _term(p3, top)
+
+
+@routine
+def k_inf_of_three(worth, outcomes, arm, target, p1, p2, p3):
+    """The least KL from (p1, p2, p3) to a law on the arm's values that is worth at least `target`."""
+    v1, v2, v3 = outcomes[arm, 0], outcomes[arm, 1], outcomes[arm, 2]
+    base = max(v1, 0.0) + min(v3, 0.0)
+    if v3 == v1:
+        return 0.0 if v1 >= target else np.inf
+    if v3 == v2:  # two values: the nearest law lies where the target is just met
+        q = _needed(worth, v1, v2, target - base)
+        upper = p2 + p3
+        return np.inf if q > 1.0 else (0.0 if q <= upper else _term(upper, q) + _term(p1, 1.0 - q))
+    best, place = np.inf, 0.0
+    for k in range(GRID + 1):
+        top = p3 + (1.0 - p3) * k / GRID  # lowering the chance of the best outcome never helps
+        distance = _distance(worth, outcomes, arm, base, target, p1, p2, p3, top)
+        if distance < best:
+            best, place = distance, top
+    step = (1.0 - p3) / GRID
+    left, right = max(place - step, p3), min(place + step, 1.0)
+    a, b = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
+    at_a = _distance(worth, outcomes, arm, base, target, p1, p2, p3, a)
+    at_b = _distance(worth, outcomes, arm, base, target, p1, p2, p3, b)
+    for _ in range(GOLDEN_STEPS):
+        if at_a <= at_b:
+            right, b, at_b = b, a, at_a
+            a = right - GOLDEN * (right - left)
+            at_a = _distance(worth, outcomes, arm, base, target, p1, p2, p3, a)
+        else:
+            left, a, at_a = a, b, at_b
+            b = left + GOLDEN * (right - left)
+            at_b = _distance(worth, outcomes, arm, base, target, p1, p2, p3, b)
+    return min(best, at_a, at_b)
+
+
+@kernel
+def _share(memory, outcomes, arm, which):
+    """The share of samples of an arm that felt like its value number `which`."""
+    seen = 0
+    for i in range(memory.sizes[arm]):
+        if memory.felt[arm, i] == outcomes[arm, which]:
+            seen += memory.counts[arm, i]
+    return seen / memory.pulls[arm]
+
+
+@kernel
+def _index(rule, state, arm, target):
+    memory = state.memory
+    pulls = memory.pulls[arm]
+    if memory.value[arm] >= target:
+        return np.log(pulls)
+    p3 = _share(memory, rule.outcomes, arm, 2)
+    p1 = _share(memory, rule.outcomes, arm, 0)
+    return pulls * k_inf_of_three(rule.worth, rule.outcomes, arm, target, p1, max(1.0 - p1 - p3, 0.0), p3) + np.log(
+        pulls
+    )
+
+
+@kernel
+def _choose(rule, state, u):
+    arm, _ = survey(1, state)
+    if arm < 0:
+        leader = best_value(state)
+        for k in range(state.asked.size):
+            if state.eligible[k] and state.memory.pulls[k] > 0:
+                state.score[k] = -_index(rule, state, k, state.memory.value[leader])
+            else:
+                state.score[k] = np.inf
+        arm = pick(state.score, state.eligible, state.asked, u)
+    state.asked[arm] += 1
+    return arm
+
+
+@kernel
+def _learn(rule, state, arm, felt, raw, ticket):
+    insert(state.memory, arm, felt, raw)
+    measure(rule.worth, state.memory, arm)
+
+
+@kernel
+def _bracket(rule, state, low, high):
+    no_interval(low, high)  # it keeps no interval
+
+
+register(IMEDRule, choose=_choose, learn=_learn, recommend=recommend_best, bracket=_bracket)

@@ -1,0 +1,201 @@
+"""Top-two: sample the leader or its closest challenger, and stop on a joint likelihood ratio."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from allais._kernels import kernel, routine
+from allais.bands.base import anytime_rule, widen
+from allais.bands.kl import IDLE, price_of
+from allais.bands.tails import ends_of
+from allais.errors import FloatArray, IntArray, not_negative, share
+from allais.memory import Memory, Worth, empty_memory, pick
+from allais.policies.base import (
+    Policy,
+    RewardsOfArms,
+    as_list,
+    check_settings,
+    first_pulls,
+    fitting_band,
+    worth_of,
+)
+from allais.policies.steps import judged, learn_with_band, recommend_best, survey
+from allais.policies.verbs import SETTLED, register
+from allais.preferences import Preference
+
+LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
+TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made
+SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than one sample in 500
+
+
+@dataclass(frozen=True)
+class TopTwo(Policy):
+    """The best arm at a given confidence, in fewer samples than W-LUCB: two arms are judged together.
+
+    Half of the samples go to the arm of the highest value, half to the challenger that is hardest to
+    tell from it. It stops when no pair of laws in which a challenger is better is likely enough:
+    for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the
+    challenger's upper end at y' (docs/theory/best-arm.md).
+
+    >>> from allais import Bandit, best_arm
+    >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
+    >>> policy = TopTwo(Preference(TverskyKahneman(0.61)), Finite([0, 7, 50]), delta=0.05)
+    >>> answer = best_arm(problem, policy, seed=1)
+    >>> answer.arm, answer.settled, answer.samples < 3_000
+    (0, True, True)
+    """
+
+    preference: Preference
+    rewards: RewardsOfArms
+    delta: float
+    tolerance: float = 0.0
+    name: str = field(default="top-two", repr=False)
+
+    goal: ClassVar[str] = "confidence"
+
+    def __post_init__(self) -> None:
+        check_settings(self.preference, self.rewards)
+        object.__setattr__(self, "delta", share("delta", self.delta))
+        object.__setattr__(
+            self, "tolerance", not_negative("tolerance", self.tolerance, "0 asks for the best arm itself.")
+        )
+        fitting_band(self.rewards).rule(self.preference, as_list(self.rewards))  # refuses what does not fit
+
+    @property
+    def error_rate(self) -> float:
+        """The chance of a wrong recommendation that is allowed: delta."""
+        return self.delta
+
+    def rule(self, n_arms: int) -> TopTwoRule:
+        """The settings as the kernels read them."""
+        known = self.rewards_of(n_arms)
+        band = anytime_rule(fitting_band(self.rewards), self.preference, known)
+        beta = math.log(max(n_arms - 1, 1) / self.delta)
+        worth = worth_of(self.preference, known, n_arms)
+        return TopTwoRule(worth, band, beta, math.log(n_arms / self.delta), self.tolerance, first_pulls(known))
+
+    def state(self, n_arms: int) -> TopTwoState:
+        """The state before the first round."""
+        return TopTwoState(
+            empty_memory(n_arms),
+            np.zeros(n_arms, dtype=np.int64),
+            np.ones(n_arms, dtype=np.bool_),
+            np.zeros(1),
+            np.zeros(n_arms),
+            np.zeros(n_arms),
+            np.zeros(n_arms),
+            np.ones(n_arms, dtype=np.bool_),
+        )
+
+
+class TopTwoRule(NamedTuple):
+    """The settings of top-two."""
+
+    worth: Worth
+    band: Any
+    beta: float  # log((K - 1) / delta): what the ratios of a pair must reach together
+    log_share: float  # log(K / delta), for the intervals that are shown
+    tolerance: float
+    first: int
+
+
+class TopTwoState(NamedTuple):
+    """The memory of top-two."""
+
+    memory: Memory
+    asked: IntArray
+    active: Any
+    ticket: FloatArray
+    low: FloatArray
+    high: FloatArray
+    closeness: FloatArray  # scratch: minus what it costs to tell an arm from the leader, (n_arms,)
+    eligible: Any
+
+
+@kernel
+def _smallest_exponent(band, memory, arm):
+    """What an arm's ratio cannot fall below: it is 1 for a sure outcome, else IDLE of it stays."""
+    if band.low[arm] == band.high[arm]:
+        return 0.0
+    price = price_of(band.shape, arm, memory.pulls[arm]) + (np.log(2.0) if band.scale[arm] > 0.0 else 0.0)
+    return np.log(IDLE) - price
+
+
+@routine
+def _apart(band, memory, leader, rival, beta, tolerance):
+    """Whether every pair of laws that is likely enough leaves the leader ahead.
+
+    A certified answer: over a cell [y, y + step] of the leader's exponent, its lower end is taken at
+    y + step and the rival's upper end at beta - y.
+    """
+    y = _smallest_exponent(band, memory, leader)
+    last = beta - _smallest_exponent(band, memory, rival)
+    if band.low[leader] == band.high[leader]:
+        last = 0.0
+    if band.low[rival] == band.high[rival]:
+        y = beta
+    for k in range(len(TRIED)):  # a split that is open is found soonest where the exponents are alike
+        split = y + TRIED[k] * (last - y)
+        if ends_of(band, memory, rival, beta - split)[1] - ends_of(band, memory, leader, split)[0] > tolerance:
+            return False
+    step = 1.0
+    while True:
+        right = min(y + step, last)
+        low = ends_of(band, memory, leader, right)[0]
+        high = ends_of(band, memory, rival, beta - y)[1]
+        if high - low <= tolerance:
+            if right >= last:
+                return True
+            y = right
+            step *= 1.5
+        elif step > SMALLEST_STEP and right > y:
+            step *= 0.5
+        else:
+            return False
+
+
+@kernel
+def _choose(rule, state, u):
+    arm, _ = survey(rule.first, state)
+    if arm < 0:
+        widen(rule.band, state.memory, 0.5 * rule.beta, state.low, state.high)
+        coin, u = u < 0.5, 2.0 * u - (u >= 0.5)  # the rest of the draw breaks ties
+        leader = pick(state.memory.value, state.eligible, state.asked, u)
+        state.eligible[leader] = False
+        down = state.memory.value[leader] - state.low[leader]
+        told = 0
+        for pulls in state.memory.pulls:
+            told += pulls
+        all_apart = told % max(told // LOOKS, 1) == 0
+        for k in range(state.asked.size):
+            state.closeness[k] = -np.inf
+            if not state.eligible[k]:
+                continue
+            gap = max(state.memory.value[leader] - state.memory.value[k], 0.0)
+            up = state.high[k] - state.memory.value[k]
+            spread = down * down + up * up
+            # Z of two normal laws with these widths; it says whom to sample, not when to stop
+            cost = 0.5 * rule.beta * gap * gap / spread if spread > 0.0 else np.inf * (gap > 0.0)
+            state.closeness[k] = -cost - np.log(state.memory.pulls[k])
+            if all_apart:
+                all_apart = state.high[k] - state.low[leader] <= rule.tolerance and _apart(
+                    rule.band, state.memory, leader, k, rule.beta, rule.tolerance
+                )
+        if all_apart and judged(rule.first, state):
+            return SETTLED
+        rival = pick(state.closeness, state.eligible, state.asked, u)
+        arm = leader if coin or rival < 0 else rival
+    state.asked[arm] += 1
+    return arm
+
+
+@kernel
+def _bracket(rule, state, low, high):
+    widen(rule.band, state.memory, rule.log_share, low, high)
+
+
+register(TopTwoRule, choose=_choose, learn=learn_with_band, recommend=recommend_best, bracket=_bracket)

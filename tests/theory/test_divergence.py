@@ -1,0 +1,98 @@
+"""The least divergences, and the limits that follow from them."""
+
+import math
+
+import numpy as np
+import pytest
+
+from allais import Discrete, Normal, Preference, TverskyKahneman, theory
+from allais.divergence import _law, _of_many, _of_three
+
+PEOPLE = Preference(TverskyKahneman(0.61))
+COSTS = Preference(TverskyKahneman(0.61), costs=True)
+BOTH = Preference.tversky_kahneman()
+FIFTY, THIRTY, SEVEN = Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})
+SETUP = [Discrete({1: 0.1, 0.2: 0.1, 0: 0.8}), Discrete({1: 0.001, 0.2: 0.8, 0: 0.199})]
+VALUES = [0, 7, 30, 50]
+
+
+def test_two_values_are_a_divergence_of_coins():
+    q = TverskyKahneman(0.61).inverse(12 / 50)
+    expected = 0.1 * math.log(0.1 / q) + 0.9 * math.log(0.9 / (1 - q))
+    assert theory.k_inf(PEOPLE, FIFTY, 12.0) == pytest.approx(expected, rel=1e-9)
+    assert theory.k_inf(PEOPLE, FIFTY, 9.0) == 0.0
+    assert theory.k_inf(PEOPLE, FIFTY, 50.0) == math.inf
+    assert theory.k_inf(PEOPLE, FIFTY, 7.0, at_most=True) > 0.0
+    assert theory.k_inf(PEOPLE, SEVEN, 8.0) == math.inf
+    assert theory.k_inf(PEOPLE, SEVEN, 8.0, support=[9.0]) < math.inf
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_law_on_a_fine_grid_is_nearer(seed):
+    rng = np.random.default_rng(seed)
+    lottery = Discrete(dict(zip(rng.uniform(-2, 3, 3).tolist(), rng.dirichlet(np.ones(3)).tolist(), strict=True)))
+    target = BOTH.value(lottery) + 0.3
+    found = theory.k_inf(BOTH, lottery, target)
+    law = _law(BOTH, lottery, None)
+    if math.isinf(found):
+        assert law.felt[-1] <= target
+        return
+    steps = np.arange(1, 120) / 120
+    nearest = min(
+        (
+            float(np.sum(law.shares * np.log(law.shares / np.array([a, b, 1 - a - b]))))
+            for a in steps
+            for b in steps
+            if a + b < 1 and law.value(np.array([a, b, 1 - a - b])) >= target
+        ),
+        default=math.inf,
+    )
+    assert found <= nearest + 1e-12
+    assert found >= 0.5 * nearest  # a grid of 1/120 is coarse where weights are steep
+    assert _of_many(law, target) == pytest.approx(_of_three(law, target), rel=1e-4)
+
+
+def test_the_slopes_of_regret_are_those_of_the_prototypes():
+    sure, rare = Discrete({7: 1.0}), [Discrete({500: 0.01, 0: 0.99}), Discrete({250: 0.03, 0: 0.97})]
+    assert theory.regret_slope(COSTS, [FIFTY, sure]) == pytest.approx(157.7, rel=1e-3)
+    assert theory.regret_slope(COSTS, rare) == pytest.approx(19137, rel=1e-4)
+    assert theory.regret_slope(PEOPLE, SETUP) == pytest.approx(2.875, rel=1e-3)
+    assert theory.regret_slope(PEOPLE, [FIFTY, THIRTY, SEVEN], VALUES) == pytest.approx(407.8, rel=1e-3)
+
+
+def test_the_limits_of_best_arm_are_those_of_the_prototypes():
+    factor = math.log(1 / (2.4 * 0.05))
+    assert theory.characteristic_time(PEOPLE, SETUP).time * factor == pytest.approx(273, abs=0.5)
+    three = theory.characteristic_time(PEOPLE, [FIFTY, THIRTY, SEVEN], VALUES)
+    assert three.time * factor == pytest.approx(1357, abs=1)
+    assert sum(three.shares) == pytest.approx(1.0)
+    apart = theory.characteristic_time(PEOPLE, [FIFTY, THIRTY, SEVEN])  # with each arm's own values
+    assert apart.time < three.time
+
+
+def test_the_characteristic_time_of_two_coins_is_chernoffs():
+    # for two Bernoulli arms it is 1 / max over shares of the least weighted divergence, by a plain grid
+    p, q = 0.6, 0.4
+    grid = np.linspace(1e-4, 1 - 1e-4, 4001)
+
+    def kl(a, b):
+        return a * np.log(a / b) + (1 - a) * np.log((1 - a) / (1 - b))
+
+    best = max((s * kl(p, grid) + (1 - s) * kl(q, grid)).min() for s in np.linspace(0.3, 0.7, 401))
+    mean = Preference(TverskyKahneman(1.0))
+    found = theory.characteristic_time(mean, [Discrete({1: p, 0: 1 - p}), Discrete({1: q, 0: 1 - q})])
+    assert found.time == pytest.approx(1 / best, rel=1e-3)
+    assert found.shares == pytest.approx((0.5, 0.5), abs=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: theory.k_inf(PEOPLE, Normal(0, 1), 1.0), "between finite lotteries; got Normal"),
+        (lambda: theory.characteristic_time(PEOPLE, [FIFTY, FIFTY]), "needs one best arm"),
+        (lambda: theory.characteristic_time(PEOPLE, [FIFTY]), "needs one best arm"),
+    ],
+)
+def test_what_has_no_limit_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
