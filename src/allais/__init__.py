@@ -34,6 +34,7 @@ from allais.weights import (
 
 if TYPE_CHECKING:
     from allais import testing, theory
+    from allais.armsets import Ball, Box
     from allais.bands import EmpiricalBernstein, Holder, Interval
     from allais.explain import Explanation
     from allais.learner import Choice, Learner, NotNow, Recommendation
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from allais.policies.linear import RadiusWarning
     from allais.problems import Bandit, LinearBandit, Simulator
     from allais.regression import LinearFit, fit_linear
+    from allais.routes import PathProblem, Routes, simple_routes
     from allais.simulation import BestArm, Comparison, Results, best_arm, compare, simulate
     from allais.stream import CertifiedValue, ValueStream
 
@@ -77,7 +79,9 @@ _LATER = {
     ),
     "RadiusWarning": "allais.policies.linear",
     **dict.fromkeys(("Bandit", "LinearBandit", "Simulator"), "allais.problems"),
+    **dict.fromkeys(("Ball", "Box"), "allais.armsets"),
     **dict.fromkeys(("LinearFit", "fit_linear"), "allais.regression"),
+    **dict.fromkeys(("PathProblem", "Routes", "simple_routes"), "allais.routes"),
     **dict.fromkeys(("CertifiedValue", "ValueStream"), "allais.stream"),
     **dict.fromkeys(("BestArm", "Comparison", "Results", "best_arm", "compare", "simulate"), "allais.simulation"),
 }
@@ -116,10 +120,12 @@ __all__ = [
     "AccuracyWarning",
     "AdditiveNoise",
     "ArmNoise",
+    "Ball",
     "Bandit",
     "Bernoulli",
     "BestArm",
     "Bounded",
+    "Box",
     "CertifiedValue",
     "Choice",
     "Comparison",
@@ -147,6 +153,7 @@ __all__ = [
     "NotNow",
     "ParameterNoise",
     "Parts",
+    "PathProblem",
     "Power",
     "PowerUtility",
     "Preference",
@@ -154,6 +161,7 @@ __all__ = [
     "RadiusWarning",
     "Recommendation",
     "Results",
+    "Routes",
     "Simulator",
     "SteepMiddle",
     "SubGaussian",
@@ -169,6 +177,7 @@ __all__ = [
     "cvar",
     "expected_value",
     "fit_linear",
+    "simple_routes",
     "simulate",
     "testing",
     "theory",

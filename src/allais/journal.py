@@ -17,17 +17,17 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._random import Seed
 from allais._spec import from_spec, to_spec
+from allais.armsets import ArmSet
 from allais.errors import finite_array
 from allais.learner import Choice, Learner
 from allais.policies.base import Policy
 from allais.problems.base import checked_names
 from allais.rewards import Rewards
-from allais.storage import document_of, learner_from, require_plain_names, write_atomically
+from allais.storage import document_of, learner_from, listed, require_plain_names, unlisted, write_atomically
 
 SNAPSHOT, LOCK = "snapshot.json", "lock"
 FEWEST_LINES = 4096  # between snapshots
@@ -44,16 +44,19 @@ class JournaledLearner(Learner):
     _began: dict[str, Any]  # the policy and the arms that the folder was made with
 
     @overload
-    def ask(self, *, features: ArrayLike | None = None) -> Choice: ...
+    def ask(self, *, features: ArrayLike | None = None, among: ArmSet | None = None) -> Choice: ...
     @overload
     def ask(self, n: int) -> list[Choice]: ...
-    def ask(self, n: int | None = None, *, features: ArrayLike | None = None) -> Choice | list[Choice]:
+    def ask(
+        self, n: int | None = None, *, features: ArrayLike | None = None, among: ArmSet | None = None
+    ) -> Choice | list[Choice]:
         """The next arm to play, or a batch; written down before it is returned."""
         self._require_folder()
-        if features is not None:
-            chosen = super().ask(n, features=features)  # type: ignore[call-overload]  # refuses a batch
-            rows = np.asarray(features, dtype=np.float64).tolist()
-            self._write({"ask": [[chosen.id, chosen.arm]], "features": rows})
+        if features is not None or among is not None:
+            chosen = super().ask(n, features=features, among=among)  # type: ignore[call-overload]  # refuses a batch
+            # the arm is written down, not the set: repeating needs no oracle
+            arm, _, row = self._out[chosen.id]
+            self._write({"chose": chosen.id, "arm": listed(arm), "features": list(row or ())})
             return chosen
         asked = super().ask() if n is None else super().ask(n)
         batch = [asked] if isinstance(asked, Choice) else asked
@@ -245,11 +248,12 @@ def _attach(learner: JournaledLearner, folder: Path, lock: Any, *, number: int, 
 def _repeat(learner: JournaledLearner, entry: dict[str, Any], path: Path) -> None:
     """Do again what a line says was done."""
     if "ask" in entry:
-        if "features" in entry:
-            again = [Learner.ask(learner, features=entry["features"])]
-        else:
-            again = Learner.ask(learner, len(entry["ask"]))
+        again = Learner.ask(learner, len(entry["ask"]))
         if [[choice.id, choice.arm] for choice in again] != entry["ask"]:
+            raise ValueError(f"a journal must repeat to the same choices; {path} does not. Use a backup.")
+    elif "chose" in entry:
+        chosen = learner._recorded(unlisted(entry["arm"]), tuple(entry["features"]))
+        if chosen.id != entry["chose"]:
             raise ValueError(f"a journal must repeat to the same choices; {path} does not. Use a backup.")
     elif "tell" in entry:
         Learner.tell(learner, entry["tell"], entry["reward"])

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from allais._kernels import bound
 from allais._random import Seed, generator
+from allais.armsets import ArmSet, Judge
 from allais.bands.base import Interval
 from allais.errors import finite_array
 from allais.memory import grown, is_full, measure, outcomes_of_arm, remembered, remove, with_arms
@@ -71,7 +72,7 @@ class Learner:
         self._rule, self._state = policy.rule(len(self._names)), policy.state(len(self._names))
         self._rng = generator(seed)
         # what was asked and not told: arm, ticket, and its features where it came with a context
-        self._out: dict[int, tuple[int, float, tuple[float, ...] | None]] = {}
+        self._out: dict[int, tuple[Any, float, tuple[float, ...] | None]] = {}
         self._next = 1
         self._draw: float | None = None  # the uniform draw of the next choice, once made
         self._bind()
@@ -101,7 +102,7 @@ class Learner:
         """The choices that were asked and neither told nor cancelled."""
         return tuple(Choice(id_, self._named(arm, x)) for id_, (arm, _, x) in self._out.items())
 
-    def _named(self, arm: int, features: tuple[float, ...] | None) -> Hashable:
+    def _named(self, arm: Any, features: tuple[float, ...] | None) -> Hashable:
         return self._names[arm] if features is None else arm
 
     def outcomes(self, arm: Hashable) -> tuple[np.ndarray, np.ndarray]:
@@ -161,19 +162,24 @@ class Learner:
     # -- asking and telling -----------------------------------------------------------------------
 
     @overload
-    def ask(self, *, features: ArrayLike | None = None) -> Choice: ...
+    def ask(self, *, features: ArrayLike | None = None, among: ArmSet | None = None) -> Choice: ...
     @overload
     def ask(self, n: int) -> list[Choice]: ...
-    def ask(self, n: int | None = None, *, features: ArrayLike | None = None) -> Choice | list[Choice]:
+    def ask(
+        self, n: int | None = None, *, features: ArrayLike | None = None, among: ArmSet | None = None
+    ) -> Choice | list[Choice]:
         """The next arm to play, or a batch of n to play side by side.
 
         A batch may be shorter than n where the policy settles or must wait; it is never empty. With `features`,
-        the arms of this round are its rows, and the choice's arm is a row's number.
+        the arms of this round are its rows, and the choice's arm is a row's number. `among` is a set of arms
+        with an oracle, such as `Routes`.
         """
-        if features is not None:
-            if n is not None:
-                raise ValueError("a round with features of its own is asked alone; got a batch too. Leave n out.")
-            return self._ask_among(features)
+        if features is not None or among is not None:
+            if n is not None or (features is not None and among is not None):
+                raise ValueError(
+                    "a round with arms of its own is asked alone, among rows or a set; got more. Leave the rest out."
+                )
+            return self._ask_rows(features) if features is not None else self._ask_set(among)
         if n is None:
             return self._ask()
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
@@ -200,13 +206,45 @@ class Learner:
         self._draw = None
         return self._issued(arm, None)
 
-    def _issued(self, arm: int, features: tuple[float, ...] | None) -> Choice:
+    def _issued(self, arm: Any, features: tuple[float, ...] | None) -> Choice:
         choice = Choice(self._next, self._named(arm, features))
         self._out[self._next] = (arm, float(self._state.ticket[0]), features)
         self._next += 1
         return choice
 
-    def _ask_among(self, features: ArrayLike) -> Choice:
+    def _ask_set(self, among: Any) -> Choice:
+        """The best arm of a set, for the theta that the policy draws."""
+        if not hasattr(self.policy, "drawn_theta"):
+            raise ValueError(
+                f"{type(self.policy).__name__} cannot choose among arms that are not listed. Use LinTS, which can."
+            )
+        if among.dimension != self._state.theta.size:
+            raise ValueError(
+                f"arms must have {self._state.theta.size} features, as before; this set has {among.dimension}. "
+                "Use one set for one learner."
+            )
+        judge = Judge(self.policy.preference, self.policy.noise)  # type: ignore[attr-defined]
+        if self._draw is None:
+            self._draw = self._rng.random()
+        arm = among.best(self.policy.drawn_theta(self._rule, self._state, self._draw), judge)
+        return self._recorded(arm.name, tuple(arm.features.tolist()))
+
+    def _recorded(self, name: Hashable, features: tuple[float, ...]) -> Choice:
+        """Issue a choice that is known by its features; its draw is used up."""
+        if self._draw is None:
+            self._draw = self._rng.random()
+        self._draw = None
+        return self._issued(name, features)
+
+    def features_of(self, choice: Choice) -> np.ndarray:
+        """The features of a choice that is out, for policies that have them."""
+        found = self._out.get(self._id(choice))
+        if found is None:
+            raise ValueError(self._why_unknown(self._id(choice)))
+        arm, _, features = found
+        return np.array(self._rule.world.features[arm] if features is None else features)
+
+    def _ask_rows(self, features: ArrayLike) -> Choice:
         """A choice among arms that belong to this round only."""
         if not self.policy.open_to_contexts:
             raise ValueError(
@@ -243,7 +281,7 @@ class Learner:
             raise ValueError(self._why_unknown(id_))
         arm, ticket, features = found
         self._require_own(choice, arm, features)
-        outcome = self._checked(arm, reward)
+        outcome = self._checked(arm if features is None else 0, reward)
         if features is None:
             self._learn(arm, outcome, ticket)
         else:
@@ -349,7 +387,7 @@ class Learner:
             return choice.id
         raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}.")
 
-    def _require_own(self, choice: Choice | int, arm: int, features: tuple[float, ...] | None) -> None:
+    def _require_own(self, choice: Choice | int, arm: Any, features: tuple[float, ...] | None) -> None:
         own = self._named(arm, features)
         if isinstance(choice, Choice) and choice.arm != own:
             raise ValueError(

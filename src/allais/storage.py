@@ -38,12 +38,22 @@ def document_of(learner: Learner) -> dict[str, Any]:
         "policy": to_spec(learner.policy),
         "arms": arms,
         "state": {name: _numbers(getattr(state, name)) for name in state._fields if name != "memory"},
-        "outstanding": [[id_, arm, ticket, features] for id_, (arm, ticket, features) in learner._out.items()],
+        "outstanding": [[id_, listed(arm), ticket, features] for id_, (arm, ticket, features) in learner._out.items()],
         "next": learner._next,
         "draw": learner._draw,
         "generator": _plain(learner._rng.bit_generator.state),
     }
     return {**document, "checksum": _checksum(document)}
+
+
+def listed(name: Any) -> Any:
+    """A tuple, such as a route, as JSON has it."""
+    return [listed(part) for part in name] if isinstance(name, tuple) else name
+
+
+def unlisted(name: Any) -> Any:
+    """The name that `listed` wrote."""
+    return tuple(unlisted(part) for part in name) if isinstance(name, list) else name
 
 
 def require_plain_names(names: Iterable[Hashable]) -> None:
@@ -108,7 +118,7 @@ def _rebuilt(document: dict[str, Any]) -> Learner:
             target[...] = np.array(document["state"][name], dtype=target.dtype).reshape(target.shape)
     learner._adopt(policy, names, learner._rule, state._replace(memory=memory))
     learner._out = {
-        id_: (arm, ticket, tuple(features[0]) if features and features[0] else None)
+        id_: (unlisted(arm), ticket, tuple(features[0]) if features and features[0] else None)
         for id_, arm, ticket, *features in document["outstanding"]
     }
     learner._next, learner._draw = document["next"], document["draw"]

@@ -33,13 +33,15 @@ def test_one_run_finds_the_arms_of_the_paper(noise, eta):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("noise", [VALID_NOISE, NOISE_AS_RUN], ids=["valid", "as run"])
-def test_a_hundred_runs_find_the_arms_of_the_paper(noise):
+@pytest.mark.parametrize(("noise", "lam"), [(VALID_NOISE, 0.01), (NOISE_AS_RUN, 1.0)], ids=["valid", "as run"])
+def test_a_hundred_runs_find_the_arms_of_the_paper(noise, lam):
+    # taken for standard normal, the noise of arm 3 breaks the ellipsoid at lambda = 0.01; at lambda = 1 the bound on
+    # the length of theta, 69, hides it
     problem = grid_network()
     for policy, arm in (
-        (WG(traveller(0.61), noise, 0.01, BETA, 0.01), 1),
-        (WG(traveller(0.69), noise, 0.01, BETA, 0.01), 1),
-        (GAllocation(noise, 0.01, BETA, 0.01, reference=80, costs=True), 3),
+        (WG(traveller(0.61), noise, 0.01, BETA, lam), 1),
+        (WG(traveller(0.69), noise, 0.01, BETA, lam), 1),
+        (GAllocation(noise, 0.01, BETA, lam, reference=80, costs=True), 3),
     ):
         answers = [best_arm(problem, policy, seed=seed) for seed in range(100)]
         assert all(answer.settled for answer in answers)

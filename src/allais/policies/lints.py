@@ -13,6 +13,7 @@ from allais.locations import ceiling_at, value_at
 from allais.memory import pick
 from allais.policies.linear import (
     LinearPolicy,
+    LinearState,
     World,
     bracket_linear,
     dot,
@@ -57,6 +58,11 @@ class LinTS(LinearPolicy):
     def rule_for(self, rows: FloatArray) -> LinTSRule:
         """The settings for given arms."""
         return LinTSRule(self.world(rows), self.inflation)
+
+    def drawn_theta(self, rule: LinTSRule, state: LinearState, u: float) -> FloatArray:
+        """The theta of one draw, for sets of arms that are not listed."""
+        draw_theta(state, rule.inflation, u)
+        return state.step.copy()
 
 
 class LinTSRule(NamedTuple):
