@@ -1,0 +1,1 @@
+"""Vehicular routing on Eclipse SUMO (Section VI)."""
