@@ -12,7 +12,7 @@ from allais.errors import positive
 from allais.traffic.network import RoadNetwork
 
 DAY = 86_400.0
-SLOWER = 1.25  # drivers pick evenly among routes at most this much slower than the fastest, on empty roads
+SLOWER = 1.05  # drivers pick evenly among routes at most this much slower than the fastest, on empty roads
 WAYS = 4  # routes of a pair that are looked at
 OPEN_END = 1e7  # seconds, past the end of any run
 
