@@ -90,28 +90,36 @@ class Demand:
         """Departures between two times, with the edges driven along."""
         if self.file is not None:
             return []
-        ways = ways_of(network)
+        pairs = pairs_of(network)
         times = np.sort(rng.uniform(start, end, rng.poisson(self.vehicles_per_hour * (end - start) / 3600.0)))
-        pairs = rng.integers(len(ways), size=times.size).tolist()
+        whose = rng.integers(len(pairs), size=times.size).tolist()
         picks = rng.random(times.size).tolist()
         found = []
-        for time, pair, pick in zip(times.tolist(), pairs, picks, strict=True):
-            options = ways[pair]
-            found.append((time, options[int(pick * len(options))]))
+        for time, pair, pick in zip(times.tolist(), whose, picks, strict=True):
+            options = ways_of(network, *pairs[pair])
+            if options:
+                found.append((time, options[int(pick * len(options))]))
         return found
 
 
 @lru_cache(maxsize=8)
-def ways_of(network: RoadNetwork) -> list[list[str]]:
-    """For each pair of ends, the routes that drivers choose among; pairs that do not connect are left out."""
-    ways = []
-    for source, target in permutations(network.ends, 2):
-        try:
-            routes = network.routes(source, target, WAYS)
-        except ValueError:
-            continue
-        limit = SLOWER * network.time(routes[0].edges)
-        ways.append([" ".join(route.edges) for route in routes if network.time(route.edges) <= limit])
-    if not ways:
+def pairs_of(network: RoadNetwork) -> list[tuple[str, str]]:
+    """The pairs of ends between which there is a way."""
+    import networkx
+
+    reached = {end: networkx.descendants(network.graph, end) for end in network.ends}
+    pairs = [pair for pair in permutations(network.ends, 2) if pair[1] in reached[pair[0]]]
+    if not pairs:
         raise ValueError(f"background traffic needs two nodes that connect; {network!r} has none. Check the network.")
-    return ways
+    return pairs
+
+
+@lru_cache(maxsize=1 << 16)
+def ways_of(network: RoadNetwork, source: str, target: str) -> tuple[str, ...]:
+    """The routes that drivers of a pair choose among; none where the turns do not allow any."""
+    try:
+        routes = network.routes(source, target, WAYS)
+    except ValueError:
+        return ()
+    limit = SLOWER * network.time(routes[0].edges)
+    return tuple(" ".join(route.edges) for route in routes if network.time(route.edges) <= limit)
