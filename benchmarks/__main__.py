@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks import bandits, linear, streams, values
+from benchmarks import bandits, linear, streams, traffic, values
 
 RESULTS = Path(__file__).with_name("results.md")
 
 
 def main() -> None:
-    sections = [values.run(), bandits.run(), streams.run(), linear.run()]
+    sections = [values.run(), bandits.run(), streams.run(), linear.run(), traffic.run()]
     preface = "Made by `make benchmark`, in one run; times are the best of several, ratios are what counts."
     text = "\n\n".join(["# Benchmarks", preface, *sections]) + "\n"
     RESULTS.write_text(text, encoding="utf-8")
