@@ -1,21 +1,40 @@
-"""`make benchmark`: every speed that the project claims, in one run, as ratios."""
+"""`make benchmark`: every figure that the project claims; `python -m benchmarks NAME...` for some of them."""
 
 from __future__ import annotations
 
+import re
+import sys
 from pathlib import Path
 
-from benchmarks import bandits, executors, linear, sharper, streams, values
+from benchmarks import bandits, executors, linear, sharper, streams, traffic, values
 
 RESULTS = Path(__file__).with_name("results.md")
+PREFACE = "Made by `make benchmark`: what is compared is measured in one run, times are the best of several."
+SECTIONS = {
+    part.__name__.rpartition(".")[2]: part
+    for part in (values, bandits, streams, sharper, linear, executors, traffic)
+}  # fmt: skip
 
 
 def main() -> None:
-    sections = [values.run(), bandits.run(), streams.run(), sharper.run(), linear.run(), executors.run()]
-    preface = "Made by `make benchmark`, in one run; times are the best of several, ratios are what counts."
-    text = "\n\n".join(["# Benchmarks", preface, *sections]) + "\n"
-    RESULTS.write_text(text, encoding="utf-8")
-    print(text)
+    wanted = sys.argv[1:] or list(SECTIONS)
+    strange = [name for name in wanted if name not in SECTIONS]
+    if strange:
+        raise SystemExit(f"a benchmark must be one of {', '.join(SECTIONS)}; got {strange[0]!r}. Check the name.")
+    for name in wanted:  # written as they are done, so that an interruption loses nothing
+        text = SECTIONS[name].run()
+        print(text, flush=True)
+        _replace(text)
     print(f"written to {RESULTS.relative_to(Path.cwd())}")
+
+
+def _replace(section: str) -> None:
+    """Put a section in the place of the one with its title, or at the end."""
+    old = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
+    sections = {text.partition("\n")[0]: text.strip() for text in re.split(r"^(?=## )", old, flags=re.MULTILINE)[1:]}
+    sections[section.partition("\n")[0]] = section.strip()
+    text = "\n\n".join(["# Benchmarks", PREFACE, *sections.values()]) + "\n"
+    RESULTS.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from allais.cli.best_arm import best_arm_command
+from allais.traffic.cli import app as traffic
 
 app = typer.Typer(
     help="Bandits that choose as people do.",
@@ -20,3 +21,4 @@ def _allais() -> None:
 
 
 app.command("best-arm")(best_arm_command)
+app.add_typer(traffic, name="traffic")

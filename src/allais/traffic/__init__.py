@@ -1,0 +1,25 @@
+"""Vehicular routing on Eclipse SUMO (Section VI); needs the extra: pip install 'allais[traffic]'."""
+
+from allais.traffic.demand import Crossing, Demand
+from allais.traffic.grid import GridSettings, grid_network, grid_routes
+from allais.traffic.network import RoadNetwork, Route
+from allais.traffic.problem import TrafficProblem, grid_problem
+from allais.traffic.recording import RecordedTraffic, Recording, record
+from allais.traffic.sumo import SumoError, SumoMissingError
+
+__all__ = [
+    "Crossing",
+    "Demand",
+    "GridSettings",
+    "RecordedTraffic",
+    "Recording",
+    "RoadNetwork",
+    "Route",
+    "SumoError",
+    "SumoMissingError",
+    "TrafficProblem",
+    "grid_network",
+    "grid_problem",
+    "grid_routes",
+    "record",
+]

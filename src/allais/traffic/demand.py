@@ -1,0 +1,125 @@
+"""Who else is on the road: random trips between all ends of a network, drivers who err, a level crossing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import permutations
+
+import numpy as np
+
+from allais.errors import positive
+from allais.traffic.network import RoadNetwork
+
+DAY = 86_400.0
+SLOWER = 1.05  # drivers pick evenly among routes at most this much slower than the fastest, on empty roads
+WAYS = 4  # routes of a pair that are looked at
+OPEN_END = 1e7  # seconds, past the end of any run
+
+Closure = tuple[float, float]  # from, to; seconds
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """A level crossing: a signal that closes at random times, for both directions."""
+
+    node: str
+    closures_per_day: float = 4.0  # a Poisson process
+    shortest: float = 480.0  # seconds; a closure's length is uniform
+    longest: float = 720.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.shortest <= self.longest:
+            raise ValueError(
+                f"a closure lasts from shortest to longest; got {self.shortest:g} to {self.longest:g} s. Swap them."
+            )
+        if not self.closures_per_day >= 0.0:
+            raise ValueError(f"closures_per_day must not be negative; got {self.closures_per_day:g}. Give a rate.")
+
+    def closures(self, start: float, end: float, rng: np.random.Generator) -> list[Closure]:
+        """The closures that begin between two times; those that overlap are joined."""
+        return self.exactly(int(rng.poisson(self.closures_per_day * (end - start) / DAY)), start, end, rng)
+
+    def exactly(self, n: int, start: float, end: float, rng: np.random.Generator) -> list[Closure]:
+        """As `closures`, but a given number of them."""
+        begins = np.sort(rng.uniform(start, end, n))
+        lengths = rng.uniform(self.shortest, self.longest, n)
+        joined: list[Closure] = []
+        for begin, until in zip(begins.round().tolist(), (begins + lengths).round().tolist(), strict=True):
+            if joined and begin <= joined[-1][1]:
+                joined[-1] = (joined[-1][0], max(joined[-1][1], until))
+            else:
+                joined.append((begin, until))
+        return joined
+
+    def program(self, network: RoadNetwork, closures: list[Closure]) -> str:
+        """The signal's program from time 0: green, and red while closed."""
+        lights = network.lights(self.node)
+        phases, clock = [], 0.0
+        for begin, until in closures:
+            if begin > clock:
+                phases.append((begin - clock, "G"))
+            phases.append((until - begin, "r"))
+            clock = until
+        phases.append((OPEN_END - clock, "G"))
+        rows = "".join(f'<phase duration="{seconds:.0f}" state="{light * lights}"/>' for seconds, light in phases)
+        return f'<tlLogic id="{self.node}" type="static" programID="crossing" offset="0">{rows}</tlLogic>'
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Background traffic: a Poisson process of trips, evenly over all pairs of ends, or a file of the user's own."""
+
+    vehicles_per_hour: float = 1200.0
+    sigma: float = 0.5  # of Krauss's model: how much drivers dawdle
+    speed_deviation: float = 0.1  # of the speeds that drivers want, relative
+    crossing: Crossing | None = None
+    file: str | None = field(default=None, repr=False)  # the text of a .rou.xml; then no random trips
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vehicles_per_hour", positive("vehicles_per_hour", self.vehicles_per_hour))
+
+    def types(self) -> str:
+        """The kinds of vehicle; probes are driven like all others."""
+        driver = f'sigma="{self.sigma}" speedFactor="normc(1,{self.speed_deviation},0.5,1.5)"'
+        return f'<vType id="car" {driver}/><vType id="probe" {driver}/>'
+
+    def trips(
+        self, network: RoadNetwork, start: float, end: float, rng: np.random.Generator
+    ) -> list[tuple[float, str]]:
+        """Departures between two times, with the edges driven along."""
+        if self.file is not None:
+            return []
+        pairs = pairs_of(network)
+        times = np.sort(rng.uniform(start, end, rng.poisson(self.vehicles_per_hour * (end - start) / 3600.0)))
+        whose = rng.integers(len(pairs), size=times.size).tolist()
+        picks = rng.random(times.size).tolist()
+        found = []
+        for time, pair, pick in zip(times.tolist(), whose, picks, strict=True):
+            options = ways_of(network, *pairs[pair])
+            if options:
+                found.append((time, options[int(pick * len(options))]))
+        return found
+
+
+@lru_cache(maxsize=8)
+def pairs_of(network: RoadNetwork) -> list[tuple[str, str]]:
+    """The pairs of ends between which there is a way."""
+    import networkx
+
+    reached = {end: networkx.descendants(network.graph, end) for end in network.ends}
+    pairs = [pair for pair in permutations(network.ends, 2) if pair[1] in reached[pair[0]]]
+    if not pairs:
+        raise ValueError(f"background traffic needs two nodes that connect; {network!r} has none. Check the network.")
+    return pairs
+
+
+@lru_cache(maxsize=1 << 16)
+def ways_of(network: RoadNetwork, source: str, target: str) -> tuple[str, ...]:
+    """The routes that drivers of a pair choose among; none where the turns do not allow any."""
+    try:
+        routes = network.routes(source, target, WAYS)
+    except ValueError:
+        return ()
+    limit = SLOWER * network.time(routes[0].edges)
+    return tuple(" ".join(route.edges) for route in routes if network.time(route.edges) <= limit)

@@ -1,0 +1,131 @@
+"""Send probes through a simulation and measure what they take; those that fail are counted, never guessed."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from allais.errors import FloatArray, IntArray
+from allais.traffic import sumo
+from allais.traffic.demand import Closure, Demand
+from allais.traffic.network import RoadNetwork, Route
+
+PATIENCE = 7200.0  # seconds after the last departure at which probes under way are given up
+BEHIND = 1200.0  # seconds that others go on departing after the last probe, so that it meets as many as the rest
+TELEPORTED = re.compile(r"[Tt]eleporting vehicle '(probe[^']*)'")
+
+
+@dataclass(frozen=True, eq=False)
+class Passages:
+    """What became of probes, in the order in which they were sent."""
+
+    route: IntArray  # (probes,)
+    departure: FloatArray  # when they wanted to leave
+    delay: FloatArray  # seconds from wanting to leave to arriving; NaN where a probe failed
+    edge_times: tuple[tuple[float, ...], ...]  # seconds on each edge of the route; empty where a probe failed
+    teleported: int  # probes that SUMO moved by magic: their delays would be wrong
+    lost: int  # probes that had not arrived PATIENCE seconds after the last departure
+
+    @property
+    def arrived(self) -> IntArray:
+        """The probes with a delay."""
+        return np.flatnonzero(np.isfinite(self.delay))
+
+
+def send(
+    network: RoadNetwork,
+    demand: Demand,
+    routes: Sequence[Route],
+    probes: Sequence[tuple[float, int]],
+    rng: np.random.Generator,
+    *,
+    begin: float = 0.0,
+    closures: Sequence[Closure] = (),
+    state: Path | None = None,
+    patience: float = PATIENCE,
+) -> Passages:
+    """One run of SUMO from `begin`, or from a saved state of that time, until every vehicle is home.
+
+    `probes` are departure times and numbers of routes, ascending in time.
+    """
+    with tempfile.TemporaryDirectory(prefix="allais-traffic-") as name:
+        folder = Path(name)
+        options = prepare(folder, network, demand, routes, probes, rng, begin, closures, state is None)
+        options += ["--begin", f"{begin:.0f}", "--end", f"{probes[-1][0] + patience:.0f}"]
+        if state is not None:
+            options += ["--load-state", str(state)]
+        written = folder / "passages.xml"
+        options += ["--vehroute-output", str(written), "--vehroute-output.exit-times", "true"]
+        options += ["--device.vehroute.probability", "0"]
+        warned = sumo.run("sumo", options)
+        return _read(written, routes, probes, set(TELEPORTED.findall(warned)))
+
+
+def prepare(
+    folder: Path,
+    network: RoadNetwork,
+    demand: Demand,
+    routes: Sequence[Route],
+    probes: Sequence[tuple[float, int]],
+    rng: np.random.Generator,
+    begin: float,
+    closures: Sequence[Closure],
+    with_types: bool,
+) -> list[str]:
+    """Write the files of a run; the options that name them."""
+    (folder / "net.xml").write_text(network.content, encoding="utf-8")
+    end = probes[-1][0] + BEHIND
+    cars = [
+        (time, f'<vehicle id="car{begin:.0f}.{k}" type="car" depart="{time:.2f}" departLane="best" departSpeed="max">'
+         f'<route edges="{edges}"/></vehicle>')
+        for k, (time, edges) in enumerate(demand.trips(network, begin, end, rng))
+    ]  # fmt: skip
+    cars += [
+        (time, f'<vehicle id="probe{k}" type="probe" depart="{time:.2f}" departLane="best" departSpeed="max">'
+         f'<param key="has.vehroute.device" value="true"/><route edges="{" ".join(routes[route].edges)}"/></vehicle>')
+        for k, (time, route) in enumerate(probes)
+    ]  # fmt: skip
+    rows = "\n".join(row for _, row in sorted(cars))
+    types = demand.types() if with_types else ""
+    (folder / "traffic.rou.xml").write_text(f"<routes>{types}\n{rows}\n</routes>", encoding="utf-8")
+    options = ["--net-file", str(folder / "net.xml"), "--route-files", str(folder / "traffic.rou.xml")]
+    if demand.file is not None:
+        (folder / "own.rou.xml").write_text(demand.file, encoding="utf-8")
+        options[-1] += f",{folder / 'own.rou.xml'}"
+    if demand.crossing is not None:
+        program = demand.crossing.program(network, list(closures))
+        (folder / "crossing.xml").write_text(f"<additional>{program}</additional>", encoding="utf-8")
+        options += ["--additional-files", str(folder / "crossing.xml")]
+    return [
+        *options,
+        *("--seed", str(int(rng.integers(2**31 - 1)))),
+        *("--time-to-teleport", "-1"),  # teleports cut delays off
+        *("--no-step-log", "true", "--xml-validation", "never"),
+    ]
+
+
+def _read(path: Path, routes: Sequence[Route], probes: Sequence[tuple[float, int]], teleported: set[str]) -> Passages:
+    departure = np.array([time for time, _ in probes])
+    delay = np.full(len(probes), np.nan)
+    edge_times: list[tuple[float, ...]] = [() for _ in probes]
+    for element in ElementTree.parse(path).getroot().iter("vehicle"):
+        name = element.attrib["id"]
+        if not name.startswith("probe") or name in teleported:
+            continue
+        k = int(name.removeprefix("probe"))
+        route = element.find("route")
+        assert route is not None
+        delay[k] = float(element.attrib["arrival"]) - departure[k]
+        exits = [departure[k], *map(float, route.attrib["exitTimes"].split())]
+        edge_times[k] = tuple(np.diff(exits).tolist())
+    missing = int(np.isnan(delay).sum())
+    return Passages(
+        np.array([route for _, route in probes]), departure, delay, tuple(edge_times),
+        len(teleported), missing - len(teleported),
+    )  # fmt: skip

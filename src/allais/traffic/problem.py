@@ -1,0 +1,176 @@
+"""Routing as a bandit: an arm is a route, its outcome the delay of a probe sent along it."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from allais.errors import FloatArray
+from allais.problems import Problem
+from allais.traffic import sumo
+from allais.traffic.demand import OPEN_END, Closure, Crossing, Demand
+from allais.traffic.grid import CROSSING, GridSettings, grid_network, grid_routes
+from allais.traffic.network import RoadNetwork, Route, route_matrix
+from allais.traffic.probes import BEHIND, PATIENCE, Passages, prepare, send
+
+WARM_UP = 1800.0  # seconds until empty roads have filled
+STATES = 16  # saved moments of one long run, so that a draw hardly depends on any of them
+APART = 600.0  # seconds between two saved moments: several times what a car stays
+LOOK_BACK = 1800.0  # seconds: a closure, and the queue that it leaves, are over by then
+LEAD = (180.0, 240.0)  # seconds from a saved moment to the probe, over a whole cycle of the signals
+FIRST_PATIENCE = 420.0  # seconds after which a run of one probe is repeated with all patience
+HEADWAY = 30.0  # seconds between probes of a stream, on average
+
+Way = Literal["fresh", "stream"]
+
+
+class TrafficProblem(Problem):
+    """Delays of routes in SUMO, in seconds: costs, so use preferences with `costs=True` and a reference.
+
+    `way="fresh"` runs SUMO anew for every probe, from one of several saved moments: independent draws. `"stream"`
+    sends many probes of a route through one long run: much faster, but neighbouring draws correlate.
+    All randomness comes from the generator of a draw; `seed` is that of the saved moments.
+    """
+
+    def __init__(
+        self,
+        network: RoadNetwork,
+        routes: Sequence[Route],
+        demand: Demand | None = None,
+        way: Way = "fresh",
+        seed: int = 0,
+        headway: float = HEADWAY,
+    ) -> None:
+        if way not in ("fresh", "stream"):
+            raise ValueError(f"a way to draw is 'fresh' or 'stream'; got {way!r}. Choose one.")
+        if not routes:
+            raise ValueError("there must be a route to choose; got none. Give network.routes(a, b, k).")
+        self.network, self.demand = network, Demand() if demand is None else demand
+        self.routes = tuple(network.route(route.name, route.edges) for route in routes)  # refuses what does not connect
+        self.way, self.seed, self.headway = way, seed, headway
+        self.features, self.roads = route_matrix(self.routes)
+        self.failed = 0  # probes that were sent again because they never arrived, or were teleported
+        self._moments: list[tuple[float, str]] | None = None
+        if self.demand.file is not None and way == "fresh":
+            raise ValueError(
+                "fresh draws need random trips, since a file's trips are the same each time; got a file. "
+                "Use way='stream', or leave the file out."
+            )
+
+    def __repr__(self) -> str:
+        return f"TrafficProblem({len(self.routes)} routes of {self.network.name}, {self.way} draws)"
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        return tuple(route.name for route in self.routes)
+
+    @property
+    def batch(self) -> int:
+        return 1 if self.way == "fresh" else 256
+
+    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        if self.way == "stream":
+            return self._stream(arm, rng, size)
+        return np.array([self._fresh(arm, rng) for _ in range(size)])
+
+    def _fresh(self, arm: int, rng: np.random.Generator) -> float:
+        for _ in range(10):
+            moment, state = self.moments[int(rng.integers(len(self.moments)))]
+            lead = float(rng.uniform(*LEAD))
+            crossing = self.demand.crossing
+            nearby = [] if crossing is None else crossing.closures(-LOOK_BACK, PATIENCE, rng)
+            if nearby and nearby[0][0] < 0.0:
+                lead -= nearby[0][0]  # begin early enough to see the whole closure
+            departure = float(round(moment + lead))
+            closures = [(departure + begin, departure + until) for begin, until in nearby]
+            seed = int(rng.integers(2**63))
+            for patience in (FIRST_PATIENCE, PATIENCE):  # the same run, shown for longer
+                passages = self._one(arm, departure, moment, state, closures, seed, patience)
+                if not passages.lost:
+                    break
+            if np.isfinite(passages.delay[0]):
+                return float(passages.delay[0])
+            self.failed += 1
+        raise sumo.SumoError(
+            f"a probe must arrive; ten in a row along {self.routes[arm].name} did not. Lower the demand."
+        )
+
+    def _one(
+        self, arm: int, departure: float, moment: float, state: str, closures: list[Closure], seed: int, patience: float
+    ) -> Passages:
+        first = closures[0][0] if closures else OPEN_END
+        # a saved signal knows when it will switch: that is when the first closure begins
+        state = state.replace(f'until="{1000 * OPEN_END:.0f}"', f'until="{1000 * round(first):.0f}"')
+        with tempfile.TemporaryDirectory(prefix="allais-state-") as folder:
+            saved = Path(folder, "state.xml")
+            saved.write_text(state, encoding="utf-8")
+            return send(
+                self.network, self.demand, self.routes, [(departure, arm)], np.random.default_rng(seed),
+                begin=moment, closures=closures, state=saved, patience=patience,
+            )  # fmt: skip
+
+    @property
+    def moments(self) -> list[tuple[float, str]]:
+        """Times and saved states of one long run without closures."""
+        if self._moments is None:
+            times = [WARM_UP + k * APART for k in range(STATES)]
+            rng = np.random.default_rng(self.seed)
+            with tempfile.TemporaryDirectory(prefix="allais-warm-") as name:
+                folder = Path(name)
+                after = [(times[-1] + 10.0, 0)]  # the run ends before this probe leaves
+                options = prepare(folder, self.network, self.demand, self.routes, after, rng, 0.0, [], True)
+                options += ["--begin", "0", "--end", f"{times[-1] + 1:.0f}"]
+                options += ["--save-state.times", ",".join(f"{time:.0f}" for time in times)]
+                options += ["--save-state.prefix", str(folder / "state"), "--save-state.suffix", ".xml"]
+                sumo.run("sumo", options)
+                found = {float(re.split("[_.]", path.name)[1]): path for path in folder.glob("state_*.xml")}
+                self._moments = [(time, found[time].read_text(encoding="utf-8")) for time in times]
+        return self._moments
+
+    def _stream(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        drawn: list[float] = []
+        while len(drawn) < size:
+            missing = size - len(drawn)
+            passages = stream(self.network, self.demand, self.routes, [arm] * missing, missing * self.headway, rng)
+            self.failed += passages.lost + passages.teleported
+            if passages.arrived.size == 0:
+                raise sumo.SumoError(
+                    f"probes must arrive; none of {missing} along {self.routes[arm].name} did. Lower the demand."
+                )
+            drawn += passages.delay[passages.arrived].tolist()
+        return np.array(drawn)
+
+
+def stream(
+    network: RoadNetwork,
+    demand: Demand,
+    routes: Sequence[Route],
+    arms: Sequence[int],
+    seconds: float,
+    rng: np.random.Generator,
+    closures: Sequence[Closure] | None = None,
+) -> Passages:
+    """One long run from empty roads: after a warm-up, probes at random times over `seconds`, in the given order.
+
+    Random times, since a headway that divides the signals' cycle would see one moment of it only.
+    """
+    times = np.sort(rng.uniform(WARM_UP, WARM_UP + seconds, len(arms)))
+    if closures is None:
+        crossing = demand.crossing
+        closures = [] if crossing is None else crossing.closures(0.0, WARM_UP + seconds + BEHIND, rng)
+    probes = list(zip(times.round(2).tolist(), arms, strict=True))
+    return send(network, demand, routes, probes, rng, closures=closures)
+
+
+def grid_problem(way: Way = "fresh", settings: GridSettings | None = None, **demand: Any) -> TrafficProblem:
+    """The paper's traveller, from 12 to 4, with a level crossing on the fastest route.
+
+    Keywords go to `Demand`: `vehicles_per_hour=`, `sigma=`, `crossing=`.
+    """
+    network = grid_network(settings)
+    return TrafficProblem(network, grid_routes(network), Demand(**{"crossing": Crossing(CROSSING), **demand}), way)

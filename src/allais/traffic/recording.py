@@ -1,0 +1,158 @@
+"""A recorded sample: delays of all routes over independent blocks of hours, in one file, and a problem made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from allais.errors import FloatArray, IntArray
+from allais.lotteries import Empirical
+from allais.problems import Bandit
+from allais.simulation.runs import workers
+from allais.storage import read_arrays, write_arrays
+from allais.traffic import sumo
+from allais.traffic.demand import DAY
+from allais.traffic.network import Route, route_matrix
+from allais.traffic.problem import WARM_UP, TrafficProblem, stream
+
+FORMAT, VERSION = "allais traffic recording", 1
+SPACING = 13.5  # seconds between probes, on average: 22 of each of twelve routes an hour
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """Delays of probes on all routes, block by block; blocks are independent, probes of one block are not."""
+
+    routes: tuple[Route, ...]
+    route: IntArray  # (probes,)
+    block: IntArray  # (probes,)
+    delay: FloatArray  # seconds, (probes,)
+    road_times: FloatArray  # seconds on each road of the route, NaN beyond its end; (probes, most roads)
+    teleported: int
+    lost: int
+    about: dict[str, Any]  # seed, blocks, hours, closures, version of SUMO
+
+    def __repr__(self) -> str:
+        return (
+            f"<Recording of {len(self.routes)} routes: {self.delay.size} probes in {self.n_blocks} blocks, "
+            f"{self.teleported} teleported and {self.lost} lost left out>"
+        )
+
+    @property
+    def n_blocks(self) -> int:
+        """How many independent runs there were."""
+        return int(self.about["blocks"])
+
+    def samples(self, route: int) -> FloatArray:
+        """All delays of a route."""
+        return self.delay[self.route == route]
+
+    @property
+    def baseline(self) -> float:
+        """B: the mean delay of a router that picks routes evenly at random, as in the paper."""
+        return float(np.mean([self.samples(k).mean() for k in range(len(self.routes))]))
+
+    def problem(self) -> RecordedTraffic:
+        """The recorded delays as a problem, drawn with replacement."""
+        return RecordedTraffic(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file."""
+        routes = [[route.name, route.nodes, route.edges, route.roads] for route in self.routes]
+        header = {"format": FORMAT, "version": VERSION, "routes": routes, "about": self.about}
+        header |= {"teleported": self.teleported, "lost": self.lost}
+        arrays = {"route": self.route.astype(np.int16), "block": self.block.astype(np.int32)}
+        arrays |= {"delay": self.delay, "road_times": self.road_times.astype(np.float32)}
+        write_arrays(Path(path), header, arrays)
+
+    @staticmethod
+    def load(path: str | Path) -> Recording:
+        """The recording that a file holds."""
+        header, arrays = read_arrays(Path(path), FORMAT, VERSION)
+        routes = tuple(
+            Route(name, tuple(nodes), tuple(edges), tuple(roads)) for name, nodes, edges, roads in header["routes"]
+        )
+        return Recording(
+            routes, arrays["route"].astype(np.int64), arrays["block"].astype(np.int64), arrays["delay"],
+            arrays["road_times"].astype(np.float64), header["teleported"], header["lost"], header["about"],
+        )  # fmt: skip
+
+
+class RecordedTraffic(Bandit):
+    """Routes whose delays are those of a recording, each as likely: exact values, and features for linear policies."""
+
+    def __init__(self, recording: Recording) -> None:
+        names = [route.name for route in recording.routes]
+        super().__init__([Empirical(recording.samples(k)) for k in range(len(names))], names)
+        self.features, self.roads = route_matrix(recording.routes)
+
+    def __repr__(self) -> str:
+        return f"RecordedTraffic({len(self.lotteries)} routes)"
+
+
+def record(
+    problem: TrafficProblem,
+    blocks: int,
+    seed: int,
+    hours: float = 6.0,
+    n_jobs: int = -1,
+    stratified: bool = False,
+) -> Recording:
+    """Record all routes at once over independent blocks; the same seed gives the same numbers for any `n_jobs`.
+
+    Closures come as a Poisson process. `stratified=True` puts the same number into every block, which makes the
+    bootstrap's standard errors smaller than those of a traveller who knows no such thing.
+    """
+    if blocks < 1 or hours <= 0.0:
+        raise ValueError(f"a recording needs a block and some time; got {blocks} blocks of {hours:g} h. Give more.")
+    sumo.program("sumo")  # says what to install before workers start
+    seeds = np.random.SeedSequence(seed).spawn(blocks)
+    tasks = [(problem, one, hours, stratified) for one in seeds]
+    if workers(n_jobs) == 1:
+        parts = [_block(task) for task in tasks]
+    else:
+        with ProcessPoolExecutor(min(workers(n_jobs), blocks)) as pool:
+            parts = list(pool.map(_block, tasks))
+    routes, delays, times, teleported, lost = zip(*parts, strict=True)
+    about = {"seed": seed, "blocks": blocks, "hours": hours, "closures": "stratified" if stratified else "Poisson"}
+    return Recording(
+        problem.routes,
+        np.concatenate(routes),
+        np.repeat(np.arange(blocks), [part.size for part in delays]),
+        np.concatenate(delays),
+        np.concatenate(times),
+        sum(teleported),
+        sum(lost),
+        {**about, "sumo": sumo.version()},
+    )
+
+
+def _block(task: tuple[TrafficProblem, np.random.SeedSequence, float, bool]) -> tuple[Any, ...]:
+    """One block: what a worker does."""
+    problem, seed, hours, stratified = task
+    rng = np.random.default_rng(seed)
+    seconds, n_routes = 3600.0 * hours, len(problem.routes)
+    rounds = max(1, round(seconds / SPACING / n_routes))  # every route as often, in an order of its own each round
+    arms = [arm for _ in range(rounds) for arm in rng.permutation(n_routes).tolist()]
+    closures = None
+    crossing = problem.demand.crossing
+    if stratified and crossing is not None:
+        closures = crossing.exactly(round(crossing.closures_per_day * seconds / DAY), WARM_UP, WARM_UP + seconds, rng)
+    passages = stream(problem.network, problem.demand, problem.routes, arms, seconds, rng, closures)
+    most = max(len(route.roads) for route in problem.routes)
+    kept = passages.arrived
+    times = np.full((kept.size, most), np.nan)
+    for row, k in enumerate(kept.tolist()):
+        on_roads = _on_roads(problem.routes[arms[k]], passages.edge_times[k])
+        times[row, : len(on_roads)] = on_roads
+    return passages.route[kept], passages.delay[kept], times, passages.teleported, passages.lost
+
+
+def _on_roads(route: Route, edge_times: Sequence[float]) -> list[float]:
+    spent = iter(edge_times)
+    return [sum(next(spent) for _ in road.split("+")) for road in route.roads]

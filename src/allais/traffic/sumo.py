@@ -1,0 +1,52 @@
+"""Run the programs of Eclipse SUMO, each in a process of its own, so that a crash is an error and not the end."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+TOLD = 400  # characters of a failed program's last words that an error repeats
+
+
+class SumoMissingError(RuntimeError):
+    """Eclipse SUMO is not installed."""
+
+
+class SumoError(RuntimeError):
+    """A program of Eclipse SUMO failed."""
+
+
+def is_installed() -> bool:
+    """Whether the programs are there."""
+    return importlib.util.find_spec("sumo") is not None
+
+
+def program(name: str) -> str:
+    """The path of a program of the eclipse-sumo package."""
+    if not is_installed():
+        raise SumoMissingError("traffic needs Eclipse SUMO, which is not installed; run: pip install 'allais[traffic]'")
+    import sumo
+
+    return str(Path(sumo.SUMO_HOME, "bin", name))
+
+
+def run(name: str, arguments: Sequence[str | Path]) -> str:
+    """Run a program to its end; what it warned about."""
+    command = [program(name), *map(str, arguments)]
+    home = str(Path(command[0]).parents[1])  # where it looks for its own data
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "SUMO_HOME": home})
+    if done.returncode != 0:
+        words = " ".join(done.stderr.split())[-TOLD:] or f"return code {done.returncode}"
+        raise SumoError(f"{name} must end well; it failed ({words}). Check the network and the demand.")
+    return done.stderr
+
+
+def version() -> str:
+    """The version of SUMO: the same seed gives the same delays with the same version only."""
+    from importlib.metadata import version
+
+    program("sumo")  # says what to install
+    return version("eclipse-sumo")

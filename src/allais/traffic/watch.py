@@ -1,0 +1,63 @@
+"""A live view of a learner that advises a traveller, day after day."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from allais.learner import Learner
+from allais.policies import WUCB
+from allais.policies.base import Policy
+from allais.preferences import Preference
+from allais.problems import Problem
+from allais.rewards import Bounded
+from allais.traffic.problem import grid_problem
+from allais.traffic.recording import Recording
+from allais.weights import TverskyKahneman
+
+USUAL, LONGEST = 250.0, 7200.0  # seconds: what a traveller expects, and what no trip takes
+EAGER = 1e-4  # of the paper's exploration: its width is for certainty, this one is for a picture
+
+
+def watch(
+    days: int, seed: int, recording: Path | None = None, pause: float = 0.0, console: Console | None = None
+) -> Learner:
+    """Advise for some days, and show it; the learner at the end."""
+    problem: Problem = grid_problem("fresh") if recording is None else Recording.load(recording).problem()
+    preference = Preference(TverskyKahneman(0.61), reference=USUAL, costs=True)
+    policy: Policy = WUCB(preference, Bounded(0.0, LONGEST), exploration=EAGER)
+    chooser, traveller = np.random.SeedSequence(seed).spawn(2)
+    learner = policy.start(problem.arms, np.random.default_rng(chooser))
+    rng = np.random.default_rng(traveller)
+    with Live(console=console, auto_refresh=False) as live:
+        for day in range(1, days + 1):
+            choice = learner.ask()
+            delay = float(problem.draw(problem.arms.index(choice.arm), rng, 1)[0])
+            learner.tell(choice, delay)
+            live.update(view(learner, day, f"{choice.arm}", delay), refresh=True)
+            time.sleep(pause)
+    return learner
+
+
+def view(learner: Learner, day: int, route: str, delay: float) -> Table:
+    """What the learner believes after a day."""
+    table = Table(title=f"day {day}: advised {route}, it took {delay:.0f} s")
+    for heading in ("route", "days", "mean, s", "longest, s", "feels like, s"):
+        table.add_column(heading, justify="left" if heading == "route" else "right")
+    best = learner.recommend().arm
+    values = learner.value()
+    for name, pulls in learner.pulls.items():
+        if pulls == 0:
+            table.add_row(str(name), "0", "", "", "")
+            continue
+        outcomes, counts = learner.outcomes(name)
+        row = [f"{np.average(outcomes, weights=counts):.0f}", f"{outcomes.max():.0f}", f"{USUAL - values[name]:.0f}"]
+        table.add_row(
+            f"{name} *" if name == best else str(name), str(pulls), *row, style="bold" if name == best else ""
+        )
+    return table
