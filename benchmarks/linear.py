@@ -220,7 +220,11 @@ def _regret() -> str:
     text = str(compare(policies, problem, n_rounds=5_000, n_runs=20, seed=1))
     rare = ArmNoise([Normal(0, 1), Discrete({1.0: 0.99, -99.0: 0.01})])
     tailed = LinearBandit(np.eye(2), [9.0, 11.0], rare)
-    policies = [LinTS(PEOPLE, rare), WOFUL(PEOPLE, rare, 0.05, 15.0, 0.01), OFUL(rare, 0.05, 15.0, 0.01)]
+    policies = [
+        LinTS(PEOPLE, rare, regularisation=0.01),
+        WOFUL(PEOPLE, rare, 0.05, 15.0, 0.01),
+        OFUL(rare, 0.05, 15.0, 0.01),
+    ]
     other = str(compare(policies, tailed, n_rounds=20_000, n_runs=20, seed=1))
     return (
         f"Regret, 60 arms of 8 features, 5,000 rounds, 20 runs:\n\n```\n{text}\n```\n\n"

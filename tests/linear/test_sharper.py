@@ -125,11 +125,16 @@ def test_lints_beats_woful_and_finds_the_preferred_arm():
     noise = problem.noise
     runs = {
         policy.name: simulate(policy, problem, 20_000, 10, seed=1, judge=PEOPLE)
-        for policy in (LinTS(PEOPLE, noise), WOFUL(PEOPLE, noise, 0.05, 15.0, 0.01), OFUL(noise, 0.05, 15.0, 0.01))
+        for policy in (
+            LinTS(PEOPLE, noise, regularisation=0.01),
+            WOFUL(PEOPLE, noise, 0.05, 15.0, 0.01),
+            OFUL(noise, 0.05, 15.0, 0.01),
+        )
     }
     final = {name: results.regret[:, -1].mean() for name, results in runs.items()}
     assert final["LinTS"] < final["W-OFUL"] < final["OFUL"]
     assert (runs["LinTS"].recommended[:, -1] == 0).all()
+    assert (runs["LinTS"].pulls[:, -1, 1] > 0).all()  # it has tried the other arm, and left it
 
 
 def test_with_estimated_noise_the_preferred_arm_is_found_where_a_gaussian_never_does():
