@@ -9,9 +9,9 @@ import numpy as np
 
 from allais._kernels import kernel, routine
 from allais.errors import FloatArray, IntArray
-from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
+from allais.memory import Memory, Worth, empty_memory, pick
 from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, worth_of
-from allais.policies.steps import best_value, no_interval, recommend_best, survey
+from allais.policies.steps import best_value, learn_without_band, no_interval, recommend_best, survey
 from allais.policies.verbs import register
 from allais.preferences import Preference
 from allais.rewards import Finite
@@ -226,14 +226,8 @@ def _choose(rule, state, u):
 
 
 @kernel
-def _learn(rule, state, arm, felt, raw, ticket):
-    insert(state.memory, arm, felt, raw)
-    measure(rule.worth, state.memory, arm)
-
-
-@kernel
 def _bracket(rule, state, low, high):
     no_interval(low, high)  # it keeps no interval
 
 
-register(IMEDRule, choose=_choose, learn=_learn, recommend=recommend_best, bracket=_bracket)
+register(IMEDRule, choose=_choose, learn=learn_without_band, recommend=recommend_best, bracket=_bracket)

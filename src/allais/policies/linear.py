@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from allais._kernels import kernel, loose_kernel, routine
 from allais._random import Seed
-from allais.errors import FloatArray, IntArray, positive, real, share
+from allais.errors import FloatArray, IntArray, not_negative, positive, share
 from allais.locations import Locations, ceiling_at, locations_of, value_at
 from allais.memory import Memory, empty_memory
 from allais.noise import EstimatedNoise, Noise, checked_features
@@ -70,7 +70,7 @@ class LinearPolicy(Policy):
             )
         object.__setattr__(self, "delta", share("delta", self.delta))
         if self.beta is not None:
-            object.__setattr__(self, "beta", _not_negative("beta", self.beta))
+            object.__setattr__(self, "beta", not_negative("beta", self.beta, "Give a bound on the length of theta."))
         object.__setattr__(self, "regularisation", positive("regularisation", self.regularisation))
         if self.features is not None:
             rows = checked_features(self.features)
@@ -172,13 +172,6 @@ class LinearPolicy(Policy):
     def estimates(self) -> bool:
         """Whether the law of the noise is learned too."""
         return isinstance(self.noise, EstimatedNoise)
-
-
-def _not_negative(name: str, number: float) -> float:
-    result = real(name, number)
-    if result < 0.0:
-        raise ValueError(f"{name} must not be negative; got {result:g}. Give a bound on the length of theta.")
-    return result
 
 
 class World(NamedTuple):

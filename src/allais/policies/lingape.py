@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from allais._kernels import kernel
-from allais.errors import FloatArray, real
+from allais.errors import FloatArray, not_negative
 from allais.memory import pick
 from allais.policies.ellipse import beats
 from allais.policies.linear import (
@@ -48,9 +48,7 @@ class LinGapE(LinearPolicy):
     goal: ClassVar[str] = "confidence"
 
     def __post_init__(self) -> None:
-        slack = real("tolerance", self.tolerance)
-        if slack < 0.0:
-            raise ValueError(f"tolerance must not be negative; got {slack:g}. 0 asks for the best arm itself.")
+        slack = not_negative("tolerance", self.tolerance, "0 asks for the best arm itself.")
         object.__setattr__(self, "tolerance", slack)
         super().__post_init__()
 

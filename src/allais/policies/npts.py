@@ -10,9 +10,9 @@ import numpy as np
 from allais._kernels import kernel, routine
 from allais.bands.base import refuse_unbounded
 from allais.errors import FloatArray, IntArray
-from allais.memory import FLAT, Memory, Worth, empty_memory, insert, measure, pick
+from allais.memory import FLAT, Memory, Worth, empty_memory, pick
 from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, worth_of
-from allais.policies.steps import no_interval, recommend_best, survey
+from allais.policies.steps import learn_without_band, no_interval, recommend_best, survey
 from allais.policies.verbs import register
 from allais.preferences import Preference
 from allais.values.curve import weigh
@@ -163,14 +163,8 @@ def _choose(rule, state, u):
 
 
 @kernel
-def _learn(rule, state, arm, felt, raw, ticket):
-    insert(state.memory, arm, felt, raw)
-    measure(rule.worth, state.memory, arm)
-
-
-@kernel
 def _bracket(rule, state, low, high):
     no_interval(low, high)  # it draws values, and keeps no interval
 
 
-register(NPTSRule, choose=_choose, learn=_learn, recommend=recommend_best, bracket=_bracket)
+register(NPTSRule, choose=_choose, learn=learn_without_band, recommend=recommend_best, bracket=_bracket)

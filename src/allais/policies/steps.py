@@ -77,6 +77,13 @@ def learn_with_band(rule, state, arm, felt, raw, ticket):
 
 
 @kernel
+def learn_without_band(rule, state, arm, felt, raw, ticket):
+    """Take in an outcome, and bring the arm's value up to date."""
+    insert(state.memory, arm, felt, raw)
+    measure(rule.worth, state.memory, arm)
+
+
+@kernel
 def best_value(state):
     """The active arm of the highest estimated value; ties by the most pulls. One that was never told comes last."""
     best = -1
