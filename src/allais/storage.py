@@ -176,10 +176,13 @@ def read_arrays(path: Path, format_: str, version: int) -> tuple[dict[str, Any],
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
             header = json.loads(str(stored["header"]))
             arrays = {name: stored[name] for name in stored.files if name != "header"}
-    except FileNotFoundError:
-        raise ValueError(f"an {format_} is read from a file; {path} does not exist. Check the path.") from None
-    except Exception as error:  # numpy raises whatever the zip reader does
-        raise ValueError(f"an {format_} must be a whole file; {path} is damaged ({error}). Use a backup.") from error
+    except OSError as error:
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise ValueError(f"an {format_} is read from a file; {path} {reason}. Check the path.") from None
+    except Exception as error:  # numpy raises whatever the zip reader does, and advises to trust what is no zip
+        raise ValueError(
+            f"an {format_} must be a whole file; {path} is none, or damaged. Check the path, or use a backup."
+        ) from error
     if not isinstance(header, dict) or header.get("format") != format_ or header.get("version") != version:
         raise ValueError(f"an {format_} must be of version {version}; {path} is not. Update allais, or check the path.")
     return header, arrays

@@ -13,8 +13,8 @@ from allais.traffic.analysis import (
     route_table,
     scheme_error,
 )
-from allais.traffic.experiment import Scale, best_at_fit, play
 from allais.traffic.network import Route
+from allais.traffic.play import Scale, best_at_fit, play
 from allais.traffic.recording import Recording
 
 BLOCKS, EACH = 40, 50

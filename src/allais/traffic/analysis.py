@@ -82,6 +82,7 @@ class RouteTable:
 
 def route_table(recording: Recording, resamples: int = RESAMPLES, seed: int = 0) -> RouteTable:
     """The table of Section VI, with standard errors from independent blocks."""
+    require_blocks(recording.n_blocks)
     people = objectives(recording.baseline)
     n_routes = len(recording.routes)
     # sorted once, so that a resample only repeats
@@ -102,6 +103,12 @@ def route_table(recording: Recording, resamples: int = RESAMPLES, seed: int = 0)
                 found[number, row, k] = -preference.estimate(sample)
     names = tuple(route.name for route in recording.routes)
     return RouteTable(names, tuple(people), found[0], found[1:])
+
+
+def require_blocks(blocks: int) -> None:
+    """Refuse too few blocks for standard errors."""
+    if blocks < 2:
+        raise ValueError(f"standard errors come from independent blocks; got {blocks}. Record 2 or more.")
 
 
 class RoadFit(NamedTuple):

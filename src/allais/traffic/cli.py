@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,21 +15,44 @@ from allais.traffic import sumo
 
 app = typer.Typer(help="Vehicular routing on Eclipse SUMO (Section VI).", no_args_is_help=True)
 
-Seed = Annotated[int, typer.Option(help="The same seed gives the same delays, with the same version of SUMO.")]
+WRONG, INTERRUPTED = 2, 130  # exit codes
+
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same delays, with the same version of SUMO.")]
 Blocks = Annotated[int, typer.Option(help="Independent blocks of simulated hours.")]
 Hours = Annotated[float, typer.Option(help="Simulated hours a block.")]
 Jobs = Annotated[int, typer.Option(help="Processes; -1 is one a core.")]
-Poisson = Annotated[bool, typer.Option(help="Closures at random, instead of as many in every block.")]
+Poisson = Annotated[bool, typer.Option("--poisson", help="Closures at random, instead of as many in every block.")]
+
+
+@contextmanager
+def _in_a_sentence() -> Iterator[None]:
+    """What goes wrong is said in one sentence, without a traceback."""
+    try:
+        yield
+    except (ValueError, sumo.SumoError, sumo.SumoMissingError) as error:
+        _stop(str(error), WRONG)
+    except OSError as error:
+        _stop(f"files must be readable and writable; {error.filename} is not ({error.strerror}). Check it.", WRONG)
+    except BrokenExecutor:
+        _stop("workers must live until their block is done; one died. Check the memory, or use --jobs 1.", WRONG)
+    except KeyboardInterrupt:
+        _stop("interrupted; what was not saved is lost.", INTERRUPTED)
+
+
+def _stop(sentence: str, code: int) -> None:
+    typer.echo(f"error: {' '.join(sentence.split())}", err=True)
+    raise typer.Exit(code)
 
 
 @app.callback()
+@_in_a_sentence()
 def _needs_sumo() -> None:
-    if not sumo.is_installed():
-        typer.echo("traffic needs Eclipse SUMO, which is not installed; run: pip install 'allais[traffic]'", err=True)
-        raise typer.Exit(2)
+    """Vehicular routing on Eclipse SUMO (Section VI)."""
+    sumo.program("sumo")
 
 
 @app.command()
+@_in_a_sentence()
 def record(
     path: Annotated[Path, typer.Argument(help="The file to write, a .npz.")],
     seed: Seed = 1,
@@ -38,46 +65,38 @@ def record(
     from allais.traffic.problem import grid_problem
     from allais.traffic.recording import record as recorded
 
+    _require_writable(path)
     recording = recorded(grid_problem("stream"), blocks, seed, hours, jobs, stratified=not poisson)
     recording.save(path)
     typer.echo(f"{recording!r} is in {path}")
 
 
 @app.command()
+@_in_a_sentence()
 def run(
     recording: Annotated[Path | None, typer.Option(help="A file that `record` wrote; else one is recorded.")] = None,
     output: Annotated[Path | None, typer.Option(help="A folder for the report and the pictures.")] = None,
     seed: Seed = 1,
     blocks: Blocks = 15,
     jobs: Jobs = -1,
-    quick: Annotated[bool, typer.Option(help="Fewer and shorter runs of the policies.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter runs of the policies.")] = False,
 ) -> None:
-    """The experiment: the table of routes, and which route each policy settles on."""
-    from allais.traffic import experiment
-    from allais.traffic.figures import histograms, maps
-    from allais.traffic.grid import grid_network
-    from allais.traffic.problem import grid_problem
+    """The experiment: the table of routes, which route each policy settles on, and whether the findings hold."""
+    from allais.traffic.experiment import Scale, study
     from allais.traffic.recording import Recording
-    from allais.traffic.recording import record as recorded
-    from allais.traffic.text import report
 
-    if recording is None:
-        sample = recorded(grid_problem("stream"), blocks, seed, n_jobs=jobs, stratified=True)
-    else:
-        sample = Recording.load(recording)
-    scale = experiment.Scale.quick() if quick else experiment.Scale()
-    found = experiment.run(sample, scale, seed)
-    text = report(found)
-    typer.echo(text)
     if output is not None:
-        output.mkdir(parents=True, exist_ok=True)
-        (output / "traffic.md").write_text(text, encoding="utf-8")
-        maps(grid_network(), sample, found.table, output / "traffic-map.png")
-        histograms(sample, output / "traffic-delays.png")
+        _require_writable(_made(output) / "traffic.md")
+    sample = None if recording is None else Recording.load(recording)
+    found = study(seed, Scale.quick() if quick else Scale(), jobs, sample, blocks)
+    typer.echo(found.text)
+    if output is not None:
+        found.save(output)
         typer.echo(f"the report and the pictures are in {output}")
 
 
 @app.command()
+@_in_a_sentence()
 def routes(
     network: Annotated[Path, typer.Argument(help="A network that netconvert or netgenerate wrote, NET.net.xml.")],
     source: Annotated[str, typer.Option("--from", help="The node where the traveller starts.")],
@@ -87,25 +106,47 @@ def routes(
     """The k fastest simple routes of a network of your own, on empty roads."""
     from allais.traffic.network import RoadNetwork
 
-    try:
-        roads = RoadNetwork.read(network)
-        for route in roads.routes(source, target, k):
-            typer.echo(f"{route.name}  {roads.time(route.edges):7.1f} s  {'-'.join(route.nodes)}")
-    except ValueError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
+    roads = RoadNetwork.read(network)
+    for route in roads.routes(source, target, k):
+        typer.echo(f"{route.name}  {roads.time(route.edges):7.1f} s  {'-'.join(route.nodes)}")
 
 
 @app.command()
+@_in_a_sentence()
 def watch(
-    days: Annotated[int, typer.Option(help="How many days to advise.")] = 60,
+    days: Annotated[int, typer.Option(min=1, help="How many days to advise.")] = 60,
     seed: Seed = 1,
     recording: Annotated[
         Path | None, typer.Option(help="Draw delays from a recording; else SUMO is run every day.")
     ] = None,
-    pause: Annotated[float, typer.Option(help="Seconds between two days.")] = 0.0,
+    pause: Annotated[float, typer.Option(min=0.0, help="Seconds between two days.")] = 0.0,
 ) -> None:
     """A learner that advises day after day: the route, its delay, what the learner believes."""
+    from allais.traffic.problem import grid_problem
+    from allais.traffic.recording import Recording
     from allais.traffic.watch import watch as watched
 
-    watched(days, seed, recording, pause)
+    watched(grid_problem("fresh") if recording is None else Recording.load(recording).problem(), days, seed, pause)
+
+
+def _made(folder: Path) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(
+            f"a report needs a folder; {folder} cannot be one ({error.strerror}). Choose another."
+        ) from None
+    return folder
+
+
+def _require_writable(path: Path) -> None:
+    """Refuse a place that cannot be written to before minutes are spent on what would be written."""
+    if path.is_dir():
+        raise ValueError(f"a file is written; {path} is a folder. Name a file in it.")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"a file needs a folder that can be written to; {path.parent} is none ({error.strerror}). Choose another."
+        ) from None

@@ -1,176 +1,131 @@
-"""The experiment of Section VI on recorded traffic: which route each policy settles on, how soon, at what regret."""
+"""The experiment of Section VI as one call, `study`: recorded, analysed, played, and its findings judged."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 
-from allais.noise import ArmNoise
-from allais.policies import OFUL, UCB1, WLUCB, WOFUL, WSR, WUCB, LinGapE, LinTS
-from allais.policies.base import Policy
-from allais.rewards import Bounded
-from allais.simulation import simulate
-from allais.traffic.analysis import (
-    PRINTED,
-    RoadFit,
-    RouteTable,
-    normal_noise,
-    objectives,
-    residual_noise,
-    road_fit,
-    road_noise,
-    route_table,
-    scheme_error,
-)
-from allais.traffic.grid import PAPER_DETOUR, PAPER_SHORT
-from allais.traffic.recording import Recording
+from allais.traffic import figures
+from allais.traffic.analysis import PAPER_ETA, PRINTED, require_blocks
+from allais.traffic.grid import grid_network
+from allais.traffic.network import RoadNetwork
+from allais.traffic.play import MODEL_FREE, PEOPLE, Experiment, Outcome, Scale, run
+from allais.traffic.problem import grid_problem
+from allais.traffic.recording import Recording, record
+from allais.traffic.text import markdown_table, report
 
-LAMBDA, BETA = 1.0, 400.0  # Section VI
-PAPER_DELTA, DELTA = 0.99, 0.05  # the paper's, which is no confidence, and a sensible one
-PEOPLE = "TK 0.61"
+__all__ = ["Experiment", "Finding", "Outcome", "Scale", "Study", "findings", "study"]
+
+BLOCKS = 15  # of six hours with one closure each: enough for leads of three standard errors
+CLEAR = 3.0  # standard errors
+DPI = 110
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How much is played."""
+class Finding(NamedTuple):
+    """Something that the experiment should show, what was measured, and whether that shows it."""
 
-    rounds: int = 200_000
-    runs: int = 10
-    resamples: int = 400
-
-    @classmethod
-    def quick(cls) -> Scale:
-        """Enough to see which route each policy settles on."""
-        return cls(rounds=50_000, runs=4, resamples=200)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What one policy did."""
-
-    policy: str
-    knows: str  # of the noise
-    route: str  # recommended at the end, by most runs
-    agreement: float  # the share of runs that recommend it
-    settled: float  # the median round after which the recommendation did not change any more
-    stopped: str  # of policies that stop by themselves: after how many samples
-    distorted_regret: float  # mean, seconds
-    mean_regret: float
+    claim: str
+    measured: str
+    holds: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Experiment:
-    """All that was measured."""
+class Study:
+    """All that a report needs: numbers, words, pictures."""
 
-    recording: Recording
-    table: RouteTable
-    fit: RoadFit
-    outcomes: tuple[Outcome, ...]
-    preferred_under: dict[str, dict[str, str]]  # by model of noise and objective: the route best at theta_off
-    scheme_errors: dict[int, float]  # of the paper's estimate, by route of its table
-    scale: Scale
+    experiment: Experiment
+    network: RoadNetwork
+    findings: tuple[Finding, ...]
 
     @property
-    def fastest(self) -> str:
-        """The route of the lowest mean delay."""
-        return self.table.names[self.table.best("mean")]
+    def holds(self) -> bool:
+        """Whether every finding does."""
+        return all(finding.holds for finding in self.findings)
 
     @property
-    def preferred(self) -> str:
-        """The route of the lowest distorted delay."""
-        return self.table.names[self.table.best(PEOPLE)]
+    def text(self) -> str:
+        """Markdown: what was recorded, tables of routes and policies, the findings."""
+        rows = [(one.claim, one.measured, "yes" if one.holds else "NO") for one in self.findings]
+        table = markdown_table(("finding", "measured", "holds"), rows)
+        return f"{report(self.experiment)}\nWhat it should show, and whether it does:\n\n{table}\n"
+
+    def draw_maps(self, figure: Figure) -> None:
+        """Routes on the map, by mean and by distorted excess delay."""
+        figures.draw_maps(figure, self.network, self.experiment.recording, self.experiment.table, PEOPLE)
+
+    def draw_delays(self, figure: Figure) -> None:
+        """A histogram of each route's delays, the tail marked."""
+        figures.draw_delays(figure, self.experiment.recording)
+
+    def save(self, folder: Path) -> None:
+        """Write the text and both pictures into a folder that exists."""
+        (folder / "traffic.md").write_text(self.text, encoding="utf-8")
+        rows = -(-len(self.experiment.recording.routes) // figures.COLUMNS)
+        for name, draw, height in (("map", self.draw_maps, 6.4), ("delays", self.draw_delays, 2.4 * rows)):
+            figure = Figure(figsize=(figures.WIDE, height), layout="constrained")
+            draw(figure)
+            figure.savefig(folder / f"traffic-{name}.png", dpi=DPI)
 
 
-def noise_models(recording: Recording) -> dict[str, ArmNoise]:
-    """What W-OFUL may know of the noise."""
-    return {
-        "residuals": residual_noise(recording),
-        "roads": road_noise(recording),
-        "normal": normal_noise(recording),
+def study(
+    seed: int = 1,
+    scale: Scale | None = None,
+    n_jobs: int = -1,
+    recording: Recording | None = None,
+    blocks: int = BLOCKS,
+) -> Study:
+    """Record the paper's network, unless a recording of it is given, and run the experiment on it.
+
+    The same seed gives the same numbers for any `n_jobs`, with the same version of SUMO.
+    """
+    network = grid_network()
+    require_blocks(blocks if recording is None else recording.n_blocks)  # before minutes are spent
+    if recording is None:
+        recording = record(grid_problem("stream"), blocks, seed, n_jobs=n_jobs, stratified=True)
+    strange = [route.name for route in recording.routes if not set(route.edges) <= network.edges.keys()]
+    if strange:
+        raise ValueError(
+            f"this experiment is about the paper's network; the recording's {strange[0]} leaves it. "
+            "Use allais.traffic.play.run for a network of your own."
+        )
+    found = run(recording, scale, seed, n_jobs)
+    return Study(found, network, tuple(findings(found)))
+
+
+def findings(found: Experiment) -> Iterator[Finding]:
+    """Judge what was measured."""
+    table, fastest, preferred = found.table, found.fastest, found.preferred
+    yield Finding("the fastest route is not the preferred one", f"{fastest}, {preferred}", fastest != preferred)
+    fast, liked = table.best("mean"), table.best(PEOPLE)
+    if fast != liked:
+        for column, better, other in (("mean", fast, liked), (PEOPLE, liked, fast)):
+            gap = table.gap(column, better, other)
+            claim = f"{table.names[better]} leads by more than {CLEAR:g} standard errors ({column})"
+            yield Finding(claim, f"{gap.difference:.1f} s, {gap.errors:.1f} errors", gap.errors > CLEAR)
+    free = [one for name in MODEL_FREE for one in found.of(name)]
+    groups: dict[str, tuple[str, list[Outcome]]] = {
+        "OFUL settles on the fastest": (fastest, found.of("OFUL")),
+        "W-OFUL that knows the residuals settles on the preferred": (preferred, found.of("W-OFUL 0.61", "residuals")),
+        "W-OFUL that takes noise for normal cannot see the tail": (fastest, found.of("W-OFUL 0.61", "normal")),
+        "UCB1, without a model, settles on the fastest": (fastest, found.of("UCB1")),
+        "policies without a model settle on the preferred": (preferred, free),
     }
-
-
-def policies(recording: Recording, noises: dict[str, ArmNoise], budget: int) -> Iterator[tuple[str, Policy]]:
-    """Every policy that is compared, and what it knows of the noise."""
-    people, baseline = objectives(recording.baseline), recording.baseline
-    felt, bounds = people[PEOPLE], Bounded(0.0, math.ceil(recording.delay.max()))
-    for delta in (PAPER_DELTA, DELTA):
-        noise = noises["residuals"]
-        yield f"delta {delta:g}", OFUL(noise, delta, BETA, LAMBDA, reference=baseline, costs=True)
-        for name in ("TK 0.61", "TK 0.69"):
-            policy = WOFUL(people[name], noise, delta, BETA, LAMBDA, name=f"W-OFUL {name[3:]}")
-            yield f"residuals, delta {delta:g}", policy
-    for model in ("roads", "normal"):
-        yield f"{model}, delta {DELTA:g}", WOFUL(felt, noises[model], DELTA, BETA, LAMBDA, name="W-OFUL 0.61")
-    yield "residuals", LinTS(felt, noises["residuals"], regularisation=LAMBDA, name="LinTS 0.61")
-    linear = LinGapE(felt, noises["residuals"], DELTA, BETA, LAMBDA, name="LinGapE 0.61")
-    yield f"residuals, delta {DELTA:g}", linear
-    yield "bounds", UCB1(bounds, reference=baseline, costs=True)
-    yield "bounds", WUCB(felt, bounds, name="W-UCB 0.61")
-    yield f"bounds, delta {DELTA:g}", WLUCB(felt, bounds, DELTA, name="W-LUCB 0.61")
-    yield f"budget {budget}", WSR(felt, budget, name="W-SR 0.61")
-
-
-def play(policy: Policy, knows: str, recording: Recording, scale: Scale, seed: int, n_jobs: int = 1) -> Outcome:
-    """Run one policy on the recorded delays."""
-    problem = recording.problem()
-    people = objectives(recording.baseline)
-    results = simulate(
-        policy, problem, scale.rounds, scale.runs, seed=seed, n_jobs=n_jobs, judge=people[PEOPLE], progress=False
+    for claim, (route, outcomes) in groups.items():
+        measured = ", ".join(f"{one.policy} {one.route} ({one.agreement:.0%} of runs)" for one in outcomes)
+        yield Finding(claim, measured, all((one.route, one.agreement) == (route, 1.0) for one in outcomes))
+    share = float(table.shares(f"TK {PAPER_ETA}")[fast])
+    yield Finding(
+        f"with the paper's eta = {PAPER_ETA:g} the fastest route is avoided",
+        f"best in {share:.0%} of resampled recordings",
+        share < 0.05,
     )
-    means = problem.true_values(people["mean"])
-    final = results.recommended[:, -1]
-    route = int(np.bincount(final, minlength=problem.n_arms).argmax())
-    changed = results.recommended != final[:, None]
-    # the first checkpoint after the last one that recommends another route
-    after = np.where(changed.any(axis=1), changed.shape[1] - np.argmax(changed[:, ::-1], axis=1), 0)
-    stopped = "" if policy.goal == "regret" else "not within the rounds"
-    if results.stopped.all() and policy.goal != "regret":
-        stopped = f"after {np.median(results.samples):,.0f}"
-    return Outcome(
-        policy.name,
-        knows,
-        str(problem.arms[route]),
-        float(np.mean(final == route)),
-        float(np.median(results.checkpoints[after])),
-        stopped,
-        float(results.mean_regret[-1]),
-        float(np.mean(results.pulls[:, -1] @ (means.max() - means))),
-    )
-
-
-def best_at_fit(recording: Recording, fit: RoadFit, noises: dict[str, ArmNoise]) -> dict[str, dict[str, str]]:
-    """The route that each objective prefers under each model of the noise, at theta_off itself."""
-    features = recording.problem().features
-    places = features @ fit.fit.theta
-    people = {name: p for name, p in objectives(recording.baseline).items() if name != "TK 0.1"}
-    found: dict[str, dict[str, str]] = {}
-    for model, noise in noises.items():
-        arms = noise.of(features)
-        laws = [arms.lottery(k, place) for k, place in enumerate(places.tolist())]
-        values = {name: [preference.value(law) for law in laws] for name, preference in people.items()}
-        found[model] = {name: recording.routes[int(np.argmax(row))].name for name, row in values.items()}
-    return found
-
-
-def run(recording: Recording, scale: Scale | None = None, seed: int = 1, n_jobs: int = 1) -> Experiment:
-    """The whole experiment on one recording."""
-    scale = scale or Scale()
-    fit, noises = road_fit(recording, LAMBDA), noise_models(recording)
-    outcomes = [
-        play(policy, knows, recording, scale, seed, n_jobs)
-        for knows, policy in policies(recording, noises, scale.rounds // 4)
-    ]
-    lengths = {7: len(PAPER_SHORT) - 1, 8: len(PAPER_DETOUR) - 1}
-    return Experiment(
-        recording,
-        route_table(recording, scale.resamples),
-        fit,
-        tuple(outcomes),
-        best_at_fit(recording, fit, noises),
-        {route: scheme_error(PRINTED[route][0], roads) for route, roads in lengths.items()},
-        scale,
+    lead = PRINTED[7][1] - PRINTED[8][1]
+    error = float(np.hypot(found.scheme_errors[7], found.scheme_errors[8]))
+    yield Finding(
+        "the paper's own detour leads by less than its scheme errs", f"{lead:.2f} against {error:.2f}", lead < error
     )

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import matplotlib
-
-matplotlib.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
@@ -21,10 +15,13 @@ from allais.traffic.recording import Recording
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 COLOURS = "viridis"
 APART = 6.0  # metres between routes that share a street
 TAIL = 0.99  # the level at which a tail begins
+WIDE = 14.0  # inches: a good width of both figures
+COLUMNS = 4  # of histograms
 
 
 def draw_map(
@@ -54,24 +51,21 @@ def draw_map(
     ax.axis("off")
 
 
-def maps(network: RoadNetwork, recording: Recording, table: RouteTable, path: Path, column: str = "TK 0.61") -> None:
+def draw_maps(
+    figure: Figure, network: RoadNetwork, recording: Recording, table: RouteTable, column: str = "TK 0.61"
+) -> None:
     """Two maps: by mean and by distorted excess delay, the best route of each thick."""
-    figure, axes = plt.subplots(1, 2, figsize=(14.0, 6.4), layout="constrained")
+    axes = figure.subplots(1, 2)
     for ax, (name, words) in zip(axes, (("mean", "mean"), (column, f"distorted ({column})")), strict=True):
         seconds = table.excess[table.columns.index(name)]
         draw_map(ax, network, recording, seconds, table.best(name), f"{words} excess delay; thick: the best")
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
 
 
-def histograms(recording: Recording, path: Path) -> None:
+def draw_delays(figure: Figure, recording: Recording) -> None:
     """The delays of every route, with the mean, and what lies beyond the 99th percentile marked."""
     n_routes = len(recording.routes)
-    columns = 4
-    rows = -(-n_routes // columns)
-    figure, axes = plt.subplots(
-        rows, columns, figsize=(14.0, 2.4 * rows), sharex=True, sharey=True, squeeze=False, layout="constrained"
-    )
+    rows = -(-n_routes // COLUMNS)
+    axes = figure.subplots(rows, COLUMNS, sharex=True, sharey=True, squeeze=False)
     edges = np.linspace(0.0, float(recording.delay.max()), 90)
     for k, ax in enumerate(axes.flat):
         if k >= n_routes:
@@ -88,5 +82,3 @@ def histograms(recording: Recording, path: Path) -> None:
         ax.spines[["top", "right"]].set_visible(False)
     figure.supxlabel("delay, s (dotted: mean; red: the worst 1 %)")
     figure.supylabel("share of probes, log scale")
-    figure.savefig(path, dpi=110)
-    plt.close(figure)

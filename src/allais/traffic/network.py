@@ -58,6 +58,14 @@ class RoadNetwork:
             raise ValueError(f"a road network must be whole XML; {name} is damaged ({error}). Make it anew.") from None
         if root.tag != "net":
             raise ValueError(f"a road network is what netconvert writes; {name} holds <{root.tag}>. Give a .net.xml.")
+        try:
+            self._parse(root)
+        except (KeyError, ValueError) as error:
+            raise ValueError(
+                f"a road network must be as netconvert writes it; {name} has a part without {error}. Make it anew."
+            ) from None
+
+    def _parse(self, root: ElementTree.Element) -> None:
         self.edges: dict[str, Edge] = {}
         for element in root.iter("edge"):
             lanes = element.findall("lane")
@@ -83,9 +91,13 @@ class RoadNetwork:
     def read(cls, path: str | Path) -> RoadNetwork:
         """The network of a .net.xml file."""
         try:
-            return cls(Path(path).read_text(encoding="utf-8"), Path(path).name)
-        except OSError:
-            raise ValueError(f"a road network is read from a file; {path} cannot be read. Check the path.") from None
+            content = Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise ValueError(
+                f"a road network is read from a file; {path} cannot be read ({reason}). Check the path."
+            ) from None
+        return cls(content, Path(path).name)
 
     def __repr__(self) -> str:
         return f"<RoadNetwork {self.name}: {len(self.places)} junctions, {len(self.edges)} edges>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -74,6 +75,13 @@ class Recording:
     def load(path: str | Path) -> Recording:
         """The recording that a file holds."""
         header, arrays = read_arrays(Path(path), FORMAT, VERSION)
+        try:
+            return Recording._of(header, arrays)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"a recording must be whole; {path} lacks a part ({error}). Record it anew.") from None
+
+    @staticmethod
+    def _of(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:
         routes = tuple(
             Route(name, tuple(nodes), tuple(edges), tuple(roads)) for name, nodes, edges, roads in header["routes"]
         )
@@ -108,11 +116,18 @@ def record(
     Closures come as a Poisson process. `stratified=True` puts the same number into every block, which makes the
     bootstrap's standard errors smaller than those of a traveller who knows no such thing.
     """
-    if blocks < 1 or hours <= 0.0:
+    if blocks < 1 or not 0.0 < hours < math.inf:
         raise ValueError(f"a recording needs a block and some time; got {blocks} blocks of {hours:g} h. Give more.")
+    crossing = problem.demand.crossing
+    each = 0.0 if crossing is None else crossing.closures_per_day * 3600.0 * hours / DAY
+    if stratified and abs(each - round(each)) > 1e-9:
+        raise ValueError(
+            f"as many closures in every block must be a whole number; {hours:g} h have {each:g}. "
+            "Give other hours, or leave them to chance (Poisson)."
+        )
     sumo.program("sumo")  # says what to install before workers start
     seeds = np.random.SeedSequence(seed).spawn(blocks)
-    tasks = [(problem, one, hours, stratified) for one in seeds]
+    tasks = [(problem, one, hours, round(each) if stratified else None) for one in seeds]
     if workers(n_jobs) == 1:
         parts = [_block(task) for task in tasks]
     else:
@@ -120,6 +135,7 @@ def record(
             parts = list(pool.map(_block, tasks))
     routes, delays, times, teleported, lost = zip(*parts, strict=True)
     about = {"seed": seed, "blocks": blocks, "hours": hours, "closures": "stratified" if stratified else "Poisson"}
+    about |= {"closures_per_day": 0.0 if crossing is None else crossing.closures_per_day}
     return Recording(
         problem.routes,
         np.concatenate(routes),
@@ -132,17 +148,17 @@ def record(
     )
 
 
-def _block(task: tuple[TrafficProblem, np.random.SeedSequence, float, bool]) -> tuple[Any, ...]:
+def _block(task: tuple[TrafficProblem, np.random.SeedSequence, float, int | None]) -> tuple[Any, ...]:
     """One block: what a worker does."""
-    problem, seed, hours, stratified = task
+    problem, seed, hours, closed = task
     rng = np.random.default_rng(seed)
     seconds, n_routes = 3600.0 * hours, len(problem.routes)
     rounds = max(1, round(seconds / SPACING / n_routes))  # every route as often, in an order of its own each round
     arms = [arm for _ in range(rounds) for arm in rng.permutation(n_routes).tolist()]
     closures = None
     crossing = problem.demand.crossing
-    if stratified and crossing is not None:
-        closures = crossing.exactly(round(crossing.closures_per_day * seconds / DAY), WARM_UP, WARM_UP + seconds, rng)
+    if closed is not None and crossing is not None:
+        closures = crossing.exactly(closed, WARM_UP, WARM_UP + seconds, rng)
     passages = stream(problem.network, problem.demand, problem.routes, arms, seconds, rng, closures)
     most = max(len(route.roads) for route in problem.routes)
     kept = passages.arrived

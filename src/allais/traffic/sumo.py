@@ -21,7 +21,8 @@ class SumoError(RuntimeError):
 
 def is_installed() -> bool:
     """Whether the programs are there."""
-    return importlib.util.find_spec("sumo") is not None
+    found = importlib.util.find_spec("sumo")
+    return found is not None and found.origin is not None  # a folder of that name is no package
 
 
 def program(name: str) -> str:
@@ -39,7 +40,8 @@ def run(name: str, arguments: Sequence[str | Path]) -> str:
     home = str(Path(command[0]).parents[1])  # where it looks for its own data
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "SUMO_HOME": home})
     if done.returncode != 0:
-        words = " ".join(done.stderr.split())[-TOLD:] or f"return code {done.returncode}"
+        ended = f"signal {-done.returncode}" if done.returncode < 0 else f"return code {done.returncode}"
+        words = " ".join(done.stderr.split())[-TOLD:].strip(" .") or ended
         raise SumoError(f"{name} must end well; it failed ({words}). Check the network and the demand.")
     return done.stderr
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -16,19 +15,14 @@ from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
 from allais.rewards import Bounded
-from allais.traffic.problem import grid_problem
-from allais.traffic.recording import Recording
 from allais.weights import TverskyKahneman
 
 USUAL, LONGEST = 250.0, 7200.0  # seconds: what a traveller expects, and what no trip takes
 EAGER = 1e-4  # of the paper's exploration: its width is for certainty, this one is for a picture
 
 
-def watch(
-    days: int, seed: int, recording: Path | None = None, pause: float = 0.0, console: Console | None = None
-) -> Learner:
-    """Advise for some days, and show it; the learner at the end."""
-    problem: Problem = grid_problem("fresh") if recording is None else Recording.load(recording).problem()
+def watch(problem: Problem, days: int, seed: int, pause: float = 0.0, console: Console | None = None) -> Learner:
+    """Advise for some days, by the live simulator or a recording, and show it; the learner at the end."""
     preference = Preference(TverskyKahneman(0.61), reference=USUAL, costs=True)
     policy: Policy = WUCB(preference, Bounded(0.0, LONGEST), exploration=EAGER)
     chooser, traveller = np.random.SeedSequence(seed).spawn(2)

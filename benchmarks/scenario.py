@@ -1,0 +1,150 @@
+"""Traffic, the scenario: how far routes are apart, how that depends on the crossing, whether both ways to draw agree.
+
+Recordings are kept in build/traffic and used again, so that an interruption loses little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from allais.errors import FloatArray
+from allais.simulation.runs import workers
+from allais.traffic import Crossing, Recording, TrafficProblem, grid_problem, record, sumo
+from allais.traffic.analysis import RouteTable, objectives, route_table
+from benchmarks.timing import markdown_table
+
+KEPT = Path("build/traffic")
+SEEDS = (1, 2, 3, 4)
+STRATIFIED, POISSON = 15, 60  # blocks of six hours
+RATES = (1.0, 2.0, 4.0, 8.0)  # closures a day
+STREAMS, LENGTH = 24, 256  # of one route each, to see how neighbours correlate
+FRESH, CHUNK = 2_000, 50  # draws a route, and how many a task
+RESAMPLES = 400
+R1, R2 = 0, 1
+
+
+def run() -> str:
+    if not sumo.is_installed():
+        return "## Traffic, the scenario\n\nNot measured: Eclipse SUMO is not installed."
+    even = {seed: _recording(seed, STRATIFIED, stratified=True) for seed in SEEDS}
+    chance = {seed: _recording(seed, POISSON) for seed in SEEDS}
+    rates = {rate: chance[1] if rate == 4.0 else _recording(1, POISSON, rate) for rate in RATES}
+    parts = ["## Traffic, the scenario", _leads(even, chance), _rates(rates), _streams(), _agreement(chance)]
+    return "\n\n".join(parts)
+
+
+def _recording(seed: int, blocks: int, rate: float = 4.0, stratified: bool = False) -> Recording:
+    kind = "even" if stratified else "poisson"
+    path = KEPT / f"{kind}-{rate:g}-{blocks}-{seed}.npz"
+    if path.exists():
+        return Recording.load(path)
+    problem = grid_problem("stream", crossing=Crossing("X", closures_per_day=rate))
+    found = record(problem, blocks, seed, stratified=stratified)
+    KEPT.mkdir(parents=True, exist_ok=True)
+    found.save(path)
+    print(f"recorded {path}", flush=True)
+    return found
+
+
+def _leads(even: dict[int, Recording], chance: dict[int, Recording]) -> str:
+    rows = []
+    for kind, recordings in (("one a block", even), ("Poisson", chance)):
+        for seed, recording in recordings.items():
+            table = route_table(recording, RESAMPLES)
+            name = f"{seed}, {recording.n_blocks} blocks, {kind}"
+            rows.append((name, table.names[table.best("mean")], table.names[table.best("TK 0.61")], *_lead(table)))
+    header = ("seed, blocks, closures", "fastest", "preferred", "R1 leads by mean", "R2 by TK .61", "R2 by TK .69")
+    return "Leads between R1 and R2 in seconds, and in standard errors by bootstrap over blocks:\n\n" + markdown_table(
+        (*header, "best at eta = 0.1, of resamples"), rows
+    )
+
+
+def _lead(table: RouteTable) -> tuple[str, ...]:
+    gaps = [table.gap("mean", R1, R2), table.gap("TK 0.61", R2, R1), table.gap("TK 0.69", R2, R1)]
+    shares = table.shares("TK 0.1")
+    winners = [f"{table.names[k]} {shares[k]:.0%}" for k in np.argsort(-shares) if shares[k] >= 0.005]
+    return (*(f"{gap.difference:.1f} s ({gap.errors:.1f})" for gap in gaps), ", ".join(winners))
+
+
+def _rates(rates: dict[float, Recording]) -> str:
+    rows = []
+    for rate, recording in rates.items():
+        table = route_table(recording, RESAMPLES)
+        rows.append((f"{rate:g}", table.names[table.best("mean")], table.names[table.best("TK 0.61")],
+                     table.names[table.best("TK 0.69")], *_lead(table)[:-1]))  # fmt: skip
+    header = ("closures a day", "fastest", "TK .61", "TK .69", "R1 leads by mean", "R2 by TK .61", "R2 by TK .69")
+    return f"By closures a day (Poisson, seed 1, {POISSON} blocks):\n\n" + markdown_table(header, rows)
+
+
+def _streams() -> str:
+    problem, rows = grid_problem("stream"), []
+    for arm in (R1, R2):
+        streams = np.array(_shared(partial(_drawn, problem, arm, LENGTH), range(STREAMS)))
+        lags = [_correlation(streams, lag) for lag in (1, 2, 5, 10)]
+        errors = _bootstrap(streams, lambda some: _correlation(some, 1))
+        worth = streams.var() / streams.mean(axis=1).var(ddof=1)
+        rows.append((problem.routes[arm].name, f"{lags[0]:.2f} ({errors:.2f})", *(f"{lag:.2f}" for lag in lags[1:]),
+                     f"{worth:.0f} of {LENGTH}"))  # fmt: skip
+    header = ("route", "lag 1 (error)", "lag 2", "lag 5", "lag 10", "independent draws that a stream's mean is worth")
+    return f"Correlation within {STREAMS} streams of {LENGTH} draws, 30 s apart on average:\n\n" + markdown_table(
+        header, rows
+    )
+
+
+def _agreement(chance: dict[int, Recording]) -> str:
+    problem, rows = grid_problem("fresh"), []
+    problem.moments  # noqa: B018  # saved once, for all workers
+    reference = float(np.mean([recording.baseline for recording in chance.values()]))
+    people = objectives(reference)
+    for arm in (R1, R2):
+        fresh = np.concatenate(_shared(partial(_drawn, problem, arm, CHUNK), range(FRESH // CHUNK)))
+        blocks = [one.delay[(one.route == arm) & (one.block == b)] for one in chance.values() for b in range(POISSON)]
+        for name in ("mean", "TK 0.61", "TK 0.69"):
+
+            def excess(sample: Sequence[FloatArray], name: str = name) -> float:
+                return -people[name].estimate(np.concatenate(sample))
+
+            ours, theirs = excess([fresh]), excess(blocks)
+            error = _bootstrap(fresh[:, None], excess)
+            spread = _bootstrap(blocks, excess)
+            z = (ours - theirs) / np.hypot(error, spread)
+            rows.append((problem.routes[arm].name, name, f"{ours:+.1f} ({error:.1f})", f"{theirs:+.1f} ({spread:.1f})",
+                         f"{ours - theirs:+.1f} s, {z:+.1f} errors"))  # fmt: skip
+    header = ("route", "objective", "fresh", "stream", "difference")
+    return (
+        f"Excess delays by {FRESH:,} fresh draws a route and by the {4 * POISSON} Poisson "
+        f"blocks above, standard errors in brackets:\n\n{markdown_table(header, rows)}"
+    )
+
+
+def _drawn(problem: TrafficProblem, arm: int, size: int, number: int) -> FloatArray:
+    return problem.draw(arm, np.random.default_rng([number, arm]), size)
+
+
+def _shared(task: Callable[[int], FloatArray], numbers: Sequence[int]) -> list[FloatArray]:
+    with ProcessPoolExecutor(workers(-1)) as pool:
+        return list(pool.map(task, numbers))
+
+
+def _correlation(streams: FloatArray, lag: int) -> float:
+    centred = streams - streams.mean()
+    return float(np.mean(centred[:, lag:] * centred[:, :-lag]) / np.mean(centred**2))
+
+
+def _bootstrap(parts: Sequence[FloatArray] | FloatArray, statistic: Callable[..., float]) -> float:
+    """The standard error of a statistic of independent parts."""
+    rng, n = np.random.default_rng(0), len(parts)
+    if isinstance(parts, np.ndarray):
+        found = [statistic(parts[rng.integers(n, size=n)]) for _ in range(RESAMPLES)]
+    else:
+        found = [statistic([parts[k] for k in rng.integers(n, size=n)]) for _ in range(RESAMPLES)]
+    return float(np.std(found, ddof=1))
+
+
+if __name__ == "__main__":
+    print(run())

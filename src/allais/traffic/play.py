@@ -1,0 +1,183 @@
+"""Policies on recorded traffic: which route each settles on, how soon, at what regret."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from allais.noise import ArmNoise
+from allais.policies import NPTS, OFUL, UCB1, WLUCB, WOFUL, WSR, WUCB, LinGapE, LinTS
+from allais.policies.base import Policy
+from allais.rewards import Bounded
+from allais.simulation import simulate
+from allais.traffic.analysis import (
+    PRINTED,
+    RoadFit,
+    RouteTable,
+    normal_noise,
+    objectives,
+    residual_noise,
+    road_fit,
+    road_noise,
+    route_table,
+    scheme_error,
+)
+from allais.traffic.grid import PAPER_DETOUR, PAPER_SHORT
+from allais.traffic.recording import Recording
+
+LAMBDA, BETA = 1.0, 400.0  # Section VI
+PAPER_DELTA, DELTA = 0.99, 0.05  # the paper's, which is no confidence, and a sensible one
+PEOPLE = "TK 0.61"
+MODEL_FREE = ("W-UCB 0.61", "NPTS 0.61", "W-LUCB 0.61", "W-SR 0.61")  # these know bounds or nothing of the delays
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How much is played."""
+
+    rounds: int = 200_000
+    runs: int = 10
+    resamples: int = 400
+
+    @classmethod
+    def quick(cls) -> Scale:
+        """Enough to see which route each policy settles on."""
+        return cls(rounds=20_000, runs=4, resamples=200)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one policy did."""
+
+    policy: str
+    knows: str  # of the noise
+    route: str  # recommended at the end, by most runs
+    agreement: float  # the share of runs that recommend it
+    settled: float  # the median round after which the recommendation did not change any more
+    stopped: str  # of policies that stop by themselves: after how many samples
+    distorted_regret: float  # mean, seconds
+    mean_regret: float
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """All that was measured."""
+
+    recording: Recording
+    table: RouteTable
+    fit: RoadFit
+    outcomes: tuple[Outcome, ...]
+    preferred_under: dict[str, dict[str, str]]  # by model of noise and objective: the route best at theta_off
+    scheme_errors: dict[int, float]  # of the paper's estimate, by route of its table
+    scale: Scale
+
+    @property
+    def fastest(self) -> str:
+        """The route of the lowest mean delay."""
+        return self.table.names[self.table.best("mean")]
+
+    @property
+    def preferred(self) -> str:
+        """The route of the lowest distorted delay."""
+        return self.table.names[self.table.best(PEOPLE)]
+
+    def of(self, policy: str, knows: str = "") -> list[Outcome]:
+        """What a policy did, with whatever it knew, or with what begins so."""
+        return [one for one in self.outcomes if one.policy == policy and one.knows.startswith(knows)]
+
+
+def noise_models(recording: Recording) -> dict[str, ArmNoise]:
+    """What W-OFUL may know of the noise."""
+    return {
+        "residuals": residual_noise(recording),
+        "roads": road_noise(recording),
+        "normal": normal_noise(recording),
+    }
+
+
+def policies(recording: Recording, noises: dict[str, ArmNoise], budget: int) -> Iterator[tuple[str, Policy]]:
+    """Every policy that is compared, and what it knows of the noise."""
+    people, baseline = objectives(recording.baseline), recording.baseline
+    felt, bounds = people[PEOPLE], Bounded(0.0, math.ceil(recording.delay.max()))
+    for delta in (PAPER_DELTA, DELTA):
+        noise = noises["residuals"]
+        yield f"delta {delta:g}", OFUL(noise, delta, BETA, LAMBDA, reference=baseline, costs=True)
+        for name in ("TK 0.61", "TK 0.69"):
+            policy = WOFUL(people[name], noise, delta, BETA, LAMBDA, name=f"W-OFUL {name[3:]}")
+            yield f"residuals, delta {delta:g}", policy
+    for model in ("roads", "normal"):
+        yield f"{model}, delta {DELTA:g}", WOFUL(felt, noises[model], DELTA, BETA, LAMBDA, name="W-OFUL 0.61")
+    yield "residuals", LinTS(felt, noises["residuals"], regularisation=LAMBDA, name="LinTS 0.61")
+    linear = LinGapE(felt, noises["residuals"], DELTA, BETA, LAMBDA, name="LinGapE 0.61")
+    yield f"residuals, delta {DELTA:g}", linear
+    yield "bounds", UCB1(bounds, reference=baseline, costs=True)
+    yield "bounds", WUCB(felt, bounds, name="W-UCB 0.61")
+    yield "bounds", NPTS(felt, bounds, name="NPTS 0.61")
+    yield f"bounds, delta {DELTA:g}", WLUCB(felt, bounds, DELTA, name="W-LUCB 0.61")
+    yield f"budget {budget}", WSR(felt, budget, name="W-SR 0.61")
+
+
+def play(policy: Policy, knows: str, recording: Recording, scale: Scale, seed: int, n_jobs: int = 1) -> Outcome:
+    """Run one policy on the recorded delays."""
+    problem = recording.problem()
+    people = objectives(recording.baseline)
+    results = simulate(
+        policy, problem, scale.rounds, scale.runs, seed=seed, n_jobs=n_jobs, judge=people[PEOPLE], progress=False
+    )
+    means = problem.true_values(people["mean"])
+    final = results.recommended[:, -1]
+    route = int(np.bincount(final, minlength=problem.n_arms).argmax())
+    changed = results.recommended != final[:, None]
+    # the first checkpoint after the last one that recommends another route
+    after = np.where(changed.any(axis=1), changed.shape[1] - np.argmax(changed[:, ::-1], axis=1), 0)
+    stopped = "" if policy.goal == "regret" else "not within the rounds"
+    if results.stopped.all() and policy.goal != "regret":
+        stopped = f"after {np.median(results.samples):,.0f}"
+    return Outcome(
+        policy.name,
+        knows,
+        str(problem.arms[route]),
+        float(np.mean(final == route)),
+        float(np.median(results.checkpoints[after])),
+        stopped,
+        float(results.mean_regret[-1]),
+        float(np.mean(results.pulls[:, -1] @ (means.max() - means))),
+    )
+
+
+def best_at_fit(recording: Recording, fit: RoadFit, noises: dict[str, ArmNoise]) -> dict[str, dict[str, str]]:
+    """The route that each objective prefers under each model of the noise, at theta_off itself."""
+    features = recording.problem().features
+    places = features @ fit.fit.theta
+    people = {name: p for name, p in objectives(recording.baseline).items() if name != "TK 0.1"}
+    found: dict[str, dict[str, str]] = {}
+    for model, noise in noises.items():
+        arms = noise.of(features)
+        laws = [arms.lottery(k, place) for k, place in enumerate(places.tolist())]
+        values = {name: [preference.value(law) for law in laws] for name, preference in people.items()}
+        found[model] = {name: recording.routes[int(np.argmax(row))].name for name, row in values.items()}
+    return found
+
+
+def run(recording: Recording, scale: Scale | None = None, seed: int = 1, n_jobs: int = 1) -> Experiment:
+    """The whole experiment on one recording."""
+    scale = scale or Scale()
+    table = route_table(recording, scale.resamples)
+    fit, noises = road_fit(recording, LAMBDA), noise_models(recording)
+    outcomes = [
+        play(policy, knows, recording, scale, seed, n_jobs)
+        for knows, policy in policies(recording, noises, scale.rounds // 4)
+    ]
+    lengths = {7: len(PAPER_SHORT) - 1, 8: len(PAPER_DETOUR) - 1}
+    return Experiment(
+        recording,
+        table,
+        fit,
+        tuple(outcomes),
+        best_at_fit(recording, fit, noises),
+        {route: scheme_error(PRINTED[route][0], roads) for route, roads in lengths.items()},
+        scale,
+    )
