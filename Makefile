@@ -7,8 +7,9 @@ export MPLBACKEND := Agg
 
 .PHONY: paper test test-slow check benchmark figures clean
 
-paper: $(VENV)/installed  ## the values of the paper's lotteries beside the printed ones
-	$(BIN)/python -m allais.paper
+paper: $(VENV)/installed  ## every table and figure of the paper, run again; prints where the report is
+	$(BIN)/allais paper run --out build/paper
+	$(BIN)/allais paper check --out build/paper
 
 test: check  ## every check and every test but the slow ones
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"

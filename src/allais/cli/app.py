@@ -5,12 +5,12 @@ from __future__ import annotations
 import typer
 
 from allais.cli.best_arm import best_arm_command
+from allais.cli.paper import app as paper
 from allais.traffic.cli import app as traffic
 
 app = typer.Typer(
     help="Bandits that choose as people do.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -21,4 +21,5 @@ def _allais() -> None:
 
 
 app.command("best-arm")(best_arm_command)
+app.add_typer(paper, name="paper")
 app.add_typer(traffic, name="traffic")

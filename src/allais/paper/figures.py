@@ -18,7 +18,7 @@ from allais.bands.base import anytime_rule, settle, widen
 from allais.divergence import regret_slope
 from allais.lotteries import Discrete
 from allais.memory import remembered
-from allais.paper.lotteries import DELAYS, FAST_ROUTE, FIFTY, PEOPLE, SAFE_ROUTE
+from allais.paper.problems import DELAYS, FAST_ROUTE, FIFTY, PEOPLE, SAFE_ROUTE
 from allais.policies import NPTS, WUCB
 from allais.policies.wlucb import PAPER_UNION
 from allais.problems import Bandit

@@ -92,7 +92,7 @@ def _verdict(experiment: Experiment) -> str:
     shares = table.shares("TK 0.1")
     winners = ", ".join(f"{table.names[k]} {100 * shares[k]:.0f} %" for k in np.argsort(-shares) if shares[k] > 0.0)
     lines.append(
-        f"With the paper's eta = 0.1, {table.names[fast]} is the best of {shares[fast]:.0%} of the resampled recordings. "
+        f"With the paper's eta = 0.1, {table.names[fast]} is the best of {shares[fast]:.0%} of resampled recordings. "
         f"Among all it is {winners}: that choice rests on the single longest delays, and another seed makes another."
     )
     errors = experiment.scheme_errors

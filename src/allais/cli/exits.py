@@ -1,0 +1,28 @@
+"""How commands end: one sentence on standard error, and a code that a script can tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import typer
+
+FAILED, WRONG, INTERRUPTED = 1, 2, 130
+
+
+def stop(sentence: str, code: int = WRONG) -> NoReturn:
+    """End with a sentence."""
+    typer.echo(f"error: {sentence}", err=True)
+    raise typer.Exit(code)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What a user gave wrong ends in its own sentence, not in a traceback."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        stop(str(error))
+    except OSError as error:
+        stop(f"{error.strerror or error}: {error.filename or 'a file'}. Check the path and its rights.")

@@ -1,0 +1,92 @@
+"""The introduction: a sure sum against a rare large one, and the paradox of Allais."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from allais.lotteries import Discrete
+from allais.paper.drawing import drawing
+from allais.paper.experiment import Done, Experiment
+from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.problems import WEIGHT
+from allais.preferences import Preference
+from allais.utilities import PowerUtility
+from allais.weights import Identity, Weight
+
+SURE, RARE = Discrete({10: 1.0}), Discrete({10_000: 0.001, 0: 0.999})
+# Allais (1953), in millions: people take the first of the first pair and the second of the second
+FIRST = Discrete({1: 1.0}), Discrete({1: 0.89, 5: 0.10, 0: 0.01})
+SECOND = Discrete({1: 0.11, 0: 0.89}), Discrete({5: 0.10, 0: 0.90})
+POWERS = np.linspace(0.05, 1.0, 191)
+
+
+def run(size: None, seed: int, done: Done) -> Outcome:
+    """Exact values: nothing is drawn."""
+    gains, losses = Preference(WEIGHT), Preference(WEIGHT, costs=True)
+    rows, found = [], {}
+    for kind, preference in (("gains", gains), ("losses", losses)):
+        sure, rare = preference.value(SURE), preference.value(RARE)
+        found[kind] = rare > sure
+        rows.append((kind, f"{sure:.4g}", f"{rare:.4g}", "the rare one" if rare > sure else "the sure one"))
+    plain, bent = _leads(Identity()), _leads(WEIGHT)
+    paradox = {name: (first > 0.0) & (second < 0.0) for name, (first, second) in (("eu", plain), ("tk", bent))}
+    between = POWERS[paradox["tk"]]
+    shown = f"{between.min():.3g} to {between.max():.3g}" if between.size else "none"
+    with drawing("allais", "What each pair's cautious choice is worth more than the daring one, in powers of money: "
+                 "only a bent weight has both signs that people have.") as picture:  # fmt: skip
+        for (first, second), name, style in ((plain, "expected utility", "--"), (bent, "TK 0.61", "-")):
+            picture.axes.plot(POWERS, first, style, label=f"{name}, 1 for sure")
+            picture.axes.plot(POWERS, second, style, label=f"{name}, 1 with .11")
+        picture.axes.axhline(0.0, color="#8a8a8a", linewidth=1)
+        picture.axes.set(xlabel="exponent of the utility", ylabel="lead of the cautious choice", ylim=(-1.0, 0.6))
+        picture.axes.legend()
+    return Outcome(
+        setting=(("weight", "Tversky-Kahneman, eta = 0.61, for gains and for losses"), ("drawn", "nothing: exact")),
+        findings=(
+            Finding(
+                "10,000 with probability 0.001 is preferred to 10 for sure", "preferred by most people",
+                f"worth {gains.value(RARE):.4g} against 10", found["gains"],
+            ),
+            Finding(
+                "as losses, the sure one is preferred", "preferred by most people",
+                f"costs {-losses.value(RARE):.4g} against 10", not found["losses"],
+            ),
+            Finding(
+                "both have the same mean", "same mean", f"{SURE.mean:g} and {RARE.mean:g}",
+                abs(SURE.mean - RARE.mean) < 1e-9,
+            ),
+            Finding(
+                "arm 1 (the sure one) is preferable for rewards and arm 2 for costs", "arm 1, arm 2",
+                "arm 2 for rewards, arm 1 for costs", not found["gains"] and found["losses"], 28,
+                "the two are exchanged, and 10^-6 is printed for 10^-3",
+            ),
+            Finding(
+                "the Allais paradox: no expected utility explains it, a weight on probabilities does",
+                "cited", f"powers that show it: none under expected utility, {shown} under TK 0.61",
+                bool(not paradox["eu"].any() and paradox["tk"].any()),
+            ),
+        ),
+        tables=(Table("10 for sure against 10,000 with probability 0.001", ("", "sure", "rare", "preferred"),
+                      tuple(rows)),),
+        figures=(picture.figure,),
+        notes=(
+            "Allais's choices, in millions: 1 for sure against 1 with .89, 5 with .10, nothing with .01; and 1 with "
+            ".11 against 5 with .10. Most people take the sure 1 and then the 5. Expected utility gives both leads the "
+            "same sign, whatever the utility, since the pairs differ only by a common .89.",
+        ),
+    )  # fmt: skip
+
+
+def _leads(weight: Weight) -> tuple[np.ndarray, np.ndarray]:
+    """By how much the first choice of each pair is worth more than the second, for every utility."""
+    rows = []
+    for power in POWERS.tolist():
+        preference = Preference(weight, utility=PowerUtility(power))
+        rows.append([preference.value(one) - preference.value(other) for one, other in (FIRST, SECOND)])
+    first, second = np.array(rows).T
+    return first, second
+
+
+EXPERIMENT = Experiment(
+    "introduction", "Rare events, and the paradox of Allais", "Section I", {"quick": None, "full": None}, run, 1.0
+)

@@ -1,0 +1,96 @@
+"""Setup(*) at a fixed confidence: LUCB, WE-LUCB and W-LUCB."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from allais.bands import Holder
+from allais.paper.batched import Stops, stops
+from allais.paper.experiment import Done, Experiment
+from allais.paper.experiments.confidence import confidence_figure, samples_of, wrong
+from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.problems import PEOPLE, RANGE_SETUP, SETUP
+from allais.policies import LUCB, WELUCB, WLUCB
+from allais.policies.base import Policy
+from allais.simulation import simulate
+
+MOST = 10**9
+
+
+class Size(NamedTuple):
+    """How much is played."""
+
+    deltas: tuple[float, ...]
+    runs: int
+    exact_runs: int  # of W-LUCB in every round
+
+
+def run(size: Size, seed: int, done: Done) -> Outcome:
+    """LUCB and WE-LUCB in every round, W-LUCB in batches and a few times in every round."""
+    found: dict[str, list[Stops]] = {"LUCB": [], "WE-LUCB": [], "W-LUCB": []}
+    for index, delta in enumerate(size.deltas):
+        for policy in (LUCB(RANGE_SETUP, delta), WELUCB(PEOPLE, RANGE_SETUP, delta)):
+            found[policy.name].append(_played(policy, size.runs, seed))
+        rng = np.random.default_rng([seed, index])
+        found["W-LUCB"].append(stops(SETUP, PEOPLE, RANGE_SETUP, delta, size.runs, rng))
+        done(0.6 * (index + 1) / len(size.deltas))
+    exact = _played(WLUCB(PEOPLE, RANGE_SETUP, size.deltas[0], band=Holder()), size.exact_runs, seed)
+    batched = found["W-LUCB"][0].samples
+    gap = float(batched.mean() / exact.samples.mean() - 1.0)
+    spread = float(np.hypot(*(one.std(ddof=1) / np.sqrt(one.size) / one.mean() for one in (batched, exact.samples))))
+    ours = found["W-LUCB"]
+    return Outcome(
+        setting=(
+            ("delta", ", ".join(f"{delta:g}" for delta in size.deltas)),
+            ("runs", f"{size.runs}; W-LUCB in batches, and {size.exact_runs} runs in every round"),
+        ),
+        findings=(
+            Finding(
+                "W-LUCB outperforms LUCB and WE-LUCB", "fewer wrong answers",
+                f"{wrong(ours[0]):.2f} wrong, and {wrong(found['LUCB'][0]):.2f} and {wrong(found['WE-LUCB'][0]):.2f}",
+                all(
+                    wrong(one) <= delta < min(wrong(found["LUCB"][k]), wrong(found["WE-LUCB"][k]))
+                    for k, (delta, one) in enumerate(zip(size.deltas, ours, strict=True))
+                ),
+                why=f"at a price: {samples_of(ours[0])} samples against {samples_of(found['LUCB'][0])} of LUCB",
+            ),
+            Finding(
+                "batches change the number of samples by their own size only", "(a check of this page)",
+                f"{gap:+.1%} ± {spread:.1%} against {size.exact_runs} runs in every round",
+                abs(gap) < 0.02 + 5.0 * spread,
+            ),
+        ),
+        tables=(
+            Table(
+                "Samples and errors", ("policy", "delta", "samples", "share of wrong answers"),
+                tuple(
+                    (kind, f"{delta:g}", samples_of(one), f"{wrong(one):.2f}")
+                    for kind, stopped in found.items()
+                    for delta, one in zip(size.deltas, stopped, strict=True)
+                ),
+            ),
+        ),
+        figures=(
+            confidence_figure(
+                "setup-confidence", "Setup(*): wrong answers against samples; crosses are the deltas asked for.",
+                size.deltas, found,
+            ),
+        ),
+    )  # fmt: skip
+
+
+def _played(policy: Policy, runs: int, seed: int) -> Stops:
+    results = simulate(policy, SETUP, MOST, runs, seed=seed, judge=PEOPLE, progress=False, checkpoints=[MOST])
+    return Stops(results.samples, results.recommended[:, -1])
+
+
+EXPERIMENT = Experiment(
+    "setup-confidence",
+    "Setup(*) at a fixed confidence",
+    "Appendix E-A, Setup(*)",
+    {"quick": Size((0.1, 0.05, 0.01), 100, 4), "full": Size((0.2, 0.1, 0.05, 0.02, 0.01), 100, 20)},
+    run,
+    30.0,
+)

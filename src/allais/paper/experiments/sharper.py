@@ -1,0 +1,186 @@
+"""The paper's problems again, with the policies that need far fewer samples."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from allais import theory
+from allais.noise import ArmNoise, Noise, ParameterNoise
+from allais.paper.batched import stops
+from allais.paper.experiment import Done, Experiment
+from allais.paper.findings import Finding, Outcome, Table, with_error
+from allais.paper.measure import below, played, regret_figure, regret_now
+from allais.paper.problems import (
+    BETA,
+    COSTS,
+    DELAYS,
+    LAWS,
+    PEOPLE,
+    PROBLEM_A,
+    PROBLEM_B,
+    RANGE_A,
+    RANGE_B,
+    RANGE_SETUP,
+    RANGE_THREE,
+    SETUP,
+    THREE,
+    grid_network,
+)
+from allais.policies import NPTS, WG, WLUCB, WUCB, LinGapE, TopTwo
+from allais.preferences import Preference
+from allais.problems import Bandit, LinearBandit
+from allais.rewards import Bounded, Finite
+from allais.simulation import Results, best_arm, simulate
+
+DELTA = 0.05
+NEAR = np.vstack([np.eye(5), [np.cos(0.3), np.sin(0.3), 0, 0, 0]])
+FIVE_AXES = LinearBandit(NEAR, [2.0, 0, 0, 0, 0], ParameterNoise())
+
+
+class Size(NamedTuple):
+    """How much is played."""
+
+    rounds: int
+    runs: int
+    linear_runs: int
+
+
+def run(size: Size, seed: int, done: Done) -> Outcome:
+    """Regret, samples at a confidence, and samples of linear policies; the paper's beside ours."""
+    regret_rows, ratios, curves = _regret(size, seed, lambda share: done(0.5 * share))
+    sample_rows, savings, errors = _samples(size, seed, lambda share: done(0.5 + 0.3 * share))
+    linear_rows, linear = _linear(size, seed, lambda share: done(0.8 + 0.2 * share))
+    slope = theory.regret_slope(PEOPLE, SETUP.lotteries)
+    wrong = max(errors)
+    return Outcome(
+        setting=(
+            ("regret", f"{size.rounds:,} rounds, {size.runs} runs; rewards known to be bounded"),
+            ("samples", f"delta = {DELTA:g}; {size.runs} runs; the paper's W-LUCB in batches"),
+            ("linear", f"delta = {DELTA:g} and 0.01 on the network; {size.linear_runs} runs"),
+        ),
+        findings=(
+            Finding(
+                "NPTS has lower regret than W-UCB on every problem", "(beyond the paper)",
+                "ratios " + ", ".join(f"{ratio:.3f}" for ratio in ratios.values()), all(won for won in curves["won"]),
+            ),
+            Finding(
+                "W-LUCB with the KL band needs a ten-thousandth of the samples", "(beyond the paper)",
+                "1 / " + ", 1 / ".join(f"{saving:,.0f}" for saving in savings),
+                max(savings) >= 1e4 and min(savings) >= 1e3,
+            ),
+            Finding(
+                "and errs no more often than delta", f"{DELTA:g}", f"at most {wrong:.2f} of {size.runs} runs wrong",
+                wrong <= DELTA,
+            ),
+            Finding(
+                "LinGapE needs fewer samples than W-G", "(beyond the paper)",
+                "1 / " + ", 1 / ".join(f"{saving:,.0f}" for saving in linear), min(linear) > 1.0,
+            ),
+        ),
+        tables=(
+            Table("Regret", ("problem", "W-UCB, the paper's", "NPTS", "ratio", "limit, per log n"), regret_rows),
+            Table(
+                "Samples to settle", ("problem", "known", "W-LUCB, the paper's", "W-LUCB, KL", "top-two", "limit"),
+                sample_rows,
+            ),
+            Table("Samples to settle, linear", ("problem", "W-G, the paper's stop", "W-G, exact", "LinGapE"),
+                  linear_rows),
+        ),
+        figures=(
+            regret_figure(
+                "sharper-regret", "Setup(*): mean regret on logarithmic axes, and the slope that no policy beats.",
+                curves["setup"], slope, log=True,
+            ),
+        ),
+        notes=(
+            "The limit of regret is the asymptotic slope per log n of any consistent policy; the limit of samples is "
+            "T* log(1/(2.4 delta)), which no policy that errs with probability delta stays below.",
+        ),
+    )  # fmt: skip
+
+
+def _regret(size: Size, seed: int, done: Done) -> tuple[tuple[tuple[str, ...], ...], dict[str, float], Any]:
+    cases = (
+        ("(a)", PROBLEM_A, COSTS, RANGE_A),
+        ("(b)", PROBLEM_B, COSTS, RANGE_B),
+        ("Setup(*)", SETUP, PEOPLE, RANGE_SETUP),
+        ("three arms", THREE, PEOPLE, RANGE_THREE),
+    )
+    rows, ratios, won = [], {}, []
+    setup: dict[str, Results] = {}
+    for index, (name, problem, people, rewards) in enumerate(cases):
+        policies = {"W-UCB": WUCB(people, rewards), "NPTS": NPTS(people, rewards)}
+        results = played(policies, problem, size.rounds, size.runs, seed, people)
+        papers, ours = results["W-UCB"], results["NPTS"]
+        ratios[name] = float(ours.mean_regret[-1] / papers.mean_regret[-1])
+        won.append(below(ours, papers))
+        slope = theory.regret_slope(people, problem.lotteries)
+        rows.append((name, regret_now(papers), regret_now(ours), f"{ratios[name]:.3f}", f"{slope:.4g}"))
+        if problem is SETUP:
+            setup = results
+        done((index + 1) / len(cases))
+    return tuple(rows), ratios, {"won": won, "setup": setup}
+
+
+def _samples(size: Size, seed: int, done: Done) -> tuple[tuple[tuple[str, ...], ...], list[float], list[float]]:
+    cases: tuple[tuple[str, str, Bandit, Finite | Bounded, Bounded], ...] = (
+        ("three arms", "values", THREE, Finite([0, 7, 30, 50]), RANGE_THREE),
+        ("three arms", "bounds", THREE, RANGE_THREE, RANGE_THREE),
+        ("Setup(*)", "values", SETUP, Finite([0, 0.2, 1]), RANGE_SETUP),
+        ("Setup(*)", "bounds", SETUP, RANGE_SETUP, RANGE_SETUP),
+    )
+    limits = {name: _limit(problem, values) for name, _, problem, values, _ in cases if isinstance(values, Finite)}
+    rows, savings, errors = [], [], []
+    for index, (name, known, problem, rewards, span) in enumerate(cases):
+        papers = stops(problem, PEOPLE, span, DELTA, size.runs, np.random.default_rng(seed)).samples
+        needed, cells = [], [_mean(papers)]
+        for policy in (WLUCB(PEOPLE, rewards, DELTA), TopTwo(PEOPLE, rewards, DELTA)):
+            results = simulate(policy, problem, 10**7, size.runs, seed=seed, progress=False, checkpoints=[10**7])
+            needed.append(float(results.samples.mean()))
+            errors.append(float(results.error_rate[-1]))
+            cells.append(_mean(results.samples))
+        rows.append((name, known, *cells, f"{limits[name]:,.0f}"))
+        savings.append(float(papers.mean()) / needed[0])
+        done((index + 1) / len(cases))
+    return tuple(rows), savings, errors
+
+
+def _linear(size: Size, seed: int, done: Done) -> tuple[tuple[tuple[str, ...], ...], list[float]]:
+    noise, parameter = ArmNoise(LAWS), ParameterNoise()
+    cases: tuple[tuple[str, LinearBandit, tuple[Preference, Noise, float, float, float]], ...] = (
+        ("five axes and one near", FIVE_AXES, (PEOPLE, parameter, DELTA, 2.0, 1.0)),
+        ("3x3 grid network", grid_network(), (DELAYS, noise, 0.01, BETA, 0.01)),
+    )
+    rows, savings = [], []
+    for index, (name, problem, settings) in enumerate(cases):
+        policies = (WG(*settings, stopping="paper"), WG(*settings), LinGapE(*settings))
+        samples = [
+            np.array([best_arm(problem, policy, seed=seed * 1_000 + k).samples for k in range(size.linear_runs)])
+            for policy in policies
+        ]
+        rows.append((name, *(_mean(one) for one in samples)))
+        savings.append(float(samples[0].mean() / samples[2].mean()))
+        done((index + 1) / len(cases))
+    return tuple(rows), savings
+
+
+def _limit(problem: Bandit, known: Finite) -> float:
+    """The samples that no policy which errs with probability delta stays below."""
+    return theory.characteristic_time(PEOPLE, problem.lotteries, known.values).time * math.log(1.0 / (2.4 * DELTA))
+
+
+def _mean(samples: np.ndarray) -> str:
+    return with_error(float(samples.mean()), float(samples.std(ddof=1) / math.sqrt(samples.size)))
+
+
+EXPERIMENT = Experiment(
+    "sharper",
+    "The same problems, sharper",
+    "beyond the paper",
+    {"quick": Size(20_000, 50, 5), "full": Size(100_000, 100, 50)},
+    run,
+    45.0,
+)

@@ -1,0 +1,140 @@
+"""Section VI on simulated traffic: which route each policy settles on."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from allais.paper.drawing import BLUE, GREY, GROUND, ORANGE, drawing
+from allais.paper.experiment import Done, Experiment
+from allais.paper.findings import Figure, Finding, Outcome, Table, with_error
+from allais.traffic import sumo
+from allais.traffic.analysis import PAPER_ETA
+from allais.traffic.experiment import BLOCKS, Scale, Study, study
+from allais.traffic.figures import TAIL, draw_map
+from allais.traffic.play import PEOPLE
+
+MISSING = "traffic needs Eclipse SUMO, which is not installed. Run: pip install 'allais[traffic]'."
+
+
+class Size(NamedTuple):
+    """How much is recorded and played."""
+
+    blocks: int
+    scale: Scale
+
+
+def run(size: Size, seed: int, done: Done) -> Outcome:
+    """Record all routes, and let policies learn from the recording."""
+    found = study(seed, size.scale, n_jobs=1, blocks=size.blocks)
+    recording, table = found.experiment.recording, found.experiment.table
+    about, misfit = recording.about, np.abs(found.experiment.fit.misfit)
+    shares = table.shares(f"TK {PAPER_ETA:g}")
+    safest = ", ".join(f"{table.names[k]} {shares[k]:.0%}" for k in np.argsort(-shares) if shares[k] > 0.0)
+    fastest = table.names.index(found.experiment.fastest)
+    findings = [
+        Finding(one.claim, "(on its own simulator)", one.measured, one.holds) for one in found.findings
+    ]  # fmt: skip
+    return Outcome(
+        setting=(
+            ("simulator", f"Eclipse SUMO {about['sumo']}, in place of Green Light District"),
+            (
+                "recorded",
+                f"{recording.delay.size:,} probes on {len(recording.routes)} routes from node 12 to node 4, in "
+                f"{about['blocks']} blocks of {about['hours']:g} hours with {about['closures']} closures of a level "
+                f"crossing; {recording.teleported} teleported and {recording.lost} lost, left out",
+            ),
+            ("played", f"{size.scale.runs} runs of {size.scale.rounds:,} rounds on the recorded delays"),
+            ("baseline", f"{recording.baseline:.1f} s, the mean delay of a random router"),
+        ),
+        findings=tuple(findings),
+        tables=(_routes(found), _policies(found)),
+        figures=(*_maps(found), _delays(found)),
+        notes=(
+            f"With the paper's eta = {PAPER_ETA:g}, {table.names[fastest]} is the best of {shares[fastest]:.0%} of the "
+            f"resampled recordings; the best is {safest}. That choice among the safe routes rests on the single "
+            "longest delays, so none is claimed.",
+            f"Ridge regression on {len(found.experiment.fit.roads)} roads has rank {found.experiment.fit.fit.rank} and "
+            f"misses a route's mean by {misfit.mean():.1f} s on average, {misfit.max():.1f} s at most.",
+        ),
+    )
+
+
+def _routes(found: Study) -> Table:
+    recording, table = found.experiment.recording, found.experiment.table
+    rows = []
+    for k, route in enumerate(recording.routes):
+        pairs = zip(table.excess[:, k].tolist(), table.errors[:, k].tolist(), strict=True)
+        delays = recording.samples(k)
+        rows.append(
+            (
+                route.name,
+                "-".join(route.nodes),
+                f"{delays.mean():.1f}",
+                f"{np.quantile(delays, TAIL):.0f}",
+                *(with_error(excess, error) for excess, error in pairs),
+            )
+        )
+    header = ("route", "nodes", "mean delay, s", "99 % below", *(f"excess, {name}" for name in table.columns))
+    return Table("Routes: excess delays in seconds, standard errors by bootstrap over blocks", header, tuple(rows))
+
+
+def _policies(found: Study) -> Table:
+    header = ("policy", "knows", "route", "runs that agree", "settled at round", "stopped", "regret, TK 0.61",
+              "regret, mean")  # fmt: skip
+    rows = tuple(
+        (
+            one.policy, one.knows, one.route, f"{one.agreement:.0%}", f"{one.settled:,.0f}", one.stopped,
+            f"{one.distorted_regret:,.0f}", f"{one.mean_regret:,.0f}",
+        )
+        for one in found.experiment.outcomes
+    )  # fmt: skip
+    return Table("Policies", header, rows)
+
+
+def _maps(found: Study) -> tuple[Figure, ...]:
+    table, drawn = found.experiment.table, []
+    for name, column, words in (("map-mean", "mean", "mean"), ("map-distorted", PEOPLE, f"distorted ({PEOPLE})")):
+        with drawing(name, f"Routes by {words} excess delay; the best is thick.", 4.2) as picture:
+            seconds = table.excess[table.columns.index(column)]
+            draw_map(picture.axes, found.network, found.experiment.recording, seconds, table.best(column), "")
+            for line in picture.axes.lines:
+                if line.get_zorder() == 1:  # streets, in a grey that suits any page
+                    line.set(color=GREY, alpha=0.25)
+            for text in picture.axes.texts:
+                text.get_bbox_patch().set(facecolor=GROUND, edgecolor=GREY)
+        drawn.append(picture.figure)
+    return tuple(drawn)
+
+
+def _delays(found: Study) -> Figure:
+    recording, table = found.experiment.recording, found.experiment.table
+    edges = np.linspace(float(recording.delay.min()), float(recording.delay.max()), 60)
+    with drawing("delays", "Delays of the fastest and the preferred route; dotted: where the worst 1 % begin.") as one:
+        for column, colour in (("mean", ORANGE), (PEOPLE, BLUE)):
+            k = table.best(column)
+            delays = recording.samples(k)
+            share = np.full(delays.size, 1.0 / delays.size)
+            words = "fastest on average" if column == "mean" else "preferred"
+            one.axes.hist(delays, edges, weights=share, color=colour, alpha=0.55, label=f"{table.names[k]}, {words}")
+            one.axes.axvline(float(np.quantile(delays, TAIL)), color=colour, linestyle=":", linewidth=1.5)
+        one.axes.set(yscale="log", xlabel="delay, s", ylabel="share of probes")
+        one.axes.legend()
+    return one.figure
+
+
+def missing() -> str | None:
+    """What has to be installed first, in a sentence, or None."""
+    return None if sumo.is_installed() else MISSING
+
+
+EXPERIMENT = Experiment(
+    "vehicles",
+    "Vehicular routing on a traffic simulator",
+    "Section VI",
+    {"quick": Size(BLOCKS, Scale.quick()), "full": Size(60, Scale())},
+    run,
+    100.0,
+    missing,
+)

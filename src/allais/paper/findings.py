@@ -1,0 +1,103 @@
+"""What an experiment leaves behind: findings, tables and figures, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that the paper says, and whether it came out."""
+
+    claim: str
+    paper: str  # what it printed
+    measured: str  # what came out, with its standard error
+    holds: bool
+    erratum: int | None = None  # the entry of docs/paper/errata.md that explains why it cannot hold
+    why: str = ""
+
+    @property
+    def expected(self) -> bool:
+        """Whether the claim should hold: all do but those with an erratum."""
+        return self.erratum is None
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the status is the one that is known."""
+        return self.holds == self.expected
+
+    @property
+    def status(self) -> str:
+        """In words, for the summary.
+
+        >>> Finding("50 @ .1 is worth 10.55", "10.55", "9.315", holds=False, erratum=21).status
+        'refuted (erratum 21)'
+        """
+        if self.holds:
+            return "holds" if self.expected else f"holds, against erratum {self.erratum}"
+        return f"refuted (erratum {self.erratum})" if not self.expected else "does not hold"
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under a heading."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A picture, as SVG in the two colours of `drawing` that a page replaces by its own."""
+
+    name: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """All that one experiment leaves behind."""
+
+    setting: tuple[tuple[str, str], ...]  # what was run: name and text
+    findings: tuple[Finding, ...]
+    tables: tuple[Table, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[str, ...] = ()  # paragraphs: what was done, and what to make of it
+
+    def as_document(self) -> dict[str, Any]:
+        """The outcome as JSON can hold it."""
+        return asdict(self)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Outcome:
+        """The outcome that was stored."""
+        return cls(
+            tuple((name, text) for name, text in document["setting"]),
+            tuple(Finding(**finding) for finding in document["findings"]),
+            tuple(
+                Table(table["title"], tuple(table["header"]), tuple(tuple(row) for row in table["rows"]))
+                for table in document["tables"]
+            ),
+            tuple(Figure(**figure) for figure in document["figures"]),
+            tuple(document["notes"]),
+        )
+
+
+def with_error(number: float, error: float, digits: int = 2) -> str:
+    """A number and its standard error, to the digits that the error leaves.
+
+    >>> with_error(211.4937, 1.2345), with_error(0.5, 0.0), with_error(61659.2, 312.0)
+    ('211.5 ± 1.2', '0.5', '61,660 ± 310')
+    """
+    if not error > 0.0:
+        return f"{number:,.4g}" if abs(number) < 1e4 else f"{number:,.0f}"
+    from math import floor, log10
+
+    places = digits - 1 - floor(log10(error))
+    if places <= 0:
+        return f"{round(number, places):,.0f} ± {round(error, places):,.0f}"
+    return f"{number:,.{places}f} ± {error:.{places}f}"

@@ -1,0 +1,90 @@
+"""What several experiments do alike: play policies, show their regret, compare samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from allais.paper.drawing import drawing
+from allais.paper.experiment import Done
+from allais.paper.findings import Figure, Table, with_error
+from allais.policies.base import Policy
+from allais.preferences import Preference
+from allais.problems import Problem
+from allais.simulation import Results, simulate
+
+
+def played(
+    policies: Mapping[str, Policy],
+    problem: Problem,
+    rounds: int,
+    runs: int,
+    seed: int,
+    judge: Preference,
+    done: Done = lambda share: None,
+    checkpoints: Sequence[int] | None = None,
+) -> dict[str, Results]:
+    """Every policy on the same outcomes, by name."""
+    found = {}
+    for number, (name, policy) in enumerate(policies.items()):
+        found[name] = simulate(
+            policy, problem, rounds, runs, seed=seed, judge=judge, progress=False, checkpoints=checkpoints
+        )
+        done((number + 1) / len(policies))
+    return found
+
+
+def part(done: Done, index: int, of: int) -> Done:
+    """The progress of one of several parts of the same size."""
+    return lambda share: done((index + share) / of)
+
+
+def regret_now(results: Results, round_: int | None = None) -> str:
+    """The mean regret with its standard error, at the end or at a checkpoint."""
+    at = -1 if round_ is None else int(np.flatnonzero(results.checkpoints == round_)[0])
+    return with_error(float(results.mean_regret[at]), float(results.regret_error[at]))
+
+
+def growth(results: Results, decade: float = 10.0) -> float:
+    """The exponent of the last decade: 1 where regret is linear, near 0 where it is logarithmic."""
+    last = results.checkpoints[-1]
+    start = int(np.argmin(np.abs(results.checkpoints - last / decade)))
+    ratio = results.mean_regret[-1] / results.mean_regret[start]
+    return float(np.log(ratio) / np.log(last / results.checkpoints[start]))
+
+
+def below(better: Results, worse: Results, errors: float = 5.0) -> bool:
+    """Whether one regret is below another by so many standard errors: five fail by luck once in 3 million."""
+    spread = float(np.hypot(better.regret_error[-1], worse.regret_error[-1]))
+    return bool(worse.mean_regret[-1] - better.mean_regret[-1] > errors * spread)
+
+
+def regret_table(title: str, results: Mapping[str, Results]) -> Table:
+    """One row a policy."""
+    rows = tuple(
+        (name, regret_now(one), f"{growth(one):.2f}", f"{one.error_rate[-1]:.2f}") for name, one in results.items()
+    )
+    return Table(title, ("policy", "regret", "growth in the last decade", "runs that recommend a wrong arm"), rows)
+
+
+def regret_figure(
+    name: str, caption: str, results: Mapping[str, Results], lower_slope: float | None = None, *, log: bool = False
+) -> Figure:
+    """Mean regret with a band of two standard errors."""
+    with drawing(name, caption) as picture:
+        axes = picture.axes
+        for label, one in results.items():
+            mean, spread = one.mean_regret, 2.0 * one.regret_error
+            (line,) = axes.plot(one.checkpoints, mean, label=label)
+            axes.fill_between(one.checkpoints, mean - spread, mean + spread, color=line.get_color(), alpha=0.25, lw=0)
+        if lower_slope is not None:
+            marks = next(iter(results.values())).checkpoints
+            axes.plot(marks, lower_slope * np.log(marks), "--", color="#8a8a8a", lw=1, label="limit, slope")
+        axes.set(xlabel="rounds", ylabel="cumulative regret")
+        if log:
+            axes.set(xscale="log", yscale="log")
+        else:
+            axes.ticklabel_format(style="sci", scilimits=(-2, 4))
+        axes.legend()
+    return picture.figure

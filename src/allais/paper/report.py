@@ -1,0 +1,20 @@
+"""The report of a folder of results: one HTML page and the same in Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from allais.paper.experiments import EXPERIMENTS
+from allais.paper.markdown import write_markdown
+from allais.paper.page import write_page
+from allais.paper.store import kept
+
+
+def write_report(folder: Path, scale: str, seed: int) -> Path:
+    """Write both, about every result of this scale and seed, and say where the page is."""
+    found = [kept(folder, experiment.name, scale, seed) for experiment in EXPERIMENTS]
+    results = [stored for stored in found if stored is not None]
+    page = folder / "report.html"
+    write_page(page, results)
+    write_markdown(folder / "results.md", results)
+    return page

@@ -1,0 +1,122 @@
+"""Run experiments side by side, each in a process of its own; what is finished is kept."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import queue
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from allais.paper.experiment import Experiment
+from allais.paper.experiments import BY_NAME
+from allais.paper.findings import Outcome
+from allais.paper.store import Stored, keep, kept
+
+Watch = Callable[[str, float], None]  # an experiment, and the share of it that is done
+TICK = 0.2  # seconds between looks at what workers tell
+
+
+def run_experiments(
+    experiments: Sequence[Experiment],
+    scale: str,
+    seed: int,
+    folder: Path,
+    jobs: int = 1,
+    *,
+    resume: bool = False,
+    watch: Watch = lambda name, share: None,
+) -> Iterator[Stored]:
+    """Give each result when it is there and kept; the same numbers for any number of jobs."""
+    todo = []
+    for experiment in experiments:
+        old = kept(folder, experiment.name, scale, seed) if resume else None
+        if old is None:
+            todo.append(experiment)
+        else:
+            watch(experiment.name, 1.0)
+            yield old
+    # the longest first, so that no core waits for the last one
+    todo.sort(key=lambda experiment: -experiment.seconds)
+    found = _one_by_one(todo, scale, seed, watch) if jobs == 1 else _side_by_side(todo, scale, seed, jobs, watch)
+    for name, outcome, seconds in found:
+        stored = Stored(name, scale, seed, seconds, outcome)
+        keep(folder, stored)
+        yield stored
+
+
+def _one_by_one(
+    experiments: Sequence[Experiment], scale: str, seed: int, watch: Watch
+) -> Iterator[tuple[str, Outcome, float]]:
+    for experiment in experiments:
+        name = experiment.name
+        outcome, seconds = _timed(experiment, scale, seed, lambda share, name=name: watch(name, share))  # type: ignore[misc]
+        yield name, outcome, seconds
+
+
+def _timed(experiment: Experiment, scale: str, seed: int, done: Callable[[float], None]) -> tuple[Outcome, float]:
+    start = time.perf_counter()
+    outcome = experiment.outcome(scale, seed, done)
+    done(1.0)
+    return outcome, time.perf_counter() - start
+
+
+def _side_by_side(
+    experiments: Sequence[Experiment], scale: str, seed: int, jobs: int, watch: Watch
+) -> Iterator[tuple[str, Outcome, float]]:
+    context = multiprocessing.get_context("spawn")  # the caller's threads are none of a worker's business
+    with context.Manager() as manager, _pool(jobs, context) as pool:
+        told: Any = manager.Queue()
+        waiting: dict[Future[tuple[Outcome, float]], str] = {
+            pool.submit(_in_worker, experiment.name, scale, seed, told): experiment.name for experiment in experiments
+        }
+        while waiting:
+            finished, _ = wait(waiting, timeout=TICK, return_when=FIRST_COMPLETED)
+            _pass_on(told, watch)
+            for future in finished:
+                name = waiting.pop(future)
+                outcome, seconds = future.result()
+                yield name, outcome, seconds
+
+
+def _in_worker(name: str, scale: str, seed: int, told: Any) -> tuple[Outcome, float]:
+    return _timed(BY_NAME[name], scale, seed, lambda share: told.put((name, share)))
+
+
+def _pass_on(told: Any, watch: Watch) -> None:
+    while True:
+        try:
+            watch(*told.get_nowait())
+        except queue.Empty:
+            return
+
+
+@contextmanager
+def _pool(jobs: int, context: Any) -> Iterator[ProcessPoolExecutor]:
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(os.getpid(),))
+    try:
+        yield pool
+    except BaseException:  # an interruption: what is under way is ended, not awaited
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin(parent: int) -> None:
+    """In a worker: leave interruptions to the parent, and end when it has died."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def look() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        os._exit(1)
+
+    threading.Thread(target=look, daemon=True).start()

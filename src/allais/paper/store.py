@@ -1,0 +1,80 @@
+"""Results on disk: one JSON file an experiment, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from allais import __version__
+from allais.paper.findings import Outcome
+from allais.storage import write_atomically
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The outcome of one experiment, and how it came about."""
+
+    name: str
+    scale: str
+    seed: int
+    seconds: float
+    outcome: Outcome
+
+
+def path_of(folder: Path, name: str) -> Path:
+    """Where the result of an experiment lies."""
+    return folder / "results" / f"{name}.json"
+
+
+def keep(folder: Path, stored: Stored) -> None:
+    """Write a result; an interruption leaves the old one."""
+    path = path_of(folder, stored.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    document: dict[str, Any] = {
+        "format": "allais paper",
+        "version": __version__,
+        "name": stored.name,
+        "scale": stored.scale,
+        "seed": stored.seed,
+        "seconds": round(stored.seconds, 1),
+        "outcome": stored.outcome.as_document(),
+    }
+    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def kept(folder: Path, name: str, scale: str | None = None, seed: int | None = None) -> Stored | None:
+    """The result of an experiment if it is there, of this version, and of the scale and seed that are asked for."""
+    path = path_of(folder, name)
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        stored = Stored(
+            document["name"],
+            document["scale"],
+            document["seed"],
+            document["seconds"],
+            Outcome.from_document(document["outcome"]),
+        )
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"a result must be one that was written here; {path} is not ({error!r}). Delete it.") from None
+    if document["version"] != __version__ or (scale or stored.scale, stored.seed if seed is None else seed) != (
+        stored.scale,
+        stored.seed,
+    ):
+        return None
+    return stored
+
+
+def require_folder(folder: Path) -> None:
+    """Refuse a folder that nothing can be written to, before anything runs."""
+    try:
+        (folder / "results").mkdir(parents=True, exist_ok=True)
+        probe = folder / "results" / ".probe"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ValueError(f"results need a folder to write to; {folder} is none ({reason}). Choose another.") from None
