@@ -18,15 +18,8 @@ COMMENT = re.compile(r"\s#\s+(?!type:|noqa)(.+?)\s*$")
 def with_fences(text: str) -> str:
     """Put each example of a docstring into a code block.
 
-    >>> print(with_fences("What.\\n\\n>>> 1 + 1\\n2\\n\\nMore."))
-    What.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    <BLANKLINE>
-    More.
+    >>> with_fences("What.\\n\\n>>> 1 + 1\\n2")
+    'What.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
     """
     paragraphs = re.split(r"\n{2,}", text)
     return "\n\n".join(f"```pycon\n{one}\n```" if one.startswith(">>>") else linked(one) for one in paragraphs)

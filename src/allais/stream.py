@@ -34,7 +34,14 @@ BUFFER = 1 << 14  # samples that a stream of bounded memory collects before it s
 
 
 class CertifiedValue(NamedTuple):
-    """A value, and a bound on what bounded memory may have added to or taken from it."""
+    """A value, and a bound on what bounded memory may have added to or taken from it.
+
+    >>> stream = ValueStream(expected_value(), max_blocks=3)
+    >>> stream.add_many(np.arange(100.0))
+    >>> value, error = stream.certified()
+    >>> bool(abs(value - 49.5) <= error)
+    True
+    """
 
     value: float
     error: float

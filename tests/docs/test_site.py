@@ -21,13 +21,6 @@ LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 NOT_FOR_EXAMPLES = (Warning, Exception)  # nobody makes these
 
 
-class _Settings(yaml.SafeLoader):
-    """YAML with the tags of the site generator left alone."""
-
-
-_Settings.add_multi_constructor("tag:yaml.org,2002:python/", lambda loader, suffix, node: None)
-
-
 def navigation() -> list[str]:
     def pages(entry):
         if isinstance(entry, str):
@@ -36,7 +29,7 @@ def navigation() -> list[str]:
         return [page for child in children for page in pages(child)]
 
     with (ROOT / "mkdocs.yml").open(encoding="utf-8") as file:
-        return pages(yaml.load(file, Loader=_Settings)["nav"])
+        return pages(yaml.safe_load(file)["nav"])
 
 
 def links_of(page: Path) -> list[str]:
