@@ -1,4 +1,4 @@
-"""What the site generator does beyond its plugins: links that leave docs/ keep working.
+"""What the site generator does beyond its plugins: links that leave docs/ keep working, and names lead to the reference.
 
 Pages link to files of the repository (`../examples/...`), which is right where the repository is read. The site
 gets a copy of each such file, and the link is turned to it.
@@ -11,7 +11,11 @@ from typing import Any
 
 from mkdocs.structure.files import File, Files
 
+import allais
+
 LINK = re.compile(r"(\]\()([^)#\s]+)")
+FENCE_OR_HEADING = re.compile(r"(^```.*?^```|^#.*?$|^    .*?$)", re.MULTILINE | re.DOTALL)
+NAME = re.compile(r"(?<!\[)`([A-Za-z]\w*)(\([^`]*\))?`(?!\])")
 COPIES = "files"  # the folder of the site that holds them
 
 
@@ -29,6 +33,20 @@ def leaves_docs(page: str, target: str) -> str | None:
     return None if path.startswith(("docs/", "../")) else path
 
 
+def with_references(markdown: str) -> str:
+    """Link public names that stand in backquotes, but not those in code, headings and links.
+
+    >>> with_references("Take `NPTS(people, rewards)`, not `numpy`.")
+    'Take [`NPTS(people, rewards)`][allais.NPTS], not `numpy`.'
+    """
+
+    def linked(found: re.Match[str]) -> str:
+        return f"[{found[0]}][allais.{found[1]}]" if found[1] in allais.__all__ else found[0]
+
+    parts = FENCE_OR_HEADING.split(markdown)  # every second one is code or a heading
+    return "".join(part if number % 2 else NAME.sub(linked, part) for number, part in enumerate(parts))
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add a copy of every file outside of docs/ that a page links to."""
     root = Path(config.config_file_path).parent
@@ -42,7 +60,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Turn links that leave docs/ to the copies."""
+    """Turn links that leave docs/ to the copies, and names to the reference."""
 
     def turned(link: re.Match[str]) -> str:
         path = leaves_docs(page.file.src_uri, link[2])
@@ -50,4 +68,4 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return link[0]
         return link[1] + posixpath.relpath(f"{COPIES}/{path}", posixpath.dirname(page.file.src_uri) or ".")
 
-    return LINK.sub(turned, markdown)
+    return with_references(LINK.sub(turned, markdown))

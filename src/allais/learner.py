@@ -127,7 +127,13 @@ class Learner:
         return self._names[arm] if features is None else arm
 
     def outcomes(self, arm: Hashable) -> tuple[np.ndarray, np.ndarray]:
-        """An arm's distinct outcomes, in the user's units, and how often each was seen."""
+        """An arm's distinct outcomes, in the user's units, and how often each was seen.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0, 0.0, 0.0])
+        >>> learner.outcomes("A21")
+        (array([ 0., 50.]), array([2, 1]))
+        """
         if not self.policy.keeps_outcomes:
             raise ValueError(f"{type(self.policy).__name__} learns theta and keeps no outcomes of arms. See value().")
         _, raw, counts = outcomes_of_arm(self._state.memory, self._arm(arm))
@@ -137,6 +143,11 @@ class Learner:
         """What each arm is worth by what was seen, to this preference or to another one's.
 
         An arm that was never told has the value NaN.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0, 0.0])
+        >>> learner.value(), round(learner.value(Preference(Power(0.5)))["A21"], 4)
+        ({'A21': 25.0, 'A28': nan}, 35.3553)
         """
         other = self.policy.preference if preference is None else preference
         if not self.policy.keeps_outcomes:
@@ -316,7 +327,14 @@ class Learner:
         del self._out[id_]
 
     def cancel(self, choice: Choice | int) -> None:
-        """Give a lost choice back: it no longer counts, and nothing waits for it."""
+        """Give a lost choice back: it no longer counts, and nothing waits for it.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> lost, kept = learner.ask(2)
+        >>> learner.cancel(lost)
+        >>> learner.outstanding == (kept,)
+        True
+        """
         id_ = choice if isinstance(choice, int) else self._id(choice)
         if id_ not in self._out:
             raise ValueError(self._why_unknown(id_))
@@ -327,7 +345,13 @@ class Learner:
             self._state.asked[arm] -= 1
 
     def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
-        """Feed in what was known of an arm before, or seen elsewhere: all of it, or nothing if any is refused."""
+        """Feed in what was known of an arm before, or seen elsewhere: all of it, or nothing if any is refused.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A28", [7.0, 7.0])
+        >>> learner.pulls
+        {'A21': 0, 'A28': 2}
+        """
         k = self._arm(arm)
         if not self.policy.open_to_data:
             raise ValueError(
@@ -342,7 +366,14 @@ class Learner:
             self._learn(k, outcome, 0.0)
 
     def forget(self, arm: Hashable, reward: float) -> None:
-        """Take back one outcome of an arm that was told or observed by mistake."""
+        """Take back one outcome of an arm that was told or observed by mistake.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A28", [7.0, 50.0])
+        >>> learner.forget("A28", 50.0)
+        >>> learner.pulls
+        {'A21': 0, 'A28': 1}
+        """
         k = self._arm(arm)
         if not (self.policy.open_to_data and self.policy.keeps_outcomes):
             raise ValueError(f"{type(self.policy).__name__} cannot unlearn. Start it anew from the right data.")
@@ -428,7 +459,13 @@ class Learner:
     # -- arms that come and go --------------------------------------------------------------------
 
     def add(self, arm: Hashable, rewards: Rewards | None = None) -> None:
-        """Bring a new arm into play; `rewards` says what is known of it, if arms differ."""
+        """Bring a new arm into play; `rewards` says what is known of it, if arms differ.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.add("B7")
+        >>> learner.arms
+        ('A21', 'A28', 'B7')
+        """
         self._require_open("add")
         checked_names([arm])
         if rewards is not None:
@@ -450,7 +487,13 @@ class Learner:
         self._adopt(policy, names, rule, _extended(self._state, state))
 
     def retire(self, arm: Hashable) -> None:
-        """Take an arm out of play; what was learned of it is kept."""
+        """Take an arm out of play; what was learned of it is kept.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.retire("A21")
+        >>> learner.ask().arm
+        'A28'
+        """
         self._require_open("retire")
         k = self._arm(arm)
         if not self._state.active[k]:
@@ -520,6 +563,13 @@ class Learner:
         """A learner that lives in a folder: every accepted call is on disk when it returns.
 
         The first time, say how to start; afterwards the folder knows, and what is given must agree.
+
+        >>> policy = NPTS(expected_value(), Bounded(0, 1))
+        >>> with Learner.open("advisor", policy, arms=["A21", "A28"], seed=1) as learner:
+        ...     learner.tell(learner.ask(), 1.0)
+        >>> with Learner.open("advisor") as learner:
+        ...     learner.pulls
+        {'A21': 1, 'A28': 0}
         """
         from allais.journal import open_journal
 
