@@ -1,4 +1,4 @@
-"""What the site generator does beyond its plugins: links that leave docs/ keep working, and names lead to the reference.
+"""What the site generator does beyond its plugins: links that leave docs/ work, and names lead to the reference.
 
 Pages link to files of the repository (`../examples/...`), which is right where the repository is read. The site
 gets a copy of each such file, and the link is turned to it.

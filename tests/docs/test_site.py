@@ -97,7 +97,7 @@ def test_every_public_name_has_an_example(name):
 
 def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path):
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(tmp_path / "site")]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     for page in (tmp_path / "site").rglob("*.html"):
