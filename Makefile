@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= auto
 export MPLBACKEND := Agg
 
-.PHONY: paper test test-slow check benchmark figures clean
+.PHONY: paper test test-slow check benchmark docs figures clean
 
 paper: $(VENV)/installed  ## every table and figure of the paper, run again; prints where the report is
 	$(BIN)/allais paper run --out build/paper
@@ -26,6 +26,10 @@ check: $(VENV)/installed  ## style, types and layers
 benchmark: $(VENV)/installed  ## speed, as ratios in one run; writes benchmarks/results.md
 	$(BIN)/python -m benchmarks
 
+docs: $(VENV)/installed  ## the documentation as a site that opens from disk; broken links are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean  # with --quiet it would count no warnings
+	@echo "Open site/index.html"
+
 figures: $(VENV)/installed  ## the pictures of the documentation
 	$(BIN)/python -m allais.paper.figures docs/figures
 
@@ -36,4 +40,4 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -23,7 +23,12 @@ CUTS = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """One row an outcome (or a bin of a continuous lottery), worst first."""
+    """One row an outcome (or a bin of a continuous lottery), worst first.
+
+    >>> explanation = Preference(TverskyKahneman(0.61)).explain(Discrete({50: 0.1, 0: 0.9}))
+    >>> explanation.decision_weights.round(4), round(explanation.value, 4)
+    (array([0.8137, 0.1863]), 9.3151)
+    """
 
     labels: tuple[str, ...]
     probabilities: FloatArray

@@ -32,14 +32,27 @@ if TYPE_CHECKING:
 
 
 class Choice(NamedTuple):
-    """An arm to play, and the number under which its outcome is told."""
+    """An arm to play, and the number under which its outcome is told.
+
+    >>> learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
+    >>> learner.ask(2)
+    [Choice(id=1, arm='A21'), Choice(id=2, arm='A28')]
+    """
 
     id: int
     arm: Hashable
 
 
 class Recommendation(NamedTuple):
-    """The arm that the policy thinks best."""
+    """The arm that the policy thinks best.
+
+    >>> learner = TopTwo(expected_value(), Finite([0, 1]), delta=0.05).start(["A21", "A28"], seed=1)
+    >>> learner.observe("A21", [1.0] * 30)
+    >>> learner.observe("A28", [0.0] * 30)
+    >>> best = learner.recommend()
+    >>> best.arm, best.settled, best.delta
+    ('A21', True, 0.05)
+    """
 
     arm: Hashable
     value: float  # its estimated value, as felt
@@ -49,7 +62,15 @@ class Recommendation(NamedTuple):
 
 
 class NotNow(RuntimeError):  # noqa: N818
-    """Nothing can be asked: the policy has settled, or waits for what was asked."""
+    """Nothing can be asked: the policy has settled, or waits for what was asked.
+
+    >>> learner = SR(budget=4).start(["A21", "A28"], seed=1)
+    >>> batch = learner.ask(4)
+    >>> learner.ask()
+    Traceback (most recent call last):
+        ...
+    allais.learner.NotNow: ...
+    """
 
 
 class Learner:
@@ -106,7 +127,13 @@ class Learner:
         return self._names[arm] if features is None else arm
 
     def outcomes(self, arm: Hashable) -> tuple[np.ndarray, np.ndarray]:
-        """An arm's distinct outcomes, in the user's units, and how often each was seen."""
+        """An arm's distinct outcomes, in the user's units, and how often each was seen.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0, 0.0, 0.0])
+        >>> learner.outcomes("A21")
+        (array([ 0., 50.]), array([2, 1]))
+        """
         if not self.policy.keeps_outcomes:
             raise ValueError(f"{type(self.policy).__name__} learns theta and keeps no outcomes of arms. See value().")
         _, raw, counts = outcomes_of_arm(self._state.memory, self._arm(arm))
@@ -116,6 +143,11 @@ class Learner:
         """What each arm is worth by what was seen, to this preference or to another one's.
 
         An arm that was never told has the value NaN.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0, 0.0])
+        >>> learner.value(), round(learner.value(Preference(Power(0.5)))["A21"], 4)
+        ({'A21': 25.0, 'A28': nan}, 35.3553)
         """
         other = self.policy.preference if preference is None else preference
         if not self.policy.keeps_outcomes:
@@ -295,7 +327,14 @@ class Learner:
         del self._out[id_]
 
     def cancel(self, choice: Choice | int) -> None:
-        """Give a lost choice back: it no longer counts, and nothing waits for it."""
+        """Give a lost choice back: it no longer counts, and nothing waits for it.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> lost, kept = learner.ask(2)
+        >>> learner.cancel(lost)
+        >>> learner.outstanding == (kept,)
+        True
+        """
         id_ = choice if isinstance(choice, int) else self._id(choice)
         if id_ not in self._out:
             raise ValueError(self._why_unknown(id_))
@@ -306,7 +345,13 @@ class Learner:
             self._state.asked[arm] -= 1
 
     def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
-        """Feed in what was known of an arm before, or seen elsewhere: all of it, or nothing if any is refused."""
+        """Feed in what was known of an arm before, or seen elsewhere: all of it, or nothing if any is refused.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A28", [7.0, 7.0])
+        >>> learner.pulls
+        {'A21': 0, 'A28': 2}
+        """
         k = self._arm(arm)
         if not self.policy.open_to_data:
             raise ValueError(
@@ -321,7 +366,14 @@ class Learner:
             self._learn(k, outcome, 0.0)
 
     def forget(self, arm: Hashable, reward: float) -> None:
-        """Take back one outcome of an arm that was told or observed by mistake."""
+        """Take back one outcome of an arm that was told or observed by mistake.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A28", [7.0, 50.0])
+        >>> learner.forget("A28", 50.0)
+        >>> learner.pulls
+        {'A21': 0, 'A28': 1}
+        """
         k = self._arm(arm)
         if not (self.policy.open_to_data and self.policy.keeps_outcomes):
             raise ValueError(f"{type(self.policy).__name__} cannot unlearn. Start it anew from the right data.")
@@ -407,7 +459,13 @@ class Learner:
     # -- arms that come and go --------------------------------------------------------------------
 
     def add(self, arm: Hashable, rewards: Rewards | None = None) -> None:
-        """Bring a new arm into play; `rewards` says what is known of it, if arms differ."""
+        """Bring a new arm into play; `rewards` says what is known of it, if arms differ.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.add("B7")
+        >>> learner.arms
+        ('A21', 'A28', 'B7')
+        """
         self._require_open("add")
         checked_names([arm])
         if rewards is not None:
@@ -429,7 +487,13 @@ class Learner:
         self._adopt(policy, names, rule, _extended(self._state, state))
 
     def retire(self, arm: Hashable) -> None:
-        """Take an arm out of play; what was learned of it is kept."""
+        """Take an arm out of play; what was learned of it is kept.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.retire("A21")
+        >>> learner.ask().arm
+        'A28'
+        """
         self._require_open("retire")
         k = self._arm(arm)
         if not self._state.active[k]:
@@ -499,6 +563,13 @@ class Learner:
         """A learner that lives in a folder: every accepted call is on disk when it returns.
 
         The first time, say how to start; afterwards the folder knows, and what is given must agree.
+
+        >>> policy = NPTS(expected_value(), Bounded(0, 1))
+        >>> with Learner.open("advisor", policy, arms=["A21", "A28"], seed=1) as learner:
+        ...     learner.tell(learner.ask(), 1.0)
+        >>> with Learner.open("advisor") as learner:
+        ...     learner.pulls
+        {'A21': 1, 'A28': 0}
         """
         from allais.journal import open_journal
 

@@ -88,7 +88,13 @@ class AdditiveNoise:
 
 @dataclass(frozen=True)
 class ArmNoise:
-    """r = x.theta + eta_x, with a law of its own for each arm, in the order of the arms."""
+    """r = x.theta + eta_x, with a law of its own for each arm, in the order of the arms.
+
+    `scales` are sub-Gaussian scales, None where the law says it.
+
+    >>> ArmNoise([Normal(0, 1), Discrete({0: 0.98, 100: 0.02})]).of(np.eye(2)).mean
+    array([0., 2.])
+    """
 
     lotteries: Sequence[Lottery]
     scales: Sequence[float | None] | None = None
@@ -193,6 +199,12 @@ class EstimatedNoise:
     It assumes that an arm's law does not change and that its sub-Gaussian `scale` (one for all arms) is known; then
     locations are learned as ever, and values converge as the law does. No bound is proved for it: an event that was
     never seen is not counted, so a policy may favour a risky arm until it sees why not. For low regret only.
+
+    >>> from allais import LinearBandit, LinTS, simulate
+    >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[0.5, 0.2], noise=AdditiveNoise(Normal(0, 0.1)))
+    >>> policy = LinTS(Preference(TverskyKahneman(0.61)), EstimatedNoise(scale=0.1))
+    >>> bool(simulate(policy, problem, n_rounds=500, seed=1).pulls[0, -1, 0] > 450)
+    True
     """
 
     scale: float

@@ -138,7 +138,11 @@ class Preference:
             return np.asarray(self.utility(gain), dtype=np.float64)
 
     def unfelt(self, values: ArrayLike) -> FloatArray:
-        """The outcomes that feel like the given utilities: the inverse of `felt`."""
+        """The outcomes that feel like the given utilities: the inverse of `felt`.
+
+        >>> Preference(Identity(), reference=80, costs=True).unfelt([9.0, -20.0])
+        array([ 71., 100.])
+        """
         gain = utilities.inverse(self.utility, np.asarray(values, dtype=np.float64))
         return self.reference - gain if self.costs else self.reference + gain
 

@@ -12,7 +12,12 @@ from allais.noise import checked_features
 
 
 class LinearFit(NamedTuple):
-    """A ridge regression, with what is known of its accuracy."""
+    """A ridge regression, with what is known of its accuracy.
+
+    >>> fit = fit_linear([[1, 0], [0, 1], [1, 1], [1, 1]], [1.0, 2.0, 3.1, 2.9])
+    >>> fit.standard_errors.round(3), round(fit.noise, 3), fit.rank
+    (array([0.077, 0.077]), 0.1, 2)
+    """
 
     theta: FloatArray
     standard_errors: FloatArray  # of theta; the ridge's bias not counted

@@ -160,6 +160,15 @@ class PathProblem:
     """A traveller's choice among all routes of a network, each day anew; delays are x.theta plus noise.
 
     `theta` has one number a road, in the order of `routes.roads`. With `costs` preferences it is a delay.
+
+    >>> import networkx
+    >>> from allais import LinTS
+    >>> routes = Routes(networkx.DiGraph([("a", "b"), ("b", "d"), ("a", "c"), ("c", "d")]), "a", "d")
+    >>> town = PathProblem(routes, theta=[10.0, 10.0, 9.0, 12.0])  # a-b, a-c, b-d, c-d
+    >>> people = Preference(TverskyKahneman(0.61), reference=25, costs=True)
+    >>> regret = town.play(LinTS(people, ParameterNoise(), regularisation=0.01), n_rounds=200, seed=1)
+    >>> bool(regret[-50:].mean() < regret[:50].mean())
+    True
     """
 
     def __init__(self, routes: Routes, theta: Any, noise: Noise | None = None) -> None:

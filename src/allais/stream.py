@@ -34,7 +34,14 @@ BUFFER = 1 << 14  # samples that a stream of bounded memory collects before it s
 
 
 class CertifiedValue(NamedTuple):
-    """A value, and a bound on what bounded memory may have added to or taken from it."""
+    """A value, and a bound on what bounded memory may have added to or taken from it.
+
+    >>> stream = ValueStream(expected_value(), max_blocks=3)
+    >>> stream.add_many(np.arange(100.0))
+    >>> value, error = stream.certified()
+    >>> bool(abs(value - 49.5) <= error)
+    True
+    """
 
     value: float
     error: float
@@ -146,7 +153,15 @@ class ValueStream:
         self._blocks = thinned(blocks, self.max_blocks, self.preference.gains, self.preference.losses)
 
     def merge(self, other: ValueStream) -> None:
-        """Take in what another stream has seen; the other stays as it is."""
+        """Take in what another stream has seen; the other stays as it is.
+
+        >>> here, there = ValueStream(expected_value()), ValueStream(expected_value())
+        >>> here.add_many([1.0, 2.0])
+        >>> there.add(6.0)
+        >>> here.merge(there)
+        >>> len(here), round(here.value(), 12)
+        (3, 3.0)
+        """
         if not isinstance(other, ValueStream):
             raise TypeError(f"a stream merges with a stream; got {other!r}. Use add_many for samples.")
         if other.preference != self.preference:
@@ -205,6 +220,12 @@ class ValueStream:
 
         For a monotone weight and bounded samples, the band of Dvoretzky, Kiefer and Wolfowitz seen
         through the weight, always inside the Hölder interval; else the Hölder interval.
+
+        >>> stream = ValueStream(expected_value(), rewards=Bounded(0, 1))
+        >>> stream.add_many([1.0] * 30 + [0.0] * 70)
+        >>> low, value, high = stream.interval(confidence=0.95)
+        >>> round(low, 3), round(value, 3), round(high, 3)
+        (0.164, 0.3, 0.436)
         """
         self._require_samples()
         if self.rewards is None:
@@ -260,7 +281,13 @@ class ValueStream:
         return gains + losses - at_least_as_bad
 
     def quantile(self, p: float) -> float:
-        """The smallest sample that at least a share p of the samples do not exceed."""
+        """The smallest sample that at least a share p of the samples do not exceed.
+
+        >>> stream = ValueStream(expected_value())
+        >>> stream.add_many(range(1, 11))
+        >>> stream.quantile(0.9)
+        9.0
+        """
         self._require_samples()
         level = share("p", p, one=True)
         if self.max_blocks is not None:

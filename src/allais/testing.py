@@ -55,7 +55,10 @@ def check_weight(weight: Weight) -> None:
 
 
 def check_problem(problem: Problem, draws: int = 100) -> None:
-    """Check that a problem keeps the promises of `Problem`."""
+    """Check that a problem keeps the promises of `Problem`.
+
+    >>> check_problem(Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})]))
+    """
     _promise(problem.n_arms >= 1, "a problem must have an arm")
     _promise(len(set(problem.arms)) == problem.n_arms, "arms must have distinct names")
     for arm in range(problem.n_arms):

@@ -119,6 +119,9 @@ def wucb_regret_any_gap(holder: HolderPair, span: float, n_arms: int, n_rounds: 
     """W-UCB's regret whatever the gaps: M K^(a/2) (3/2 (2L)^(2/a) log n + 1 + 2 pi^2/3)^(a/2) n^(1 - a/2).
 
     The corollary to Theorem 2, with its constant made explicit.
+
+    >>> round(wucb_regret_any_gap(HolderPair(1.0, 1.0), span=1.0, n_arms=2, n_rounds=10_000))
+    1121
     """
     constant, alpha = holder
     inner = 1.5 * (2.0 * constant) ** (2.0 / alpha) * math.log(n_rounds) + CONSTANT_PULLS
@@ -130,6 +133,9 @@ def regret_lower_slope(values: ArrayLike, holder: HolderPair, span: float = 1.0)
 
     The sum over arms of (L M / 2)^(2/alpha) / Delta^(2/alpha - 1); the paper's constant is wrong
     (docs/paper/errata.md, 13).
+
+    >>> round(regret_lower_slope([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
+    1.25
     """
     worth = finite_array("values", values)
     below = np.delete(worth.max() - worth, int(np.argmax(worth)))
@@ -211,7 +217,11 @@ def h_alpha(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
 
 
 def h1_alpha(values: ArrayLike, holder: HolderPair) -> float:
-    """H_{1,alpha}, the sum over suboptimal arms of (L / Delta)^(2/alpha): hardness at fixed budget."""
+    """H_{1,alpha}, the sum over suboptimal arms of (L / Delta)^(2/alpha): hardness at fixed budget.
+
+    >>> round(h1_alpha([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
+    25.0
+    """
     return float(np.sum(_suboptimal(values, holder)))
 
 

@@ -11,7 +11,12 @@ from allais.rewards import Rewards, SubGaussian
 
 
 class Interval(NamedTuple):
-    """An estimated value with a confidence interval around it."""
+    """An estimated value with a confidence interval around it.
+
+    >>> low, value, high = DKW().interval(expected_value(), Bounded(0, 1), [1] * 30 + [0] * 70)
+    >>> round(low, 3), round(value, 3), round(high, 3)
+    (0.164, 0.3, 0.436)
+    """
 
     low: float
     value: float

@@ -32,7 +32,12 @@ def UCB1(rewards: RewardsOfArms, *, reference: float = 0.0, costs: bool = False)
 def LUCB(  # noqa: N802
     rewards: RewardsOfArms, delta: float, tolerance: float = 0.0, *, reference: float = 0.0, costs: bool = False
 ) -> WLUCB:
-    """LUCB (Kalyanakrishnan et al. 2012): W-LUCB of the mean, with exponent log(5 K m^4 / 4 delta)."""
+    """LUCB (Kalyanakrishnan et al. 2012): W-LUCB of the mean, with exponent log(5 K m^4 / 4 delta).
+
+    >>> from allais import Bandit, best_arm
+    >>> best_arm(Bandit([Bernoulli(0.9), Bernoulli(0.2)]), LUCB(Bounded(0, 1), delta=0.05), seed=1).arm
+    0
+    """
     preference = expected_value(reference=reference, costs=costs)
     return WLUCB(preference, rewards, delta, tolerance, Holder(), KALYANAKRISHNAN, name="LUCB")
 
@@ -40,7 +45,12 @@ def LUCB(  # noqa: N802
 def SR(  # noqa: N802
     budget: int, rewards: RewardsOfArms | None = None, *, reference: float = 0.0, costs: bool = False
 ) -> WSR:
-    """Successive rejects (Audibert et al. 2010): W-SR of the mean, with the same phases."""
+    """Successive rejects (Audibert et al. 2010): W-SR of the mean, with the same phases.
+
+    >>> from allais import Bandit, best_arm
+    >>> best_arm(Bandit([Bernoulli(0.9), Bernoulli(0.2)]), SR(budget=200), seed=1).arm
+    0
+    """
     return WSR(expected_value(reference=reference, costs=costs), budget, rewards, name="SR")
 
 
@@ -48,6 +58,9 @@ def UCBV(rewards: RewardsOfArms, *, reference: float = 0.0, costs: bool = False)
     """UCB-V (Audibert et al. 2009): W-UCB of the mean with an empirical Bernstein band.
 
     The paper names it as unfit: it is aware of variance, not of a distortion.
+
+    >>> UCBV(Bounded(0, 1)).band
+    EmpiricalBernstein()
     """
     return WUCB(
         expected_value(reference=reference, costs=costs), rewards, EmpiricalBernstein(), UCBV_ZETA, name="UCB-V"
@@ -58,13 +71,24 @@ def WEUCB(preference: Preference, rewards: RewardsOfArms) -> WUCB:  # noqa: N802
     """WE-UCB: UCB1 with w(empirical mean) in place of the value, a heuristic for rewards in [0, 1].
 
     It is right for Bernoulli rewards, and the paper shows where it fails (Setup(*)).
+
+    >>> from allais import Bandit, simulate
+    >>> policy = WEUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 1))
+    >>> simulate(policy, Bandit([Bernoulli(0.4), Bernoulli(0.6)]), n_rounds=1_000, seed=1).pulls[0, -1]
+    array([240, 760])
     """
     # Auer's width, which does not know the weight: the Hölder band of the mean
     return WUCB(preference, rewards, Holder(undistorted=True), AUER, of_mean=True, name="WE-UCB")
 
 
 def WELUCB(preference: Preference, rewards: RewardsOfArms, delta: float, tolerance: float = 0.0) -> WLUCB:  # noqa: N802
-    """WE-LUCB: LUCB with w(empirical mean) in place of the value, a heuristic for rewards in [0, 1]."""
+    """WE-LUCB: LUCB with w(empirical mean) in place of the value, a heuristic for rewards in [0, 1].
+
+    >>> from allais import Bandit, best_arm
+    >>> policy = WELUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 1), delta=0.05)
+    >>> best_arm(Bandit([Bernoulli(0.9), Bernoulli(0.2)]), policy, seed=1).arm
+    0
+    """
     band = Holder(undistorted=True)
     return WLUCB(preference, rewards, delta, tolerance, band, KALYANAKRISHNAN, of_mean=True, name="WE-LUCB")
 
@@ -72,7 +96,14 @@ def WELUCB(preference: Preference, rewards: RewardsOfArms, delta: float, toleran
 def OFUL(  # noqa: N802
     noise: Noise, delta: float, beta: float, regularisation: float = 1.0, *, reference: float = 0.0, costs: bool = False
 ) -> WOFUL:
-    """OFUL (Abbasi-Yadkori et al. 2011): W-OFUL of the mean, with the same ellipsoid."""
+    """OFUL (Abbasi-Yadkori et al. 2011): W-OFUL of the mean, with the same ellipsoid.
+
+    >>> from allais import LinearBandit, ParameterNoise, simulate
+    >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[2.0, 0.0])
+    >>> policy = OFUL(ParameterNoise(), delta=0.05, beta=2.0)
+    >>> bool(simulate(policy, problem, n_rounds=500, seed=1).pulls[0, -1, 0] > 450)
+    True
+    """
     return WOFUL(expected_value(reference=reference, costs=costs), noise, delta, beta, regularisation, name="OFUL")
 
 
@@ -87,7 +118,13 @@ def GAllocation(  # noqa: N802
     reference: float = 0.0,
     costs: bool = False,
 ) -> WG:
-    """G-allocation (Soare et al. 2014): W-G of the mean, with the same choices of arms."""
+    """G-allocation (Soare et al. 2014): W-G of the mean, with the same choices of arms.
+
+    >>> from allais import LinearBandit, ParameterNoise, best_arm
+    >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[2.0, 0.0])
+    >>> best_arm(problem, GAllocation(ParameterNoise(), delta=0.05, beta=2.0), seed=1).arm
+    0
+    """
     preference = expected_value(reference=reference, costs=costs)
     return WG(
         preference, noise, delta, beta, regularisation,

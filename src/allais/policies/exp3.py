@@ -22,6 +22,11 @@ class EXP3(Policy):
     """EXP3: exponential weights with a share `gamma` of uniform exploration (Auer et al. 2002).
 
     The paper names it as unfit: it learns the arm of the highest mean, whatever people prefer.
+
+    >>> from allais import Bandit, simulate
+    >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
+    >>> simulate(EXP3(Bounded(0, 1)), problem, n_rounds=1_000, seed=1).pulls[0, -1]
+    array([161, 839])
     """
 
     rewards: RewardsOfArms

@@ -29,9 +29,9 @@ from allais.values.draws import normal, stream_of
 class LinTS(LinearPolicy):
     """LinTS, low regret over arms with features: the arm of the highest value at theta ~ N(theta_hat, v^2 A^-1).
 
-    With v = 1 it is the usual choice in practice, without a proof (Agrawal and Goyal 2013 need a larger one);
-    Before it learns, theta ~ N(0, v^2 / regularisation): make that as wide as theta may be, else arms go untried.
-    `delta` and `beta` serve the intervals only; without beta there are none. The default for low regret.
+    `inflation` is v. With v = 1 it is the usual choice in practice, without a proof (Agrawal and Goyal 2013 need a
+    larger one). Before it learns, theta ~ N(0, v^2 / regularisation): make that as wide as theta may be, else arms
+    go untried. `delta` and `beta` serve the intervals only; without beta there are none. The default for low regret.
 
     >>> from allais import LinearBandit, ParameterNoise, simulate
     >>> problem = LinearBandit([[1, 0], [0, 1], [0.6, 0.6]], theta=[0.5, 0.2], noise=ParameterNoise())

@@ -39,7 +39,8 @@ class TopTwo(Policy):
     Half of the samples go to the arm of the highest value, half to the challenger that is hardest to
     tell from it. It stops when no pair of laws in which a challenger is better is likely enough:
     for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the
-    challenger's upper end at y' (docs/theory/best-arm.md).
+    challenger's upper end at y' (docs/theory/best-arm.md). The answer may be
+    worse than the best arm by `tolerance`, which settles arms that are equal.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])

@@ -21,6 +21,8 @@ from allais.preferences import Preference
 class WSR(Policy):
     """W-SR, the best arm within a budget of samples: reject the worst after each phase (Algorithm 4).
 
+    It promises no confidence, and needs to know nothing of the rewards.
+
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
     >>> best_arm(problem, WSR(Preference(TverskyKahneman(0.61)), budget=10_000), seed=1).arm

@@ -33,7 +33,7 @@ class WUCB(Policy):
     """W-UCB, low regret: play the arm with the highest upper bound on its value (Algorithm 2).
 
     In round m the bound has exponent `exploration` log m: 3 in the paper. Regret stays below
-    `theory.wucb_regret`.
+    `theory.wucb_regret`. `band` is the shape of the bound: the paper's is `Holder`, and `KL` is far narrower.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])

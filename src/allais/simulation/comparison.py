@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The results of several policies, by name."""
+    """The results of several policies, by name.
+
+    >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
+    >>> policies = [NPTS(expected_value(), Bounded(0, 1)), UCB1(Bounded(0, 1))]
+    >>> comparison = compare(policies, problem, n_rounds=1_000, n_runs=5, seed=1)
+    >>> [row["policy"] for row in comparison.rows()]
+    ['NPTS', 'UCB1']
+    """
 
     results: dict[str, Results]
 

@@ -26,7 +26,12 @@ from allais.simulation.runs import _count, _root
 
 @dataclass(frozen=True, eq=False)
 class BestArm:
-    """What a policy recommends, and how sure it is."""
+    """What a policy recommends, and how sure it is.
+
+    >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)], arms=["A21", "A28"])
+    >>> print(best_arm(problem, TopTwo(expected_value(), Finite([0, 1]), delta=0.05), seed=1))
+    'A21' (settled at delta = 0.05, value 1, 19 samples)
+    """
 
     arm: Hashable
     value: float  # the estimated value of that arm, as felt

@@ -22,7 +22,13 @@ ARRAYS = ("checkpoints", "pulls", "recommended", "samples", "stopped", "choices"
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Runs of one policy on one problem, at checkpoints."""
+    """Runs of one policy on one problem, at checkpoints.
+
+    >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
+    >>> results = simulate(UCB1(Bounded(0, 1)), problem, n_rounds=1_000, n_runs=10, seed=1)
+    >>> results.pulls.shape, float(results.error_rate[-1])
+    ((10, 131, 2), 0.0)
+    """
 
     policy: str
     label: str

@@ -14,7 +14,11 @@ BLOCK = 1 << 13  # the dozen temporaries of a weight then fit a cache of a megab
 
 
 class Parts(NamedTuple):
-    """What gains and losses contribute; the value is their difference."""
+    """What gains and losses contribute; the value is their difference.
+
+    >>> Parts(gain=5.0, loss=2.0).value
+    3.0
+    """
 
     gain: float  # mu^+
     loss: float  # mu^-, not negative

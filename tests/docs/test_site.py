@@ -1,0 +1,105 @@
+"""The documentation: every page is reachable, every link leads somewhere, every public name is explained once."""
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import yaml
+
+import allais
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+NOT_FOR_EXAMPLES = (Warning, Exception)  # nobody makes these
+
+
+def navigation() -> list[str]:
+    def pages(entry):
+        if isinstance(entry, str):
+            return [entry]
+        children = entry.values() if isinstance(entry, dict) else entry
+        return [page for child in children for page in pages(child)]
+
+    with (ROOT / "mkdocs.yml").open(encoding="utf-8") as file:
+        return pages(yaml.safe_load(file)["nav"])
+
+
+def links_of(page: Path) -> list[str]:
+    return [link for link in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))) if "://" not in link]
+
+
+def anchors_of(page: Path) -> set[str]:
+    """The ids of a page's headings, as the site makes them: letters, digits and hyphens."""
+    headings = re.findall(r"^#+ (.+)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    plain = [re.sub(r"[^\w\s-]", "", heading).strip().lower() for heading in headings]
+    return {re.sub(r"[-\s]+", "-", heading) for heading in plain}
+
+
+def test_every_page_is_in_the_navigation_once():
+    listed = navigation()
+    assert Counter(listed) == Counter(str(page.relative_to(DOCS)) for page in PAGES)
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *PAGES], ids=lambda page: page.name)
+def test_every_relative_link_and_image_leads_to_something(page):
+    for link in links_of(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path) if path else page
+        assert target.exists(), f"a link must lead to a file; {link} in {page.name} does not. Repair it."
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors_of(target), f"{link} in {page.name} names no heading of {target.name}."
+
+
+def test_a_page_linked_from_a_page_is_reached_by_a_relative_path():
+    for page in PAGES:
+        assert not [link for link in links_of(page) if link.startswith("/")], page.name
+
+
+def entries() -> list[str]:
+    return [
+        name
+        for page in sorted((DOCS / "reference").glob("*.md"))
+        for name in re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+
+
+def test_every_public_name_is_on_exactly_one_reference_page():
+    listed = Counter(entries())
+    assert {f"allais.{name}" for name in allais.__all__} <= set(listed)
+    assert [name for name, times in listed.items() if times > 1] == []
+
+
+@pytest.mark.parametrize("name", sorted(allais.__all__))
+def test_every_public_name_says_what_it_is(name):
+    thing = getattr(allais, name)
+    own = vars(thing).get("__doc__") if inspect.isclass(thing) else thing.__doc__
+    assert own, f"a public name needs a docstring; {name} has none."
+    assert not own.startswith(f"{name}("), f"the docstring of {name} is the one that Python makes. Write one."
+
+
+@pytest.mark.parametrize("name", sorted(allais.__all__))
+def test_every_public_name_has_an_example(name):
+    thing = getattr(allais, name)
+    if inspect.isclass(thing) and issubclass(thing, NOT_FOR_EXAMPLES):
+        return
+    members = vars(thing).values() if inspect.isclass(thing) or inspect.ismodule(thing) else ()
+    texts = [inspect.getdoc(thing), *(inspect.getdoc(getattr(one, "__func__", one)) for one in members)]
+    assert any(">>>" in (text or "") for text in texts), f"a public name needs an example that runs; {name} has none."
+
+
+def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path):
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for page in (tmp_path / "site").rglob("*.html"):
+        loaded = re.findall(r'<(?:script|img|link|iframe)\b[^>]*?(?:src|href)="(https?://[^"]+)"', page.read_text())
+        assert loaded == [], f"a page must load nothing from elsewhere; {page.name} loads {loaded[0]}."

@@ -1,0 +1,71 @@
+"""What the site generator does beyond its plugins: links that leave docs/ work, and names lead to the reference.
+
+Pages link to files of the repository (`../examples/...`), which is right where the repository is read. The site
+gets a copy of each such file, and the link is turned to it.
+"""
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+import allais
+
+LINK = re.compile(r"(\]\()([^)#\s]+)")
+FENCE_OR_HEADING = re.compile(r"(^```.*?^```|^#.*?$|^    .*?$)", re.MULTILINE | re.DOTALL)
+NAME = re.compile(r"(?<!\[)`([A-Za-z]\w*)(\([^`]*\))?`(?!\])")
+COPIES = "files"  # the folder of the site that holds them
+
+
+def leaves_docs(page: str, target: str) -> str | None:
+    """The path in the repository that a link of a page leads to, if it is outside of docs/.
+
+    >>> leaves_docs("theory/bands.md", "../../examples/call_centre/call_centre.toml")
+    'examples/call_centre/call_centre.toml'
+    >>> leaves_docs("theory/bands.md", "../choosing.md") is None
+    True
+    """
+    if "://" in target:
+        return None
+    path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), target))
+    return None if path.startswith(("docs/", "../")) else path
+
+
+def with_references(markdown: str) -> str:
+    """Link public names that stand in backquotes, but not those in code, headings and links.
+
+    >>> with_references("Take `NPTS(people, rewards)`, not `numpy`.")
+    'Take [`NPTS(people, rewards)`][allais.NPTS], not `numpy`.'
+    """
+
+    def linked(found: re.Match[str]) -> str:
+        return f"[{found[0]}][allais.{found[1]}]" if found[1] in allais.__all__ else found[0]
+
+    parts = FENCE_OR_HEADING.split(markdown)  # every second one is code or a heading
+    return "".join(part if number % 2 else NAME.sub(linked, part) for number, part in enumerate(parts))
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add a copy of every file outside of docs/ that a page links to."""
+    root = Path(config.config_file_path).parent
+    for page in files.documentation_pages():
+        for _, target in LINK.findall(page.content_string):
+            path = leaves_docs(page.src_uri, target)
+            copied = f"{COPIES}/{path}"
+            if path is not None and (root / path).is_file() and files.get_file_from_path(copied) is None:
+                files.append(File.generated(config, copied, content=(root / path).read_bytes()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Turn links that leave docs/ to the copies, and names to the reference."""
+
+    def turned(link: re.Match[str]) -> str:
+        path = leaves_docs(page.file.src_uri, link[2])
+        if path is None or files.get_file_from_path(f"{COPIES}/{path}") is None:
+            return link[0]
+        return link[1] + posixpath.relpath(f"{COPIES}/{path}", posixpath.dirname(page.file.src_uri) or ".")
+
+    return with_references(LINK.sub(turned, markdown))
