@@ -7,7 +7,7 @@ import io
 import json
 import math
 import os
-import tempfile
+import secrets
 from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
@@ -192,7 +192,10 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     """Replace a file by one with this content; after a crash it is the old one or the new one."""
     if not path.parent.is_dir():
         raise ValueError(f"a file needs a folder that exists; got {path}. Make {path.parent} first.")
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".tmp")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
+    handle = os.open(
+        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
+    )  # less what the user's mask takes away
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content.encode() if isinstance(content, str) else content)
@@ -201,7 +204,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         os.replace(temporary, path)
         sync_folder(path.parent)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -22,7 +22,7 @@ def refusals() -> Iterator[None]:
     """What a user gave wrong ends in its own sentence, not in a traceback."""
     try:
         yield
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         stop(str(error))
     except OSError as error:
         stop(f"{error.strerror or error}: {error.filename or 'a file'}. Check the path and its rights.")

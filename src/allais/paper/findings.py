@@ -18,6 +18,9 @@ class Finding:
     erratum: int | None = None  # the entry of docs/paper/errata.md that explains why it cannot hold
     why: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "holds", bool(self.holds))  # comparisons of arrays give NumPy's own
+
     @property
     def expected(self) -> bool:
         """Whether the claim should hold: all do but those with an erratum."""

@@ -34,7 +34,8 @@ def _blocks(results: Sequence[Stored]) -> Iterator[str]:
     first = results[0]
     yield "# The paper, run again"
     yield (
-        f"allais {__version__}: made by `allais paper run --scale {first.scale} --seed {first.seed}`. What the paper printed stands beside what was measured, with standard errors. "
+        f"allais {__version__}: made by `allais paper run --scale {first.scale} --seed {first.seed}`. "
+        "What the paper printed stands beside what was measured, with standard errors. "
         "An erratum is a numbered entry of [where the library departs from the paper](errata.md)."
     )
     yield _table(

@@ -29,7 +29,7 @@ code { background: var(--panel); padding: .1rem .35rem; border-radius: .25rem; o
 .wide { overflow-x: auto; margin: .5rem 0; }
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--line); }
-th { font-weight: 600; white-space: nowrap; } .numbers td:not(:first-child) { white-space: nowrap; }
+th { font-weight: 600; white-space: nowrap; } .of td { font-weight: 600; padding-top: 1.2rem; } .numbers td:not(:first-child) { white-space: nowrap; }
 .holds { color: var(--good); } .refuted { color: var(--known); } .fails { color: var(--bad); font-weight: 600; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: .5rem 0; max-width: 52rem; }
 dt { color: var(--soft); } dd { margin: 0; }
@@ -53,9 +53,9 @@ def write_page(path: Path, results: Sequence[Stored]) -> None:
 
 def page(results: Sequence[Stored]) -> str:
     """The whole page; what differs between runs of one seed stands in elements of class `time`."""
-    findings = [(stored, finding) for stored in results for finding in stored.outcome.findings]
-    holding = sum(finding.holds for _, finding in findings)
-    strange = sum(not finding.as_expected for _, finding in findings)
+    findings = [finding for stored in results for finding in stored.outcome.findings]
+    holding = sum(finding.holds for finding in findings)
+    strange = sum(not finding.as_expected for finding in findings)
     first = results[0]
     refuted = len(findings) - holding
     summary = (
@@ -69,7 +69,7 @@ def page(results: Sequence[Stored]) -> str:
         "Gopalan, Jagannathan, Fu and Marcus), its printed numbers beside the measured ones. "
         "An erratum is a numbered entry of docs/paper/errata.md.</p>",
         f"<p><b>{escape(summary)}</b></p>",
-        _findings([(finding, stored.name) for stored, finding in findings], linked=True),
+        _summary(results),
         *(_section(stored) for stored in results),
     ]
     return (
@@ -89,7 +89,6 @@ def _section(stored: Stored) -> str:
         f'<h2 id="{stored.name}">{escape(experiment.title)}</h2>',
         f'<p class="soft">{escape(experiment.where)}. Made again by <code>{command}</code> '
         f'<span class="time">in {stored.seconds:.1f} s</span>.</p>',
-        _findings([(finding, stored.name) for finding in outcome.findings], linked=False),
         _figures(outcome),
         *(_table(table) for table in outcome.tables),
         "<h3>Setting</h3>",
@@ -99,19 +98,25 @@ def _section(stored: Stored) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _findings(findings: Sequence[tuple[Finding, str]], *, linked: bool) -> str:
+def _summary(results: Sequence[Stored]) -> str:
+    """Every finding, under a line for each experiment that leads to its section."""
     rows = []
-    for finding, name in findings:
-        kind = "holds" if finding.holds and finding.as_expected else "refuted" if finding.as_expected else "fails"
-        claim = f'<a href="#{name}">{escape(finding.claim)}</a>' if linked else escape(finding.claim)
-        why = f'<div class="soft">{escape(finding.why)}</div>' if finding.why else ""
-        rows.append(
-            f'<tr><td>{claim}</td><td data-of="paper">{escape(finding.paper)}</td>'
-            f'<td data-of="measured">{escape(finding.measured)}</td>'
-            f'<td><span class="{kind}">{escape(finding.status)}</span>{why}</td></tr>'
-        )
+    for stored in results:
+        title = escape(BY_NAME[stored.name].title)
+        rows.append(f'<tr class="of"><td colspan="4"><a href="#{stored.name}">{title}</a></td></tr>')
+        rows.extend(_row(finding) for finding in stored.outcome.findings)
     head = "<thead><tr><th>finding</th><th>paper</th><th>measured</th><th>status</th></tr></thead>"
     return f'<div class="wide"><table class="findings">{head}<tbody>{"".join(rows)}</tbody></table></div>'
+
+
+def _row(finding: Finding) -> str:
+    kind = "holds" if finding.holds and finding.as_expected else "refuted" if finding.as_expected else "fails"
+    why = f'<div class="soft">{escape(finding.why)}</div>' if finding.why else ""
+    return (
+        f'<tr><td>{escape(finding.claim)}</td><td data-of="paper">{escape(finding.paper)}</td>'
+        f'<td data-of="measured">{escape(finding.measured)}</td>'
+        f'<td><span class="{kind}">{escape(finding.status)}</span>{why}</td></tr>'
+    )
 
 
 def _figures(outcome: Outcome) -> str:

@@ -62,7 +62,10 @@ def _one_by_one(
 
 def _timed(experiment: Experiment, scale: str, seed: int, done: Callable[[float], None]) -> tuple[Outcome, float]:
     start = time.perf_counter()
-    outcome = experiment.outcome(scale, seed, done)
+    try:
+        outcome = experiment.outcome(scale, seed, done)
+    except ValueError as error:  # no user's mistake: the settings are ours
+        raise RuntimeError(f"the experiment {experiment.name} failed: {error}") from error
     done(1.0)
     return outcome, time.perf_counter() - start
 

@@ -32,7 +32,7 @@ def run(size: None, seed: int, done: Done) -> Outcome:
     paradox = {name: (first > 0.0) & (second < 0.0) for name, (first, second) in (("eu", plain), ("tk", bent))}
     between = POWERS[paradox["tk"]]
     shown = f"{between.min():.3g} to {between.max():.3g}" if between.size else "none"
-    with drawing("allais", "What each pair's cautious choice is worth more than the daring one, in powers of money: "
+    with drawing("allais", "By how much the cautious choice of each pair is worth more than the daring one: "
                  "only a bent weight has both signs that people have.") as picture:  # fmt: skip
         for (first, second), name, style in ((plain, "expected utility", "--"), (bent, "TK 0.61", "-")):
             picture.axes.plot(POWERS, first, style, label=f"{name}, 1 for sure")

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais.paper.drawing import BLUE, GREY, GROUND, ORANGE, drawing
+from allais.paper.drawing import BLUE, GREY, GROUND, ORANGE, RED, drawing
 from allais.paper.experiment import Done, Experiment
 from allais.paper.findings import Figure, Finding, Outcome, Table, with_error
 from allais.traffic import sumo
@@ -96,12 +96,14 @@ def _policies(found: Study) -> Table:
 def _maps(found: Study) -> tuple[Figure, ...]:
     table, drawn = found.experiment.table, []
     for name, column, words in (("map-mean", "mean", "mean"), ("map-distorted", PEOPLE, f"distorted ({PEOPLE})")):
-        with drawing(name, f"Routes by {words} excess delay; the best is thick.", 4.2) as picture:
+        with drawing(name, f"Routes by {words} excess delay; the best is thick and red.", 4.2) as picture:
             seconds = table.excess[table.columns.index(column)]
             draw_map(picture.axes, found.network, found.experiment.recording, seconds, table.best(column), "")
             for line in picture.axes.lines:
                 if line.get_zorder() == 1:  # streets, in a grey that suits any page
                     line.set(color=GREY, alpha=0.25)
+                elif line.get_zorder() == 4:  # the best route, in a colour that shows on any page
+                    line.set_color(RED)
             for text in picture.axes.texts:
                 text.get_bbox_patch().set(facecolor=GROUND, edgecolor=GREY)
         drawn.append(picture.figure)
