@@ -3,7 +3,7 @@
 import simpy
 
 MORNING = 60.0  # minutes until the caller that is observed
-LONGEST = 60.0  # then the caller hangs up
+LONGEST = 30.0  # then the caller hangs up
 BETWEEN_CALLS, TALK = 1.0, 4.5  # minutes, on average
 SHORT_STAFFED = 0.04  # the share of mornings on which only half of the team turns up
 PLANS = {"five agents": 5, "six agents": 6, "four and a promise": 4, "seven agents, slower": 7}

@@ -14,10 +14,13 @@ import pytest
 from typer.testing import CliRunner
 
 from allais.cli.app import app
+from allais.cli.pilot import Piloted
 from allais.cli.spec import read_spec
 from allais.experiment import Search
 from allais.experiment.journal import RunJournal, identity
+from allais.problems import Simulator
 from allais.simulation.runs import _root
+from tests.experiment.simulators import ARMS, always_lose
 
 ROOT = Path(__file__).parents[2]
 COIN = """
@@ -77,14 +80,42 @@ def test_the_examples_give_what_people_prefer_and_a_page_that_says_why(tmp_path,
     ).replace("http://creativecommons.org", "")  # it needs nothing from elsewhere
 
 
-def test_a_dry_run_predicts_and_writes_nothing(spec):
+def test_a_dry_run_predicts_and_its_runs_are_not_repeated(spec):
     spec.write_text(COIN.format(function="coin", policy="WLUCB", setting="delta = 0.1"))
     result = run(spec, "--dry-run", "--pilot", 40)
     assert result.exit_code == 0, result.output
     assert "120 pilot runs took" in result.output
     assert "the search needs about" in result.output
     assert "40 runs an option say little" in result.output
-    assert list(spec.parent.iterdir()) == [spec]
+    assert sorted(path.name for path in spec.parent.iterdir()) == ["coin.pilot.json", "coin.toml"]
+    afresh = run(spec, "--max-runs", 300, "--journal", spec.parent / "afresh.jsonl")
+    assert "note: 120 pilot runs are used again; delete" in afresh.output
+    path = spec.with_suffix(".pilot.json")
+    kept = path.read_text()
+    path.unlink()
+    without = run(spec, "--max-runs", 300)
+    assert without.exit_code == afresh.exit_code == 3
+    results = [
+        {(one["arm"], one["index"]): (one["seed"], one["reward"]) for one in runs_of(journal)}
+        for journal in (spec.parent / "afresh.jsonl", spec.with_suffix(".runs.jsonl"))
+    ]
+    assert results[0] == results[1]  # a known run is the very run that the search would have done
+    looked_up = json.loads(kept)
+    assert {(ARMS[arm], seed, reward) for arm, seed, reward, _ in looked_up["runs"]} >= {
+        (arm, *rest) for (arm, index), rest in results[0].items() if index < 40
+    }
+    # pilot runs of another problem, or a damaged file, are not used; another policy may use them
+    for text, used in ((kept, True), (kept.replace('"seed": 4', '"seed": 5'), False), ("{", False)):
+        path.write_text(text)
+        output = run(spec, "--max-runs", 10, "--journal", spec.parent / f"{len(text)}-{used}.jsonl").output
+        assert ("pilot runs are used again" in output) == used
+
+
+def test_a_known_run_is_looked_up_and_others_are_done():
+    problem = Piloted(Simulator(always_lose, ARMS), {(1, 7): 0.25})
+    assert (problem.run(1, 7), problem.run(1, 8), problem.run(0, 7)) == (0.25, -1.0, -1.0)
+    assert repr(problem) == repr(Simulator(always_lose, ARMS))
+    assert problem.arms == tuple(ARMS)
 
 
 def test_a_limit_ends_with_the_best_known_answer_and_resume_goes_on_to_the_same_end(spec):

@@ -15,6 +15,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
+from allais.cli.pilot import Piloted, kept
 from allais.cli.spec import Experiment, read_spec
 from allais.errors import RunFailed
 from allais.problems import Program
@@ -43,6 +44,7 @@ def best_arm_command(
     try:
         experiment = read_spec(spec)
         book = spec.with_suffix(".runs.jsonl") if journal is None else journal
+        pilots = spec.with_suffix(".pilot.json")
         if not dry_run:
             _require_intended(book, resume)
             _require_folder(report)
@@ -50,9 +52,9 @@ def best_arm_command(
             if dry_run:
                 from allais.cli.dry_run import predict
 
-                _say(predict(experiment, executor, pilot))
+                _say(predict(experiment, executor, pilot, pilots))
                 return
-            settled = _search(experiment, executor, book, max_runs, max_hours, report)
+            settled = _search(experiment, executor, book, pilots, max_runs, max_hours, report)
     except RunFailed as error:
         _stop(f"{error}" if dry_run else f"{error} Finished runs are kept: continue with --resume.", FAILED)
     except ValueError as error:
@@ -79,6 +81,7 @@ def _search(
     experiment: Experiment,
     executor: Executor,
     book: Path,
+    pilots: Path,
     max_runs: int | None,
     max_hours: float | None,
     report: Path | None,
@@ -87,9 +90,12 @@ def _search(
     from allais.report.words import contrast, recommendation
     from allais.simulation import best_arm
 
+    known = kept(pilots, experiment)
+    if known:
+        typer.echo(f"note: {len(known)} pilot runs are used again; delete {pilots} if the simulator changed.", err=True)
     with LiveView() if sys.stderr.isatty() else nullcontext() as view:
         answer = best_arm(
-            experiment.problem,
+            Piloted(experiment.problem, known) if known else experiment.problem,
             experiment.policy,
             experiment.seed,
             max_runs,

@@ -29,7 +29,8 @@ code { background: var(--panel); padding: .1rem .35rem; border-radius: .25rem; o
 .wide { overflow-x: auto; margin: .5rem 0; }
 table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--line); }
-th { font-weight: 600; white-space: nowrap; } .of td { font-weight: 600; padding-top: 1.2rem; } .numbers td:not(:first-child) { white-space: nowrap; }
+th { font-weight: 600; white-space: nowrap; } .of td { font-weight: 600; padding-top: 1.2rem; }
+.numbers td:not(:first-child) { white-space: nowrap; }
 .holds { color: var(--good); } .refuted { color: var(--known); } .fails { color: var(--bad); font-weight: 600; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: .5rem 0; max-width: 52rem; }
 dt { color: var(--soft); } dd { margin: 0; }

@@ -49,7 +49,9 @@ def recommendation(answer: BestArm) -> str:
 def confidence(answer: BestArm) -> str:
     """How sure an answer is: what was asked for, or what it really reached."""
     if answer.settled and answer.delta is not None:
-        return f"The search settled: the chance that another option is better is below {answer.delta:.2g}."
+        slack = getattr(answer.learner.policy, "tolerance", 0.0)
+        more = f" by more than {slack:g}" if slack else ""
+        return f"The search settled: the chance that another option is better{more} is below {answer.delta:.2g}."
     if answer.settled:
         return "The search used its budget as planned; a budget gives no confidence by itself."
     reached = answer.reached_delta

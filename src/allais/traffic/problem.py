@@ -78,6 +78,13 @@ class TrafficProblem(Problem):
             return self._stream(arm, rng, size)
         return np.array([self._fresh(arm, rng) for _ in range(size)])
 
+    def delay(self, route: str, rng: np.random.Generator) -> float:
+        """The delay of one traveller along a route by its name: f(arm, rng), as an expensive simulator has it."""
+        if route not in self.arms:
+            names = ", ".join(map(str, self.arms))
+            raise ValueError(f"a route must be one of {names}; got {route!r}. Choose one of them.")
+        return float(self.draw(self.arms.index(route), rng, 1)[0])
+
     def _fresh(self, arm: int, rng: np.random.Generator) -> float:
         for _ in range(10):
             moment, state = self.moments[int(rng.integers(len(self.moments)))]

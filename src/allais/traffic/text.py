@@ -92,8 +92,8 @@ def _verdict(experiment: Experiment) -> str:
     shares = table.shares("TK 0.1")
     winners = ", ".join(f"{table.names[k]} {100 * shares[k]:.0f} %" for k in np.argsort(-shares) if shares[k] > 0.0)
     lines.append(
-        f"With the paper's eta = 0.1, {table.names[fast]} is the best of {shares[fast]:.0%} of resampled recordings. "
-        f"Among all it is {winners}: that choice rests on the single longest delays, and another seed makes another."
+        f"With the paper's eta = 0.1, {table.names[fast]} is the best in {shares[fast]:.0%} of resampled recordings. "
+        f"The best are {winners}: the single longest delays decide that."
     )
     errors = experiment.scheme_errors
     printed, error = PRINTED[7][1] - PRINTED[8][1], float(np.hypot(errors[7], errors[8]))

@@ -1,0 +1,73 @@
+"""Pilot runs are kept: they are the first runs of each option, with the seeds that a search gives them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from allais.cli.spec import Experiment
+from allais.errors import FloatArray
+from allais.experiment.runs import Outcome, Run
+from allais.problems import Problem
+from allais.storage import write_atomically
+
+FORMAT, VERSION = "allais pilot", 1
+
+Known = dict[tuple[int, int], float]  # rewards, by arm and seed
+
+
+class Piloted(Problem):
+    """A problem some runs of which are known: a worker that gets one of them only looks it up."""
+
+    def __init__(self, problem: Problem, known: Known) -> None:
+        self._problem, self._known = problem, known
+
+    def __repr__(self) -> str:
+        return repr(self._problem)  # a journal is of the same experiment, with pilot runs or without
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        return self._problem.arms
+
+    @property
+    def batch(self) -> int:
+        return self._problem.batch
+
+    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        return self._problem.draw(arm, rng, size)
+
+    def run(self, arm: int, seed: int) -> float:
+        reward = self._known.get((arm, seed))
+        return self._problem.run(arm, seed) if reward is None else reward
+
+
+def keep(path: Path, experiment: Experiment, finished: Iterable[tuple[Run, Outcome]]) -> None:
+    """Write down the runs that gave a reward; failed ones are tried again by the search."""
+    runs = [[run.arm, run.seed, out.reward, round(out.seconds, 6)] for run, out in finished if out.failure is None]
+    write_atomically(path, json.dumps({**_of(experiment), "runs": runs}) + "\n")
+
+
+def kept(path: Path, experiment: Experiment) -> Known:
+    """The pilot runs of this very problem and seed; none if there are no others."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        runs = {(int(arm), int(seed)): float(reward) for arm, seed, reward, _ in found.pop("runs")}
+    except (OSError, ValueError, TypeError, AttributeError, KeyError):
+        return {}
+    return runs if found == _of(experiment) else {}
+
+
+def _of(experiment: Experiment) -> dict[str, Any]:
+    """What must be the same: the policy need not, since a forecast may be a reason to change it."""
+    problem = experiment.problem
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "problem": repr(problem),
+        "arms": list(problem.arms),
+        "seed": experiment.seed,
+    }
