@@ -6,12 +6,16 @@ import typer
 
 from allais.cli.best_arm import best_arm_command
 from allais.cli.paper import app as paper
+from allais.cli.simulate import simulate_command
+from allais.cli.value import value_command
+from allais.cli.weight import weight_command
 from allais.traffic.cli import app as traffic
 
 app = typer.Typer(
     help="Bandits that choose as people do.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
 )
 
 
@@ -20,6 +24,11 @@ def _allais() -> None:
     """Bandits that choose as people do."""
 
 
+NUMBERS = {"ignore_unknown_options": True}  # "-50:0.1" is a lottery, not an option
+
+app.command("value", context_settings=NUMBERS)(value_command)
+app.command("weight")(weight_command)
+app.command("simulate")(simulate_command)
 app.command("best-arm")(best_arm_command)
 app.add_typer(paper, name="paper")
 app.add_typer(traffic, name="traffic")

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-import time
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
+from allais._processes import begin_worker
+from allais.cli.exits import FAILED, INTERRUPTED, WRONG, stop
 from allais.cli.pilot import Piloted, kept
 from allais.cli.spec import Experiment, read_spec
 from allais.errors import RunFailed
 from allais.problems import Program
 
-WRONG, FAILED, UNSETTLED, INTERRUPTED = 2, 1, 3, 130  # exit codes; 0 if the search settled
+UNSETTLED = 3  # the exit code where a limit came first; 0 if the search settled
 PATIENCE = "10s"  # for a cluster's scheduler to answer
 
 
@@ -56,11 +56,11 @@ def best_arm_command(
                 return
             settled = _search(experiment, executor, book, pilots, max_runs, max_hours, report)
     except RunFailed as error:
-        _stop(f"{error}" if dry_run else f"{error} Finished runs are kept: continue with --resume.", FAILED)
+        stop(f"{error}" if dry_run else f"{error} Finished runs are kept: continue with --resume.", FAILED)
     except ValueError as error:
-        _stop(str(error), WRONG)
+        stop(str(error), WRONG)
     except KeyboardInterrupt:
-        _stop("interrupted; finished runs are kept: continue with --resume.", INTERRUPTED)
+        stop("interrupted; finished runs are kept: continue with --resume.", INTERRUPTED)
     raise typer.Exit(0 if settled else UNSETTLED)
 
 
@@ -133,7 +133,7 @@ def _executor(experiment: Experiment, workers: int, cluster: str | None) -> Iter
             finally:
                 experiment.problem.close()
     else:
-        processes = ProcessPoolExecutor(workers, initializer=_end_with, initargs=(os.getpid(),))
+        processes = ProcessPoolExecutor(workers, initializer=begin_worker, initargs=(os.getpid(),))
         try:
             yield processes
         finally:
@@ -159,25 +159,9 @@ def _client(address: str) -> Iterator[Any]:
         yield client
 
 
-def _end_with(parent: int) -> None:
-    """In a worker: end when the coordinator has died, which a pool does not do by itself."""
-
-    def look() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=look, daemon=True).start()
-
-
 def _say(text: str) -> None:
     typer.echo(text)
 
 
 def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     typer.echo(f"note: {message}", err=True)
-
-
-def _stop(text: str, code: int) -> NoReturn:
-    typer.echo(f"error: {text}", err=True)
-    raise typer.Exit(code)

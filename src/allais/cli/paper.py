@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from allais.cli.console import console as make_console
 from allais.cli.exits import FAILED, INTERRUPTED, refusals, stop
+from allais.cli.words import nearest
 
 app = typer.Typer(help="The paper's experiments: run, compare with what is printed, check.", no_args_is_help=True)
 
 DEFAULT = Path("allais-paper")
 Out = Annotated[Path, typer.Option(help="The folder of the results and of the report.")]
-WIDTH = 132  # where there is no terminal to ask
 
 
 @app.command("list")
@@ -30,7 +29,7 @@ def list_command() -> None:
         table.add_column(heading)
     for experiment in EXPERIMENTS:
         table.add_row(experiment.name, experiment.title, experiment.where)
-    _console().print(table)
+    make_console().print(table)
 
 
 @app.command("run")
@@ -44,9 +43,13 @@ def run_command(
 ) -> None:
     """Run experiments, and write one page about all results of this scale and seed.
 
-    Examples: `allais paper run`, `allais paper run regret confidence --scale full`,
-    `allais paper run --resume` after an interruption. Exit code 0, or 2: refused before anything ran;
-    130: interrupted, finished experiments are kept.
+    Examples:
+
+    - `allais paper run`
+    - `allais paper run regret confidence --scale full`
+    - `allais paper run --resume`, after an interruption
+
+    Exit code 0, or 2: refused before anything ran; 130: interrupted, finished experiments are kept.
     """
     from allais.paper.experiment import SCALES
     from allais.paper.experiments import BY_NAME, EXPERIMENTS
@@ -55,7 +58,7 @@ def run_command(
     from allais.paper.store import Stored, require_folder
     from allais.simulation.runs import workers
 
-    console = _console()
+    console = make_console()
     with refusals():
         if scale not in SCALES:
             raise ValueError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}. Choose one.")
@@ -111,7 +114,7 @@ def check_command(out: Out = DEFAULT) -> None:
     from allais.paper.experiments import EXPERIMENTS
     from allais.paper.store import kept
 
-    console = _console()
+    console = make_console()
     strange = 0
     with refusals():
         table = Table(box=None)
@@ -153,12 +156,4 @@ def _line(stored: object) -> str:
 def _named(name: str, known: list[str]) -> str:
     if name in known:
         return name
-    near = difflib.get_close_matches(name, known, n=1)
-    advice = f"Did you mean {near[0]!r}?" if near else f"Known are {', '.join(known)}."
-    raise ValueError(f"an experiment must be one that exists; got {name!r}. {advice}")
-
-
-def _console() -> Console:
-    console = Console()
-    # a file or a pipe has no width of its own: rich would squeeze tables into 80 columns
-    return console if console.is_terminal else Console(width=WIDTH)
+    raise ValueError(f"an experiment must be one that exists; got {name!r}.{nearest(name, known)}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import queue
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -14,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from allais._processes import begin_worker
 from allais.paper.experiment import Experiment
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import Outcome
@@ -102,7 +101,7 @@ def _pass_on(told: Any, watch: Watch) -> None:
 
 @contextmanager
 def _pool(jobs: int, context: Any) -> Iterator[ProcessPoolExecutor]:
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(os.getpid(),))
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=begin_worker, initargs=(os.getpid(),))
     try:
         yield pool
     except BaseException:  # an interruption: what is under way is ended, not awaited
@@ -111,15 +110,3 @@ def _pool(jobs: int, context: Any) -> Iterator[ProcessPoolExecutor]:
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _begin(parent: int) -> None:
-    """In a worker: leave interruptions to the parent, and end when it has died."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    def look() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        os._exit(1)
-
-    threading.Thread(target=look, daemon=True).start()

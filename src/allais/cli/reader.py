@@ -1,0 +1,182 @@
+"""A TOML file read table by table; what is wrong in it is refused with its line and the nearest right name."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tomllib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from allais import bands, lotteries, rewards, utilities, weights
+from allais.cli.words import lottery_of, nearest
+from allais.lotteries import Lottery
+from allais.policies.base import Policy
+from allais.preferences import Preference
+from allais.problems import Bandit
+
+WEIGHTS = {name: getattr(weights, name) for name in weights.__all__ if name not in ("Weight", "HolderPair")}
+REWARDS = {kind.__name__: kind for kind in (rewards.Bounded, rewards.Finite, rewards.SubGaussian)}
+UTILITIES = {"PowerUtility": utilities.PowerUtility}
+BANDS = {name: getattr(bands, name) for name in bands.__all__ if name not in ("Band", "Interval")}
+LOTTERIES = {kind.__name__: kind for kind in (lotteries.Normal, lotteries.Uniform, lotteries.Bernoulli)}
+
+# The keys of these are themselves settings, each of a family of its own.
+FAMILIES: dict[str, dict[str, Any]] = {"gains": WEIGHTS, "losses": WEIGHTS, "utility": UTILITIES, "band": BANDS}
+
+Place = tuple[str, ...]
+
+
+class Reader:
+    """The tables of one file, and what can be made of them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"a spec is a TOML file; {path} cannot be read ({error}). Check the path.") from None
+        try:
+            self._whole: dict[str, Any] = tomllib.loads(self._text)
+        except tomllib.TOMLDecodeError as error:
+            raise ValueError(f"{path}: a spec must be TOML; {error}. Repair that line.") from None
+
+    def require_tables(self, needed: Iterable[str], tables: Iterable[str], keys: Iterable[str]) -> None:
+        """Refuse a file without what it needs, or with what nobody reads."""
+        self._require_known(self._whole, (*keys, *tables), ())
+        for name in needed:
+            if name not in self._whole:
+                self._refuse((), f"a spec needs a table [{name}]; there is none. Add it.")
+        for name in tables:
+            if not isinstance(self._whole.get(name, {}), dict):
+                self._refuse((name,), f"{name} must be a table; got {self._whole[name]!r}. Write [{name}].")
+
+    def whole_number(self, name: str, default: int, least: int) -> int:
+        """A number of the file itself."""
+        number = self._whole.get(name, default)
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            self._refuse((name,), f"{name} must be a whole number, {least} or more; got {number!r}.")
+        return int(number)
+
+    def bandit(self) -> Bandit:
+        """A problem whose arms are lotteries: a text such as "50:0.1,0:0.9", or a table with a type."""
+        given = self._whole["problem"]["lotteries"]
+        self._require_known(self._whole["problem"], ("lotteries",), ("problem",))
+        if not isinstance(given, dict) or not given:
+            self._refuse(
+                ("problem", "lotteries"), 'lotteries must be a table, such as bus = "50:0.1,0:0.9". Write one.'
+            )
+        laws = [self._lottery(entry, ("problem", "lotteries", name)) for name, entry in given.items()]
+        return Bandit(laws, list(given))
+
+    def _lottery(self, entry: Any, place: Place) -> Lottery:
+        if isinstance(entry, str):
+            try:
+                return lottery_of(entry)
+            except ValueError as error:
+                self._refuse(place, str(error))
+        make, settings = self._chosen(entry, LOTTERIES, place)
+        found: Lottery = self._call(make, settings, place)
+        return found
+
+    def policy(self, table: Any, place: Place, family: dict[str, Any]) -> Policy:
+        """A policy, with the preference and the rewards of the file."""
+        make, settings = self._chosen(table, family, place)
+        takes = inspect.signature(make).parameters
+        for name, build in (("preference", self._preference), ("rewards", self._rewards)):
+            given = name in self._whole
+            if given and name not in takes and place == ("policy",):
+                self._refuse((name,), f"{make.__name__} takes no {name}. Leave the table out, or use another policy.")
+            if not given and name in takes and takes[name].default is inspect.Parameter.empty:
+                self._refuse(place, f"{make.__name__} needs a table [{name}]; there is none. Add it.")
+            if given and name in takes:
+                settings[name] = build()
+        policy: Policy = self._call(make, settings, place, hidden=("preference", "rewards", "name", "of_mean"))
+        return policy
+
+    def _preference(self) -> Preference:
+        preference: Preference = self._call(Preference, self._whole["preference"], ("preference",))
+        return preference
+
+    def _rewards(self) -> Any:
+        make, settings = self._chosen(self._whole["rewards"], REWARDS, ("rewards",))
+        return self._call(make, settings, ("rewards",))
+
+    def _chosen(self, table: Any, family: dict[str, Any], place: Place) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """What a table's type names, and its other keys."""
+        if not isinstance(table, dict) or "type" not in table:
+            some = next(iter(family))
+            self._refuse(place, f'{".".join(place)} needs a type, such as type = "{some}"; got {table!r}.')
+        kind = table["type"]
+        if kind not in family:
+            what = "policy" if place[0] == "policies" else place[-1]
+            self._refuse((*place, "type"), f"{kind!r} is no {what} type.{nearest(str(kind), family)}")
+        return family[kind], {key: entry for key, entry in table.items() if key != "type"}
+
+    def _call(
+        self, make: Callable[..., Any], settings: dict[str, Any], place: Place, hidden: tuple[str, ...] = ()
+    ) -> Any:
+        """Make a setting from a table's keys, which are its parameters."""
+        parameters = inspect.signature(make).parameters
+        shown = [key for key in parameters if key not in hidden]
+        self._require_known({key: None for key in settings if key not in hidden}, shown, place)
+        built = {}
+        for key, entry in settings.items():
+            family = FAMILIES.get(key)
+            if family is not None and isinstance(entry, dict):
+                kind, inner = self._chosen(entry, family, (*place, key))
+                entry = self._call(kind, inner, (*place, key))
+            built[key] = entry
+        missing = [key for key in shown if parameters[key].default is inspect.Parameter.empty and key not in built]
+        if missing:
+            self._refuse(place, f"{'.'.join(place)} needs {missing[0]!r}; it is missing. Add it.")
+        try:
+            return make(**built)
+        except (ValueError, TypeError) as error:
+            culprit = next((key for key in settings if str(error).startswith(key)), None)
+            self._refuse((*place, culprit) if culprit else place, str(error))
+
+    def _require_known(self, table: dict[str, Any], known: Iterable[str], place: Place) -> None:
+        for key in table:
+            if key not in known:
+                where = f"[{'.'.join(place)}]" if place else "a spec"
+                self._refuse((*place, key), f"{where} has no key {key!r}.{nearest(key, known)}")
+
+    def _refuse(self, place: Place, sentence: str) -> NoReturn:
+        raise ValueError(f"{self._path}, line {line_of(self._text, place)}: {sentence}") from None
+
+
+def line_of(text: str, place: Place) -> int:
+    """The line of a key: the one that shares the longest beginning with it. Tables in a list have a number.
+
+    >>> line_of('seed = 1\\n[policy]\\ntype = "WSR"\\n', ("policy", "type"))
+    3
+    >>> line_of('[[policies]]\\n[[policies]]\\ntype = "WSR"\\n', ("policies", "1", "type"))
+    3
+    """
+    table: Place = ()
+    listed: dict[Place, int] = {}
+    best, line = 0, 1
+    for number, content in enumerate(text.splitlines(), start=1):
+        header = re.match(r"\s*\[([^\[\]]+)\]", content)
+        item = re.match(r"\s*\[\[([^\[\]]+)\]\]", content)
+        key = re.match(r"\s*([\w.\-\"]+)\s*=", content)
+        if item is not None:
+            name = _parts(item[1])
+            listed[name] = listed.get(name, -1) + 1
+            here = table = (*name, str(listed[name]))
+        elif header is not None:
+            here = table = _parts(header[1])
+        elif key is not None:
+            here = (*table, *_parts(key[1]))
+        else:
+            continue
+        shared = len(here) if here == place[: len(here)] else 0
+        if shared > best:
+            best, line = shared, number
+    return line
+
+
+def _parts(dotted: str) -> Place:
+    return tuple(part.strip().strip('"') for part in dotted.split("."))

@@ -1,0 +1,105 @@
+"""`allais value`: what lotteries are worth under a weight, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from allais.cli.console import console
+from allais.cli.exits import refusals
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from allais.explain import Explanation
+
+BAR = 24  # cells of a whole bar
+EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def value_command(
+    lotteries: Annotated[list[str], typer.Argument(help='Outcomes and probabilities, such as "50:0.1,0:0.9".')],
+    weight: Annotated[str, typer.Option(help="tk:ETA, prelec:ALPHA, gonzalez-wu:GAMMA,DELTA, power:A, wang:L, "
+                                        "tail-average:A, steep-middle:A or identity.")] = "tk:0.61",
+    losses: Annotated[str | None, typer.Option(help="The weight of losses, if it is another one.")] = None,
+    reference: Annotated[float, typer.Option(help="What is neither gain nor loss.")] = 0.0,
+    costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw decision weights into this file (.png, .svg, .pdf).")] = None,
+) -> None:  # fmt: skip
+    """The distorted value of each lottery, its decision weights, and which one people prefer.
+
+    Examples:
+
+    - `allais value "50:0.1,0:0.9" "7:1"`
+    - `allais value "68:0.99,168:0.01" "71:1" --reference 80 --costs --plot why.svg`
+    - `allais value "-50:0.1,0:0.9" --weight prelec:0.65`
+    """
+    from allais.cli.words import lottery_of, weight_of
+    from allais.preferences import Preference
+
+    with refusals():
+        if plot is not None:
+            require_picture(plot)
+        curve = weight_of(weight)
+        preference = Preference(curve, curve if losses is None else weight_of(losses), reference=reference, costs=costs)
+        laws = [lottery_of(text) for text in lotteries]
+        explained = [preference.explain(law) for law in laws]
+        out = console()
+        for text, law, why in zip(lotteries, laws, explained, strict=True):
+            out.print(f"[b]{text}[/]  mean {law.mean:.6g}, distorted value [b]{why.value:.6g}[/]", highlight=False)
+            out.print(_weights(why))
+        if len(laws) > 1:
+            best = max(range(len(laws)), key=lambda k: explained[k].value)
+            by_mean = (min if costs else max)(range(len(laws)), key=lambda k: laws[k].mean)
+            out.print(f"People prefer {lotteries[best]}; the mean prefers {lotteries[by_mean]}.", highlight=False)
+        if plot is not None:
+            _draw(explained, lotteries, plot)
+            typer.echo(f"The picture is in {plot}.")
+
+
+def _weights(why: Explanation) -> Table:
+    """Probability and decision weight of each outcome, as bars."""
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 1))
+    for heading in ("outcome", "probability", "decision weight", "contribution"):
+        table.add_column(heading, justify="right")
+    table.add_column("probability above, weight below")
+    for label, p, w, share in zip(
+        why.labels, why.probabilities, why.decision_weights, why.contributions, strict=True
+    ):  # fmt: skip
+        table.add_row(label, f"{p:.4f}", f"{w:.4f}", f"{share:.4f}", f"[blue]{_bar(p)}[/]\n[yellow]{_bar(w)}[/]")
+    return table
+
+
+def _bar(share: float) -> str:
+    """A bar to an eighth of a cell.
+
+    >>> _bar(0.5)
+    '████████████'
+    """
+    eighths = round(8 * BAR * min(max(share, 0.0), 1.0))
+    return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def _draw(explained: list[Explanation], names: list[str], path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.2 * len(explained), 4.2), layout="constrained")
+    for ax, why, name in zip(figure.subplots(1, len(explained), squeeze=False).flat, explained, names, strict=True):
+        why.plot(ax)
+        ax.set_title(f"{name}\n{ax.get_title()}")
+    figure.savefig(path, dpi=130)
+
+
+def require_picture(path: Path) -> None:
+    """Refuse a picture that cannot be written, in one sentence."""
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ValueError(f"a picture ends in .png, .svg or .pdf; got {path}. Rename it.")
+    if not path.resolve().parent.is_dir():
+        raise ValueError(f"a picture needs a folder that exists; got {path}. Make {path.parent} first.")

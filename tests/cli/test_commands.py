@@ -1,0 +1,145 @@
+"""`allais value`, `allais weight`, `allais simulate`: what they print, draw and refuse."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from allais import Preference, TverskyKahneman
+from allais.cli.app import app
+from allais.cli.words import WEIGHTS, lottery_of, weight_of
+from allais.simulation import Results
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "lotteries" / "lotteries.toml"
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, list(map(str, arguments)))
+
+
+def refused(result, sentence):
+    assert result.exit_code == 2, result.output
+    assert result.output.startswith("error: ")
+    assert sentence in result.output
+    assert result.output.count("\n") == 1
+    assert "Traceback" not in result.output
+
+
+def test_value_prints_the_value_and_who_prefers_what():
+    result = run("value", "50:0.1,0:0.9", "7:1")
+    assert result.exit_code == 0
+    assert "distorted value 9.31513" in result.output
+    assert "People prefer 50:0.1,0:0.9; the mean prefers 7:1." in result.output
+
+
+def test_value_takes_losses_costs_a_reference_and_another_weight():
+    assert "distorted value -9.31513" in run("value", "-50:0.1,0:0.9").output
+    assert "distorted value 6.07558" in run("value", "68:0.99,168:0.01", "--reference", 80, "--costs").output
+    mixed = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69)).value(lottery_of("-5:0.5,5:0.5"))
+    assert f"distorted value {mixed:.6g}" in run("value", "-5:0.5,5:0.5", "--losses", "tk:0.69").output
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_value_and_weight_draw_into_a_file(tmp_path, suffix):
+    for arguments in (("value", "50:0.1,0:0.9"), ("weight", "tk:0.61", "prelec:0.65")):
+        path = tmp_path / f"{arguments[0]}{suffix}"
+        assert run(*arguments, "--plot", path).exit_code == 0
+        assert path.stat().st_size > 1_000
+
+
+def test_weight_draws_every_family():
+    for name in WEIGHTS:
+        text = {"identity": "identity", "gonzalez-wu": "gonzalez-wu:0.44,0.77"}.get(name, f"{name}:0.5")
+        assert run("weight", text).exit_code == 0
+        assert weight_of(text)(1.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("value", "50:0.1,0:0.8"), "probabilities must sum to 1; got a sum of 0.9."),
+        (("value", "50"), "a lottery is outcomes and probabilities"),
+        (("value", "50:x"), "got '50:x' in '50:x'. Write numbers."),
+        (("value", "50:0.5,50:0.5"), "an outcome is given once; got 50 twice"),
+        (("value", "1:1", "--weight", "tkk:0.6"), "Did you mean 'tk'?"),
+        (("value", "1:1", "--weight", "tk:x"), "parameters of a weight are numbers"),
+        (("value", "1:1", "--plot", "x.doc"), "a picture ends in .png, .svg or .pdf; got x.doc."),
+        (("value", "1:1", "--plot", "nowhere/x.png"), "a picture needs a folder that exists"),
+        (("weight", "tk:0.6,0.7"), "the weight tk is written tk:eta; got 'tk:0.6,0.7'."),
+        (("weight", "tk:2"), "eta must"),
+        (("weight", *["tk:0.61"] * 7), "at most 6 curves are drawn at once; got 7."),
+        (("simulate", "nothing.toml"), "a spec is a TOML file; nothing.toml cannot be read"),
+    ],
+)
+def test_bad_input_ends_in_one_sentence_and_exit_code_2(arguments, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    refused(run(*arguments), sentence)
+
+
+def test_simulate_compares_the_policies_of_a_spec(tmp_path):
+    spec = tmp_path / "spec.toml"
+    spec.write_text(EXAMPLE.read_text().replace("20_000", "500").replace("runs = 100", "runs = 5"))
+    out, plot = tmp_path / "out", tmp_path / "regret.png"
+    result = run("simulate", spec, "--jobs", 1, "--out", out, "--plot", plot)
+    assert result.exit_code == 0, result.output
+    assert all(name in result.output for name in ("NPTS", "W-UCB", "UCB1"))
+    assert plot.stat().st_size > 1_000
+    kept = Results.load(out / "NPTS.results.npz")
+    (out / "W-UCB.results.npz").unlink()
+    again = run("simulate", spec, "--jobs", 2, "--out", out, "--resume")
+    assert again.output.splitlines()[3:6] == result.output.splitlines()[3:6]
+    assert kept.samples.size == 5
+
+
+def test_simulate_resumes_only_what_its_own_spec_made(tmp_path):
+    spec, out = tmp_path / "spec.toml", tmp_path / "out"
+    spec.write_text(EXAMPLE.read_text().replace("20_000", "100").replace("runs = 100", "runs = 2"))
+    assert run("simulate", spec, "--jobs", 1, "--out", out).exit_code == 0
+    spec.write_text(spec.read_text().replace("seed = 1", "seed = 2"))
+    refused(run("simulate", spec, "--out", out, "--resume"), "results are resumed by the spec that made them")
+    refused(run("simulate", spec, "--resume"), "there is no --out")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('type = "NPTS"', 'type = "NPTSS"', "line 21: 'NPTSS' is no policy type. Did you mean 'NPTS'?"),
+        ('type = "UCB1"', 'type = "OFUL"', "line 27: 'OFUL' is no policy type."),
+        ('sure = "7:1"', 'sure = "7:2"', "line 9: probabilities must sum to 1"),
+        ('sure = "7:1"', "sure = 7", "line 9: problem.lotteries.sure needs a type"),
+        ('sure = "7:1"', 'sure = { type = "Normal", sdd = 1 }', "line 9: [problem.lotteries.sure] has no key 'sdd'"),
+        ("rounds =", "ronds =", "line 4: a spec has no key 'ronds'. Did you mean 'rounds'?"),
+        ("rounds = 20_000", "rounds = 0", "line 4: rounds must be a whole number, 1 or more; got 0."),
+        ("high = 50", "hihg = 50", "line 18: [rewards] has no key 'hihg'. Did you mean 'high'?"),
+        ("eta = 0.61", "eta = 3", "line 12: eta must"),
+        ("[[policies]]", "[[polices]]", "a spec has no key 'polices'. Did you mean 'policies'?"),
+        ("[rewards]", "[rewards", "a spec must be TOML"),
+    ],
+)
+def test_a_wrong_spec_is_refused_with_its_line_and_the_nearest_name(tmp_path, old, new, sentence):
+    spec = tmp_path / "spec.toml"
+    assert old in EXAMPLE.read_text()
+    spec.write_text(EXAMPLE.read_text().replace(old, new))
+    refused(run("simulate", spec), sentence)
+
+
+def test_best_arm_takes_lotteries_too(tmp_path):
+    spec = tmp_path / "lotteries.toml"
+    spec.write_text(
+        """
+[problem.lotteries]
+gamble = "9:0.5,10:0.5"
+sure = "7:1"
+
+[preference]
+gains = { type = "TverskyKahneman", eta = 0.61 }
+costs = true
+
+[policy]
+type = "WSR"
+budget = 40
+"""
+    )
+    result = run("best-arm", spec)
+    assert result.exit_code == 0, result.output
+    assert "Choose sure" in result.output

@@ -1,0 +1,114 @@
+"""The experiments of the paper at a small size: every one runs, and its findings have the status that is known."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from allais.bands import Holder
+from allais.paper.batched import stops
+from allais.paper.experiment import SCALES
+from allais.paper.experiments import (
+    BY_NAME,
+    EXPERIMENTS,
+    bounds,
+    confidence,
+    estimator,
+    fixed_budget,
+    grid_network,
+    linear_regret,
+    regret,
+    setup_confidence,
+    setup_regret,
+    sharper,
+)
+from allais.paper.findings import Outcome
+from allais.paper.problems import PEOPLE, RANGE_SETUP, RANGE_THREE, SETUP, THREE
+from allais.policies import WLUCB, WUCB
+from allais.preferences import Preference
+from allais.simulation import simulate
+from allais.weights import Prelec
+
+SMALL = {
+    "introduction": None,
+    "weight": None,
+    "route-table": None,
+    "estimator": estimator.Size(200, (100, 1_000)),
+    "regret": regret.Size(20_000, 20),
+    "setup-regret": setup_regret.Size(10_000, 20, 20),
+    "budget": fixed_budget.Size(20, 20),
+    "confidence": confidence.Size((0.1, 0.01), 20, 5),
+    "linear-regret": linear_regret.Size(20_000, 5),
+    "grid-network": grid_network.Size(2, 20),
+}
+
+
+def test_every_experiment_has_a_name_of_its_own_and_both_scales():
+    assert len(BY_NAME) == len(EXPERIMENTS) == 14
+    assert all(tuple(experiment.sizes) == SCALES for experiment in EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_findings_have_the_status_that_is_known(name):
+    shares = []
+    experiment = dataclasses.replace(BY_NAME[name], sizes={"quick": SMALL[name]})
+    outcome = experiment.outcome("quick", 1, shares.append)
+    assert [finding.claim for finding in outcome.findings if not finding.as_expected] == []
+    assert outcome.findings
+    assert outcome.figures
+    assert shares == sorted(shares)
+    assert Outcome.from_document(outcome.as_document()) == outcome
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [
+        ("bounds", bounds.Size(5_000, 20)),
+        ("sharper", sharper.Size(20_000, 20, 2)),
+        ("setup-confidence", setup_confidence.Size((0.1,), 20, 2)),
+    ],
+)
+def test_findings_of_the_longer_ones_have_the_status_that_is_known(name, size):
+    experiment = dataclasses.replace(BY_NAME[name], sizes={"quick": size})
+    assert [one.claim for one in experiment.outcome("quick", 1).findings if not one.as_expected] == []
+
+
+def test_the_same_seed_gives_the_same_outcome_and_another_seed_another():
+    experiment = dataclasses.replace(BY_NAME["setup-regret"], sizes={"quick": setup_regret.Size(500, 3, 3)})
+    first, again, other = (experiment.outcome("quick", seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_the_regret_of_wucb_on_setup_star_is_not_logarithmic_yet():
+    # 20 runs: a logarithm would grow by a third in the last decade; the measured factor is 8.0, some 100 errors away
+    results = simulate(WUCB(PEOPLE, RANGE_SETUP), SETUP, 10_000, 20, seed=1, checkpoints=[1_000, 10_000])
+    assert results.mean_regret[1] > 4.0 * results.mean_regret[0]
+
+
+def test_the_valid_widths_take_hundreds_of_millions_of_samples():
+    found = stops(THREE, PEOPLE, RANGE_THREE, 0.1, 5, np.random.default_rng(1))
+    assert (found.samples > 2e8).all()
+    assert (found.arm == 0).all()
+
+
+def test_batches_stop_when_the_rule_in_every_round_does():
+    # the mean of 200 runs has a standard error of 1 %: five of them, and the batches' own share
+    settings = Holder(undistorted=True)
+    batched = stops(
+        SETUP, PEOPLE, RANGE_SETUP, 0.1, 200, np.random.default_rng(1), undistorted_widths=True
+    ).samples  # fmt: skip
+    policy = WLUCB(PEOPLE, RANGE_SETUP, 0.1, band=settings)
+    exact = simulate(policy, SETUP, 10**7, 200, seed=1, checkpoints=[10**7]).samples
+    spread = np.hypot(*(one.std(ddof=1) / np.sqrt(one.size) for one in (batched, exact)))
+    assert abs(batched.mean() - exact.mean()) < 0.015 * exact.mean() + 5.0 * spread
+    assert spread < 0.02 * exact.mean()
+
+
+def test_batches_refuse_losses_and_weights_without_a_pair():
+    rng = np.random.default_rng(1)
+    with pytest.raises(ValueError, match="batches are for rewards of 0 or more"):
+        stops(SETUP, Preference(PEOPLE.gains, costs=True), RANGE_SETUP, 0.1, 1, rng)
+    with pytest.raises(ValueError, match="need a Hölder weight"):
+        stops(SETUP, Preference(Prelec(0.65)), RANGE_SETUP, 0.1, 1, rng)
