@@ -88,12 +88,12 @@ def test_a_dry_run_predicts_and_its_runs_are_not_repeated(spec):
     assert "the search needs about" in result.output
     assert "40 runs an option say little" in result.output
     assert sorted(path.name for path in spec.parent.iterdir()) == ["coin.pilot.json", "coin.toml"]
-    afresh = run(spec, "--max-runs", 300, "--journal", spec.parent / "afresh.jsonl")
+    afresh = run(spec, "--max-runs", 100, "--journal", spec.parent / "afresh.jsonl")
     assert "note: 120 pilot runs are used again; delete" in afresh.output
     path = spec.with_suffix(".pilot.json")
     kept = path.read_text()
     path.unlink()
-    without = run(spec, "--max-runs", 300)
+    without = run(spec, "--max-runs", 100)
     assert without.exit_code == afresh.exit_code == 3
     results = [
         {(one["arm"], one["index"]): (one["seed"], one["reward"]) for one in runs_of(journal)}
