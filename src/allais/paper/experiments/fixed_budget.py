@@ -46,8 +46,8 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
     played_in_all = size.runs * len(BUDGETS)
     with drawing("budget", "Runs that return arm 1, which people prefer.") as picture:
         for name, right in shares.items():
-            picture.axes.plot(BUDGETS, right, "o-", label=name)
-        picture.axes.set(xlabel="budget, samples", ylabel="share of runs", ylim=(-0.05, 1.05))
+            picture.axes.plot(np.array(BUDGETS) / 1000, right, "o-", label=name)
+        picture.axes.set(xlabel="budget, thousands of samples", ylabel="share of runs", ylim=(-0.05, 1.05))
         picture.axes.legend(loc="center right")
     return Outcome(
         setting=(("budgets", "10,000 to 50,000 samples"), ("runs", str(size.runs)), ("phases", "as in Algorithm 4")),

@@ -118,7 +118,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
                 "Distorted rewards", ("path", "mean delay", *(f"eta = {eta:g}" for eta in ETAS), "printed"),
                 tuple(
                     (str(arm), f"{USUAL - float(network.true_values(CLOCK)[arm - 1]):g}",
-                     *(f"{values[eta][arm - 1] + 0.0:.5f}" for eta in ETAS), str(PRINTED.get(arm, "")))
+                     *(f"{round(values[eta][arm - 1], 5) + 0.0:.5f}" for eta in ETAS), str(PRINTED.get(arm, "")))
                     for arm in range(1, 7)
                 ),
             ),

@@ -179,7 +179,7 @@ def _mean(samples: np.ndarray) -> str:
 EXPERIMENT = Experiment(
     "sharper",
     "The same problems, sharper",
-    "beyond the paper",
+    "Beyond the paper",
     {"quick": Size(20_000, 50, 5), "full": Size(100_000, 100, 50)},
     run,
     45.0,
