@@ -1,5 +1,7 @@
 """`allais value`, `allais weight`, `allais simulate`: what they print, draw and refuse."""
 
+import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,8 @@ from allais.cli.app import app
 from allais.cli.words import WEIGHTS, lottery_of, weight_of
 from allais.simulation import Results
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "lotteries" / "lotteries.toml"
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "lotteries" / "lotteries.toml"
 
 
 def run(*arguments):
@@ -143,3 +146,18 @@ budget = 40
     result = run("best-arm", spec)
     assert result.exit_code == 0, result.output
     assert "Choose sure" in result.output
+
+
+def test_the_page_about_the_command_line_shows_what_commands_print():
+    text = (ROOT / "docs" / "how-to" / "command-line.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```console\n\$ allais (.*?)\n(.*?)```", text, flags=re.DOTALL)
+    assert len(shown) == 2
+    for command, output in shown:
+        printed = run(*shlex.split(command)).output
+        assert [line.rstrip() for line in printed.splitlines()] == output.splitlines()
+    commands = re.findall(
+        r"^allais ([a-z-]+)(?: (run|list|check))?", text + (ROOT / "README.md").read_text(), re.MULTILINE
+    )
+    assert len(commands) > 5
+    for name, sub in commands:
+        assert run(name, *([sub] if sub else []), "--help").exit_code == 0, name
