@@ -25,8 +25,6 @@ STYLE = """
   --page: #fff; --box: #eef5f7; }
 @media (prefers-color-scheme: dark) { :root { --text: #e4e7e9; --faint: #a3adb3; --line: #3a4449; --best: #62b6d3;
   --other: #8d999f; --page: #15191b; --box: #1d2b31; } }
-@media print { :root { color-scheme: light; --text: #000; --faint: #333; --line: #bbb; --best: #1f6f8b; --other: #777;
-  --page: #fff; --box: #f4f4f4; } body { margin: 0; } h2, h3 { break-after: avoid; } svg, tr { break-inside: avoid; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 50rem;
   margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; margin: 1rem 0 .3rem; }
@@ -44,8 +42,11 @@ svg .tick { text-anchor: middle; } svg .runs { text-anchor: end; } svg .grid { s
 svg .limit { stroke: var(--best); stroke-dasharray: 2 3; } svg .interval { stroke-width: 7; stroke-opacity: .4; }
 .best .interval { stroke: var(--best); } .best circle { fill: var(--best); }
 .other .interval { stroke: var(--other); } .other circle { fill: var(--other); }
-@media (max-width: 40rem) { body { margin: 1rem auto; } th, td { padding-right: .6rem; font-size: .85rem; }
-  th { white-space: normal; vertical-align: bottom; }
+@media print { :root { color-scheme: light; --text: #000; --faint: #333; --line: #bbb; --best: #1f6f8b; --other: #777;
+  --page: #fff; --box: #f4f4f4; } body { margin: 0; } h2, h3 { break-after: avoid; } svg, tr { break-inside: avoid; }
+  th, td { padding-right: .5rem; font-size: .8rem; } .wide { overflow: visible; } }
+@media screen and (max-width: 40rem) { body { margin: 1rem auto; } th, td { padding-right: .5rem; font-size: .85rem; }
+  th, td:first-child { white-space: normal; } th { vertical-align: bottom; }
   .cards tr:first-child { display: none; } .cards, .cards tbody, .cards tr, .cards td { display: block; padding: 0; }
   .cards tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
   .cards td { display: flex; justify-content: space-between; font-size: .95rem; }

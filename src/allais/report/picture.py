@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from allais.simulation import BestArm
 
 ROW, AXIS = 46, 40  # pixels
-PAD = 0.03  # of the width, on both sides: a dot at the end is whole
+PAD = 0.06  # of the width, on both sides: a dot or a number at the end is whole
 TICKS = 5
 
 
