@@ -126,8 +126,8 @@ def _agreement(chance: dict[int, Recording]) -> str:
                          f"{ours - theirs:+.1f} s, {z:+.1f} errors", f"{excess(dense):+.1f}"))  # fmt: skip
     header = ("route", "objective", "fresh", "sparse stream", "difference", "all recordings above")
     return (
-        f"Excess delays by {FRESH:,} fresh draws a route and by a stream with a probe every {SPARSE:g} s ({POISSON} Poisson "
-        "blocks), standard errors in brackets. Probes are traffic, too: the recordings above have one every "
+        f"Excess delays by {FRESH:,} fresh draws a route, and by a stream with a probe every {SPARSE:g} s ({POISSON} "
+        "Poisson blocks), standard errors in brackets. Probes are traffic, too: the recordings above have one every "
         f"{SPACING:g} s.\n\n{markdown_table(header, rows)}"
     )
 
