@@ -3,8 +3,8 @@
 import io
 import math
 import re
+from xml.etree import ElementTree
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from rich.console import Console
@@ -29,9 +29,9 @@ from allais import (
 )
 from allais.experiment import Outcome, Search
 from allais.report import LiveView, chances_of_best, forecast, write_page
-from allais.report.picture import plot_intervals
+from allais.report.picture import intervals_as_svg
 from allais.report.words import by_mean, contrast, explained, recommendation
-from tests.experiment.simulators import ARMS, broken
+from tests.experiment.simulators import ARMS, always_lose, broken
 
 PEOPLE = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69), reference=80, costs=True)
 ROUTES = Bandit(
@@ -139,11 +139,30 @@ def test_many_outcomes_are_grouped_and_add_up_to_the_value(answer):
 
 def test_the_picture_has_every_interval():
     answer = best_arm(GAINS_AND_LOSSES, WLUCB(MILD, Bounded(-1, 1), delta=0.1), seed=1)
-    axes = plot_intervals(answer)
-    drawn = {tuple(line.get_xdata()) for line in axes.lines if len(line.get_xdata()) == 2}
-    assert {(interval.low, interval.high) for interval in answer.intervals.values()} <= drawn
-    assert [label.get_text() for label in axes.get_yticklabels()][-1] == f"0  ({answer.pulls[0]:,} runs)"
-    plt.close(axes.figure)
+    picture = ElementTree.fromstring(intervals_as_svg(answer))
+    place = {float(text.text): share(text.get("x")) for text in picture.iter("text") if text.get("class") == "tick"
+             and text.text != "value, as felt"}  # fmt: skip
+    slope, start = np.polyfit(list(place), list(place.values()), 1)
+    rows = [group for group in picture.iter("g") if group.find("circle") is not None]
+    order = sorted(answer.intervals, key=lambda name: -answer.intervals[name].value)
+    assert [group.find("text").text for group in rows] == [str(name) for name in order]
+    for group, name in zip(rows, order, strict=True):
+        bar, dot = group.find("line"), group.find("circle")
+        drawn = [share(bar.get("x1")), share(dot.get("cx")), share(bar.get("x2"))]
+        assert drawn == pytest.approx([start + slope * x for x in answer.intervals[name]], abs=0.02)
+    assert [group.get("class") for group in rows] == ["best", *["other"] * (len(rows) - 1)]
+
+
+def share(text):
+    return float(text.removesuffix("%"))
+
+
+def test_the_picture_of_a_search_without_a_run_is_empty_and_names_are_harmless():
+    answer = best_arm(Simulator(always_lose, ["<A>", "B"]), WSR(MILD, budget=60), seed=1, max_samples=1)
+    text = intervals_as_svg(answer)
+    assert "&lt;A&gt;" in text
+    assert text.count("no run yet") == 1
+    ElementTree.fromstring(text)
 
 
 def test_the_page_says_everything_and_stands_alone(tmp_path, answer):

@@ -128,7 +128,10 @@ def test_a_recording_that_cannot_be_made_is_refused(tmp_path, words, message):
 @needs_sumo
 @pytest.mark.parametrize(
     ("script", "reason"),
-    [("echo 'Error: out of memory' >&2; exit 1", "Error: out of memory"), ("kill -9 $$", "signal 9")],
+    [
+        ("echo 'Error: out of memory' >&2; exit 1", "Error: out of memory"),
+        ("echo 'Warning: a yellow phase is missing' >&2; kill -9 $$", "signal 9"),
+    ],
 )
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_crash_of_sumo_is_a_sentence_and_leaves_no_file(tmp_path, monkeypatch, script, reason, jobs):
@@ -138,7 +141,7 @@ def test_a_crash_of_sumo_is_a_sentence_and_leaves_no_file(tmp_path, monkeypatch,
     monkeypatch.setattr(sumo, "program", lambda name: str(broken) if name == "sumo" else real(name))
     path = tmp_path / "delays.npz"
     sentence = refused("record", path, "--blocks", "2", "--hours", "0.1", "--poisson", "--jobs", jobs)
-    assert sentence == f"sumo must end well; it failed ({reason}). Check the network and the demand."
+    assert sentence == f"sumo must end well; it failed ({reason}). Check the network, the demand and the memory."
     assert not path.exists()
     assert reason in refused("watch", "--days", "1")
 

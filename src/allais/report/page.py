@@ -17,15 +17,40 @@ from allais.simulation import BestArm
 from allais.storage import write_atomically
 
 MOST_FAILURES_LISTED = 20
+MOST_ON_A_PHONE = 4  # columns; rows with more become cards there
+LONG_CELL = 24  # characters; longer ones, as names and reasons may be, are broken into lines
 
 STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; color: #222; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.answer { background: #eef5f7; border-left: 4px solid #1f6f8b; padding: .8rem 1rem; font-size: 1.1rem; }
-table { border-collapse: collapse; margin: .5rem 0; } th, td { padding: .2rem .8rem .2rem 0; text-align: right; }
-th:first-child, td:first-child { text-align: left; } th { border-bottom: 1px solid #999; font-weight: 600; }
-tr.best td { font-weight: 600; } svg { max-width: 100%; height: auto; } .small { color: #555; font-size: .9rem; }
-.pair { display: flex; flex-wrap: wrap; gap: 2rem; }
+:root { color-scheme: light dark; --text: #222; --faint: #555; --line: #d5dadd; --best: #1f6f8b; --other: #7d898f;
+  --page: #fff; --box: #eef5f7; }
+@media (prefers-color-scheme: dark) { :root { --text: #e4e7e9; --faint: #a3adb3; --line: #3a4449; --best: #62b6d3;
+  --other: #8d999f; --page: #15191b; --box: #1d2b31; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 50rem;
+  margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
+h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; margin: 1rem 0 .3rem; }
+.answer { background: var(--box); border-left: 4px solid var(--best); padding: .8rem 1rem; font-size: 1.1rem; }
+.wide { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0; overflow-wrap: normal; }
+th, td { padding: .2rem 1rem .2rem 0; text-align: right; white-space: nowrap; }
+th:first-child, td:first-child { text-align: left; }
+td.words { white-space: normal; text-align: left; min-width: 12rem; }
+th { border-bottom: 1px solid var(--faint); font-weight: 600; } th:last-child, td:last-child { padding-right: 0; }
+tr.best td { font-weight: 600; } .small { color: var(--faint); font-size: .9rem; }
+.pair { display: flex; flex-wrap: wrap; gap: 0 3rem; } .pair > div { min-width: 0; max-width: 100%; }
+svg text { font-size: 14px; fill: var(--text); } svg .best text { font-weight: 600; }
+svg text.tick, svg text.runs { font-size: 13px; fill: var(--faint); font-weight: 400; }
+svg .tick { text-anchor: middle; } svg .runs { text-anchor: end; } svg .grid { stroke: var(--line); }
+svg .limit { stroke: var(--best); stroke-dasharray: 2 3; } svg .interval { stroke-width: 7; stroke-opacity: .4; }
+.best .interval { stroke: var(--best); } .best circle { fill: var(--best); }
+.other .interval { stroke: var(--other); } .other circle { fill: var(--other); }
+@media print { :root { color-scheme: light; --text: #000; --faint: #333; --line: #bbb; --best: #1f6f8b; --other: #777;
+  --page: #fff; --box: #f4f4f4; } body { margin: 0; } h2, h3 { break-after: avoid; } svg, tr { break-inside: avoid; }
+  th, td { padding-right: .5rem; font-size: .8rem; } .wide { overflow: visible; } }
+@media screen and (max-width: 40rem) { body { margin: 1rem auto; } th, td { padding-right: .5rem; font-size: .85rem; }
+  th, td:first-child { white-space: normal; } th { vertical-align: bottom; }
+  .cards tr:first-child { display: none; } .cards, .cards tbody, .cards tr, .cards td { display: block; padding: 0; }
+  .cards tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
+  .cards td { display: flex; justify-content: space-between; font-size: .95rem; }
+  .cards td:first-child { font-weight: 600; } .cards td:not(:first-child)::before { content: attr(data-label); } }
 """
 
 
@@ -34,7 +59,8 @@ def write_page(answer: BestArm, path: str | Path, title: str = "Which option peo
     sections = [_options(answer), _people_and_means(answer), _effort(answer), _failures(answer), _settings(answer)]
     body = "\n".join(section for section in sections if section)
     page = (
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
         f"<style>{STYLE}</style></head>\n<body>\n<h1>{escape(title)}</h1>\n"
         f'<p class="answer">{escape(recommendation(answer))}</p>\n{body}\n</body>\n</html>\n'
     )
@@ -128,11 +154,20 @@ def _settings(answer: BestArm) -> str:
 
 
 def _table(header: list[str], rows: list[tuple[list[str], bool]]) -> str:
-    lines = ["<table><tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in header) + "</tr>"]
+    kind = ' class="cards"' if len(header) > MOST_ON_A_PHONE else ""
+    heading = "".join(f"<th>{escape(cell)}</th>" for cell in header)
+    lines = [f'<div class="wide"><table{kind}><tr>{heading}</tr>']
     for cells, is_best in rows:
-        line = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        line = "".join(
+            f'<td{_long(cell)} data-label="{label}">{escape(cell)}</td>'
+            for label, cell in zip(header, cells, strict=True)
+        )
         lines.append(f'<tr class="best">{line}</tr>' if is_best else f"<tr>{line}</tr>")
-    return "\n".join([*lines, "</table>"])
+    return "\n".join([*lines, "</table></div>"])
+
+
+def _long(cell: str) -> str:
+    return ' class="words"' if len(cell) > LONG_CELL else ""
 
 
 def _number(value: float) -> str:

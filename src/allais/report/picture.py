@@ -1,60 +1,58 @@
-"""The intervals of an answer as a picture."""
+"""The intervals of an answer as a picture: SVG whose text keeps its size, and whose bars fill the width there is."""
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Hashable
-from typing import TYPE_CHECKING
+from html import escape
+
+from matplotlib.ticker import MaxNLocator
 
 from allais.simulation import BestArm
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+ROW, AXIS = 46, 40  # pixels
+PAD = 0.06  # of the width, on both sides: a dot or a number at the end is whole
+TICKS = 5
 
-BEST, OTHER = "#1f6f8b", "#9aa5ab"
 
+def intervals_as_svg(answer: BestArm) -> str:
+    """Every arm's value with its interval, the best on top; its colours come from the page."""
+    names = sorted(answer.intervals, key=lambda name: _height(answer, name), reverse=True)
+    shown = [x for name in names if answer.pulls[name] for x in answer.intervals[name] if math.isfinite(x)]
+    ticks = list(MaxNLocator(TICKS).tick_values(min(shown, default=0.0), max(shown, default=1.0)))
+    low, high = ticks[0], ticks[-1]
 
-def plot_intervals(answer: BestArm, ax: Axes | None = None) -> Axes:
-    """Every arm's value with its interval, the best on top; arms without one show the value alone."""
-    import matplotlib.pyplot as plt
+    def place(value: float) -> str:
+        return f"{100.0 * (PAD + (1.0 - 2.0 * PAD) * (value - low) / (high - low)):.2f}%"
 
-    names = sorted(answer.intervals, key=lambda name: _height(answer, name))
-    if ax is None:
-        _, ax = plt.subplots(layout="constrained")
+    bottom = ROW * len(names) + 4
+    parts = []
+    for tick in ticks:
+        parts.append(f'<line class="grid" x1="{place(tick)}" x2="{place(tick)}" y1="0" y2="{bottom}"/>')
+        parts.append(f'<text class="tick" x="{place(tick)}" y="{bottom + 15}">{tick:.6g}</text>')
+    parts.append(f'<text class="tick" x="50%" y="{bottom + 33}">value, as felt</text>')
+    best = answer.intervals[answer.arm].low
+    if answer.pulls[answer.arm] and math.isfinite(best):
+        parts.append(f'<line class="limit" x1="{place(best)}" x2="{place(best)}" y1="0" y2="{bottom}"/>')
     for row, name in enumerate(names):
-        low, value, high = answer.intervals[name]
-        colour = BEST if name == answer.arm else OTHER
-        if not answer.pulls[name]:
-            ax.text(0.01, row, "no run yet", transform=ax.get_yaxis_transform(), va="center", color=OTHER)
-            continue
-        if math.isfinite(low) and math.isfinite(high):
-            ax.plot([low, high], [row, row], color=colour, linewidth=5, alpha=0.35, solid_capstyle="butt")
-        ax.plot(value, row, "o", color=colour, markersize=7)
-        ax.annotate(f"{value:.3g}", (value, row), (0, 7), textcoords="offset points", ha="center", fontsize=8)
-    best = answer.intervals[answer.arm]
-    if math.isfinite(best.low):
-        ax.axvline(best.low, color=BEST, linewidth=0.8, linestyle=":")
-    ax.set_yticks(range(len(names)), [f"{name}  ({answer.pulls[name]:,} runs)" for name in names])
-    ax.set_ylim(-0.6, len(names) - 0.2)
-    ax.set_xlabel("value, as felt")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
+        y = ROW * row
+        runs = f"{answer.pulls[name]:,} runs" if answer.pulls[name] else "no run yet"
+        inside = (
+            f'<text x="0" y="{y + 16}">{escape(str(name))}</text><text class="runs" x="100%" y="{y + 16}">{runs}</text>'
+        )
+        interval = answer.intervals[name]
+        if answer.pulls[name]:
+            if math.isfinite(interval.low) and math.isfinite(interval.high):
+                ends = f'x1="{place(interval.low)}" x2="{place(interval.high)}"'
+                inside += f'<line class="interval" {ends} y1="{y + 31}" y2="{y + 31}"/>'
+            inside += f'<circle cx="{place(interval.value)}" cy="{y + 31}" r="5"/>'
+        parts.append(f'<g class="{"best" if name == answer.arm else "other"}">{inside}</g>')
+    label = "The value of each option with its interval"
+    return (
+        f'<svg role="img" aria-label="{label}" width="100%" height="{bottom + AXIS}">\n' + "\n".join(parts) + "\n</svg>"
+    )
 
 
 def _height(answer: BestArm, name: Hashable) -> tuple[bool, bool, float]:
     seen = bool(answer.pulls[name])
     return name == answer.arm, seen, answer.intervals[name].value if seen else 0.0
-
-
-def intervals_as_svg(answer: BestArm) -> str:
-    """The picture as SVG that stands in a page."""
-    import matplotlib.pyplot as plt
-
-    with plt.rc_context({"svg.hashsalt": "allais"}):  # the same answer gives the same file
-        figure, axes = plt.subplots(figsize=(7.5, 1.2 + 0.36 * len(answer.intervals)), layout="constrained")
-        plot_intervals(answer, axes)
-        text = io.StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-        plt.close(figure)
-    return text.getvalue()[text.getvalue().index("<svg") :]

@@ -16,6 +16,7 @@ from allais.simulation import BestArm
 # Where the outcomes of many runs are grouped: the rare ends apart, since they matter most.
 CUTS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 MOST_ROWS = 10
+TO = " to "  # between the ends of a group
 
 
 class ByMean(NamedTuple):
@@ -86,8 +87,10 @@ def _most_distorted(learner: Learner, name: Hashable) -> str:
     most = int(np.argmax(np.abs(moved)))
     if abs(moved[most]) < 1e-12:
         return f"{name} is weighed as it is."
+    label = rows.labels[most]
+    which = f"outcomes from {label}" if TO in label else f"the outcome {label}"
     return (
-        f"Of {name}, the outcome {rows.labels[most]} came in {rows.probabilities[most]:.2%} of the runs and counts "
+        f"Of {name}, {which} came in {rows.probabilities[most]:.2%} of the runs and counts "
         f"like {rows.decision_weights[most]:.2%}, which moves its value by {moved[most]:+.3g}."
     )
 
@@ -107,8 +110,8 @@ def _grouped(whole: Explanation) -> Explanation:
     labels = []
     for kind in kinds:
         inside = np.flatnonzero(group == kind)
-        first, last = whole.labels[inside[0]], whole.labels[inside[-1]]
-        labels.append(first if first == last else f"{first} to {last}")
+        first, last = (f"{float(whole.labels[end]):.4g}" for end in (inside[0], inside[-1]))
+        labels.append(first if first == last else f"{first}{TO}{last}")
 
     def summed(numbers: np.ndarray) -> np.ndarray:
         return np.array([numbers[group == kind].sum() for kind in kinds])

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from allais.errors import FloatArray, IntArray
+from allais.errors import FloatArray, IntArray, positive
 from allais.lotteries import Empirical
 from allais.problems import Bandit
 from allais.simulation.runs import workers
@@ -110,12 +110,15 @@ def record(
     hours: float = 6.0,
     n_jobs: int = -1,
     stratified: bool = False,
+    spacing: float = SPACING,
 ) -> Recording:
     """Record all routes at once over independent blocks; the same seed gives the same numbers for any `n_jobs`.
 
     Closures come as a Poisson process. `stratified=True` puts the same number into every block, which makes the
-    bootstrap's standard errors smaller than those of a traveller who knows no such thing.
+    bootstrap's standard errors smaller than those of a traveller who knows no such thing. Probes are traffic, too:
+    more `spacing`, the seconds between two of them on average, disturbs less and takes longer.
     """
+    spacing = positive("spacing", spacing)
     if blocks < 1 or not 0.0 < hours < math.inf:
         raise ValueError(f"a recording needs a block and some time; got {blocks} blocks of {hours:g} h. Give more.")
     crossing = problem.demand.crossing
@@ -127,7 +130,7 @@ def record(
         )
     sumo.program("sumo")  # says what to install before workers start
     seeds = np.random.SeedSequence(seed).spawn(blocks)
-    tasks = [(problem, one, hours, round(each) if stratified else None) for one in seeds]
+    tasks = [(problem, one, hours, round(each) if stratified else None, spacing) for one in seeds]
     if workers(n_jobs) == 1:
         parts = [_block(task) for task in tasks]
     else:
@@ -135,7 +138,7 @@ def record(
             parts = list(pool.map(_block, tasks))
     routes, delays, times, teleported, lost = zip(*parts, strict=True)
     about = {"seed": seed, "blocks": blocks, "hours": hours, "closures": "stratified" if stratified else "Poisson"}
-    about |= {"closures_per_day": 0.0 if crossing is None else crossing.closures_per_day}
+    about |= {"spacing": spacing, "closures_per_day": 0.0 if crossing is None else crossing.closures_per_day}
     return Recording(
         problem.routes,
         np.concatenate(routes),
@@ -148,12 +151,12 @@ def record(
     )
 
 
-def _block(task: tuple[TrafficProblem, np.random.SeedSequence, float, int | None]) -> tuple[Any, ...]:
+def _block(task: tuple[TrafficProblem, np.random.SeedSequence, float, int | None, float]) -> tuple[Any, ...]:
     """One block: what a worker does."""
-    problem, seed, hours, closed = task
+    problem, seed, hours, closed, spacing = task
     rng = np.random.default_rng(seed)
     seconds, n_routes = 3600.0 * hours, len(problem.routes)
-    rounds = max(1, round(seconds / SPACING / n_routes))  # every route as often, in an order of its own each round
+    rounds = max(1, round(seconds / spacing / n_routes))  # every route as often, in an order of its own each round
     arms = [arm for _ in range(rounds) for arm in rng.permutation(n_routes).tolist()]
     closures = None
     crossing = problem.demand.crossing

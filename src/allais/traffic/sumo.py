@@ -41,8 +41,9 @@ def run(name: str, arguments: Sequence[str | Path]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "SUMO_HOME": home})
     if done.returncode != 0:
         ended = f"signal {-done.returncode}" if done.returncode < 0 else f"return code {done.returncode}"
-        words = " ".join(done.stderr.split())[-TOLD:].strip(" .") or ended
-        raise SumoError(f"{name} must end well; it failed ({words}). Check the network and the demand.")
+        told = [line for line in done.stderr.splitlines() if not line.startswith("Warning")]  # they are no reason
+        words = " ".join(" ".join(told).split())[-TOLD:].strip(" .") or ended
+        raise SumoError(f"{name} must end well; it failed ({words}). Check the network, the demand and the memory.")
     return done.stderr
 
 
