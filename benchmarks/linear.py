@@ -27,11 +27,11 @@ from allais import (
     compare,
     theory,
 )
+from allais.paper.problems import BETA, LAWS, PEOPLE, grid_network, traveller
 from allais.policies.base import Policy
 from allais.simulation.rollout import Rollout
 from benchmarks.timing import markdown_table
 
-PEOPLE = Preference(TverskyKahneman(0.61))
 NOISE = ParameterNoise()
 ROUNDS = 40_000
 
@@ -135,29 +135,22 @@ def _scaling() -> str:
 
 def _grid_network() -> str:
     """Samples until W-G and G-allocation stop on the paper's 3x3 grid, by both rules; medians of 10 runs."""
-    paths = [(1, 2, 5, 10), (1, 4, 9, 12), (3, 8, 11, 12), (3, 6, 7, 10), (3, 6, 9, 12), (1, 4, 7, 10)]
-    delays = np.array([30.0, 10, 30, 5, 1, 20, 15, 7, 20, 30, 1, 30])
-    features = np.zeros((6, 12))
-    for arm, links in enumerate(paths):
-        features[arm, np.array(links) - 1] = 1.0
-    laws = [Normal(0, 1) if arm != 2 else Discrete({100: 0.01, 0: 0.99}) for arm in range(6)]
-    problem = LinearBandit(features, delays, ArmNoise(laws), arms=[1, 2, 3, 4, 5, 6])
-    beta, rows = float(np.linalg.norm(delays)), []
-    for label, noise in (("valid", ArmNoise(laws)), ("all taken for 1, as printed", ArmNoise(laws, [1.0] * 6))):
+    problem, rows = grid_network(), []
+    for label, noise in (("valid", ArmNoise(LAWS)), ("all taken for 1, as printed", ArmNoise(LAWS, [1.0] * 6))):
         for name in ("W-G .61", "W-G .69", "G-allocation"):
             samples = []
             for stopping in ("exact", "paper"):
                 if name == "G-allocation":
-                    policy = GAllocation(noise, 0.01, beta, 0.01, stopping=stopping, reference=80, costs=True)
+                    policy = GAllocation(noise, 0.01, BETA, 0.01, stopping=stopping, reference=80, costs=True)
                 else:
-                    people = Preference(TverskyKahneman(float(name[-3:])), reference=80, costs=True)
-                    policy = WG(people, noise, 0.01, beta, 0.01, stopping=stopping)
+                    people = traveller(float(name[-3:]))
+                    policy = WG(people, noise, 0.01, BETA, 0.01, stopping=stopping)
                 answers = [best_arm(problem, policy, seed=seed) for seed in range(10)]
                 samples.append(median(answer.samples for answer in answers))
                 arms = sorted({str(answer.arm) for answer in answers})
             quick = "-"
             if name != "G-allocation":
-                found = [best_arm(problem, LinGapE(people, noise, 0.01, beta, 0.01), seed=seed) for seed in range(10)]
+                found = [best_arm(problem, LinGapE(people, noise, 0.01, BETA, 0.01), seed=seed) for seed in range(10)]
                 quick = f"{median(answer.samples for answer in found):,.0f}"
                 arms = sorted({*arms, *(str(answer.arm) for answer in found)})
             rows.append((label, name, ", ".join(arms), f"{samples[0]:,.0f}", f"{samples[1]:,.0f}", quick))

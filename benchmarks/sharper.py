@@ -22,43 +22,36 @@ from allais import (
     Preference,
     SequentialHalving,
     TopTwo,
-    TverskyKahneman,
     simulate,
     theory,
 )
+from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, PROBLEM_B, SETUP, THREE
 from allais.policies import Policy
 from allais.simulation import Results
 from benchmarks.timing import markdown_table
 
-WEIGHT = TverskyKahneman(0.61)
-PEOPLE, COSTS = Preference(WEIGHT), Preference(WEIGHT, costs=True)
 BOTH = Preference.tversky_kahneman()
-FIFTY, THIRTY, SEVEN = Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})
-RARE = [Discrete({500: 0.01, 0: 0.99}), Discrete({250: 0.03, 0: 0.97})]
-SETUP = [Discrete({1: 0.1, 0.2: 0.1, 0: 0.8}), Discrete({1: 0.001, 0.2: 0.8, 0: 0.199})]
 DELTA, ROUNDS, RUNS = 0.05, 100_000, 50
 
 
-def _random(seed: int, n_arms: int, values: int = 3) -> list[Discrete]:
+def _random(seed: int, n_arms: int, values: int = 3) -> Bandit:
     """Random lotteries of gains and losses."""
     rng = np.random.default_rng(seed)
-    return [
-        Discrete(
-            dict(
-                zip(rng.uniform(-1, 3, values).round(2).tolist(), rng.dirichlet(np.ones(values)).tolist(), strict=True)
-            )
-        )
-        for _ in range(n_arms)
-    ]
+    arms = []
+    for _ in range(n_arms):
+        outcomes, chances = rng.uniform(-1, 3, values).round(2), rng.dirichlet(np.ones(values))
+        arms.append(Discrete(dict(zip(outcomes.tolist(), chances.tolist(), strict=True))))
+    return Bandit(arms)
 
 
-def _own(lotteries: list[Discrete]) -> list[Finite]:
-    return [Finite(lottery.as_finite().outcomes) for lottery in lotteries]
+def _own(problem: Bandit) -> list[Finite]:
+    laws = [lottery.as_finite() for lottery in problem.lotteries]
+    return [Finite(law.outcomes) for law in laws if law is not None]
 
 
-def _run(policy: Policy, lotteries: list[Discrete], rounds: int, runs: int) -> Results:
+def _run(policy: Policy, problem: Bandit, rounds: int, runs: int) -> Results:
     settings: dict[str, Any] = {"seed": 1, "n_jobs": 2, "checkpoints": [rounds], "progress": False}
-    return simulate(policy, Bandit(lotteries), rounds, runs, **settings)
+    return simulate(policy, problem, rounds, runs, **settings)
 
 
 def run() -> str:
@@ -66,27 +59,27 @@ def run() -> str:
 
 
 def _regret() -> str:
-    cases: list[tuple[str, list[Discrete], Preference, Bounded, float]] = [
-        ("(a), costs", [FIFTY, SEVEN], COSTS, Bounded(0, 50), 0.1),
-        ("(b), costs", RARE, COSTS, Bounded(0, 500), 0.4),
+    cases: list[tuple[str, Bandit, Preference, Bounded, float]] = [
+        ("(a), costs", PROBLEM_A, COSTS, Bounded(0, 50), 0.1),
+        ("(b), costs", PROBLEM_B, COSTS, Bounded(0, 500), 0.4),
         ("Setup(*)", SETUP, PEOPLE, Bounded(0, 1), 0.1),
-        ("three-armed", [FIFTY, THIRTY, SEVEN], PEOPLE, Bounded(0, 50), 0.1),
+        ("three-armed", THREE, PEOPLE, Bounded(0, 50), 0.1),
         *((f"random {seed}", _random(seed, 4), BOTH, Bounded(-1, 3), 1.0) for seed in range(4)),
     ]
     rows = []
-    for name, lotteries, preference, rewards, claim in cases:
-        known = _own(lotteries)
+    for name, problem, preference, rewards, claim in cases:
+        known = _own(problem)
         runs = RUNS if claim < 1.0 else 10  # what is claimed is measured well
         runs_of_imed = RUNS if max(len(one.values) for one in known) == 2 else 4  # three values are slow
-        papers = _run(WUCB(preference, rewards), lotteries, ROUNDS, runs).mean_regret[-1]
+        papers = _run(WUCB(preference, rewards), problem, ROUNDS, runs).mean_regret[-1]
         policies: list[tuple[Policy, int]] = [
             (WUCB(preference, rewards, KL(), 1.0), runs),
             (NPTS(preference, rewards), runs),
             (NPTS(preference, known), runs),
             (IMED(preference, known), runs_of_imed),
         ]
-        regrets = [_run(policy, lotteries, ROUNDS, times).mean_regret[-1] for policy, times in policies]
-        slope = theory.regret_slope(preference, lotteries)
+        regrets = [_run(policy, problem, ROUNDS, times).mean_regret[-1] for policy, times in policies]
+        slope = theory.regret_slope(preference, problem.lotteries)
         ratio = regrets[1] / papers
         holds = "yes" if ratio <= claim else "NO"
         shown = [f"{regret:.4g}" for regret in (papers, *regrets)]
@@ -99,20 +92,19 @@ def _regret() -> str:
 
 
 def _confidence() -> str:
-    three = [FIFTY, THIRTY, SEVEN]
-    cases: list[tuple[str, list[Discrete], Any, list[float] | None, float]] = [
-        ("three-armed, values known", three, Finite([0, 7, 30, 50]), [0, 7, 30, 50], 20_000),
-        ("three-armed, each arm's values known", three, _own(three), None, 20_000),
-        ("three-armed, bounds known", three, Bounded(0, 50), [0, 7, 30, 50], 60_000),
+    cases: list[tuple[str, Bandit, Any, list[float] | None, float]] = [
+        ("three-armed, values known", THREE, Finite([0, 7, 30, 50]), [0, 7, 30, 50], 20_000),
+        ("three-armed, each arm's values known", THREE, _own(THREE), None, 20_000),
+        ("three-armed, bounds known", THREE, Bounded(0, 50), [0, 7, 30, 50], 60_000),
         ("Setup(*), values known", SETUP, Finite([0, 0.2, 1]), None, 3_500),
         ("Setup(*), bounds known", SETUP, Bounded(0, 1), None, 11_000),
     ]
     rows = []
-    for name, lotteries, rewards, support, claim in cases:
-        limit = theory.characteristic_time(PEOPLE, lotteries, support).time * math.log(1.0 / (2.4 * DELTA))
-        anytime = _run(WLUCB(PEOPLE, rewards, DELTA, band=DKW()), lotteries, 10**8, 10).samples.mean()
-        wlucb = _run(WLUCB(PEOPLE, rewards, DELTA), lotteries, 10**8, 100)
-        top_two = _run(TopTwo(PEOPLE, rewards, DELTA), lotteries, 10**8, 100)
+    for name, problem, rewards, support, claim in cases:
+        limit = theory.characteristic_time(PEOPLE, problem.lotteries, support).time * math.log(1.0 / (2.4 * DELTA))
+        anytime = _run(WLUCB(PEOPLE, rewards, DELTA, band=DKW()), problem, 10**8, 10).samples.mean()
+        wlucb = _run(WLUCB(PEOPLE, rewards, DELTA), problem, 10**8, 100)
+        top_two = _run(TopTwo(PEOPLE, rewards, DELTA), problem, 10**8, 100)
         needed = wlucb.samples.mean(), top_two.samples.mean()
         errors = f"{wlucb.error_rate[-1]:.3f}, {top_two.error_rate[-1]:.3f}"
         shown = [f"{samples:.0f}" for samples in (anytime, *needed)]
@@ -147,7 +139,8 @@ def _budget() -> str:
     return markdown_table(header, rows)
 
 
-def _sixteen(seed: int) -> list[Discrete]:
+def _sixteen(seed: int) -> Bandit:
     rng = np.random.default_rng(seed)
     outcomes = (-1.0, 0.0, 1.0, 3.0)
-    return [Discrete(dict(zip(outcomes, rng.dirichlet(4.0 * np.ones(4)).tolist(), strict=True))) for _ in range(16)]
+    chances = [rng.dirichlet(4.0 * np.ones(4)).tolist() for _ in range(16)]
+    return Bandit([Discrete(dict(zip(outcomes, row, strict=True))) for row in chances])

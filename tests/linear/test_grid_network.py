@@ -4,8 +4,11 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from allais import WG, GAllocation, best_arm
-from tests.linear.networks import BETA, NOISE_AS_RUN, VALID_NOISE, clock, grid_network, traveller
+from allais import WG, ArmNoise, GAllocation, best_arm
+from allais.paper.problems import BETA, CLOCK, LAWS, grid_network, traveller
+
+VALID_NOISE = ArmNoise(LAWS)
+NOISE_AS_RUN = ArmNoise(LAWS, scales=[1.0] * 6)  # the paper takes every noise for a standard normal one
 
 
 def test_the_values_of_both_tables():
@@ -27,7 +30,7 @@ def test_one_run_finds_the_arms_of_the_paper(noise, eta):
     problem = grid_network()
     people = WG(traveller(eta), noise, delta=0.01, beta=BETA, regularisation=0.01)
     machine = GAllocation(noise, 0.01, BETA, 0.01, reference=80, costs=True)
-    assert machine.preference == clock()
+    assert machine.preference == CLOCK
     assert best_arm(problem, people, seed=1).arm == 1
     assert best_arm(problem, machine, seed=1).arm == 3
 

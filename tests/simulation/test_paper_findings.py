@@ -11,22 +11,12 @@ from allais import (
     WLUCB,
     WSR,
     WUCB,
-    Bandit,
     Bounded,
-    Discrete,
     Holder,
-    Preference,
-    TverskyKahneman,
     simulate,
     theory,
 )
-
-WEIGHT = TverskyKahneman(0.61)
-PEOPLE, COSTS = Preference(WEIGHT), Preference(WEIGHT, costs=True)
-PROBLEM_A = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
-PROBLEM_B = Bandit([Discrete({500: 0.01, 0: 0.99}), Discrete({250: 0.03, 0: 0.97})])
-SETUP = Bandit([Discrete({1: 0.1, 0.2: 0.1, 0: 0.8}), Discrete({1: 0.001, 0.2: 0.8, 0: 0.199})])
-THREE = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
+from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, PROBLEM_B, SETUP, THREE
 
 CASES = [
     ("a", PROBLEM_A, COSTS, Bounded(0, 50)),

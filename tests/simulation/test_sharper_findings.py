@@ -18,7 +18,7 @@ from allais import (
     TverskyKahneman,
     simulate,
 )
-from tests.simulation.test_paper_findings import COSTS, PEOPLE, PROBLEM_A, PROBLEM_B, SETUP, THREE
+from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, PROBLEM_B, SETUP, THREE
 
 REGRET = {
     "a": (PROBLEM_A, COSTS, Bounded(0, 50), 0.1),

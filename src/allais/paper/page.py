@@ -11,13 +11,14 @@ from allais.paper.drawing import coloured
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import Finding, Outcome, Table
 from allais.paper.store import Stored
+from allais.report.shell import html_page
 from allais.storage import write_atomically
 
 STYLE = """
 :root { --ink: #1d2329; --ground: #ffffff; --soft: #5b6570; --line: #d5dbe1; --panel: #f4f7f9;
   --good: #1d7a3e; --bad: #b3261e; --known: #96600a; color-scheme: light dark; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ec; --ground: #15191d; --soft: #a0aab4; --line: #333c45;
-  --panel: #1d2329; --good: #62c483; --bad: #f28b82; --known: #e0b15e; } }
+@media screen and (prefers-color-scheme: dark) { :root { --ink: #e4e8ec; --ground: #15191d; --soft: #a0aab4;
+  --line: #333c45; --panel: #1d2329; --good: #62c483; --bad: #f28b82; --known: #e0b15e; } }
 * { box-sizing: border-box; }
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--ground); margin: 0 auto;
   max-width: 64rem; padding: 1.5rem 1rem 4rem; }
@@ -73,14 +74,7 @@ def page(results: Sequence[Stored]) -> str:
         _summary(results),
         *(_section(stored) for stored in results),
     ]
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<link rel="icon" href="data:,">\n'
-        f"<title>The paper, run again</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body>\n</html>\n"
-    )
+    return html_page("The paper, run again", STYLE, "\n".join(body))
 
 
 def _section(stored: Stored) -> str:

@@ -12,6 +12,7 @@ from allais.explain import Explanation
 from allais.report.chances import chances_of_best
 from allais.report.forecast import forecast
 from allais.report.picture import intervals_as_svg
+from allais.report.shell import html_page
 from allais.report.words import by_mean, confidence, contrast, explained, recommendation
 from allais.simulation import BestArm
 from allais.storage import write_atomically
@@ -58,13 +59,8 @@ def write_page(answer: BestArm, path: str | Path, title: str = "Which option peo
     """Write the report of an answer to one HTML file."""
     sections = [_options(answer), _people_and_means(answer), _effort(answer), _failures(answer), _settings(answer)]
     body = "\n".join(section for section in sections if section)
-    page = (
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
-        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}</title>'
-        f"<style>{STYLE}</style></head>\n<body>\n<h1>{escape(title)}</h1>\n"
-        f'<p class="answer">{escape(recommendation(answer))}</p>\n{body}\n</body>\n</html>\n'
-    )
-    write_atomically(Path(path), page)
+    head = f'<h1>{escape(title)}</h1>\n<p class="answer">{escape(recommendation(answer))}</p>'
+    write_atomically(Path(path), html_page(title, STYLE, f"{head}\n{body}"))
 
 
 def _options(answer: BestArm) -> str:
