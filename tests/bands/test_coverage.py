@@ -14,6 +14,7 @@ from allais import (
     KL,
     Bounded,
     Discrete,
+    DominanceWarning,
     Envelope,
     Finite,
     Holder,
@@ -67,12 +68,12 @@ def share_missed(rule, worth, memory, tapes, looks, exponent, truth, low, high):
     return missed / tapes.shape[0]
 
 
-def misses(rule, rewards, lottery, exponent, looks):
+def misses(rule, rewards, lottery, exponent, looks, preference=BOTH):
     tapes = lottery.sample(np.random.default_rng(5), STREAMS * looks[-1]).reshape(STREAMS, -1)
     memory, ends = empty_memory(1, capacity=128), (np.zeros(1), np.zeros(1))
-    worth = worth_of(BOTH, [rewards], 1)
-    truth = BOTH.value(lottery)
-    return share_missed(rule, worth, memory, BOTH.felt(tapes), np.array(looks), exponent, truth, *ends)
+    worth = worth_of(preference, [rewards], 1)
+    truth = preference.value(lottery)
+    return share_missed(rule, worth, memory, preference.felt(tapes), np.array(looks), exponent, truth, *ends)
 
 
 ONCE = math.log(2 / DELTA)  # one look: the two sides fail with probability 2 e^-x
@@ -112,6 +113,17 @@ def test_the_envelope_holds_for_normal_rewards(mean):
     assert misses(Envelope().rule(BOTH, [rewards]), rewards, lottery, ONCE, [30]) <= MOST_MISSES
     looks = [1, 2, 4, 8, 16, 32, 64]
     assert misses(Envelope().anytime_rule(BOTH, [rewards]), rewards, lottery, ALWAYS, looks) <= MOST_MISSES
+
+
+@pytest.mark.slow
+def test_bands_of_a_weight_that_falls_hold_at_their_level():
+    with pytest.warns(DominanceWarning):
+        falling = Preference(TverskyKahneman(0.2))
+    cases = ((Envelope(), SubGaussian(1.0, 3.0), Normal(1.0, 1.0)), (KL(), Bounded(-1, 2), Uniform(-1, 2)))
+    for band, rewards, lottery in cases:
+        assert misses(band.rule(falling, [rewards]), rewards, lottery, ONCE, [30], falling) <= MOST_MISSES
+        rule, looks = band.anytime_rule(falling, [rewards]), [1, 2, 4, 8, 16, 32, 64]
+        assert misses(rule, rewards, lottery, ALWAYS, looks, falling) <= MOST_MISSES
 
 
 def test_a_band_at_too_small_an_exponent_is_seen_to_miss():

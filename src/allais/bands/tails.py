@@ -43,7 +43,7 @@ class Lens(NamedTuple):
 
     distortion: Distortion
     turns: FloatArray  # where the weight turns between rising and falling; none if it is monotone
-    tail: Curve  # int over v > u of w(exp(-v^2 / 2)), as a share of the whole, against exp(-u^2 / 2)
+    tail: Curve  # int over v > u of max w([0, exp(-v^2 / 2)]), as a share of the whole, against exp(-u^2 / 2)
     whole: float  # that integral from u = 0
 
 
@@ -102,16 +102,15 @@ def _lens(weight: Weight, has_tail: bool) -> Lens:
 
 @lru_cache(maxsize=64)
 def _tail(weight: Weight) -> tuple[Curve, float]:
-    """The integral of w(exp(-v^2 / 2)) beyond u, against exp(-u^2 / 2)."""
-    if not weight.is_monotone:
-        raise ValueError(
-            f"an envelope needs a monotone weight; {weight!r} is not. Declare Bounded(low, high), or use Holder()."
-        )
+    """The integral beyond u of the greatest w of any probability up to exp(-v^2 / 2), against exp(-u^2 / 2)."""
 
     def height(v: FloatArray) -> FloatArray:
         log_p = -0.5 * v**2
         with np.errstate(divide="ignore"):
-            return weight.of_logs(log_p, np.log(-np.expm1(log_p)))
+            greatest = weight.of_logs(log_p, np.log(-np.expm1(log_p)))
+        for turn in weight.turning_points:  # none if the weight is monotone: then w itself is the greatest
+            greatest = np.where(log_p > math.log(turn), np.maximum(greatest, float(weight(turn))), greatest)
+        return greatest
 
     far = 1.0
     while float(height(np.array([far]))[0]) > 1e-17:
@@ -203,10 +202,10 @@ def _mean_radius(band, arm, pulls, exponent):
 
 @routine
 def _beyond(lens, scale, height, gap):
-    """The integral of w(min(height, exp(-(z - m)^2 / 2 sigma^2))) over z > m + gap."""
+    """The integral over z > m + gap of the greatest w up to min(height, exp(-(z - m)^2 / 2 sigma^2))."""
     flat = scale * np.sqrt(-2.0 * np.log(height)) if height < 1.0 else 0.0  # where the envelope takes over
     start = max(gap, flat)
-    inner = (start - gap) * weigh(lens.distortion.curve, height)
+    inner = (start - gap) * _greatest(lens, 0.0, height)
     u = min(max(start, 0.0) / scale, LAST_NODE)
     return inner + scale * lens.whole * (1.0 if u == 0.0 else weigh(lens.tail, np.exp(-0.5 * u * u)))
 
