@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from allais._processes import begin_worker
 from allais.cli.exits import FAILED, INTERRUPTED, WRONG, stop
-from allais.cli.pilot import Piloted, kept
-from allais.cli.spec import Experiment, read_spec
 from allais.errors import RunFailed
-from allais.problems import Program
+
+if TYPE_CHECKING:
+    from allais.cli.spec import Experiment
 
 UNSETTLED = 3  # the exit code where a limit came first; 0 if the search settled
 PATIENCE = "10s"  # for a cluster's scheduler to answer
@@ -40,6 +40,8 @@ def best_arm_command(
 
     Exit code 0: settled; 3: stopped at a limit; 2: refused before anything ran; 1: a run failed; 130: interrupted.
     """
+    from allais.cli.spec import read_spec
+
     warnings.showwarning = _say_warning
     try:
         experiment = read_spec(spec)
@@ -86,6 +88,7 @@ def _search(
     max_hours: float | None,
     report: Path | None,
 ) -> bool:
+    from allais.cli.pilot import Piloted, kept
     from allais.report import LiveView, write_page
     from allais.report.words import contrast, recommendation
     from allais.simulation import best_arm
@@ -121,6 +124,8 @@ def _search(
 @contextmanager
 def _executor(experiment: Experiment, workers: int, cluster: str | None) -> Iterator[Executor]:
     """Threads for a program, which waits; processes for Python, which works; or a cluster."""
+    from allais.problems import Program
+
     if cluster is not None:
         with _client(cluster) as client:
             yield client.get_executor()

@@ -11,7 +11,6 @@ from rich.table import Table
 
 from allais.cli.console import console as make_console
 from allais.cli.exits import FAILED, INTERRUPTED, refusals, stop
-from allais.cli.words import nearest
 
 app = typer.Typer(help="The paper's experiments: run, compare with what is printed, check.", no_args_is_help=True)
 
@@ -156,4 +155,6 @@ def _line(stored: object) -> str:
 def _named(name: str, known: list[str]) -> str:
     if name in known:
         return name
+    from allais.cli.words import nearest
+
     raise ValueError(f"an experiment must be one that exists; got {name!r}.{nearest(name, known)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -11,7 +11,9 @@ import typer
 from allais.cli.console import console
 from allais.cli.exits import refusals
 from allais.cli.value import require_picture
-from allais.weights import Weight
+
+if TYPE_CHECKING:
+    from allais.weights import Weight
 
 WIDE, HIGH = 61, 21  # of the terminal's picture, in characters: two are about as high as four are wide
 MARKS, COLOURS = "*o+x#@", ("blue", "yellow", "green", "red", "magenta", "cyan")
