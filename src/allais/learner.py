@@ -20,7 +20,7 @@ from allais.errors import finite_array
 from allais.memory import grown, is_full, measure, outcomes_of_arm, remembered, remove, with_arms
 from allais.noise import checked_features
 from allais.policies.base import Policy, check_settings
-from allais.policies.linear import project
+from allais.policies.ellipsoid import project
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose, learn, recommend
 from allais.preferences import Preference
 from allais.problems.base import checked_names

@@ -10,9 +10,7 @@ import numpy as np
 from allais._kernels import kernel
 from allais.errors import FloatArray, not_negative
 from allais.memory import pick
-from allais.policies.ellipse import beats
-from allais.policies.linear import (
-    LinearPolicy,
+from allais.policies.ellipsoid import (
     World,
     bracket_linear,
     dot,
@@ -22,6 +20,8 @@ from allais.policies.linear import (
     recommend_linear,
     worth,
 )
+from allais.policies.linear import LinearPolicy
+from allais.policies.pairwise import beats
 from allais.policies.verbs import SETTLED, register
 
 SLOPE_STEP = 1e-4  # of the difference that gives a value's slope, in spreads; any direction is valid, this one is good

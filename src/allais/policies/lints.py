@@ -10,8 +10,7 @@ import numpy as np
 from allais._kernels import kernel
 from allais.errors import FloatArray, positive
 from allais.memory import pick
-from allais.policies.linear import (
-    LinearPolicy,
+from allais.policies.ellipsoid import (
     LinearState,
     World,
     bracket_linear,
@@ -21,6 +20,7 @@ from allais.policies.linear import (
     worth,
     worth_ceiling,
 )
+from allais.policies.linear import LinearPolicy
 from allais.policies.verbs import register
 from allais.values.draws import normal, stream_of
 

@@ -10,17 +10,9 @@ import numpy as np
 from allais._kernels import kernel
 from allais.errors import FloatArray, not_negative
 from allais.memory import pick
-from allais.policies.ellipse import beats
-from allais.policies.linear import (
-    LinearPolicy,
-    World,
-    bracket_linear,
-    learn_linear,
-    location,
-    radius,
-    recommend_linear,
-    worth,
-)
+from allais.policies.ellipsoid import World, bracket_linear, learn_linear, location, radius, recommend_linear, worth
+from allais.policies.linear import LinearPolicy
+from allais.policies.pairwise import beats
 from allais.policies.verbs import SETTLED, register
 
 

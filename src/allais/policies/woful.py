@@ -11,8 +11,7 @@ from allais import theory
 from allais._kernels import kernel
 from allais.errors import FloatArray, IntArray
 from allais.memory import pick
-from allais.policies.linear import (
-    LinearPolicy,
+from allais.policies.ellipsoid import (
     World,
     bracket_linear,
     learn_linear,
@@ -22,6 +21,7 @@ from allais.policies.linear import (
     worth,
     worth_ceiling,
 )
+from allais.policies.linear import LinearPolicy
 from allais.policies.verbs import register
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from allais._kernels import kernel, routine
-from allais.policies.linear import location, worth
+from allais.policies.ellipsoid import location, worth
 
 FIRST_ARCS = 16
 DEPTH = 24  # halvings of an arc before the answer is "not certain"
