@@ -17,8 +17,8 @@ from benchmarks.timing import bare_speed, fastest, markdown_table
 
 RUN = 0.1  # seconds of a run
 ARMS = 8
-RUNS_A_WORKER = 24
-ROUNDS = 5  # one worker and several take turns, and the best of each counts
+RUNS_A_WORKER = 12  # a second or so: short trials find the quiet moments of a shared machine
+ROUNDS = 10  # one worker and several take turns, and the best of each counts
 Pool = type[ProcessPoolExecutor | ThreadPoolExecutor]
 POLICY = WLUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 1), delta=0.05)
 

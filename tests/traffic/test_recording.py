@@ -37,6 +37,13 @@ def test_a_recording_is_a_problem_with_features(grid):
     assert total == pytest.approx(recording.delay, abs=1e-3)
 
 
+def test_more_spacing_sends_fewer_probes(grid):
+    sparse = record(grid, 1, seed=1, hours=0.2, n_jobs=1, spacing=60.0)
+    assert sparse.delay.size == 12  # one a minute for twelve minutes
+    with pytest.raises(ValueError, match="spacing"):
+        record(grid, 1, seed=1, spacing=0.0)
+
+
 def test_a_recording_needs_a_block(grid):
     with pytest.raises(ValueError, match="0 blocks"):
         record(grid, 0, seed=1)

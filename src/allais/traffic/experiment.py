@@ -19,7 +19,7 @@ from allais.traffic.problem import grid_problem
 from allais.traffic.recording import Recording, record
 from allais.traffic.text import markdown_table, report
 
-__all__ = ["Experiment", "Finding", "Outcome", "Scale", "Study", "findings", "study"]
+__all__ = ["PEOPLE", "Experiment", "Finding", "Outcome", "Scale", "Study", "findings", "run", "study"]
 
 BLOCKS = 15  # of six hours with one closure each: enough for leads of three standard errors
 CLEAR = 3.0  # standard errors
