@@ -7,9 +7,9 @@ import typer
 from allais.cli.best_arm import best_arm_command
 from allais.cli.paper import app as paper
 from allais.cli.simulate import simulate_command
+from allais.cli.traffic import app as traffic
 from allais.cli.value import value_command
 from allais.cli.weight import weight_command
-from allais.traffic.cli import app as traffic
 
 app = typer.Typer(
     help="Bandits that choose as people do.",

@@ -11,11 +11,9 @@ from typing import Annotated
 
 import typer
 
-from allais.traffic import sumo
+from allais.cli.exits import INTERRUPTED, stop
 
 app = typer.Typer(help="Vehicular routing on Eclipse SUMO (Section VI).", no_args_is_help=True)
-
-WRONG, INTERRUPTED = 2, 130  # exit codes
 
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same delays, with the same version of SUMO.")]
 Blocks = Annotated[int, typer.Option(help="Independent blocks of simulated hours.")]
@@ -27,27 +25,26 @@ Poisson = Annotated[bool, typer.Option("--poisson", help="Closures at random, in
 @contextmanager
 def _in_a_sentence() -> Iterator[None]:
     """What goes wrong is said in one sentence, without a traceback."""
+    from allais.traffic.sumo import SumoError, SumoMissingError
+
     try:
         yield
-    except (ValueError, sumo.SumoError, sumo.SumoMissingError) as error:
-        _stop(str(error), WRONG)
+    except (ValueError, SumoError, SumoMissingError) as error:
+        stop(" ".join(str(error).split()))
     except OSError as error:
-        _stop(f"files must be readable and writable; {error.filename} is not ({error.strerror}). Check it.", WRONG)
+        stop(f"files must be readable and writable; {error.filename} is not ({error.strerror}). Check it.")
     except BrokenExecutor:
-        _stop("workers must live until their block is done; one died. Check the memory, or use --jobs 1.", WRONG)
+        stop("workers must live until their block is done; one died. Check the memory, or use --jobs 1.")
     except KeyboardInterrupt:
-        _stop("interrupted; what was not saved is lost.", INTERRUPTED)
-
-
-def _stop(sentence: str, code: int) -> None:
-    typer.echo(f"error: {' '.join(sentence.split())}", err=True)
-    raise typer.Exit(code)
+        stop("interrupted; what was not saved is lost.", INTERRUPTED)
 
 
 @app.callback()
 @_in_a_sentence()
 def _needs_sumo() -> None:
     """Vehicular routing on Eclipse SUMO (Section VI)."""
+    from allais.traffic import sumo
+
     sumo.program("sumo")
 
 
