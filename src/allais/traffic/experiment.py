@@ -16,7 +16,7 @@ from allais.traffic.grid import grid_network
 from allais.traffic.network import RoadNetwork
 from allais.traffic.play import MODEL_FREE, PEOPLE, Experiment, Outcome, Scale, run
 from allais.traffic.problem import grid_problem
-from allais.traffic.recording import Recording, record
+from allais.traffic.recording import Recording, Watch, record
 from allais.traffic.text import markdown_table, report
 
 __all__ = ["PEOPLE", "Experiment", "Finding", "Outcome", "Scale", "Study", "findings", "run", "study"]
@@ -78,6 +78,7 @@ def study(
     n_jobs: int = -1,
     recording: Recording | None = None,
     blocks: int = BLOCKS,
+    watch: Watch = lambda share: None,
 ) -> Study:
     """Record the paper's network, unless a recording of it is given, and run the experiment on it.
 
@@ -86,14 +87,17 @@ def study(
     network = grid_network()
     require_blocks(blocks if recording is None else recording.n_blocks)  # before minutes are spent
     if recording is None:
-        recording = record(grid_problem("stream"), blocks, seed, n_jobs=n_jobs, stratified=True)
+        # recording and playing take about as long
+        recording = record(
+            grid_problem("stream"), blocks, seed, n_jobs=n_jobs, stratified=True, watch=lambda share: watch(share / 2.0)
+        )
     strange = [route.name for route in recording.routes if not set(route.edges) <= network.edges.keys()]
     if strange:
         raise ValueError(
             f"this experiment is about the paper's network; the recording's {strange[0]} leaves it. "
             "Use allais.traffic.play.run for a network of your own."
         )
-    found = run(recording, scale, seed, n_jobs)
+    found = run(recording, scale, seed, n_jobs, lambda share: watch(0.5 + share / 2.0))
     return Study(found, network, tuple(findings(found)))
 
 

@@ -26,7 +26,7 @@ from allais.traffic.analysis import (
     scheme_error,
 )
 from allais.traffic.grid import PAPER_DETOUR, PAPER_SHORT
-from allais.traffic.recording import Recording
+from allais.traffic.recording import Recording, Watch
 
 LAMBDA, BETA = 1.0, 400.0  # Section VI
 PAPER_DELTA, DELTA = 0.99, 0.05  # the paper's, which is no confidence, and a sensible one
@@ -162,15 +162,22 @@ def best_at_fit(recording: Recording, fit: RoadFit, noises: dict[str, ArmNoise])
     return found
 
 
-def run(recording: Recording, scale: Scale | None = None, seed: int = 1, n_jobs: int = 1) -> Experiment:
+def run(
+    recording: Recording,
+    scale: Scale | None = None,
+    seed: int = 1,
+    n_jobs: int = 1,
+    watch: Watch = lambda share: None,
+) -> Experiment:
     """The whole experiment on one recording."""
     scale = scale or Scale()
     table = route_table(recording, scale.resamples)
     fit, noises = road_fit(recording, LAMBDA), noise_models(recording)
-    outcomes = [
-        play(policy, knows, recording, scale, seed, n_jobs)
-        for knows, policy in policies(recording, noises, scale.rounds // 4)
-    ]
+    entrants = list(policies(recording, noises, scale.rounds // 4))
+    outcomes = []
+    for knows, policy in entrants:
+        outcomes.append(play(policy, knows, recording, scale, seed, n_jobs))
+        watch(len(outcomes) / len(entrants))
     lengths = {7: len(PAPER_SHORT) - 1, 8: len(PAPER_DETOUR) - 1}
     return Experiment(
         recording,

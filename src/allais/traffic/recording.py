@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from allais.traffic import sumo
 from allais.traffic.demand import DAY
 from allais.traffic.network import Route, route_matrix
 from allais.traffic.problem import WARM_UP, TrafficProblem, stream
+
+Watch = Callable[[float], None]  # told the share of the work that is done
 
 FORMAT, VERSION = "allais traffic recording", 1
 SPACING = 13.5  # seconds between probes, on average: 22 of each of twelve routes an hour
@@ -111,12 +114,14 @@ def record(
     n_jobs: int = -1,
     stratified: bool = False,
     spacing: float = SPACING,
+    watch: Watch = lambda share: None,
 ) -> Recording:
     """Record all routes at once over independent blocks; the same seed gives the same numbers for any `n_jobs`.
 
     Closures come as a Poisson process. `stratified=True` puts the same number into every block, which makes the
     bootstrap's standard errors smaller than those of a traveller who knows no such thing. Probes are traffic, too:
-    more `spacing`, the seconds between two of them on average, disturbs less and takes longer.
+    more `spacing`, the seconds between two of them on average, disturbs less and takes longer. `watch` is told
+    the share that is done.
     """
     spacing = positive("spacing", spacing)
     if blocks < 1 or not 0.0 < hours < math.inf:
@@ -131,11 +136,13 @@ def record(
     sumo.program("sumo")  # says what to install before workers start
     seeds = np.random.SeedSequence(seed).spawn(blocks)
     tasks = [(problem, one, hours, round(each) if stratified else None, spacing) for one in seeds]
-    if workers(n_jobs) == 1:
-        parts = [_block(task) for task in tasks]
-    else:
-        with ProcessPoolExecutor(min(workers(n_jobs), blocks)) as pool:
-            parts = list(pool.map(_block, tasks))
+    parts = []
+    with ExitStack() as stack:
+        alone = workers(n_jobs) == 1
+        pool = None if alone else stack.enter_context(ProcessPoolExecutor(min(workers(n_jobs), blocks)))
+        for part in map(_block, tasks) if pool is None else pool.map(_block, tasks):
+            parts.append(part)
+            watch(len(parts) / blocks)
     routes, delays, times, teleported, lost = zip(*parts, strict=True)
     about = {"seed": seed, "blocks": blocks, "hours": hours, "closures": "stratified" if stratified else "Poisson"}
     about |= {"spacing": spacing, "closures_per_day": 0.0 if crossing is None else crossing.closures_per_day}

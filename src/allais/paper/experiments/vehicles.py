@@ -27,7 +27,7 @@ class Size(NamedTuple):
 
 def run(size: Size, seed: int, done: Done) -> Outcome:
     """Record all routes, and let policies learn from the recording."""
-    found = study(seed, size.scale, n_jobs=1, blocks=size.blocks)
+    found = study(seed, size.scale, n_jobs=1, blocks=size.blocks, watch=done)
     recording, table = found.experiment.recording, found.experiment.table
     about, misfit = recording.about, np.abs(found.experiment.fit.misfit)
     shares = table.shares(f"TK {PAPER_ETA:g}")
