@@ -221,7 +221,7 @@ def test_a_wrong_spec_is_refused_with_its_line_and_the_nearest_name(spec, old, n
 
 def test_what_cannot_be_resumed_or_read_is_refused(spec):
     assert "only a journal that exists can be resumed" in run(spec, "--resume").output
-    assert "a report needs a folder that exists" in run(spec, "--report", spec.parent / "none" / "page.html").output
+    assert "a file needs a folder that exists" in run(spec, "--report", spec.parent / "none" / "page.html").output
     assert "a spec is a TOML file" in run(spec.with_name("none.toml")).output
     run(spec)
     spec.write_text(spec.read_text().replace("budget = 60", "budget = 61"))

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,8 +68,9 @@ def test_weight_draws_every_family():
         (("value", "50:0.5,50:0.5"), "an outcome is given once; got 50 twice"),
         (("value", "1:1", "--weight", "tkk:0.6"), "Did you mean 'tk'?"),
         (("value", "1:1", "--weight", "tk:x"), "parameters of a weight are numbers"),
-        (("value", "1:1", "--plot", "x.doc"), "a picture ends in .png, .svg or .pdf; got x.doc."),
-        (("value", "1:1", "--plot", "nowhere/x.png"), "a picture needs a folder that exists"),
+        (("value", "1:1", "--plot", "x.doc"), "a picture ends in .png, .svg, .pdf; got x.doc."),
+        (("value", "1:1", "--plot", "nowhere/x.png"), "a file needs a folder that exists; got nowhere/x.png."),
+        (("value", "1:1", "--wieght", "tk:0.5"), "there is no option '--wieght'. Did you mean '--weight'?"),
         (("weight", "tk:0.6,0.7"), "the weight tk is written tk:eta; got 'tk:0.6,0.7'."),
         (("weight", "tk:2"), "eta must"),
         (("weight", *["tk:0.61"] * 7), "at most 6 curves are drawn at once; got 7."),
@@ -99,7 +102,8 @@ def test_simulate_resumes_only_what_its_own_spec_made(tmp_path):
     spec.write_text(EXAMPLE.read_text().replace("20_000", "100").replace("runs = 100", "runs = 2"))
     assert run("simulate", spec, "--jobs", 1, "--out", out).exit_code == 0
     spec.write_text(spec.read_text().replace("seed = 1", "seed = 2"))
-    refused(run("simulate", spec, "--out", out, "--resume"), "results are resumed by the spec that made them")
+    for resume in ([], ["--resume"]):
+        refused(run("simulate", spec, "--out", out, *resume), "a folder holds the results of one spec")
     refused(run("simulate", spec, "--resume"), "there is no --out")
 
 
@@ -117,6 +121,14 @@ def test_simulate_resumes_only_what_its_own_spec_made(tmp_path):
         ("eta = 0.61", "eta = 3", "line 12: eta must"),
         ("[[policies]]", "[[polices]]", "a spec has no key 'polices'. Did you mean 'policies'?"),
         ("[rewards]", "[rewards", "a spec must be TOML"),
+        ('type = "NPTS"', 'type = ["NPTS"]', "line 21: ['NPTS'] is no policy type."),
+        ('type = "NPTS"', 'type = "NPTS"\nrewards = 3', "line 22: [policies.0] has no key 'rewards'."),
+        ("high = 50", "high = 20", "rewards must lie between 0 and 20"),
+        (
+            'sure = "7:1"',
+            'sure = { type = "Normal" }',
+            "those of sure lie between -inf and inf",
+        ),
     ],
 )
 def test_a_wrong_spec_is_refused_with_its_line_and_the_nearest_name(tmp_path, old, new, sentence):
@@ -124,6 +136,27 @@ def test_a_wrong_spec_is_refused_with_its_line_and_the_nearest_name(tmp_path, ol
     assert old in EXAMPLE.read_text()
     spec.write_text(EXAMPLE.read_text().replace(old, new))
     refused(run("simulate", spec), sentence)
+
+
+def test_policies_that_are_no_tables_are_refused(tmp_path):
+    spec = tmp_path / "spec.toml"
+    spec.write_text("policies = [3]\n" + EXAMPLE.read_text().split("[[policies]]")[0])
+    refused(run("simulate", spec), 'policies.0 needs a type, such as type = "EXP3"; got 3.')
+
+
+def test_places_that_cannot_be_written_are_refused_before_anything_runs(tmp_path):
+    (tmp_path / "file").write_text("")
+    inside = tmp_path / "file" / "x.png"
+    refused(run("simulate", EXAMPLE, "--plot", inside), "a file needs a folder that exists")
+    refused(run("simulate", EXAMPLE, "--out", inside), "a folder is needed;")
+    refused(run("value", "1:1", "--plot", tmp_path / "folder.png" / "x.png"), "a file needs a folder that exists")
+
+
+def test_a_warning_is_a_note_without_a_line_of_code():
+    command = [sys.executable, "-m", "allais.cli", "value", "5:0.5,0:0.5", "--weight", "tk:0.1"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)  # here a warning is an error
+    assert found.stderr.startswith("note: ")
+    assert ".py" not in found.stderr
 
 
 def test_best_arm_takes_lotteries_too(tmp_path):

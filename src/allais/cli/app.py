@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import typer
 
 from allais.cli.best_arm import best_arm_command
+from allais.cli.exits import say_warning
 from allais.cli.paper import app as paper
 from allais.cli.simulate import simulate_command
 from allais.cli.traffic import app as traffic
@@ -22,6 +25,7 @@ app = typer.Typer(
 @app.callback()
 def _allais() -> None:
     """Bandits that choose as people do."""
+    warnings.showwarning = say_warning
 
 
 NUMBERS = {"ignore_unknown_options": True}  # "-50:0.1" is a lottery, not an option

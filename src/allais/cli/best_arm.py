@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -15,6 +14,7 @@ import typer
 
 from allais._processes import begin_worker
 from allais.cli.exits import FAILED, INTERRUPTED, WRONG, stop
+from allais.cli.places import require_writable
 from allais.errors import RunFailed
 
 if TYPE_CHECKING:
@@ -38,18 +38,24 @@ def best_arm_command(
 ) -> None:
     """Find the option that people will prefer, in as few runs as the confidence allows.
 
+    Examples:
+
+    - `allais best-arm examples/inventory/inventory.toml --workers 2 --report answer.html`
+    - `allais best-arm SPEC.toml --dry-run`, to see what it will take
+    - `allais best-arm SPEC.toml --resume`, after an interruption
+
     Exit code 0: settled; 3: stopped at a limit; 2: refused before anything ran; 1: a run failed; 130: interrupted.
     """
     from allais.cli.spec import read_spec
 
-    warnings.showwarning = _say_warning
     try:
         experiment = read_spec(spec)
         book = spec.with_suffix(".runs.jsonl") if journal is None else journal
         pilots = spec.with_suffix(".pilot.json")
         if not dry_run:
             _require_intended(book, resume)
-            _require_folder(report)
+            if report is not None:
+                require_writable(report)
         with _executor(experiment, workers, cluster) as executor:
             if dry_run:
                 from allais.cli.dry_run import predict
@@ -72,11 +78,6 @@ def _require_intended(book: Path, resume: bool) -> None:
         raise ValueError(f"a journal is continued on request only; {book} exists. Add --resume, or move it away.")
     if resume and not exists:
         raise ValueError(f"only a journal that exists can be resumed; {book} does not. Leave --resume out.")
-
-
-def _require_folder(report: Path | None) -> None:
-    if report is not None and not report.resolve().parent.is_dir():
-        raise ValueError(f"a report needs a folder that exists; got {report}. Make {report.parent} first.")
 
 
 def _search(
@@ -166,7 +167,3 @@ def _client(address: str) -> Iterator[Any]:
 
 def _say(text: str) -> None:
     typer.echo(text)
-
-
-def _say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"note: {message}", err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -15,6 +15,11 @@ def stop(sentence: str, code: int = WRONG) -> NoReturn:
     """End with a sentence."""
     typer.echo(f"error: {sentence}", err=True)
     raise typer.Exit(code)
+
+
+def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning as a user reads it: no line of code."""
+    typer.echo(f"note: {message}", err=True)
 
 
 @contextmanager

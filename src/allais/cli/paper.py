@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -12,10 +12,15 @@ from rich.table import Table
 from allais.cli.console import console as make_console
 from allais.cli.exits import FAILED, INTERRUPTED, refusals, stop
 
+if TYPE_CHECKING:
+    from allais.paper.store import Stored
+
 app = typer.Typer(help="The paper's experiments: run, compare with what is printed, check.", no_args_is_help=True)
 
 DEFAULT = Path("allais-paper")
-Out = Annotated[Path, typer.Option(help="The folder of the results and of the report.")]
+Out = Annotated[Path, typer.Option(help="The folder of results and reports; each scale and seed has its own in it.")]
+Scale = Annotated[str, typer.Option(help="quick (minutes) or full (as large as the paper's, or larger).")]
+Seed = Annotated[int, typer.Option(min=0, help="Same seed, same report.")]
 
 
 @app.command("list")
@@ -34,9 +39,9 @@ def list_command() -> None:
 @app.command("run")
 def run_command(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; all if none is named.")] = None,
-    scale: Annotated[str, typer.Option(help="quick (minutes) or full (about an hour).")] = "quick",
+    scale: Scale = "quick",
     jobs: Annotated[int, typer.Option(help="Processes; -1 is one a core. The numbers do not depend on it.")] = -1,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same report.")] = 1,
+    seed: Seed = 1,
     out: Out = DEFAULT,
     resume: Annotated[bool, typer.Option("--resume", help="Keep what is there of this scale and seed.")] = False,
 ) -> None:
@@ -48,19 +53,18 @@ def run_command(
     - `allais paper run regret confidence --scale full`
     - `allais paper run --resume`, after an interruption
 
-    Exit code 0, or 2: refused before anything ran; 130: interrupted, finished experiments are kept.
+    Exit code 0; 2: refused before anything ran; 1: an experiment failed; 130: interrupted. Finished experiments are
+    kept in any case. `allais paper list` names them.
     """
-    from allais.paper.experiment import SCALES
     from allais.paper.experiments import BY_NAME, EXPERIMENTS
     from allais.paper.report import write_report
-    from allais.paper.runner import run_experiments
-    from allais.paper.store import Stored, require_folder
+    from allais.paper.runner import ExperimentFailed, run_experiments
+    from allais.paper.store import require_folder
     from allais.simulation.runs import workers
 
     console = make_console()
     with refusals():
-        if scale not in SCALES:
-            raise ValueError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}. Choose one.")
+        folder = _folder(out, scale, seed)
         wanted = [_named(name, list(BY_NAME)) for name in names] if names else list(BY_NAME)
         chosen = [experiment for experiment in EXPERIMENTS if experiment.name in wanted]
         for experiment in list(chosen):
@@ -71,7 +75,7 @@ def run_command(
                 console.print(f"- {experiment.name} is left out: {sentence}")
                 chosen.remove(experiment)
         processes = min(workers(jobs), len(chosen))
-        require_folder(out)
+        require_folder(folder)
         bars = Progress(
             TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
             TimeRemainingColumn(), console=console, transient=True,
@@ -91,22 +95,28 @@ def run_command(
                     bars.update(tasks[name], completed=share)
                     bars.update(whole, completed=sum(BY_NAME[one].seconds * part for one, part in shares.items()))
 
-                for stored in run_experiments(chosen, scale, seed, out, processes, resume=resume, watch=watch):
+                for stored in run_experiments(chosen, scale, seed, folder, processes, resume=resume, watch=watch):
                     results.append(stored)
                     bars.update(tasks[stored.name], visible=False)
                     watch(stored.name, 1.0)
                     console.print(_line(stored), highlight=False)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, ExperimentFailed) as error:
+            kept = "nothing was finished."
             if results:
-                write_report(out, scale, seed)
-            stop(f"interrupted; finished experiments are in {out}: continue with --resume.", INTERRUPTED)
-        path = write_report(out, scale, seed)
+                write_report(folder, scale, seed)
+                kept = f"finished experiments are in {folder}: continue with --resume."
+            if isinstance(error, ExperimentFailed):
+                stop(f"{error} {kept}", FAILED)
+            stop(f"interrupted; {kept}", INTERRUPTED)
+        path = write_report(folder, scale, seed)
     console.print(f"The report is in {path}", highlight=False, soft_wrap=True)
 
 
 @app.command("check")
-def check_command(out: Out = DEFAULT) -> None:
+def check_command(scale: Scale = "quick", seed: Seed = 1, out: Out = DEFAULT) -> None:
     """Compare every finding with what is known of it: holds, or refuted by an erratum.
+
+    Examples: `allais paper check`, `allais paper check --scale full --out report`
 
     Exit code 0: all as known; 1: some finding differs; 2: an experiment has not been run.
     """
@@ -116,17 +126,19 @@ def check_command(out: Out = DEFAULT) -> None:
     console = make_console()
     strange = 0
     with refusals():
+        folder = _folder(out, scale, seed)
         table = Table(box=None)
         for heading in ("", "experiment", "finding", "measured", "status"):
             table.add_column(heading, overflow="fold")
         for experiment in EXPERIMENTS:
-            if experiment.missing() is not None:
+            stored = kept(folder, experiment.name, scale, seed)
+            if stored is None and experiment.missing() is not None:
+                console.print(f"- {experiment.name} is left out: {experiment.missing()}")
                 continue
-            stored = kept(out, experiment.name)
             if stored is None:
                 raise ValueError(
-                    f"a check needs the results of every experiment; {out} has none of {experiment.name}. "
-                    f"Run: allais paper run --resume --out {out}"
+                    f"a check needs the results of every experiment; {folder} has none of {experiment.name}. "
+                    f"Run: allais paper run --resume --scale {scale} --seed {seed} --out {out}"
                 )
             for finding in stored.outcome.findings:
                 strange += not finding.as_expected
@@ -134,21 +146,27 @@ def check_command(out: Out = DEFAULT) -> None:
                 table.add_row(mark, experiment.name, finding.claim, finding.measured, finding.status)
     console.print(table, highlight=False)
     if strange:
-        stop(f"{strange} findings differ from what is known of them.", FAILED)
+        stop(f"what is known of a finding must come out again; it did not for {strange}. See the table.", FAILED)
     console.print("Every finding is as known.")
 
 
-def _line(stored: object) -> str:
-    from allais.paper.store import Stored
+def _folder(out: Path, scale: str, seed: int) -> Path:
+    """Where the results of one scale and seed are."""
+    from allais.paper.experiment import SCALES
 
-    assert isinstance(stored, Stored)
+    if scale not in SCALES:
+        raise ValueError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}. Choose one.")
+    return out / f"{scale}-{seed}"
+
+
+def _line(stored: Stored) -> str:
     findings = stored.outcome.findings
     strange = [finding for finding in findings if not finding.as_expected]
     holding = sum(finding.holds for finding in findings)
     mark = "[red]x[/]" if strange else "[green]ok[/]"
     shown = (strange or findings)[0]
     refuted = len(findings) - holding
-    counted = f"{holding} hold" + (f", {refuted} refuted" if refuted else "")
+    counted = f"{holding} hold" + (f", {refuted} do not" if refuted else "")
     return f"{mark} [b]{stored.name}[/] ({stored.seconds:.1f} s; {counted}): {shown.claim}: {shown.measured}"
 
 

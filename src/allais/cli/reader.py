@@ -25,6 +25,8 @@ LOTTERIES = {kind.__name__: kind for kind in (lotteries.Normal, lotteries.Unifor
 # The keys of these are themselves settings, each of a family of its own.
 FAMILIES: dict[str, dict[str, Any]] = {"gains": WEIGHTS, "losses": WEIGHTS, "utility": UTILITIES, "band": BANDS}
 
+HIDDEN = ("preference", "rewards", "of_mean")  # of a policy: tables of their own, or none of a user's business
+
 Place = tuple[str, ...]
 
 
@@ -84,6 +86,7 @@ class Reader:
         """A policy, with the preference and the rewards of the file."""
         make, settings = self._chosen(table, family, place)
         takes = inspect.signature(make).parameters
+        self._require_known(settings, [key for key in takes if key not in HIDDEN], place)
         for name, build in (("preference", self._preference), ("rewards", self._rewards)):
             given = name in self._whole
             if given and name not in takes and place == ("policy",):
@@ -92,7 +95,7 @@ class Reader:
                 self._refuse(place, f"{make.__name__} needs a table [{name}]; there is none. Add it.")
             if given and name in takes:
                 settings[name] = build()
-        policy: Policy = self._call(make, settings, place, hidden=("preference", "rewards", "name", "of_mean"))
+        policy: Policy = self._call(make, settings, place, hidden=HIDDEN)
         return policy
 
     def _preference(self) -> Preference:
@@ -109,7 +112,7 @@ class Reader:
             some = next(iter(family))
             self._refuse(place, f'{".".join(place)} needs a type, such as type = "{some}"; got {table!r}.')
         kind = table["type"]
-        if kind not in family:
+        if not isinstance(kind, str) or kind not in family:
             what = "policy" if place[0] == "policies" else place[-1]
             self._refuse((*place, "type"), f"{kind!r} is no {what} type.{nearest(str(kind), family)}")
         return family[kind], {key: entry for key, entry in table.items() if key != "type"}

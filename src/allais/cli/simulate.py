@@ -10,7 +10,7 @@ import typer
 
 from allais.cli.console import console
 from allais.cli.exits import INTERRUPTED, refusals, stop
-from allais.cli.value import require_picture
+from allais.cli.places import made, require_picture
 
 
 def simulate_command(
@@ -67,14 +67,17 @@ def _require_places(plot: Path | None, out: Path | None, resume: bool) -> None:
     if resume and out is None:
         raise ValueError("only results that were kept can be resumed; there is no --out. Give the folder.")
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+        made(out)
 
 
 def _require_same(spec: Path, copy: Path, resume: bool) -> None:
-    """Results are resumed by the spec that made them: a copy of it lies beside them."""
+    """Results are those of one spec: a copy of it lies beside them, and without --resume they begin anew."""
     from allais.storage import write_atomically
 
     text = spec.read_text(encoding="utf-8")
-    if resume and copy.exists() and tomllib.loads(copy.read_text(encoding="utf-8")) != tomllib.loads(text):
-        raise ValueError(f"results are resumed by the spec that made them; {copy} is another. Choose another --out.")
+    if copy.exists() and tomllib.loads(copy.read_text(encoding="utf-8")) != tomllib.loads(text):
+        raise ValueError(f"a folder holds the results of one spec; {copy} is another. Choose another --out.")
+    if not resume:
+        for old in copy.parent.glob("*.results.npz"):
+            old.unlink()
     write_atomically(copy, text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Annotated
 import typer
 
 from allais.cli.exits import INTERRUPTED, stop
+from allais.cli.places import made, require_writable
 
 app = typer.Typer(help="Vehicular routing on Eclipse SUMO (Section VI).", no_args_is_help=True)
 
@@ -58,11 +58,14 @@ def record(
     jobs: Jobs = -1,
     poisson: Poisson = False,
 ) -> None:
-    """Record delays of all twelve routes of the paper's network, and write them to one file."""
+    """Record delays of all twelve routes of the paper's network, and write them to one file.
+
+    Example: `allais traffic record delays.npz --blocks 60 --poisson`
+    """
     from allais.traffic.problem import grid_problem
     from allais.traffic.recording import record as recorded
 
-    _require_writable(path)
+    require_writable(path)
     recording = recorded(grid_problem("stream"), blocks, seed, hours, jobs, stratified=not poisson)
     recording.save(path)
     typer.echo(f"{recording!r} is in {path}")
@@ -78,12 +81,18 @@ def run(
     jobs: Jobs = -1,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter runs of the policies.")] = False,
 ) -> None:
-    """The experiment: the table of routes, which route each policy settles on, and whether the findings hold."""
+    """The experiment: the table of routes, which route each policy settles on, and whether the findings hold.
+
+    Examples:
+
+    - `allais traffic run --quick --output traffic`
+    - `allais traffic run --recording delays.npz`
+    """
     from allais.traffic.experiment import Scale, study
     from allais.traffic.recording import Recording
 
     if output is not None:
-        _require_writable(_made(output) / "traffic.md")
+        require_writable(made(output) / "traffic.md")
     sample = None if recording is None else Recording.load(recording)
     found = study(seed, Scale.quick() if quick else Scale(), jobs, sample, blocks)
     typer.echo(found.text)
@@ -100,7 +109,10 @@ def routes(
     target: Annotated[str, typer.Option("--to", help="The node where the traveller goes.")],
     k: Annotated[int, typer.Option(help="How many routes.")] = 10,
 ) -> None:
-    """The k fastest simple routes of a network of your own, on empty roads."""
+    """The k fastest simple routes of a network of your own, on empty roads.
+
+    Example: `allais traffic routes town.net.xml --from A --to B --k 5`
+    """
     from allais.traffic.network import RoadNetwork
 
     roads = RoadNetwork.read(network)
@@ -118,32 +130,12 @@ def watch(
     ] = None,
     pause: Annotated[float, typer.Option(min=0.0, help="Seconds between two days.")] = 0.0,
 ) -> None:
-    """A learner that advises day after day: the route, its delay, what the learner believes."""
+    """A learner that advises day after day: the route, its delay, what the learner believes.
+
+    Example: `allais traffic watch --days 100 --recording delays.npz --pause 0.1`
+    """
     from allais.traffic.problem import grid_problem
     from allais.traffic.recording import Recording
     from allais.traffic.watch import watch as watched
 
     watched(grid_problem("fresh") if recording is None else Recording.load(recording).problem(), days, seed, pause)
-
-
-def _made(folder: Path) -> Path:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(
-            f"a report needs a folder; {folder} cannot be one ({error.strerror}). Choose another."
-        ) from None
-    return folder
-
-
-def _require_writable(path: Path) -> None:
-    """Refuse a place that cannot be written to before minutes are spent on what would be written."""
-    if path.is_dir():
-        raise ValueError(f"a file is written; {path} is a folder. Name a file in it.")
-    try:
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise ValueError(
-            f"a file needs a folder that can be written to; {path.parent} is none ({error.strerror}). Choose another."
-        ) from None

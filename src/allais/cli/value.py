@@ -9,6 +9,7 @@ import typer
 
 from allais.cli.console import console
 from allais.cli.exits import refusals
+from allais.cli.places import require_picture
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from allais.explain import Explanation
 
 BAR = 24  # cells of a whole bar
+OPTIONS = ("--weight", "--losses", "--reference", "--costs", "--plot", "--help")
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
@@ -36,10 +38,13 @@ def value_command(
     - `allais value "68:0.99,168:0.01" "71:1" --reference 80 --costs --plot why.svg`
     - `allais value "-50:0.1,0:0.9" --weight prelec:0.65`
     """
-    from allais.cli.words import lottery_of, weight_of
+    from allais.cli.words import lottery_of, nearest, weight_of
     from allais.preferences import Preference
 
     with refusals():
+        for text in lotteries:
+            if text.startswith("--"):  # a number may begin with one dash, so that click lets options pass
+                raise ValueError(f"there is no option {text!r}.{nearest(text, OPTIONS)}")
         if plot is not None:
             require_picture(plot)
         curve = weight_of(weight)
@@ -52,8 +57,10 @@ def value_command(
             out.print(_weights(why))
         if len(laws) > 1:
             best = max(range(len(laws)), key=lambda k: explained[k].value)
+            alike = [k for k in range(len(laws)) if explained[k].value == explained[best].value]
             by_mean = (min if costs else max)(range(len(laws)), key=lambda k: laws[k].mean)
-            out.print(f"People prefer {lotteries[best]}; the mean prefers {lotteries[by_mean]}.", highlight=False)
+            liked = " and ".join(lotteries[k] for k in alike)
+            out.print(f"People prefer {liked}; the mean prefers {lotteries[by_mean]}.", highlight=False)
         if plot is not None:
             _draw(explained, lotteries, plot)
             typer.echo(f"The picture is in {plot}.")
@@ -70,7 +77,7 @@ def _weights(why: Explanation) -> Table:
     for label, p, w, share in zip(
         why.labels, why.probabilities, why.decision_weights, why.contributions, strict=True
     ):  # fmt: skip
-        table.add_row(label, f"{p:.4f}", f"{w:.4f}", f"{share:.4f}", f"[blue]{_bar(p)}[/]\n[yellow]{_bar(w)}[/]")
+        table.add_row(label, f"{p:.4f}", f"{w:.4f}", f"{share:.4g}", f"[blue]{_bar(p)}[/]\n[yellow]{_bar(w)}[/]")
     return table
 
 
@@ -95,11 +102,3 @@ def _draw(explained: list[Explanation], names: list[str], path: Path) -> None:
         why.plot(ax)
         ax.set_title(f"{name}\n{ax.get_title()}")
     figure.savefig(path, dpi=130)
-
-
-def require_picture(path: Path) -> None:
-    """Refuse a picture that cannot be written, in one sentence."""
-    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ValueError(f"a picture ends in .png, .svg or .pdf; got {path}. Rename it.")
-    if not path.resolve().parent.is_dir():
-        raise ValueError(f"a picture needs a folder that exists; got {path}. Make {path.parent} first.")

@@ -10,7 +10,7 @@ import typer
 
 from allais.cli.console import console
 from allais.cli.exits import refusals
-from allais.cli.value import require_picture
+from allais.cli.places import require_picture
 
 if TYPE_CHECKING:
     from allais.weights import Weight

@@ -75,4 +75,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
     if near:
         return f" Did you mean {lowered[near[0]]!r}?"
-    return f" Known are {', '.join(map(repr, candidates[:12]))}."
+    if not candidates:
+        return " There are none: leave it out."
+    return f" Known are {', '.join(map(repr, candidates[:20]))}."

@@ -62,6 +62,7 @@ def stops(
         seen, times = counts[going], pulls[going]
         tails = np.cumsum(seen, axis=2) / times[:, :, None]  # shares at or above each reward, highest first
         value = (weight(np.minimum(tails, 1.0)) * steps).sum(axis=2)
+        # m of gamma', the round; an arm may have more samples than there were rounds, so that m moves up, as in WLUCB
         exponent = 4.0 * np.log(np.maximum(rounds[going] + 1, times.max(axis=1))) + math.log(n_arms * union / delta)
         radius = reach * (exponent[:, None] / (2.0 * times)) ** (alpha / 2.0)
         index = np.arange(going.size)

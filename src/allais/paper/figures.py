@@ -16,12 +16,10 @@ from matplotlib.patches import Rectangle
 from allais.bands import DKW, KL, Holder
 from allais.bands.base import anytime_rule, settle, widen
 from allais.divergence import regret_slope
-from allais.lotteries import Discrete
 from allais.memory import remembered
-from allais.paper.problems import DELAYS, FAST_ROUTE, FIFTY, PEOPLE, SAFE_ROUTE
+from allais.paper.problems import DELAYS, FAST_ROUTE, FIFTY, PEOPLE, SAFE_ROUTE, THREE
 from allais.policies import NPTS, UCB1, WUCB
 from allais.policies.wlucb import PAPER_UNION
-from allais.problems import Bandit
 from allais.rewards import Bounded, Finite
 from allais.simulation import compare
 from allais.values.forest import CHILD, LEAF_OF, ROOT, SIZE, TOTAL, new_forest, sown
@@ -148,7 +146,6 @@ def band_widths(folder: Path) -> None:
 
 def regret(folder: Path) -> None:
     """UCB1, the paper's W-UCB, KL and NPTS on the three-armed problem, beside the limit."""
-    arms = [Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})]
     rewards = Finite([0, 7, 30, 50])
     policies = {
         "UCB1 (of the mean)": UCB1(rewards),
@@ -156,9 +153,9 @@ def regret(folder: Path) -> None:
         "W-UCB, KL band, log m": WUCB(PEOPLE, rewards, KL(), exploration=1.0),
         "NPTS": NPTS(PEOPLE, rewards),
     }
-    comparison = compare(policies, Bandit(arms), n_rounds=100_000, n_runs=20, seed=1, judge=PEOPLE, progress=False)
+    comparison = compare(policies, THREE, n_rounds=100_000, n_runs=20, seed=1, judge=PEOPLE, progress=False)
     figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-    comparison.plot(ax, lower_slope=regret_slope(PEOPLE, arms, rewards.values))
+    comparison.plot(ax, lower_slope=regret_slope(PEOPLE, THREE.lotteries, rewards.values))
     ax.set(yscale="log", ylim=(10.0, None))
     figure.savefig(folder / "regret.png", dpi=110)
     plt.close(figure)

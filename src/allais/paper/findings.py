@@ -17,6 +17,7 @@ class Finding:
     holds: bool
     erratum: int | None = None  # the entry of docs/paper/errata.md that explains why it cannot hold
     why: str = ""
+    of_paper: bool = True  # False: beyond the paper, or a check of the report itself
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "holds", bool(self.holds))  # comparisons of arrays give NumPy's own

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from allais.paper.drawing import drawing
+from allais.paper.drawing import GREY, drawing
 from allais.paper.experiment import Done
 from allais.paper.findings import Figure, Table, with_error
 from allais.policies.base import Policy
@@ -54,6 +54,33 @@ def growth(results: Results, decade: float = 10.0) -> float:
     return float(np.log(ratio) / np.log(last / results.checkpoints[start]))
 
 
+LINEAR, LOGARITHMIC = 0.9, 0.3  # growth beyond or below which we call regret so; log n has 0.1 or so in these decades
+
+
+def is_linear(results: Results) -> bool:
+    """Whether most runs end on a wrong arm, and regret grows like the number of rounds."""
+    return bool(growth(results) > LINEAR and results.error_rate[-1] > 0.5)
+
+
+def mean_of(samples: np.ndarray) -> str:
+    """The mean with its standard error."""
+    return with_error(float(samples.mean()), float(samples.std(ddof=1) / np.sqrt(samples.size)))
+
+
+def share_of(hits: int, runs: int) -> str:
+    """A share with its standard error; where none or all hit, the count says more."""
+    if hits in (0, runs):
+        return f"{hits} of {runs:,}"
+    share = hits / runs
+    return with_error(share, float(np.sqrt(share * (1.0 - share) / runs)))
+
+
+def gap_of_means(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
+    """By what share the mean of one exceeds that of the other, and the standard error of that."""
+    spread = np.hypot(*(x.std(ddof=1) / np.sqrt(x.size) / x.mean() for x in (one, other)))
+    return float(one.mean() / other.mean() - 1.0), float(spread)
+
+
 def below(better: Results, worse: Results, errors: float = 5.0) -> bool:
     """Whether one regret is below another by so many standard errors: five fail by luck once in 3 million."""
     spread = float(np.hypot(better.regret_error[-1], worse.regret_error[-1]))
@@ -63,9 +90,11 @@ def below(better: Results, worse: Results, errors: float = 5.0) -> bool:
 def regret_table(title: str, results: Mapping[str, Results]) -> Table:
     """One row a policy."""
     rows = tuple(
-        (name, regret_now(one), f"{growth(one):.2f}", f"{one.error_rate[-1]:.2f}") for name, one in results.items()
+        (name, regret_now(one), f"{growth(one):.2f}", share_of(round(one.error_rate[-1] * runs), runs))
+        for name, one in results.items()
+        if (runs := one.samples.size)
     )
-    return Table(title, ("policy", "regret", "growth in the last decade", "runs that recommend a wrong arm"), rows)
+    return Table(title, ("policy", "regret", "growth in the last decade", "runs that end on a wrong arm"), rows)
 
 
 def regret_figure(
@@ -80,7 +109,7 @@ def regret_figure(
             axes.fill_between(one.checkpoints, mean - spread, mean + spread, color=line.get_color(), alpha=0.25, lw=0)
         if lower_slope is not None:
             marks = next(iter(results.values())).checkpoints
-            axes.plot(marks, lower_slope * np.log(marks), "--", color="#8a8a8a", lw=1, label="limit, slope")
+            axes.plot(marks, lower_slope * np.log(marks), "--", color=GREY, lw=1, label="limit, slope")
         axes.set(xlabel="rounds", ylabel="cumulative regret")
         if log:
             axes.set(xscale="log", yscale="log")

@@ -56,12 +56,13 @@ def write_page(path: Path, results: Sequence[Stored]) -> None:
 def page(results: Sequence[Stored]) -> str:
     """The whole page; what differs between runs of one seed stands in elements of class `time`."""
     findings = [finding for stored in results for finding in stored.outcome.findings]
-    holding = sum(finding.holds for finding in findings)
+    claims = [finding for finding in findings if finding.of_paper]
+    holding = sum(finding.holds for finding in claims)
     strange = sum(not finding.as_expected for finding in findings)
     first = results[0]
-    refuted = len(findings) - holding
     summary = (
-        f"{len(findings)} findings: {holding} hold, {refuted} do not. "
+        f"{len(claims)} claims of the paper: {holding} hold, {len(claims) - holding} do not; "
+        f"{len(findings) - len(claims)} findings beyond it. "
         + ("All as known: what does not hold is explained." if not strange else f"{strange} differ from what is known.")
     )  # fmt: skip
     body = [

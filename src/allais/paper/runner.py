@@ -7,7 +7,7 @@ import os
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,10 @@ from allais.paper.store import Stored, keep, kept
 
 Watch = Callable[[str, float], None]  # an experiment, and the share of it that is done
 TICK = 0.2  # seconds between looks at what workers tell
+
+
+class ExperimentFailed(RuntimeError):  # noqa: N818
+    """An experiment ended in an error; others may be finished and kept."""
 
 
 def run_experiments(
@@ -41,8 +45,8 @@ def run_experiments(
         else:
             watch(experiment.name, 1.0)
             yield old
-    # the longest first, so that no core waits for the last one
-    todo.sort(key=lambda experiment: -experiment.seconds)
+    # side by side the longest first, so that no core waits for the last one; alone the shortest, so that most are done
+    todo.sort(key=lambda experiment: experiment.seconds if jobs == 1 else -experiment.seconds)
     found = _one_by_one(todo, scale, seed, watch) if jobs == 1 else _side_by_side(todo, scale, seed, jobs, watch)
     for name, outcome, seconds in found:
         stored = Stored(name, scale, seed, seconds, outcome)
@@ -63,8 +67,8 @@ def _timed(experiment: Experiment, scale: str, seed: int, done: Callable[[float]
     start = time.perf_counter()
     try:
         outcome = experiment.outcome(scale, seed, done)
-    except ValueError as error:  # no user's mistake: the settings are ours
-        raise RuntimeError(f"the experiment {experiment.name} failed: {error}") from error
+    except Exception as error:  # no user's mistake: the settings are ours
+        raise ExperimentFailed(f"the experiment {experiment.name} failed ({type(error).__name__}: {error}).") from error
     done(1.0)
     return outcome, time.perf_counter() - start
 
@@ -83,7 +87,10 @@ def _side_by_side(
             _pass_on(told, watch)
             for future in finished:
                 name = waiting.pop(future)
-                outcome, seconds = future.result()
+                try:
+                    outcome, seconds = future.result()
+                except BrokenExecutor as error:  # a worker was killed, for its memory perhaps
+                    raise ExperimentFailed(f"the worker of {name} died ({error}).") from error
                 yield name, outcome, seconds
 
 

@@ -11,6 +11,8 @@ from allais import __version__
 from allais.paper.findings import Outcome
 from allais.storage import write_atomically
 
+FORMAT = "allais paper"
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -33,7 +35,7 @@ def keep(folder: Path, stored: Stored) -> None:
     path = path_of(folder, stored.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     document: dict[str, Any] = {
-        "format": "allais paper",
+        "format": FORMAT,
         "version": __version__,
         "name": stored.name,
         "scale": stored.scale,
@@ -49,6 +51,7 @@ def kept(folder: Path, name: str, scale: str | None = None, seed: int | None = N
     path = path_of(folder, name)
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
+        current = document["format"] == FORMAT and document["version"] == __version__
         stored = Stored(
             document["name"],
             document["scale"],
@@ -58,14 +61,12 @@ def kept(folder: Path, name: str, scale: str | None = None, seed: int | None = N
         )
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except OSError as error:
+        raise ValueError(f"results are read from a folder; {folder} is none ({error.strerror}). Check it.") from None
+    except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"a result must be one that was written here; {path} is not ({error!r}). Delete it.") from None
-    if document["version"] != __version__ or (scale or stored.scale, stored.seed if seed is None else seed) != (
-        stored.scale,
-        stored.seed,
-    ):
-        return None
-    return stored
+    wanted = (scale or stored.scale, stored.seed if seed is None else seed)
+    return stored if current and wanted == (stored.scale, stored.seed) else None
 
 
 def require_folder(folder: Path) -> None:

@@ -21,7 +21,7 @@ from allais.weights import TverskyKahneman
 RESAMPLES = 400  # of the bootstrap: a standard error to 4 %
 PAPER_ETA = 0.1  # of the weight in Section VI
 PAPER_SAMPLES = 25_000  # of the normal law, in Section VI
-PRINTED = {7: (-21.67, -0.29), 8: (58.88, -0.45)}  # Table III: mean and distorted excess delay of both routes
+PRINTED = {7: (-21.67, -0.29), 8: (58.88, -0.45)}  # Table II: mean and distorted excess delay of both routes
 NEGLIGIBLE = 1e-12  # probability below which an outcome of summed noise is left out
 
 

@@ -120,7 +120,9 @@ def findings(found: Experiment) -> Iterator[Finding]:
         "policies without a model settle on the preferred": (preferred, free),
     }
     for claim, (route, outcomes) in groups.items():
-        measured = ", ".join(f"{one.policy} {one.route} ({one.agreement:.0%} of runs)" for one in outcomes)
+        measured = "; ".join(
+            f"{one.policy} ({one.knows}) {one.route} in {one.agreement:.0%} of runs" for one in outcomes
+        )
         yield Finding(claim, measured, all((one.route, one.agreement) == (route, 1.0) for one in outcomes))
     share = float(table.shares(f"TK {PAPER_ETA}")[fast])
     yield Finding(

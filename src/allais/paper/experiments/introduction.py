@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from allais.lotteries import Discrete
-from allais.paper.drawing import drawing
+from allais.paper.drawing import GREY, drawing
 from allais.paper.experiment import Done, Experiment
 from allais.paper.findings import Finding, Outcome, Table
 from allais.paper.problems import WEIGHT
@@ -30,14 +30,13 @@ def run(size: None, seed: int, done: Done) -> Outcome:
         rows.append((kind, f"{sure:.4g}", f"{rare:.4g}", "the rare one" if rare > sure else "the sure one"))
     plain, bent = _leads(Identity()), _leads(WEIGHT)
     paradox = {name: (first > 0.0) & (second < 0.0) for name, (first, second) in (("eu", plain), ("tk", bent))}
-    between = POWERS[paradox["tk"]]
-    shown = f"{between.min():.3g} to {between.max():.3g}" if between.size else "none"
+    shown = {name: f"up to {POWERS[those].max():.3g}" if those.any() else "none" for name, those in paradox.items()}
     with drawing("allais", "By how much the cautious choice of each pair is worth more than the daring one: "
                  "only a bent weight has both signs that people have.") as picture:  # fmt: skip
         for (first, second), name, style in ((plain, "expected utility", "--"), (bent, "TK 0.61", "-")):
             picture.axes.plot(POWERS, first, style, label=f"{name}, 1 for sure")
             picture.axes.plot(POWERS, second, style, label=f"{name}, 1 with .11")
-        picture.axes.axhline(0.0, color="#8a8a8a", linewidth=1)
+        picture.axes.axhline(0.0, color=GREY, linewidth=1)
         picture.axes.set(xlabel="exponent of the utility", ylabel="lead of the cautious choice", ylim=(-1.0, 0.6))
         picture.axes.legend()
     return Outcome(
@@ -57,12 +56,13 @@ def run(size: None, seed: int, done: Done) -> Outcome:
             ),
             Finding(
                 "arm 1 (the sure one) is preferable for rewards and arm 2 for costs", "arm 1, arm 2",
-                "arm 2 for rewards, arm 1 for costs", not found["gains"] and found["losses"], 28,
+                f"arm {2 if found['gains'] else 1} for rewards, arm {2 if found['losses'] else 1} for costs",
+                not found["gains"] and found["losses"], 28,
                 "the two are exchanged, and 10^-6 is printed for 10^-3",
             ),
             Finding(
                 "the Allais paradox: no expected utility explains it, a weight on probabilities does",
-                "cited", f"powers that show it: none under expected utility, {shown} under TK 0.61",
+                "cited", f"powers that show it: {shown['eu']} under expected utility, {shown['tk']} under TK 0.61",
                 bool(not paradox["eu"].any() and paradox["tk"].any()),
             ),
         ),

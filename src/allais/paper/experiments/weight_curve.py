@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import brentq
 
-from allais.paper.drawing import BLUE, ORANGE, drawing
+from allais.paper.drawing import BLUE, GREY, ORANGE, drawing
 from allais.paper.experiment import Done, Experiment
 from allais.paper.findings import Finding, Outcome, Table
 from allais.weights import TverskyKahneman
@@ -26,7 +26,7 @@ def run(size: None, seed: int, done: Done) -> Outcome:
     rare, sure = p[(p > 0.0) & (p < crossings[0])], p[(p > crossings[0]) & (p < 1.0)]
     inverted = bool((LABELLED(rare) > rare).all() and (LABELLED(sure) < sure).all())
     with drawing("weight", "The weight function: what the label says (0.61) and what is plotted (0.69).") as picture:
-        picture.axes.plot(p, p, "--", color="#8a8a8a", linewidth=1)
+        picture.axes.plot(p, p, "--", color=GREY, linewidth=1)
         picture.axes.plot(p, LABELLED(p), color=BLUE, label="eta = 0.61, the label")
         picture.axes.plot(p, printed(p), color=ORANGE, label="eta = 0.69, as plotted")
         picture.axes.set(xlabel="probability p", ylabel="weight w(p)", xlim=(0, 1), ylim=(0, 1))
