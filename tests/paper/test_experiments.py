@@ -23,6 +23,7 @@ from allais.paper.experiments import (
     sharper,
 )
 from allais.paper.findings import Outcome
+from allais.paper.printed import printed_statements
 from allais.paper.problems import PEOPLE, RANGE_SETUP, RANGE_THREE, SETUP, THREE
 from allais.policies import WLUCB, WUCB
 from allais.preferences import Preference
@@ -72,6 +73,12 @@ def test_findings_have_the_status_that_is_known(name):
 def test_findings_of_the_longer_ones_have_the_status_that_is_known(name, size):
     experiment = dataclasses.replace(BY_NAME[name], sizes={"quick": size})
     assert [one.claim for one in experiment.outcome("quick", 1).findings if not one.as_expected] == []
+
+
+def test_printed_statements_of_the_theory_are_settled_by_a_number():
+    found = printed_statements()
+    assert [finding.erratum for finding in found] == [13, 16, 17, 17, 19]
+    assert all(finding.as_expected for finding in found)
 
 
 def test_the_same_seed_gives_the_same_outcome_and_another_seed_another():
