@@ -1,0 +1,174 @@
+"""The weights that people were found to have, a formula each.
+
+Each `_log` is the family's formula written in logarithms; the docstring has it in the usual form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from allais.errors import FloatArray, positive, share
+from allais.weights.base import HolderPair
+from allais.weights.risk import Power
+from allais.weights.shapes import EndSteep, steepest
+
+
+@dataclass(frozen=True)
+class TverskyKahneman(EndSteep):
+    """w(p) = p^eta / (p^eta + (1-p)^eta)^(1/eta) (Tversky & Kahneman 1992; Figure 1).
+
+    Hölder with alpha = eta and L = 1/eta. Monotone only for eta >= 0.2792...
+
+    >>> TverskyKahneman(0.61).holder
+    HolderPair(constant=1.639344262295082, exponent=0.61)
+    >>> TverskyKahneman(0.1).is_monotone
+    False
+    """
+
+    eta: float = 0.61
+
+    def __post_init__(self) -> None:
+        advice = "People show values near 0.61 (gains) and 0.69 (losses)."
+        object.__setattr__(self, "eta", share("eta", self.eta, one=True, advice=advice))
+
+    def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        eta = self.eta
+        return eta * log_p - np.logaddexp(eta * log_p, eta * log_q) / eta
+
+    @property
+    def holder(self) -> HolderPair:
+        return HolderPair(1.0 / self.eta, self.eta)
+
+    @property
+    def singularities(self) -> tuple[float, ...]:
+        return (0.0, 1.0) if self.eta < 1.0 else ()
+
+    @cached_property
+    def turning_points(self) -> tuple[float, ...]:
+        from scipy import optimize  # a fifth of a second, for the few weights that need it
+
+        eta = self.eta
+
+        def slope(t: FloatArray) -> FloatArray:
+            # d log w / d log p at log odds t, times (p^eta + q^eta) / q^eta
+            ratio = np.exp(eta * t)  # (p/q)^eta
+            return eta * (1.0 + ratio) - ratio + np.exp(t)
+
+        # eta at t = -inf, +inf at t = inf; for a small eta it dips below zero in between, once
+        grid = np.linspace(-50.0 / eta, 50.0, 4001)
+        bottom = grid[np.argmin(slope(grid))]
+        least = optimize.minimize_scalar(slope, bounds=(bottom - 0.02 / eta, bottom + 0.02 / eta), method="bounded")
+        if least.fun >= 0.0:
+            return ()
+        turns = (optimize.brentq(slope, -50.0 / eta, least.x), optimize.brentq(slope, least.x, 50.0))
+        return tuple(float(np.clip(special.expit(turn), 1e-300, 1.0 - 2.0**-53)) for turn in turns)
+
+    @property
+    def steepest_at_an_end(self) -> bool:
+        return self.is_monotone
+
+    @property
+    def exponent_at_zero(self) -> float:
+        return self.eta
+
+
+@dataclass(frozen=True)
+class Prelec(EndSteep):
+    """w(p) = exp(-beta (-log p)^alpha) (Prelec 1998).
+
+    With alpha < 1 it is steeper at the ends than any power: no Hölder pair exists.
+
+    >>> Prelec(0.65)(np.exp(-1.0))  # the fixed point 1/e
+    0.36787944117144...
+    >>> Prelec(0.65).holder is None
+    True
+    """
+
+    alpha: float
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", positive("alpha", self.alpha))
+        object.__setattr__(self, "beta", positive("beta", self.beta))
+
+    def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        return -self.beta * np.power(-log_p, self.alpha)
+
+    @cached_property
+    def holder(self) -> HolderPair | None:
+        if self.alpha < 1.0:
+            return None
+        if self.alpha == 1.0:
+            return Power(self.beta).holder
+        slope = steepest(lambda log_p, log_q: self._log_slope(log_p))
+        return HolderPair(slope, 1.0) if slope < 1e300 else None  # too steep for a number
+
+    def _log_slope(self, log_p: FloatArray) -> FloatArray:
+        return np.log(self.alpha * self.beta) + (self.alpha - 1.0) * np.log(-log_p) + self._log(log_p, log_p) - log_p
+
+    @property
+    def singularities(self) -> tuple[float, ...]:
+        return Power(self.beta).singularities if self.alpha == 1.0 else (0.0, 1.0)
+
+    @property
+    def steepest_at_an_end(self) -> bool:
+        return self.alpha <= 1.0
+
+    @property
+    def exponent_at_zero(self) -> float:
+        return 0.0 if self.alpha < 1.0 else (self.beta if self.alpha == 1.0 else np.inf)
+
+    def _inverse(self, target: FloatArray) -> FloatArray:
+        return np.exp(-np.power(-np.log(target) / self.beta, 1.0 / self.alpha))
+
+
+@dataclass(frozen=True)
+class GonzalezWu(EndSteep):
+    """w(p) = delta p^gamma / (delta p^gamma + (1-p)^gamma): linear in log odds (Gonzalez & Wu 1999).
+
+    >>> GonzalezWu(gamma=0.44, delta=0.77)(0.5)
+    0.435028...
+    """
+
+    gamma: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", positive("gamma", self.gamma))
+        object.__setattr__(self, "delta", positive("delta", self.delta))
+
+    def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        log_odds_against = self.gamma * (log_q - log_p) - np.log(self.delta)
+        return -np.logaddexp(0.0, log_odds_against)
+
+    @cached_property
+    def holder(self) -> HolderPair:
+        if self.gamma <= 1.0:  # delta p^gamma + q^gamma >= min(delta, 1), by concavity
+            return HolderPair(max(self.delta, 1.0 / self.delta), self.gamma)
+
+        def log_slope(log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+            log_w = self._log(log_p, log_q)
+            log_v = log_w + self.gamma * (log_q - log_p) - np.log(self.delta)
+            return np.log(self.gamma) + log_w + log_v - log_p - log_q
+
+        return HolderPair(steepest(log_slope), 1.0)
+
+    @property
+    def singularities(self) -> tuple[float, ...]:
+        return () if self.gamma == 1.0 else (0.0, 1.0)
+
+    @property
+    def steepest_at_an_end(self) -> bool:
+        return self.gamma <= 1.0
+
+    @property
+    def exponent_at_zero(self) -> float:
+        return self.gamma
+
+    def _inverse(self, target: FloatArray) -> FloatArray:
+        log_odds = (special.logit(target) - np.log(self.delta)) / self.gamma
+        return special.expit(log_odds)

@@ -1,0 +1,213 @@
+"""The weights of risk measures and of proofs, a formula each.
+
+Each `_log` is the family's formula written in logarithms; the docstring has it in the usual form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from allais.errors import FloatArray, positive, real, share
+from allais.weights.base import HolderPair, Weight
+from allais.weights.shapes import EndSteep, ModulusKind
+
+
+@dataclass(frozen=True)
+class Identity(EndSteep):
+    """w(p) = p: no distortion; the value is the mean.
+
+    >>> Identity()(0.3)
+    0.3
+    """
+
+    def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        return log_p
+
+    def _of(self, p: FloatArray) -> FloatArray:
+        return p + 0.0  # a copy; exact, so that the value is the mean to the last bit
+
+    def of_tails(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
+        return upper
+
+    @property
+    def holder(self) -> HolderPair:
+        return HolderPair(1.0, 1.0)
+
+    @property
+    def singularities(self) -> tuple[float, ...]:
+        return ()
+
+    def _modulus(self, eps: float) -> float:
+        return eps
+
+    def dual(self) -> Identity:
+        return self
+
+
+@dataclass(frozen=True)
+class Power(EndSteep):
+    """w(p) = p^alpha: proportional hazards; the paper's square root is Power(0.5).
+
+    >>> Power(0.5).modulus(0.01)
+    0.1...
+    """
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", positive("alpha", self.alpha))
+
+    def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        return self.alpha * log_p
+
+    @property
+    def holder(self) -> HolderPair:
+        return HolderPair(max(1.0, self.alpha), min(1.0, self.alpha))
+
+    @property
+    def singularities(self) -> tuple[float, ...]:
+        return () if self.alpha == round(self.alpha) else (0.0,)
+
+    @property
+    def exponent_at_zero(self) -> float:
+        return self.alpha
+
+    def _inverse(self, target: FloatArray) -> FloatArray:
+        return np.power(target, 1.0 / self.alpha)
+
+
+@dataclass(frozen=True)
+class SteepMiddle(Weight):
+    """w(p) = 1/2 +- |2p - 1|^alpha / 2: steepest at 1/2 (the example of the lower bounds, Theorem 3).
+
+    The paper gives alpha = 1/2; its Hölder constant is 1, not the 2^(alpha-1) that is printed
+    (docs/paper/errata.md, 13), while |w(1/2) - w(p)| = 2^(alpha-1) |1/2 - p|^alpha.
+
+    >>> SteepMiddle(0.5)(0.25)
+    0.146446...
+    """
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        advice = "A larger exponent is not steep in the middle."
+        object.__setattr__(self, "alpha", share("alpha", self.alpha, one=True, advice=advice))
+
+    def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        smaller = np.minimum(np.exp(np.minimum(log_p, log_q)), 0.5)
+        below = -0.5 * np.expm1(self.alpha * np.log1p(-2.0 * smaller))  # w at the smaller of p and q
+        return np.where(log_p <= log_q, np.log(below), np.log1p(-below))
+
+    @property
+    def holder(self) -> HolderPair:
+        return HolderPair(1.0, self.alpha)
+
+    @property
+    def singularities(self) -> tuple[float, ...]:
+        return (0.5,) if self.alpha < 1.0 else ()
+
+    @property
+    def modulus_kind(self) -> ModulusKind:
+        return "exact"
+
+    @property
+    def exponent_at_zero(self) -> float:
+        return 1.0
+
+    def _modulus(self, eps: float) -> float:
+        return float(eps**self.alpha)  # across the middle, half of it on each side
+
+    def _inverse(self, target: FloatArray) -> FloatArray:
+        # 1 - |2w - 1| loses the digits of a small target; log1p keeps them
+        smaller = np.minimum(target, 1.0 - target)
+        below = -0.5 * np.expm1(np.log1p(-2.0 * np.minimum(smaller, 0.5)) / self.alpha)
+        return np.where(target <= 0.5, below, 1.0 - below)
+
+    def dual(self) -> SteepMiddle:
+        return self
+
+
+@dataclass(frozen=True)
+class TailAverage(Weight):
+    """w(p) = max(0, 1 - (1-p)/level): only the worst `level` share of outcomes counts.
+
+    `Preference.rank_dependent(TailAverage(level))` is the conditional value at risk, `cvar(level)`.
+
+    >>> TailAverage(0.25)(0.8)
+    0.2...
+    """
+
+    level: float
+
+    def __post_init__(self) -> None:
+        advice = "Give the share of worst outcomes to average, such as 0.05; 1 is the mean."
+        object.__setattr__(self, "level", share("level", self.level, one=True, advice=advice))
+
+    def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        return np.log(-np.expm1(np.minimum(log_q - np.log(self.level), 0.0)))
+
+    @property
+    def holder(self) -> HolderPair:
+        return HolderPair(1.0 / self.level, 1.0)
+
+    @property
+    def singularities(self) -> tuple[float, ...]:
+        return (1.0 - self.level,) if self.level < 1.0 else ()
+
+    @property
+    def modulus_kind(self) -> ModulusKind:
+        return "exact"
+
+    @property
+    def exponent_at_zero(self) -> float:
+        return np.inf if self.level < 1.0 else 1.0
+
+    def _modulus(self, eps: float) -> float:
+        return min(eps / self.level, 1.0)
+
+    def _inverse(self, target: FloatArray) -> FloatArray:
+        return (1.0 - self.level) + self.level * target
+
+
+@dataclass(frozen=True)
+class Wang(EndSteep):
+    """w(p) = Phi(Phi^-1(p) + shift) (Wang 2000); a positive shift is optimistic about gains.
+
+    Hölder for every exponent below 1 but with no best pair, so `holder` is None and bounds go
+    through `modulus`, which is exact.
+
+    >>> Wang(0.5)(0.5)
+    0.691462...
+    """
+
+    shift: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shift", real("shift", self.shift))
+
+    def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        # each end by the logarithm that resolves it
+        normal = np.where(log_p < log_q, special.ndtri_exp(log_p), -special.ndtri_exp(log_q))
+        return special.log_ndtr(normal + self.shift)
+
+    @property
+    def holder(self) -> HolderPair | None:
+        return HolderPair(1.0, 1.0) if self.shift == 0.0 else None
+
+    @property
+    def singularities(self) -> tuple[float, ...]:
+        return (0.0, 1.0) if self.shift != 0.0 else ()
+
+    @property
+    def exponent_at_zero(self) -> float:
+        # 1, but for a factor slower than any power, which decides at exactly 1
+        return 1.0 - 1e-6 * float(np.sign(self.shift))
+
+    def _inverse(self, target: FloatArray) -> FloatArray:
+        return special.ndtr(special.ndtri(target) - self.shift)
+
+    def dual(self) -> Wang:
+        return Wang(-self.shift)
