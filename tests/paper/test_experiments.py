@@ -66,7 +66,7 @@ def test_findings_have_the_status_that_is_known(name):
     ("name", "size"),
     [
         ("bounds", bounds.Size(5_000, 20)),
-        ("sharper", sharper.Size(20_000, 20, 2)),
+        ("sharper", sharper.Size(20_000, 20, 10)),
         ("setup-confidence", setup_confidence.Size((0.1,), 20, 2)),
     ],
 )

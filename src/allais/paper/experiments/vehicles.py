@@ -115,6 +115,7 @@ def _maps(found: Study) -> tuple[Figure, ...]:
                     line.set(color=GREY, alpha=0.25)
                 elif line.get_zorder() == 4:  # the best route, in a colour that shows on any page
                     line.set_color(RED)
+            picture.axes.legend(loc="lower right")
             for text in picture.axes.texts:
                 text.get_bbox_patch().set(facecolor=GROUND, edgecolor=GREY)
         drawn.append(picture.figure)
