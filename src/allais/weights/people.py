@@ -68,7 +68,7 @@ class TverskyKahneman(EndSteep):
         return tuple(float(np.clip(special.expit(turn), 1e-300, 1.0 - 2.0**-53)) for turn in turns)
 
     @property
-    def steepest_at_an_end(self) -> bool:
+    def _steepest_at_an_end(self) -> bool:
         return self.is_monotone
 
     @property
@@ -115,7 +115,7 @@ class Prelec(EndSteep):
         return Power(self.beta).singularities if self.alpha == 1.0 else (0.0, 1.0)
 
     @property
-    def steepest_at_an_end(self) -> bool:
+    def _steepest_at_an_end(self) -> bool:
         return self.alpha <= 1.0
 
     @property
@@ -162,7 +162,7 @@ class GonzalezWu(EndSteep):
         return () if self.gamma == 1.0 else (0.0, 1.0)
 
     @property
-    def steepest_at_an_end(self) -> bool:
+    def _steepest_at_an_end(self) -> bool:
         return self.gamma <= 1.0
 
     @property

@@ -22,14 +22,14 @@ class EndSteep(Weight):
 
     @property
     def modulus_kind(self) -> ModulusKind:
-        return "exact" if self.steepest_at_an_end else "bound"
+        return "exact" if self._steepest_at_an_end else "bound"
 
     @property
-    def steepest_at_an_end(self) -> bool:
+    def _steepest_at_an_end(self) -> bool:
         return True
 
     def _modulus(self, eps: float) -> float:
-        if not self.steepest_at_an_end:
+        if not self._steepest_at_an_end:
             return super()._modulus(eps)
         log_eps, log_rest = np.log(eps), np.log1p(-eps)
         at_zero = self._exp(log_eps, log_rest)
