@@ -10,6 +10,7 @@ export MPLBACKEND := Agg
 paper: $(VENV)/installed  ## every table and figure of the paper, run again; prints where the report is
 	$(BIN)/allais paper run --out build/paper
 	$(BIN)/allais paper check --out build/paper
+	@echo "The report is in build/paper/quick-1/report.html"
 
 test: check  ## every check and every test but the slow ones
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
