@@ -144,14 +144,18 @@ def test_list_names_every_experiment():
 def test_an_interruption_keeps_what_is_finished_and_resume_goes_on(tmp_path):
     arguments = ["run", "weight", "introduction", "estimator", "--out", str(tmp_path), "--jobs", "2", "--scale", "full"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "allais.cli", "paper", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
+        [sys.executable, "-m", "allais.cli", "paper", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests that run in the background ignore it
+    )  # fmt: skip
     deadline = time.monotonic() + 300.0
     folder = tmp_path / "full-1"
     while not path_of(folder, "weight").exists() and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=120)[0].decode()
+    try:
+        said = process.communicate(timeout=120)[0].decode()
+    finally:
+        process.kill()
     assert process.returncode == 130, said  # the estimator takes minutes at full scale
     assert "continue with --resume" in said
     assert not path_of(folder, "estimator").exists()
