@@ -123,6 +123,8 @@ def test_simulate_resumes_only_what_its_own_spec_made(tmp_path):
         ("[rewards]", "[rewards", "a spec must be TOML"),
         ('type = "NPTS"', 'type = ["NPTS"]', "line 21: ['NPTS'] is no policy type."),
         ('type = "NPTS"', 'type = "NPTS"\nrewards = 3', "line 22: [policies.0] has no key 'rewards'."),
+        ('type = "NPTS"', 'type = "NPTS"\nname = "../x"', "line 22: a policy's name must do for a file; got '../x'."),
+        ('type = "NPTS"', 'type = "NPTS"\nname = 3', "line 22: a policy's name must do for a file; got 3."),
         ("high = 50", "high = 20", "rewards must lie between 0 and 20"),
         (
             'sure = "7:1"',
