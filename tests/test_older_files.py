@@ -1,0 +1,93 @@
+"""Files that version 0.1.0 wrote are still opened, with everything that was in them.
+
+`tests/data/0.1.0` was written by that version; `expected.json` holds the answers of its learners and streams. What they
+decide next may differ, since policies have improved; what they were told may not.
+"""
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import allais
+from allais.simulation import Results
+
+DATA = Path(__file__).parent / "data" / "0.1.0"
+EXPECTED = json.loads((DATA / "expected.json").read_text())
+LEARNERS = sorted(name for name in EXPECTED if name.startswith("learners/"))
+FOLDERS = sorted(name for name in EXPECTED if name.startswith("folder-"))
+
+
+def require_same(learner, known):
+    assert learner.pulls == known["pulls"]
+    assert learner.samples == known["samples"]
+    assert list(learner.arms) == known["arms"]
+    assert [[choice.id, choice.arm] for choice in learner.outstanding] == known["outstanding"]
+    values = {name: math.nan if value is None else value for name, value in known["value"].items()}
+    assert learner.value() == pytest.approx(values, rel=1e-12, nan_ok=True)
+    for arm, (outcomes, counts) in known.get("outcomes", {}).items():
+        seen = learner.outcomes(arm)
+        np.testing.assert_array_equal(seen[0], outcomes)
+        np.testing.assert_array_equal(seen[1], counts)
+
+
+def require_alive(learner):
+    """Late outcomes arrive, and it goes on asking."""
+    for choice in learner.outstanding:
+        learner.tell(choice, 0.0)
+    if not learner.is_settled():
+        learner.tell(learner.ask(), 0.0)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_a_saved_learner_opens_and_goes_on(name):
+    learner = allais.Learner.load(DATA / name)
+    require_same(learner, EXPECTED[name])
+    require_alive(learner)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_opens_and_goes_on(name, tmp_path):
+    folder = Path(shutil.copytree(DATA / name, tmp_path / name))
+    with allais.Learner.open(folder) as learner:
+        require_same(learner, EXPECTED[name])
+        require_alive(learner)
+        pulls = learner.pulls
+    with allais.Learner.open(folder) as learner:  # and what it wrote is read again
+        assert learner.pulls == pulls
+
+
+@pytest.mark.parametrize("name", ["stream-exact.npz", "stream-bounded.npz"])
+def test_a_saved_stream_opens_and_goes_on(name):
+    stream = allais.ValueStream.load(DATA / name)
+    assert len(stream) == EXPECTED[name]["samples"]
+    assert list(stream.certified()) == pytest.approx(EXPECTED[name]["certified"], rel=1e-12)
+    stream.add(3.0)
+    assert len(stream) == EXPECTED[name]["samples"] + 1
+
+
+def test_saved_results_open():
+    results = Results.load(DATA / "results.npz")
+    assert results.mean_regret[-1] == EXPECTED["results.npz"]["regret"]
+
+
+PROBLEM = allais.Bandit([allais.Bernoulli(0.7), allais.Bernoulli(0.5)], arms=["A", "B"])
+PEOPLE = allais.Preference(allais.TverskyKahneman(0.61))
+
+
+@pytest.mark.parametrize(
+    ("name", "policy"),
+    [
+        ("runs.jsonl", allais.WLUCB(PEOPLE, allais.Finite([0, 1]), delta=0.1)),
+        ("finished-runs.jsonl", allais.WLUCB(PEOPLE, allais.Finite([0, 1]), delta=0.1)),
+        ("toptwo-runs.jsonl", allais.TopTwo(PEOPLE, allais.Finite([0, 1]), delta=0.01)),
+    ],
+)
+def test_the_journal_of_a_search_is_continued(name, policy, tmp_path):
+    path = Path(shutil.copy(DATA / name, tmp_path))
+    answer = allais.best_arm(PROBLEM, policy, seed=1, journal=path, max_samples=EXPECTED[name]["samples"])
+    assert answer.samples == EXPECTED[name]["samples"]
+    assert sum(answer.pulls.values()) == answer.samples
