@@ -107,8 +107,7 @@ def outcomes_of_arm(memory: Memory, arm: int) -> tuple[FloatArray, FloatArray, I
     gains, losses = outcomes_of(memory.forest, 2 * arm), outcomes_of(memory.forest, 2 * arm + 1)
     felt = np.concatenate([0.0 - losses[0][::-1], gains[0]])
     raw, counts = (np.concatenate([losses[i][::-1], gains[i]]) for i in (1, 2))
-    order = np.lexsort((raw, felt))  # outcomes that feel alike by what was told, as in the flat memory
-    return felt[order], raw[order], counts[order]
+    return felt, raw, counts
 
 
 def remembered(outcomes: list[tuple[FloatArray, FloatArray, IntArray]], mean: FloatArray, spread: FloatArray) -> Memory:

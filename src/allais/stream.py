@@ -18,7 +18,7 @@ from allais.rewards import Rewards, SubGaussian
 from allais.values.blocks import Blocks, absorb, block_parts, join, no_blocks, thinned
 from allais.values.choquet import Parts
 from allais.values.forest import (
-    count_above,
+    count_beyond,
     grown_forest,
     new_forest,
     nth_from_top,
@@ -117,7 +117,7 @@ class ValueStream:
                 self._flush()
         else:
             one = np.array([number])
-            self._take_in(self.preference.felt(one), one, np.ones(1, dtype=np.int64))
+            self._take_in(self.preference.felt(one), self._by_merit(one), np.ones(1, dtype=np.int64))
 
     def add_many(self, samples: ArrayLike) -> None:
         """Take in many samples, all of them or, if one is refused, none."""
@@ -131,12 +131,16 @@ class ValueStream:
             self._samples += array.size
         else:
             raw, counts = np.unique(array, return_counts=True)
-            self._take_in(self.preference.felt(raw), raw, counts.astype(np.int64))
+            self._take_in(self.preference.felt(raw), self._by_merit(raw), counts.astype(np.int64))
 
-    def _take_in(self, felt: FloatArray, raw: FloatArray, counts: IntArray) -> None:
+    def _by_merit(self, outcomes: FloatArray) -> FloatArray:
+        """Outcomes as the trees order them where they feel alike, the better ones larger; and back."""
+        return 0.0 - outcomes if self.preference.costs else outcomes
+
+    def _take_in(self, felt: FloatArray, merit: FloatArray, counts: IntArray) -> None:
         done = 0
         while done < felt.size:
-            done = self._sow(self._forest, GAINS, felt, raw, counts, done)
+            done = self._sow(self._forest, GAINS, felt, merit, counts, done)
             if done < felt.size:
                 self._forest = grown_forest(self._forest)
         self._samples += int(counts.sum())
@@ -188,8 +192,8 @@ class ValueStream:
             self._samples += other._samples
             return
         for sign, tree in ((1.0, GAINS), (-1.0, LOSSES)):
-            felt, raw, counts = outcomes_of(other._forest, tree)
-            self._take_in(sign * felt + 0.0, raw, counts)
+            felt, merit, counts = outcomes_of(other._forest, tree)
+            self._take_in(sign * felt + 0.0, merit, counts)
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -264,21 +268,20 @@ class ValueStream:
     def survival(self, x: float) -> float:
         """The share of samples above x."""
         self._require_samples()
-        felt = float(self.preference.felt(np.array([float(x)]))[0])
-        if self.preference.costs:  # larger outcomes feel worse: X > x is Y < y
-            return 1.0 - self._above(math.nextafter(felt, -math.inf)) / self._samples
-        return self._above(felt) / self._samples
+        outcome = np.array([float(x)])
+        felt, merit = float(self.preference.felt(outcome)[0]), float(self._by_merit(outcome)[0])
+        if self.preference.costs:  # X > x are the worse ones
+            return 1.0 - self._better(felt, merit, or_equal=True) / self._samples
+        return self._better(felt, merit, or_equal=False) / self._samples
 
-    def _above(self, felt: float) -> int:
-        """How many samples feel better than `felt`."""
+    def _better(self, felt: float, merit: float, *, or_equal: bool) -> int:
+        """How many samples are better than an outcome: those that feel better, or alike and are."""
         if self.max_blocks is not None:
             raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
-        gains = samples_of(self._forest, GAINS)
-        if felt >= 0.0:
-            return int(count_above(self._forest, GAINS, felt))
-        losses = samples_of(self._forest, LOSSES)
-        at_least_as_bad = int(count_above(self._forest, LOSSES, math.nextafter(-felt, -math.inf)))
-        return gains + losses - at_least_as_bad
+        if felt > 0.0:
+            return int(count_beyond(self._forest, GAINS, felt, merit, or_equal))
+        everything = samples_of(self._forest, GAINS) + samples_of(self._forest, LOSSES)
+        return everything - int(count_beyond(self._forest, LOSSES, 0.0 - felt, merit, not or_equal))
 
     def quantile(self, p: float) -> float:
         """The smallest sample that at least a share p of the samples do not exceed.
@@ -297,8 +300,10 @@ class ValueStream:
         gains = samples_of(self._forest, GAINS)
         losses = samples_of(self._forest, LOSSES)
         if from_top <= gains:
-            return float(nth_from_top(self._forest, GAINS, from_top))
-        return float(nth_from_top(self._forest, LOSSES, losses - (from_top - gains) + 1))
+            merit = nth_from_top(self._forest, GAINS, from_top)
+        else:
+            merit = nth_from_top(self._forest, LOSSES, losses - (from_top - gains) + 1)
+        return float(self._by_merit(np.array([merit]))[0])
 
     def _require_samples(self) -> None:
         if self._samples == 0:
@@ -333,8 +338,8 @@ def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]
     }
     arrays: dict[str, Any] = dict(zip(Blocks._fields, stream._blocks, strict=True))
     for name, tree in (("gains", GAINS), ("losses", LOSSES)):
-        felt, raw, counts = outcomes_of(stream._forest, tree)
-        arrays |= {f"{name}_felt": felt, f"{name}_raw": raw, f"{name}_counts": counts}
+        felt, merit, counts = outcomes_of(stream._forest, tree)
+        arrays |= {f"{name}_felt": felt, f"{name}_raw": stream._by_merit(merit), f"{name}_counts": counts}
     return header, arrays
 
 
@@ -344,7 +349,8 @@ def stream_from(header: dict[str, Any], arrays: dict[str, Any]) -> ValueStream:
 
     stream = ValueStream(from_spec(header["preference"]), from_spec(header["rewards"]), header["max_blocks"])
     for name, sign in (("gains", 1.0), ("losses", -1.0)):
-        stream._take_in(sign * arrays[f"{name}_felt"] + 0.0, arrays[f"{name}_raw"], arrays[f"{name}_counts"])
+        merit = stream._by_merit(arrays[f"{name}_raw"])
+        stream._take_in(sign * arrays[f"{name}_felt"] + 0.0, merit, arrays[f"{name}_counts"])
     stream._blocks = Blocks(*(arrays[name] for name in Blocks._fields))
     stream._samples = header["samples"]
     return stream

@@ -2,6 +2,8 @@
 
 A forest serves compiled code, which allocates nothing: its arrays grow in Python. Trees come in pairs, gains at
 2k and mirrored losses at 2k + 1; the outcomes of both are positive and ascending. `values/harvest.py` sums them.
+Where a utility is flat, outcomes that feel alike are ordered by what was told, mirrored likewise: so every outcome
+has one place, and ranks go by what was told.
 
 A large tree costs what it misses in the cache. So what is read of a node's children lies together, and a leaf
 whose outcomes were all seen once, and told as they are felt, keeps nothing but them.
@@ -40,9 +42,9 @@ class Forest(NamedTuple):
 # Columns of `links`: a node's leaf (-1 for an inner node), how many outcomes or children it has, its parent (-1
 # for a root), whether its leaf is plain, and its children, ascending.
 LEAF_OF, SIZE, PARENT, PLAIN, CHILD = 0, 1, 2, 3, 4
-# Columns of `numbers`: where a node's first gap begins (the outcome before its first), its last outcome, how
-# many samples lie below it, whether its moments are out of date, and its moments.
-BASE, TOP, TOTAL, STALE, MOMENT = 0, 1, 2, 3, 4
+# Columns of `numbers`: where a node's first gap begins (the outcome before its first), its last outcome as felt and
+# as told, how many samples lie below it, whether its moments are out of date, and its moments.
+BASE, TOP, TOLD, TOTAL, STALE, MOMENT = 0, 1, 2, 3, 4, 5
 ROOT, DISTINCT = 0, 1  # columns of `trees`
 NODES, LEAVES, FULL = 0, 1, 2  # places in `used`
 
@@ -102,14 +104,57 @@ def has_room(forest):
 
 
 @kernel
-def _as_felt(tree, value):
-    """What an outcome of a tree is before it is mirrored."""
+def _mirrored(tree, value):
+    """An outcome as a tree of gains or of losses has it, or back."""
     return value if tree % 2 == 0 else 0.0 - value
 
 
 @kernel
 def _raw_at(forest, tree, node, leaf, i):
-    return _as_felt(tree, forest.outcomes[leaf, i]) if forest.links[node, PLAIN] else forest.raw[leaf, i]
+    return _mirrored(tree, forest.outcomes[leaf, i]) if forest.links[node, PLAIN] else forest.raw[leaf, i]
+
+
+@kernel
+def _before(value, told, other, other_told):
+    """The order of a tree: as felt, and as told where two feel alike."""
+    return value < other or (value == other and told < other_told)
+
+
+@kernel
+def _child_for(forest, node, value, told):
+    """The child whose outcomes reach a given one, or the last: there lies its successor."""
+    last = forest.links[node, SIZE] - 1
+    at = 0
+    while at < last:
+        below = forest.links[node, CHILD + at]
+        if not _before(forest.numbers[below, TOP], forest.numbers[below, TOLD], value, told):
+            break
+        at += 1
+    return at
+
+
+@kernel
+def _place_in(forest, tree, node, value, told):
+    """How many outcomes of a leaf come before a given one."""
+    leaf = forest.links[node, LEAF_OF]
+    low, high = 0, forest.links[node, SIZE]
+    while low < high:
+        middle = (low + high) // 2
+        other_told = _mirrored(tree, _raw_at(forest, tree, node, leaf, middle))
+        if _before(forest.outcomes[leaf, middle], other_told, value, told):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def _is_at(forest, tree, node, i, value, raw):
+    """Whether a leaf has an outcome at a place."""
+    leaf = forest.links[node, LEAF_OF]
+    if i >= forest.links[node, SIZE] or forest.outcomes[leaf, i] != value:
+        return False
+    return _raw_at(forest, tree, node, leaf, i) == raw
 
 
 @kernel
@@ -122,7 +167,7 @@ def count_at(forest, node, leaf, i):
 def _fill_in(forest, tree, node, leaf):
     """Write down the counts and the raw outcomes of a leaf that was plain."""
     for i in range(forest.links[node, SIZE]):
-        forest.raw[leaf, i] = _as_felt(tree, forest.outcomes[leaf, i])
+        forest.raw[leaf, i] = _mirrored(tree, forest.outcomes[leaf, i])
         forest.counts[leaf, i] = 1
     forest.links[node, PLAIN] = 0
     forest.used[FULL] += 1
@@ -131,31 +176,23 @@ def _fill_in(forest, tree, node, leaf):
 @routine
 def plant(forest, tree, value, raw, count):
     """Add an outcome, `count` times, to a tree; the caller has made sure that there is room."""
+    told = _mirrored(tree, raw)
     node = forest.trees[tree, ROOT]
     while True:  # into the leaf of its successor, so that no other leaf's first gap changes
-        forest.numbers[node, TOTAL] += count
-        forest.numbers[node, STALE] = 1.0
-        if forest.links[node, SIZE] == 0 or value > forest.numbers[node, TOP]:
-            forest.numbers[node, TOP] = value
+        numbers = forest.numbers[node]
+        numbers[TOTAL] += count
+        numbers[STALE] = 1.0
+        if forest.links[node, SIZE] == 0 or _before(numbers[TOP], numbers[TOLD], value, told):
+            numbers[TOP] = value
+            numbers[TOLD] = told
         if forest.links[node, LEAF_OF] >= 0:
             break
-        last = forest.links[node, SIZE] - 1
-        at = 0
-        while at < last and forest.numbers[forest.links[node, CHILD + at], TOP] < value:
-            at += 1
-        node = forest.links[node, CHILD + at]
+        node = forest.links[node, CHILD + _child_for(forest, node, value, told)]
     leaf = forest.links[node, LEAF_OF]
     size = forest.links[node, SIZE]
-    low, high = 0, size
-    while low < high:
-        middle = (low + high) // 2
-        other = forest.outcomes[leaf, middle]
-        if other < value or (other == value and _raw_at(forest, tree, node, leaf, middle) < raw):
-            low = middle + 1
-        else:
-            high = middle
-    known = low < size and forest.outcomes[leaf, low] == value and _raw_at(forest, tree, node, leaf, low) == raw
-    if forest.links[node, PLAIN] and (known or count != 1 or raw != _as_felt(tree, value)):
+    low = _place_in(forest, tree, node, value, told)
+    known = _is_at(forest, tree, node, low, value, raw)
+    if forest.links[node, PLAIN] and (known or count != 1 or told != value):
         _fill_in(forest, tree, node, leaf)
     if known:
         forest.counts[leaf, low] += count
@@ -190,6 +227,7 @@ def _split_leaf(forest, tree, node):
     size = forest.links[node, SIZE]
     half = size // 2
     moved = 0.0
+    border_told = _mirrored(tree, _raw_at(forest, tree, node, leaf, half - 1))
     for i in range(half, size):
         forest.outcomes[other, i - half] = forest.outcomes[leaf, i]
         moved += count_at(forest, node, leaf, i)
@@ -202,17 +240,19 @@ def _split_leaf(forest, tree, node):
     forest.links[right, LEAF_OF] = other
     forest.links[right, SIZE] = size - half
     forest.links[node, SIZE] = half
-    _part(forest, tree, node, right, moved, forest.outcomes[leaf, half - 1])
+    _part(forest, tree, node, right, moved, forest.outcomes[leaf, half - 1], border_told)
 
 
 @routine
-def _part(forest, tree, node, right, moved, border):
+def _part(forest, tree, node, right, moved, border, border_told):
     """Let `right` take over what lies above `border`, and hang it beside `node`, splitting upwards."""
     while True:
         forest.numbers[right, TOTAL] = moved
         forest.numbers[node, TOTAL] -= moved
         forest.numbers[right, TOP] = forest.numbers[node, TOP]
+        forest.numbers[right, TOLD] = forest.numbers[node, TOLD]
         forest.numbers[node, TOP] = border
+        forest.numbers[node, TOLD] = border_told
         forest.numbers[right, BASE] = border
         parent = forest.links[node, PARENT]
         if parent < 0:
@@ -224,6 +264,7 @@ def _part(forest, tree, node, right, moved, border):
             forest.numbers[parent, TOTAL] = forest.numbers[node, TOTAL] + moved
             forest.numbers[parent, BASE] = forest.numbers[node, BASE]
             forest.numbers[parent, TOP] = forest.numbers[right, TOP]
+            forest.numbers[parent, TOLD] = forest.numbers[right, TOLD]
             forest.links[node, PARENT] = parent
             forest.trees[tree, ROOT] = parent
         forest.links[right, PARENT] = parent
@@ -246,7 +287,8 @@ def _part(forest, tree, node, right, moved, border):
         forest.links[right, LEAF_OF] = -1
         forest.links[right, SIZE] = forest.links[node, SIZE] - half
         forest.links[node, SIZE] = half
-        border = forest.numbers[forest.links[node, CHILD + half - 1], TOP]
+        below = forest.links[node, CHILD + half - 1]
+        border, border_told = forest.numbers[below, TOP], forest.numbers[below, TOLD]
 
 
 @routine
@@ -267,51 +309,40 @@ def sow(forest, first_tree, felt, raw, counts, start):
 @routine
 def uproot(forest, tree, value, raw):
     """Take one sample of an outcome back; False if there is none. An outcome of count 0 stays, harmless."""
-    depth = 0
-    forest.stack[0, 0] = forest.trees[tree, ROOT]
-    while depth >= 0:  # outcomes that feel alike may lie in several leaves
-        node = forest.stack[0, depth]
-        depth -= 1
-        if forest.links[node, SIZE] == 0 or forest.numbers[node, TOP] < value or forest.numbers[node, BASE] > value:
-            continue
-        leaf = forest.links[node, LEAF_OF]
-        if leaf < 0:
-            for i in range(forest.links[node, SIZE]):
-                depth += 1
-                forest.stack[0, depth] = forest.links[node, CHILD + i]
-            continue
-        for i in range(forest.links[node, SIZE]):
-            same = forest.outcomes[leaf, i] == value and _raw_at(forest, tree, node, leaf, i) == raw
-            if same and count_at(forest, node, leaf, i) > 0:
-                if forest.links[node, PLAIN]:
-                    _fill_in(forest, tree, node, leaf)
-                forest.counts[leaf, i] -= 1
-                while node >= 0:
-                    forest.numbers[node, TOTAL] -= 1.0
-                    forest.numbers[node, STALE] = 1.0
-                    node = forest.links[node, PARENT]
-                return True
-    return False
+    told = _mirrored(tree, raw)
+    node = forest.trees[tree, ROOT]
+    while forest.links[node, LEAF_OF] < 0:
+        node = forest.links[node, CHILD + _child_for(forest, node, value, told)]
+    leaf, i = forest.links[node, LEAF_OF], _place_in(forest, tree, node, value, told)
+    if not _is_at(forest, tree, node, i, value, raw) or count_at(forest, node, leaf, i) == 0:
+        return False
+    if forest.links[node, PLAIN]:
+        _fill_in(forest, tree, node, leaf)
+    forest.counts[leaf, i] -= 1
+    while node >= 0:
+        forest.numbers[node, TOTAL] -= 1.0
+        forest.numbers[node, STALE] = 1.0
+        node = forest.links[node, PARENT]
+    return True
 
 
 @routine
-def count_above(forest, tree, value):
-    """How many samples of a tree lie above a value."""
+def count_beyond(forest, tree, value, raw, inclusive):
+    """How many samples of a tree come after an outcome in its order, or are that outcome, if `inclusive`."""
+    told = _mirrored(tree, raw)
     node = forest.trees[tree, ROOT]
-    above = 0.0
+    beyond = 0.0
     while forest.links[node, LEAF_OF] < 0:
-        at = 0
-        last = forest.links[node, SIZE] - 1
-        while at < last and forest.numbers[forest.links[node, CHILD + at], TOP] <= value:
-            at += 1
-        for i in range(at + 1, last + 1):
-            above += forest.numbers[forest.links[node, CHILD + i], TOTAL]
+        at = _child_for(forest, node, value, told)
+        for i in range(at + 1, forest.links[node, SIZE]):
+            beyond += forest.numbers[forest.links[node, CHILD + i], TOTAL]
         node = forest.links[node, CHILD + at]
-    leaf = forest.links[node, LEAF_OF]
-    for i in range(forest.links[node, SIZE]):
-        if forest.outcomes[leaf, i] > value:
-            above += count_at(forest, node, leaf, i)
-    return int(above)
+    leaf, first = forest.links[node, LEAF_OF], _place_in(forest, tree, node, value, told)
+    if not inclusive and _is_at(forest, tree, node, first, value, raw):
+        first += 1
+    for i in range(first, forest.links[node, SIZE]):
+        beyond += count_at(forest, node, leaf, i)
+    return int(beyond)
 
 
 @routine
