@@ -30,6 +30,14 @@ class UndefinedValueError(ArithmeticError):
 class RunFailed(RuntimeError):  # noqa: N818
     """A simulation run gave no reward: it crashed, took too long, or printed no number."""
 
+    def __init__(self, sentence: str, details: str = "") -> None:
+        super().__init__(sentence)
+        self.details = details  # a traceback, or what a program printed: for a log
+
+
+class RunRefused(RunFailed, ValueError):  # noqa: N818
+    """A search cannot go on with what its runs brought: an outcome out of bounds, or failures only."""
+
 
 def real(name: str, number: Any, advice: str = "Give a finite number.") -> float:
     """`number` as a finite float, or an error that says what came.

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -157,11 +158,26 @@ def test_a_failing_run_ends_with_its_sentence(spec):
     spec.write_text(COIN.format(function="broken", policy="WSR", setting="budget = 60"))
     result = run(spec)
     assert result.exit_code == 1
-    assert "raised ZeroDivisionError: no such plan" in result.output
+    log = spec.with_suffix(".runs.failures.log")
+    runs = len(runs_of(spec.with_suffix(".runs.jsonl")))
+    said = rf"raised ZeroDivisionError: no such plan \(simulators.py, line \d+\)\. The traceback is in {log}\. "
+    assert re.search(rf"{said}{runs} finished runs? (is|are) kept in", result.output)
+    assert "in broken" in log.read_text()
     spec.write_text(spec.read_text() + '\n[failures]\nthen = "exclude"\n')
     result = run(spec, "--resume")
     assert result.exit_code == 0
     assert "runs failed; the first:" in result.output
+    assert f"More on failed runs is in {log}." in result.output
+
+
+def test_runs_are_said_to_be_kept_where_there_are_some_only(spec):
+    spec.write_text(COIN.format(function="crashing", policy="WSR", setting="budget = 60"))
+    for more in (("--dry-run",), ()):
+        result = run(spec, *more)
+        assert result.exit_code == 1
+        assert "raised ZeroDivisionError: always (simulators.py, line" in result.output
+        assert "finished run" not in result.output
+        assert "in crashing" in spec.with_suffix(".runs.failures.log").read_text()
 
 
 def test_an_unreachable_scheduler_is_one_sentence(spec, monkeypatch):
@@ -224,10 +240,49 @@ def test_what_cannot_be_resumed_or_read_is_refused(spec):
     assert "a file needs a folder that exists" in run(spec, "--report", spec.parent / "none" / "page.html").output
     assert "a spec is a TOML file" in run(spec.with_name("none.toml")).output
     run(spec)
-    spec.write_text(spec.read_text().replace("budget = 60", "budget = 61"))
+    spec.write_text(spec.read_text().replace("seed = 4", "seed = 5"))
     result = run(spec, "--resume")
     assert result.exit_code == 2
-    assert "has another policy" in result.output
+    assert "has another seed: 4 before, 5 now" in result.output
+    spec.with_suffix(".runs.jsonl").write_text("my notes\n")
+    result = run(spec, "--resume")
+    assert result.exit_code == 2
+    assert "a journal begins with what it is of" in result.output
+    assert spec.with_suffix(".runs.jsonl").read_text() == "my notes\n"
+    spec.with_suffix(".pilot.json").write_text("{}")
+    assert "exists and holds something else. Move it away" in run(spec, "--dry-run").output
+    assert spec.with_suffix(".pilot.json").read_text() == "{}"
+
+
+def test_a_search_among_one_option_is_refused(spec):
+    spec.write_text(spec.read_text().replace('["A", "B", "C"]', '["A"]'))
+    for more in ((), ("--dry-run",)):
+        result = run(spec, *more)
+        assert result.exit_code == 2
+        assert "needs two arms or more; got 'A' alone" in result.output
+
+
+@pytest.mark.filterwarnings("default")
+def test_an_outcome_out_of_bounds_is_named_and_a_wider_spec_goes_on_with_the_finished_runs(spec):
+    wide = spec.read_text()
+    spec.write_text(wide.replace("high = 1", "high = 0"))
+    for more in (("--dry-run",), ()):
+        result = run(spec, *more)
+        assert result.exit_code == 1
+        found = re.search(
+            r"error: run \d+ of '[ABC]' \(seed \d+\): rewards must lie between -1 and 0; got 1", result.output
+        )
+        assert found, result.output
+    runs = runs_of(spec.with_suffix(".runs.jsonl"))
+    assert re.search(
+        rf" {len(runs)} finished runs? (is|are) kept in \S+: continue with --resume\.$", result.output.strip()
+    )
+    spec.write_text(wide)
+    result = run(spec, "--resume")
+    assert result.exit_code == 0
+    assert "another policy (rewards.high: 0.0 before, 1.0 now)" in result.output
+    done = [(one["arm"], one["index"]) for one in runs_of(spec.with_suffix(".runs.jsonl")) if "arm" in one]
+    assert len(set(done)) == len(done)
 
 
 # -- a coordinator that is killed -----------------------------------------------------------------

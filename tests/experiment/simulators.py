@@ -27,6 +27,11 @@ def broken(arm, rng):
     return coin(arm, rng)
 
 
+def crashing(arm, rng):
+    """Crashes on every run."""
+    raise ZeroDivisionError("always")
+
+
 def always_lose(arm, rng):
     """A loss of 1, whatever the arm."""
     return -1.0

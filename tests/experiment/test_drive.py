@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import threading
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 
@@ -24,8 +25,10 @@ from allais import (
     TverskyKahneman,
     best_arm,
 )
-from allais.experiment import Outcome, Search
+from allais.experiment import Outcome, Run, Search
+from allais.experiment.changes import changes
 from allais.experiment.drive import _sorted_out
+from allais.experiment.runs import perform
 from tests.experiment.simulators import ARMS, always_lose, broken, coin, dying, slow_coin
 
 PEOPLE = Preference(TverskyKahneman(0.8), TverskyKahneman(0.85))
@@ -141,7 +144,7 @@ def test_a_torn_last_line_is_dropped_with_a_message_and_its_run_done_again(tmp_p
 def test_a_journal_that_is_damaged_inside_is_refused(tmp_path):
     path = tmp_path / "runs.jsonl"
     best_arm(COIN, BUDGET, seed=1, journal=path)
-    path.write_bytes(path.read_bytes().replace(b'"index": 3', b'"index": 4', 1))
+    path.write_bytes(path.read_bytes().replace(b'"index": 3', b'"index": 4', 1))  # a sum that does not fit
     with pytest.raises(ValueError, match=r"torn at its end only; .* is damaged in line"):
         best_arm(COIN, BUDGET, seed=1, journal=path)
 
@@ -149,26 +152,90 @@ def test_a_journal_that_is_damaged_inside_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("change", "part"),
     [
-        ({"seed": 2}, "seed"),
-        ({"policy": WSR(PEOPLE, budget=61, rewards=Bounded(-1, 1))}, "policy"),
-        ({"problem": Simulator(coin, ["A", "B"])}, "problem"),
+        ({"seed": 2}, "another seed: 1 before, 2 now"),
+        ({"problem": Simulator(slow_coin, ARMS)}, r"another problem: Simulator\('coin', .* before, Simulator\('slow"),
+        ({"problem": Simulator(coin, ["A", "B"])}, r'another arms: \["A", "B", "C"\] before, \["A", "B"\] now'),
     ],
 )
 def test_a_journal_of_another_experiment_is_refused(tmp_path, change, part):
     path = tmp_path / "runs.jsonl"
     best_arm(COIN, BUDGET, seed=1, journal=path)
-    with pytest.raises(ValueError, match=f"has another {part}"):
+    with pytest.raises(ValueError, match=part):
         best_arm(**{"problem": COIN, "policy": BUDGET, "seed": 1, "journal": path, **change})
 
 
-def test_what_is_no_journal_is_refused_and_left_alone(tmp_path):
+def test_two_long_texts_are_shown_where_they_differ():
+    arms = [f"plan number {k}" for k in range(100)]
+    (text,) = changes(arms, [*arms[:70], "another plan", *arms[71:]])
+    assert "number 69" in text
+    assert '"plan number 70"' in text
+    assert '"another plan"' in text
+    assert len(text) < 200
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"my notes\nin two lines\n",
+        b"one line\n",
+        b"no end",
+        b'{"format": "allais learner", "version": 1}\n',
+        b'{"format": "all',
+        b"\n",
+        b"\x00" * 100,
+    ],
+)
+def test_what_is_no_journal_is_refused_and_left_alone(tmp_path, content):
     path = tmp_path / "notes.txt"
-    path.write_text("my notes\nin two lines\n")
-    with pytest.raises(ValueError, match="damaged in line 1"):
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"a journal begins with what it is of; .* does not"):
         best_arm(COIN, BUDGET, seed=1, journal=path)
-    assert path.read_text() == "my notes\nin two lines\n"
+    assert path.read_bytes() == content
+
+
+def test_a_journal_is_a_file_and_its_log_is_no_other_file(tmp_path):
     with pytest.raises(ValueError, match="a file in a folder that exists"):
         best_arm(COIN, BUDGET, seed=1, journal=tmp_path / "none" / "runs.jsonl")
+    with pytest.raises(ValueError, match="a journal is a file"):
+        best_arm(COIN, BUDGET, seed=1, journal="/dev/null")
+    (tmp_path / "runs.failures.log").write_text("a diary")
+    with pytest.raises(ValueError, match=r"exists and is no log of a search\. Move it away"):
+        best_arm(COIN, BUDGET, seed=1, journal=tmp_path / "runs.jsonl")
+    assert (tmp_path / "runs.failures.log").read_text() == "a diary"
+    assert not (tmp_path / "runs.jsonl").exists()
+
+
+@pytest.mark.parametrize("damage", [b"\r", b"\n", b"x"])
+def test_a_line_that_ends_was_acknowledged_so_damage_in_it_is_refused_and_nothing_is_cut_off(tmp_path, damage):
+    path = tmp_path / "runs.jsonl"
+    best_arm(COIN, BUDGET, seed=1, journal=path)
+    data = path.read_bytes()
+    last = data.rindex(b"\n", 0, len(data) - 1) + 1
+    for place in (40, len(data) // 2, last, last + 20, len(data) - 2):
+        damaged = data[:place] + damage + data[place + 1 :]
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"torn at its end only; .* is damaged in line \d+\. Use a backup"):
+            best_arm(COIN, BUDGET, seed=1, journal=path)
+        assert path.read_bytes() == damaged
+
+
+def test_a_journal_without_its_damaged_line_goes_on_with_all_other_runs(tmp_path):
+    path = tmp_path / "runs.jsonl"
+    whole = best_arm(COIN, BUDGET, seed=1, journal=path)
+    kept = path.read_bytes().splitlines(keepends=True)
+    del kept[7]
+    path.write_bytes(b"".join(kept))
+    done = []
+
+    def counted(arm, rng):
+        done.append(arm)
+        return coin(arm, rng)
+
+    counted.__qualname__ = "coin"
+    with pytest.warns(UserWarning, match="do not lead to the same choices"):
+        again = best_arm(Simulator(counted, ARMS), BUDGET, seed=1, journal=path)
+    assert len(done) == 1
+    assert again.intervals == whole.intervals
 
 
 def test_a_limit_of_runs_ends_with_the_best_known_answer():
@@ -232,11 +299,123 @@ def test_failures_are_left_out_or_counted_and_always_reported(tmp_path):
     assert again.pulls == left_out.pulls
 
 
-def test_a_reward_out_of_bounds_stops_and_is_not_written_down(tmp_path):
+class Counted(Simulator):
+    """Counts the runs of the simulator, and looks like any other that does not."""
+
+    def __init__(self, f=coin):
+        super().__init__(f, ARMS)
+        self.done = []
+
+    def run(self, arm, seed):
+        self.done.append((arm, seed))
+        return super().run(arm, seed)
+
+
+NARROW = WSR(PEOPLE, budget=60, rewards=Bounded(-1, 0))
+
+
+def test_a_reward_out_of_bounds_names_its_run_which_is_used_once_the_bounds_are_wider(tmp_path):
+    path, first, second, fresh = tmp_path / "runs.jsonl", Counted(), Counted(), Counted()
+    message = r"^run (\d) of '([ABC])' \(seed (\d+)\): rewards must lie between -1 and 0; got 1\. Widen Bounded"
+    with pytest.raises(RunFailed, match=message) as refused:
+        best_arm(first, NARROW, seed=1, journal=path)
+    number, arm, seed = re.match(message, str(refused.value)).groups()
+    *kept, last = lines(path)[1:]
+    assert all(run["reward"] == -1.0 for run in kept)
+    assert (last["index"], last["arm"], last["seed"], last["refused"]) == (int(number), arm, int(seed), True)
+    with pytest.raises(ValueError, match=message):  # nothing has changed: the run is done again, as it may be repaired
+        best_arm(Counted(), NARROW, seed=1, journal=path)
+    with pytest.warns(
+        UserWarning, match=r"another policy \(rewards.high: 0.0 before, 1.0 now\); its \d+ finished runs"
+    ):
+        answer = best_arm(second, BUDGET, seed=1, journal=path)
+    assert set(first.done).isdisjoint(second.done)
+    alone = best_arm(fresh, BUDGET, seed=1, journal=tmp_path / "fresh.jsonl")
+    assert answer.intervals == alone.intervals
+    assert answer.pulls == alone.pulls
+    assert sorted(first.done + second.done) == sorted(fresh.done)
+    again = best_arm(Counted(), BUDGET, seed=1, journal=path)  # and the journal of both repeats without a word
+    assert again.intervals == alone.intervals
+
+
+def test_a_policy_that_changes_back_and_forth_repeats_no_run(tmp_path):
+    path, problem = tmp_path / "runs.jsonl", Counted()
+    with ThreadPoolExecutor(3) as executor:
+        best_arm(problem, SURE, seed=1, executor=executor, journal=path, max_samples=30)
+        for policy, limit in ((BUDGET, 25), (SURE, 50), (BUDGET, 1_000)):
+            with pytest.warns(UserWarning, match="finished runs are used again"):
+                answer = best_arm(problem, policy, seed=1, executor=executor, journal=path, max_samples=limit)
+            assert answer.samples <= limit
+    assert len(set(problem.done)) == len(problem.done)
+    assert answer.intervals == best_arm(COIN, BUDGET, seed=1, journal=tmp_path / "fresh.jsonl").intervals
+
+
+def test_bounds_that_rule_out_what_a_journal_holds_are_refused_before_anything_runs(tmp_path):
+    path, problem = tmp_path / "runs.jsonl", Counted()
+    best_arm(COIN, BUDGET, seed=1, journal=path)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"rules out now \(rewards.high: 1.0 before, 0.0 now\): run \d of '"):
+        best_arm(problem, NARROW, seed=1, journal=path)
+    assert path.read_bytes() == before
+    assert problem.done == []
+
+
+def test_failed_runs_are_done_again_when_the_policy_changes(tmp_path):
     path = tmp_path / "runs.jsonl"
-    with pytest.raises(ValueError, match="between -1 and 0; got 1"):
-        best_arm(COIN, WSR(PEOPLE, budget=60, rewards=Bounded(-1, 0)), seed=1, journal=path)
-    assert all(run["reward"] == -1.0 for run in lines(path)[1:])
+    best_arm(Counted(broken), BUDGET, seed=1, failures=Failures(then="exclude"), journal=path)
+    problem = Counted(broken)
+    failed = {(ARMS.index(run["arm"]), run["seed"]) for run in lines(path)[1:] if "failure" in run}
+    larger = WSR(PEOPLE, budget=70, rewards=Bounded(-1, 1))
+    with pytest.warns(UserWarning, match=r"budget: 60 before, 70 now"):
+        answer = best_arm(problem, larger, seed=1, failures=Failures(then=-1), journal=path)
+    assert {(ARMS.index(one.arm), one.seed) for one in answer.failures} <= set(problem.done)
+    assert failed & set(problem.done)
+    assert {one.reward for one in answer.failures} == {-1.0}
+
+
+def test_a_traceback_is_kept_in_a_log_beside_the_journal_and_named(tmp_path):
+    path, log = tmp_path / "runs.jsonl", tmp_path / "runs.failures.log"
+    with ProcessPoolExecutor(1) as executor, pytest.raises(RunFailed) as failed:
+        best_arm(Simulator(broken, ARMS), BUDGET, seed=1, executor=executor, journal=path)
+    assert re.fullmatch(
+        r"a simulator must return a number; run \d+ of '[ABC]' \(seed \d+\) raised ZeroDivisionError: no such plan "
+        rf"\(simulators.py, line \d+\)\. The traceback is in {re.escape(str(log))}\.",
+        str(failed.value),
+    )
+    text = log.read_text()
+    assert 'raise ZeroDivisionError("no such plan")' in text
+    assert "in broken" in text
+    with pytest.raises(RunFailed) as failed:  # without a journal the error has it
+        best_arm(Simulator(broken, ARMS), BUDGET, seed=1, executor=ThreadPoolExecutor(1))
+    assert "in broken" in failed.value.__notes__[0]
+
+
+def test_a_log_ends_where_it_would_grow_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr("allais.experiment.log.MOST_BYTES", 2_000)
+    best_arm(Simulator(broken, ARMS), BUDGET, seed=1, failures=Failures(then=-1), journal=tmp_path / "runs.jsonl")
+    assert 2_000 < (tmp_path / "runs.failures.log").stat().st_size < 6_000
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("raise SystemExit(3)", "raised SystemExit: 3 (own.py, line 2)."),
+        ("raise KeyError", "raised KeyError (own.py, line 2)."),
+        ("raise ValueError('two\\nlines.')", "raised ValueError: two lines. (own.py, line 2)."),
+        ("raise ValueError('x' * 5000)", "xxx... (own.py, line 2)."),
+        ("return 'seven'", "raised ValueError: could not convert string to float: 'seven'."),
+        ("return rng.normal(0, -1)", "(own.py, line 2)."),
+    ],
+)
+def test_an_exception_is_one_sentence_with_the_users_line(tmp_path, monkeypatch, code, said):
+    (tmp_path / "own.py").write_text(f"def f(arm, rng):\n    {code}\n")
+    scope = {}
+    exec(compile((tmp_path / "own.py").read_text(), str(tmp_path / "own.py"), "exec"), scope)
+    outcome = perform(Simulator(scope["f"], ARMS), Run(0, 4, 7), 0)
+    assert outcome.failure.startswith("a simulator must return a number; run 4 of 'A' (seed 7) raised ")
+    assert outcome.failure.endswith(said)
+    assert "\n" not in outcome.failure
+    assert outcome.details.startswith("Traceback")
 
 
 def test_an_executor_that_lost_its_workers_says_so():
@@ -317,8 +496,9 @@ def test_results_that_come_back_beside_a_failure_are_kept(tmp_path):
     search = Search(BUDGET, ARMS, np.random.SeedSequence(1))
     runs = [search.ask() for _ in range(3)]
     back = [(runs[1], Outcome(None, 0.0, "it crashed")), (runs[0], Outcome(1.0, 0.0)), (runs[2], Outcome(7.0, 0.0))]
-    finished, trouble = _sorted_out(search, Failures(), back)
+    finished, refused, trouble = _sorted_out(search, Failures(), back)
     assert finished == [back[1]]
+    assert refused == [back[2]]
     assert str(trouble) == "it crashed"
 
 

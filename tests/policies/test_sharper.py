@@ -163,11 +163,15 @@ def test_top_two_and_wlucb_find_the_preferred_arm_and_agree_with_a_tolerance():
     assert not best_arm(equal, TopTwo(PEOPLE, Bounded(0, 2), 0.1), seed=1, max_samples=2_000).settled
 
 
-def test_a_single_arm_settles_at_once():
-    problem = Bandit([Bernoulli(0.5)])
-    for policy in (TopTwo(PEOPLE, Finite([0, 1]), 0.1), WLUCB(PEOPLE, Finite([0, 1]), 0.1)):
-        assert best_arm(problem, policy, seed=1).samples <= 2
-    assert best_arm(problem, SequentialHalving(PEOPLE, 10), seed=1).settled
+def test_a_learner_with_a_single_arm_settles_and_a_search_among_one_is_refused():
+    finite = Finite([0, 1])
+    for policy in (TopTwo(PEOPLE, finite, 0.1), WLUCB(PEOPLE, finite, 0.1), SequentialHalving(PEOPLE, 10)):
+        learner = policy.start(["A"], seed=1)
+        while not learner.is_settled():
+            learner.tell(learner.ask(), 1.0)
+        assert learner.samples <= 10
+        with pytest.raises(ValueError, match=r"needs two arms or more; got 0 alone, which is the best without a run"):
+            best_arm(Bandit([Bernoulli(0.5)]), policy, seed=1)
 
 
 def test_the_default_band_fits_the_rewards():

@@ -44,13 +44,16 @@ def best_arm_command(
     - `allais best-arm SPEC.toml --dry-run`, to see what it will take
     - `allais best-arm SPEC.toml --resume`, after an interruption
 
-    Exit code 0: settled; 3: stopped at a limit; 2: refused before anything ran; 1: a run failed; 130: interrupted.
+    Exit code 0: settled; 3: stopped at a limit; 2: refused before anything ran; 1: a run failed, or brought what the
+    spec rules out; 130: interrupted.
     """
     from allais.cli.spec import read_spec
+    from allais.problems.base import require_rivals
 
+    book = spec.with_suffix(".runs.jsonl") if journal is None else journal
     try:
         experiment = read_spec(spec)
-        book = spec.with_suffix(".runs.jsonl") if journal is None else journal
+        require_rivals(experiment.problem.arms)
         pilots = spec.with_suffix(".pilot.json")
         if not dry_run:
             _require_intended(book, resume)
@@ -60,16 +63,25 @@ def best_arm_command(
             if dry_run:
                 from allais.cli.dry_run import predict
 
-                _say(predict(experiment, executor, pilot, pilots))
+                _say(predict(experiment, executor, pilot, pilots, book))
                 return
             settled = _search(experiment, executor, book, pilots, max_runs, max_hours, report)
     except RunFailed as error:
-        stop(f"{error}" if dry_run else f"{error} Finished runs are kept: continue with --resume.", FAILED)
+        stop(f"{error}" if dry_run else f"{error}{_kept(book)}", FAILED)
     except ValueError as error:
         stop(str(error), WRONG)
     except KeyboardInterrupt:
-        stop("interrupted; finished runs are kept: continue with --resume.", INTERRUPTED)
+        stop("interrupted." if dry_run else f"interrupted.{_kept(book)}", INTERRUPTED)
     raise typer.Exit(0 if settled else UNSETTLED)
+
+
+def _kept(book: Path) -> str:
+    """What a search leaves behind, if it does."""
+    from allais.experiment import finished_runs
+
+    runs = finished_runs(book)
+    many = "1 finished run is" if runs == 1 else f"{runs:,} finished runs are"
+    return f" {many} kept in {book}: continue with --resume." if runs else ""
 
 
 def _require_intended(book: Path, resume: bool) -> None:
@@ -90,6 +102,7 @@ def _search(
     report: Path | None,
 ) -> bool:
     from allais.cli.pilot import Piloted, kept
+    from allais.experiment.log import FailureLog
     from allais.report import LiveView, write_page
     from allais.report.words import contrast, recommendation
     from allais.simulation import best_arm
@@ -114,6 +127,7 @@ def _search(
         _say(contrast(answer))
     if answer.failures:
         _say(f"{len(answer.failures)} runs failed; the first: {answer.failures[0].reason}")
+        _say(f"More on failed runs is in {FailureLog(book).path}.")
     if not answer.settled:
         _say(f"Finished runs are in {book}: continue with --resume.")
     if report is not None:

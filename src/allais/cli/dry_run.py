@@ -10,28 +10,29 @@ import numpy as np
 
 from allais.cli import pilot as pilot_runs
 from allais.cli.spec import Experiment
-from allais.experiment.drive import capacity
-from allais.experiment.runs import Run, Seeds, perform
+from allais.errors import RunFailed
+from allais.experiment.drive import capacity, perform_all
+from allais.experiment.log import FailureLog
+from allais.experiment.runs import Outcome, Run, Seeds
+from allais.experiment.search import refusal
 from allais.report import forecast
 from allais.report.live import duration
 
 
-def predict(experiment: Experiment, executor: Executor, pilot: int, path: Path) -> str:
+def predict(experiment: Experiment, executor: Executor, pilot: int, path: Path, journal: Path) -> str:
     """Run each option a few times, and say what the search will need if the values stay so."""
     problem, policy = experiment.problem, experiment.policy
+    pilot_runs.require_ours(path)
+    log = FailureLog(journal)
     seeds = Seeds(np.random.SeedSequence(experiment.seed), problem.n_arms)
     runs = [Run(arm, number, seeds.of(arm, number)) for arm in range(problem.n_arms) for number in range(pilot)]
-    futures = [executor.submit(perform, problem, run, experiment.failures.retries) for run in runs]
-    done = [future.result() for future in futures]
-    outcomes = [experiment.failures.settled(outcome) for outcome in done]
+    done = perform_all(problem, executor, runs, experiment.failures.retries)
+    pilot_runs.keep(path, experiment, done)
+    outcomes = [_counted(experiment, log, run, outcome) for run, outcome in done]
     rewards: list[list[float]] = [[] for _ in problem.arms]
-    known = policy.rewards_of(problem.n_arms)
-    for run, outcome in zip(runs, outcomes, strict=True):
+    for (run, _), outcome in zip(done, outcomes, strict=True):
         if outcome.reward is not None:
             rewards[run.arm].append(outcome.reward)
-            if known:
-                known[run.arm].check([outcome.reward])
-    pilot_runs.keep(path, experiment, zip(runs, done, strict=True))
     values = np.array([policy.preference.estimate(seen) if seen else math.nan for seen in rewards])
     seconds = float(np.mean([outcome.seconds for outcome in outcomes]))
     lines = [
@@ -54,3 +55,19 @@ def predict(experiment: Experiment, executor: Executor, pilot: int, path: Path) 
         lines.append(f"At most {predicted.at_most:,.0f} runs, by theory.")
     lines.append(f"{pilot} runs an option say little of rare outcomes: the values may move.")
     return "\n".join(lines)
+
+
+def _counted(experiment: Experiment, log: FailureLog, run: Run, outcome: Outcome) -> Outcome:
+    """An outcome as the search will count it, or why the search would stop at it."""
+    arm = experiment.problem.arms[run.arm]
+    where = "" if outcome.failure is None else log.write(arm, run, outcome.failure, outcome.details)
+    try:
+        counted = experiment.failures.settled(outcome)
+        known = experiment.policy.rewards_of(experiment.problem.n_arms)
+        if known and counted.reward is not None:
+            known[run.arm].check([counted.reward])
+    except RunFailed as error:
+        raise RunFailed(f"{error} {where}".rstrip()) from None
+    except ValueError as error:
+        raise refusal(arm, run, error) from None
+    return counted

@@ -45,6 +45,12 @@ class Piloted(Problem):
         return self._problem.run(arm, seed) if reward is None else reward
 
 
+def require_ours(path: Path) -> None:
+    """Refuse to replace a file that is none of pilot runs."""
+    if path.exists() and path.stat().st_size and _document(path).get("format") != FORMAT:
+        raise ValueError(f"pilot runs are written to {path}, which exists and holds something else. Move it away.")
+
+
 def keep(path: Path, experiment: Experiment, finished: Iterable[tuple[Run, Outcome]]) -> None:
     """Write down the runs that gave a reward; failed ones are tried again by the search."""
     runs = [[run.arm, run.seed, out.reward, round(out.seconds, 6)] for run, out in finished if out.failure is None]
@@ -53,12 +59,21 @@ def keep(path: Path, experiment: Experiment, finished: Iterable[tuple[Run, Outco
 
 def kept(path: Path, experiment: Experiment) -> Known:
     """The pilot runs of this very problem and seed; none if there are no others."""
+    found = _document(path)
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
         runs = {(int(arm), int(seed)): float(reward) for arm, seed, reward, _ in found.pop("runs")}
-    except (OSError, ValueError, TypeError, AttributeError, KeyError):
+    except (ValueError, TypeError, KeyError):
         return {}
     return runs if found == _of(experiment) else {}
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """What a file holds; nothing where it is no JSON of ours."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _of(experiment: Experiment) -> dict[str, Any]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from queue import Empty, SimpleQueue
 
-from allais.errors import RunFailed
+from allais.errors import RunFailed, RunRefused
 from allais.experiment.journal import RunJournal
 from allais.experiment.runs import Failures, Outcome, Run, perform
 from allais.experiment.search import Search
@@ -18,7 +18,8 @@ from allais.problems import Problem
 GLANCE = 0.5  # seconds between looks at the clock and at the view, while nothing comes back
 MOST_LOSSES = 3  # how often a run is sent out again after its worker died
 
-Watch = Callable[[Search, list[tuple[Run, Outcome]]], None]
+Returned = tuple[Run, Outcome]
+Watch = Callable[[Search, list[Returned]], None]
 
 
 def drive(
@@ -48,13 +49,13 @@ def drive(
                 pool.send(run)
             if not pool.size:
                 return
-            finished, trouble = _sorted_out(search, policy, pool.wait(deadline))
-            if finished and journal is not None:
-                journal.write(finished, search.asked)
+            back = pool.wait(deadline)
+            finished, refused, trouble = _sorted_out(search, policy, back)
+            said = _written(journal, search, back, finished, refused)
             for run, outcome in finished:
                 search.take_in(run, outcome)
             if trouble is not None:  # what came back beside it is kept
-                raise trouble
+                raise _explained(trouble, said)
             search.require_rewards(run.arm for run, outcome in finished if outcome.reward is None)
             if watch is not None:
                 watch(search, finished)
@@ -62,27 +63,73 @@ def drive(
         pool.give_up()
 
 
+def perform_all(problem: Problem, executor: Executor, runs: Sequence[Run], retries: int) -> list[Returned]:
+    """Do a list of runs, and give back what came of each, in their order."""
+    pool, waiting, back = _Pool(problem, executor, retries), deque(runs), dict[Run, Outcome]()
+    most_out = capacity(executor)
+    try:
+        while len(back) < len(runs):
+            while waiting and pool.size < most_out:
+                pool.send(waiting.popleft())
+            back.update(pool.wait(math.inf))
+    finally:
+        pool.give_up()
+    return [(run, back[run]) for run in runs]
+
+
 def _sorted_out(
-    search: Search, policy: Failures, back: list[tuple[Run, Outcome]]
-) -> tuple[list[tuple[Run, Outcome]], Exception | None]:
-    """What can be told, and the first reason why something cannot."""
-    finished: list[tuple[Run, Outcome]] = []
-    trouble: Exception | None = None
+    search: Search, policy: Failures, back: list[Returned]
+) -> tuple[list[Returned], list[Returned], RunFailed | None]:
+    """What can be told, what was brought but cannot be, and the first reason to stop."""
+    finished: list[Returned] = []
+    refused: list[Returned] = []
+    trouble: RunFailed | None = None
     for run, outcome in back:
         try:
             counted = policy.settled(outcome)
             search.require_admissible(run, counted)
-        except (RunFailed, ValueError) as error:
+        except RunRefused as error:
+            trouble = trouble or error
+            if outcome.failure is None and math.isfinite(outcome.reward or 0.0):
+                refused.append((run, outcome))
+        except RunFailed as error:
             trouble = trouble or error
         else:
             finished.append((run, counted))
-    return finished, trouble
+    return finished, refused, trouble
+
+
+def _written(
+    journal: RunJournal | None, search: Search, back: list[Returned], finished: list[Returned], refused: list[Returned]
+) -> str:
+    """Write down all that came back; where the details of the first failure are, in a sentence."""
+    if journal is None:
+        return ""
+    if finished:
+        journal.write(finished, search.asked)
+    if refused:
+        journal.write(refused, search.asked, refused=True)
+    where = [
+        journal.log.write(search.arms[run.arm], run, outcome.failure, outcome.details)
+        for run, outcome in back
+        if outcome.failure is not None
+    ]
+    return next(iter(where), "")
+
+
+def _explained(trouble: RunFailed, said: str) -> RunFailed:
+    """An error that says where its details are, or has them."""
+    if said and trouble.details:
+        return type(trouble)(f"{trouble} {said}", trouble.details)
+    if trouble.details:
+        trouble.add_note(trouble.details)
+    return trouble
 
 
 def _next(search: Search, again: deque[Run], max_runs: float) -> Run | None:
     if again:
         return again.popleft()
-    return search.ask() if search.asked < max_runs else None
+    return search.ask(max_runs)
 
 
 def capacity(executor: Executor) -> int:

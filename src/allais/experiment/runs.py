@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import sysconfig
+import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
 
@@ -14,6 +18,14 @@ from allais.problems.program import MOST_SEED
 
 # Odd, so that seeds of an arm differ until there are 2^31; and near 2^32 / golden ratio, so that they scatter.
 STEP = 0x9E3779B1
+
+# Code that a user did not write: a failure is shown where it left the user's own.
+ELSEWHERE = (
+    *(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "purelib", "platlib")),
+    f"{Path(__file__).parents[1]}{os.sep}",
+    "<frozen ",
+)
+MOST_MESSAGE = 200  # characters of an exception's own words in a sentence; a log has all of them
 
 
 class Run(NamedTuple):
@@ -30,6 +42,7 @@ class Outcome(NamedTuple):
     reward: float | None
     seconds: float
     failure: str | None = None
+    details: str = ""  # of a failure, for the log: a traceback, or what a program printed
 
 
 class Failure(NamedTuple):
@@ -85,24 +98,45 @@ class Failures:
         if outcome.failure is None:
             return outcome
         if self.then == "stop":
-            raise RunFailed(outcome.failure)
+            raise RunFailed(outcome.failure, outcome.details)
         return outcome if self.then == "exclude" else outcome._replace(reward=float(self.then))
 
 
 def perform(problem: Problem, run: Run, retries: int) -> Outcome:
     """Do a run, and again if it fails: what a worker does. Only a result travels back, never an error."""
     started = perf_counter()
-    reason = ""
+    reason = details = ""
     for _ in range(retries + 1):
         try:
             reward = problem.run(run.arm, run.seed)
         except RunFailed as error:
-            reason = str(error)
-        except Exception as error:  # whatever a user's function raises
-            reason = (
-                f"a simulator must return a number; the run of {problem.arms[run.arm]!r} with seed {run.seed} "
-                f"raised {type(error).__name__}: {error}"
+            reason, details = _sentence(str(error)), error.details
+        except (Exception, SystemExit) as error:  # whatever a user's function raises
+            reason = _sentence(
+                f"a simulator must return a number; run {run.number} of {problem.arms[run.arm]!r} (seed {run.seed}) "
+                f"raised {_words(error)}{_place(error)}"
             )
+            details = traceback.format_exc()
         else:
             return Outcome(reward, perf_counter() - started)
-    return Outcome(None, perf_counter() - started, reason)
+    return Outcome(None, perf_counter() - started, reason, details)
+
+
+def _words(error: BaseException) -> str:
+    """An exception on one line."""
+    said = " ".join(str(error).split())
+    said = said if len(said) <= MOST_MESSAGE else said[: MOST_MESSAGE - 3] + "..."
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _place(error: BaseException) -> str:
+    """Where the user's code was when it failed."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [
+        frame for frame in frames if not frame.filename.startswith(ELSEWHERE) and not frame.filename.endswith(".pyx")
+    ]
+    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith((".", "!", "?")) else f"{text}."

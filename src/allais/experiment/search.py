@@ -7,11 +7,13 @@ is one of a prefix of the arm's runs, whatever the order of arrival (docs/theory
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from allais.errors import RunRefused
 from allais.experiment.runs import Failure, Outcome, Run, Seeds
 from allais.learner import Choice, Learner, NotNow
 from allais.policies.base import Policy
@@ -23,17 +25,24 @@ class Search:
     """Asks and tells, without a clock, a file or a worker: the same events lead to the same state."""
 
     def __init__(self, policy: Policy, arms: Sequence[Hashable], root: np.random.SeedSequence) -> None:
-        self._seeds = Seeds(root, len(arms))
-        self.learner = Learner(policy, arms, np.random.default_rng(self._seeds.choices))
+        self._policy, self._seeds = policy, Seeds(root, len(arms))
         self.arms = tuple(arms)
+        self._index = {name: arm for arm, name in enumerate(self.arms)}
+        self.restart({})
+
+    def restart(self, known: Mapping[Run, Outcome]) -> None:
+        """Begin from the first run; those that are known are taken in at the moment they are asked for."""
+        self.learner = Learner(self._policy, self.arms, np.random.default_rng(self._seeds.choices))
+        for run, outcome in known.items():
+            self.require_admissible(run, outcome)
+        self._known = known
         self.asked = 0
         self.settled = False
         self.failures: list[Failure] = []
-        self._index = {name: arm for arm, name in enumerate(self.arms)}
-        self._next = [0] * len(arms)  # the number of each arm's next run
-        self._in_order: list[deque[tuple[Choice, int]]] = [deque() for _ in arms]  # asked, and not yet told
-        self._arrived: list[dict[int, Outcome]] = [{} for _ in arms]  # behind one that is missing
-        self._failed_in_a_row = [0] * len(arms)
+        self._next = [0] * len(self.arms)  # the number of each arm's next run
+        self._in_order: list[deque[tuple[Choice, int]]] = [deque() for _ in self.arms]  # asked, and not yet told
+        self._arrived: list[dict[int, Outcome]] = [{} for _ in self.arms]  # behind one that is missing
+        self._failed_in_a_row = [0] * len(self.arms)
 
     @property
     def out(self) -> list[Run]:
@@ -46,8 +55,16 @@ class Search:
         ]
         return [run for _, run in sorted(missing)]
 
-    def ask(self) -> Run | None:
-        """The next run, or None: the search has settled, or what is out must come back first."""
+    def ask(self, most: float = math.inf) -> Run | None:
+        """The next run to be done, or None: the search has settled, `most` runs were asked for, or it must wait."""
+        while self.asked < most and (run := self._chosen()) is not None:
+            outcome = self._known.get(run)
+            if outcome is None:
+                return run
+            self.take_in(run, outcome)
+        return None
+
+    def _chosen(self) -> Run | None:
         if self.settled:
             return None
         try:
@@ -68,8 +85,12 @@ class Search:
 
     def require_admissible(self, run: Run, outcome: Outcome) -> None:
         """Refuse a reward that cannot be, before it is written down."""
-        if outcome.reward is not None:
+        if outcome.reward is None:
+            return
+        try:
             self.learner._checked(run.arm, outcome.reward)
+        except ValueError as error:
+            raise refusal(self.arms[run.arm], run, error) from None
 
     def take_in(self, run: Run, outcome: Outcome) -> None:
         """A run has come back: tell what is now complete, from the oldest of the arm on."""
@@ -99,7 +120,12 @@ class Search:
         for arm in arms:
             if self._failed_in_a_row[arm] >= MOST_FAILURES:
                 last = next(one.reason for one in reversed(self.failures) if one.arm == self.arms[arm])
-                raise ValueError(
+                raise RunRefused(
                     f"an arm must give a reward now and then; {self.arms[arm]!r} failed {self._failed_in_a_row[arm]} "
-                    f"times in a row ({last}). Leave the arm out, or say which reward a failure counts as."
+                    f"times in a row ({last.rstrip('.')}). Leave the arm out, or say which reward a failure counts as."
                 )
+
+
+def refusal(arm: Hashable, run: Run, rule: ValueError) -> RunRefused:
+    """An outcome broke a rule: say which run it was, so that it can be looked at."""
+    return RunRefused(f"run {run.number} of {arm!r} (seed {run.seed}): {rule}")

@@ -63,3 +63,12 @@ def checked_names(arms: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"arms must have distinct names; got {twice!r} twice. Rename one.")
     return names
+
+
+def require_rivals(arms: Sequence[Hashable]) -> None:
+    """Refuse a search that has nothing to find."""
+    if len(arms) < 2:
+        raise ValueError(
+            f"a search for the best arm needs two arms or more; got {arms[0]!r} alone, which is the best without "
+            "a run. Add what it is compared with."
+        )

@@ -20,6 +20,7 @@ from allais.experiment.runs import Failure
 from allais.learner import Learner
 from allais.policies.base import Policy
 from allais.problems import Problem
+from allais.problems.base import require_rivals
 from allais.simulation.rollout import Rollout
 from allais.simulation.runs import _count, _root
 
@@ -79,7 +80,8 @@ def best_arm(
     or Dask's `client.get_executor()`), `at_once` runs at the same time, by default as many as it has
     workers. The guarantee holds whatever order results come in (docs/theory/asynchronous.md). Each
     run has a seed of its own, from `seed`, its arm and its number. A `journal` is a file that every finished
-    run is written to before it is used; the next call continues from it.
+    run is written to before it is used; the next call continues from it. If the policy has changed in between,
+    wider bounds for instance, the search begins anew and uses the finished runs instead of repeating them.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> with ThreadPoolExecutor(4) as workers:
@@ -92,6 +94,7 @@ def best_arm(
             f"best_arm needs a policy that stops; {type(policy).__name__} keeps regret low for ever. "
             "Use WLUCB or TopTwo (a confidence), or SequentialHalving (a budget)."
         )
+    require_rivals(problem.arms)
     limit = np.iinfo(np.int64).max if max_samples is None else _count("max_samples", max_samples)
     policy = policy.on(problem)
     hours = np.inf if max_hours is None else positive("max_hours", max_hours)
