@@ -22,6 +22,7 @@ from allais.experiment.journal import RunJournal, identity
 from allais.problems import Simulator
 from allais.simulation.runs import _root
 from tests.experiment.simulators import ARMS, always_lose
+from tests.problems.test_program import is_gone
 
 ROOT = Path(__file__).parents[2]
 COIN = """
@@ -358,20 +359,34 @@ def test_workers_end_when_their_coordinator_is_killed(tmp_path):
         time.sleep(0.01)
     tasks = Path(f"/proc/{process.pid}/task").iterdir()
     children = [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
-    assert len(children) == 2
+    assert len(children) == 3  # two workers, and the guard that ends what is left
     process.kill()
     process.communicate()
-    for _ in range(400):
-        if not any(_runs(pid) for pid in children):
-            return
+    assert is_gone(*children)
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds what left its group in /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("kind", ["program", "function"])
+def test_a_search_that_is_ended_leaves_nothing_running(tmp_path, kind, number):
+    spec = tmp_path / "coin.toml"
+    text = COIN.format(function="starting_others", policy="WSR", setting="budget = 100")
+    if kind == "program":
+        command = f"{sys.executable} -m tests.experiment.simulators {tmp_path}/{{arm}} {{seed}} others"
+        text = text.replace('function = "tests.experiment.simulators:starting_others"', f'command = "{command}"')
+    text = text.replace('["A", "B", "C"]', f'["{tmp_path}/A", "{tmp_path}/B"]' if kind == "function" else '["A", "B"]')
+    spec.write_text(text)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    command = [sys.executable, "-m", "allais.cli", "best-arm", str(spec), "--workers", "2"]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    pids = []
+    while len(pids) < 6:  # of two runs: itself, a child, and a child in a session of its own
+        assert process.poll() is None, process.stderr.read()
         time.sleep(0.05)
-    raise AssertionError("a worker outlived its coordinator")
-
-
-def _runs(pid):
-    try:
-        os.kill(pid, 0)
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (ProcessLookupError, FileNotFoundError):
-        return False
-    return state not in ("Z", "X")
+        pids = [int(pid) for path in tmp_path.glob("*.pids") for pid in path.read_text().split()]
+    process.send_signal(number)
+    _, said = process.communicate()
+    assert is_gone(*pids)
+    if number != signal.SIGKILL:
+        assert process.returncode == 128 + number
+        assert said == f"error: ended by {number.name}.\n"

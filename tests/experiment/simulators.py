@@ -1,6 +1,7 @@
 """Simulators at the top of a module, so that other processes find them."""
 
 import os
+import subprocess
 import sys
 import time
 
@@ -42,7 +43,19 @@ def dying(arm, rng):
     os._exit(1)
 
 
+def starting_others(path, rng):
+    """Starts two programs, one of them in a session of its own, writes down all three processes, and hangs."""
+    sleeper = [sys.executable, "-c", "import time; time.sleep(600)"]
+    others = [subprocess.Popen(sleeper, start_new_session=own).pid for own in (False, True)]
+    with open(f"{path}.{os.getpid()}.new", "w") as file:
+        print(os.getpid(), *others, file=file)
+    os.rename(file.name, f"{path}.{os.getpid()}.pids")
+    time.sleep(600)
+
+
 if __name__ == "__main__":  # as an external program: arm, seed
     import numpy as np
 
+    if sys.argv[3:] == ["others"]:
+        starting_others(sys.argv[1], None)
     print(coin(sys.argv[1], np.random.default_rng(int(sys.argv[2]))))

@@ -1,15 +1,20 @@
 """External programs as problems: no injection, rewards read, and every failure said in one sentence."""
 
+import multiprocessing
 import os
+import resource
 import shlex
+import signal
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from allais import Bounded, Failures, Program, RunFailed, best_arm, testing
+from allais._processes import guard
 from allais.policies import SR
 
 PYTHON = sys.executable
@@ -83,12 +88,119 @@ def test_a_time_limit_ends_what_the_program_started_too(tmp_path):
     parent.write_text(f"import subprocess; subprocess.run([{PYTHON!r}, {str(child)!r}, {str(tmp_path / 'pid')!r}])")
     with pytest.raises(RunFailed, match="must end within"):
         Program(f"{PYTHON} {parent} {{arm}} {{seed}}", 1, time_limit=3).run(0, 1)
-    pid = int((tmp_path / "pid").read_text())
-    for _ in range(200):  # a killed orphan is gone when its new parent has noticed
-        if not _alive(pid):
-            return
+    assert is_gone(int((tmp_path / "pid").read_text()))
+
+
+def is_gone(*pids):
+    """Whether processes end soon: a killed orphan is gone when its new parent has noticed."""
+    for _ in range(600):
+        if not any(map(_alive, pids)):
+            return True
         time.sleep(0.05)
-    raise AssertionError("the child still runs")
+    return False
+
+
+LEAVES_CHILDREN = """
+import os, subprocess, sys, time
+def child(**more):
+    silent = dict(stdin=-3, stdout=-3, stderr=-3)
+    return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], **silent, **more).pid
+with open(sys.argv[1] + ".new", "w") as file:
+    print(child(), child(start_new_session=SESSION), file=file)
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+"""
+
+
+def test_what_a_program_leaves_in_the_background_ends_with_its_run(tmp_path):
+    code = LEAVES_CHILDREN.replace("SESSION", "False") + "print(7)"
+    problem = Program(f"{PYTHON} -c {shlex.quote(code)} {tmp_path}/pids {{arm}} {{seed}}", 1)
+    assert problem.run(0, 1) == 7.0
+    assert is_gone(*map(int, (tmp_path / "pids").read_text().split()))
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds what left its group in /proc")
+def test_a_time_limit_ends_what_left_the_group_of_the_program(tmp_path):
+    code = LEAVES_CHILDREN.replace("SESSION", "True") + "time.sleep(600)"
+    problem = Program(f"{PYTHON} -c {shlex.quote(code)} {tmp_path}/pids {{arm}} {{seed}}", 1, time_limit=3)
+    with pytest.raises(RunFailed, match="must end within 3 s"):
+        problem.run(0, 1)
+    assert is_gone(*map(int, (tmp_path / "pids").read_text().split()))
+
+
+def test_closing_ends_the_runs_of_other_threads():
+    problem = Program(script("import time; time.sleep(600)"), 1)
+    with ThreadPoolExecutor(2) as threads:
+        runs = [threads.submit(problem.run, 0, seed) for seed in (1, 2)]
+        while len(problem._running) < 2:
+            time.sleep(0.01)
+        problem.close()
+        for run in runs:
+            with pytest.raises(RunFailed, match="ended with -9"):
+                run.result(timeout=60)
+    with pytest.raises(RunFailed, match="must be open to be run"):
+        problem.run(0, 1)
+
+
+def test_a_guard_that_was_killed_is_replaced(tmp_path):
+    kept = guard()
+    Program(script("print(1)"), 1).run(0, 1)
+    first = kept._process.pid
+    os.kill(first, signal.SIGKILL)
+    assert is_gone(first)
+    Program(script("print(1)"), 1).run(0, 1)
+    assert kept._process.pid != first
+    assert _alive(kept._process.pid)
+
+
+def test_a_fork_has_a_guard_of_its_own_and_its_runs_end_with_it(tmp_path):
+    """The parent lives on: the guard of the fork must not wait for it."""
+    Program(script("print(1)"), 1).run(0, 1)  # the parent has a guard
+    code = LEAVES_CHILDREN.replace("SESSION", "True") + "time.sleep(600)"
+    problem = Program(f"{PYTHON} -c {shlex.quote(code)} {tmp_path}/pids {{arm}} {{seed}}", 1)
+    process = multiprocessing.get_context("fork").Process(target=problem.run, args=(0, 1))
+    process.start()
+    while not (tmp_path / "pids").exists():
+        time.sleep(0.05)
+    process.kill()
+    process.join()
+    assert is_gone(*map(int, (tmp_path / "pids").read_text().split()))
+
+
+def test_of_a_long_output_the_end_is_kept_and_memory_does_not_grow():
+    loud = "import sys\nfor _ in range(300): sys.stdout.write('x' * 2**20 + '\\n'); sys.stderr.write('y' * 2**18)\n"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert Program(script(loud + "print(7)"), 1).run(0, 1) == 7.0
+    with pytest.raises(RunFailed, match=r"ended with 3 \(y{200}\)"):
+        Program(script(loud + "sys.exit(3)"), 1).run(0, 1)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 100 * 1024  # kB, of 300 MB and more that were printed twice
+
+
+def test_a_reward_is_not_read_from_a_line_that_was_cut_off():
+    long = script("print('1' * 100_000)")
+    with pytest.raises(RunFailed, match=r"printed '' last \(of 100,001 bytes, the last 65,536 are kept\)"):
+        Program(long, 1).run(0, 1)
+    many = script("print('[' + '0, ' * 50_000); print('7]')")
+    with pytest.raises(RunFailed, match=r"printed '7\]' last \(of 150,005 bytes"):
+        Program(many, 1, field="50000").run(0, 1)
+    last = script("print('x' * 10**6); print('[' + '0, ' * 10_000 + '7]')")
+    assert Program(last, 1, field="10000").run(0, 1) == 7.0
+
+
+def test_a_time_limit_of_centuries_is_none():
+    assert Program(script("print(7)"), 1, time_limit=1e10).run(0, 1) == 7.0
+    assert Program(script("print(7)"), 1, time_limit=1e300).run(0, 1) == 7.0
+
+
+def test_the_output_of_a_failed_run_is_for_the_log(tmp_path):
+    code = "import sys; print('at step 3'); print('no fuel', file=sys.stderr); sys.exit(2)"
+    policy = SR(budget=6, rewards=Bounded(0, 1))
+    with pytest.raises(
+        RunFailed, match=r"ended with 2 \(no fuel\)\. Repair it\. What it printed is in .*runs.failures.log"
+    ):
+        best_arm(Program(script(code), 2), policy, seed=1, journal=tmp_path / "runs.jsonl")
+    text = (tmp_path / "runs.failures.log").read_text()
+    assert "-- standard output\nat step 3\n-- standard error\nno fuel\n" in text
 
 
 def _alive(pid):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from allais._processes import begin_worker
-from allais.cli.exits import FAILED, INTERRUPTED, WRONG, stop
+from allais._processes import begin_worker, end_workers, guard
+from allais.cli.exits import FAILED, INTERRUPTED, WRONG, Terminated, stop, terminations
 from allais.cli.places import require_writable
 from allais.errors import RunFailed
 
@@ -45,7 +45,7 @@ def best_arm_command(
     - `allais best-arm SPEC.toml --resume`, after an interruption
 
     Exit code 0: settled; 3: stopped at a limit; 2: refused before anything ran; 1: a run failed, or brought what the
-    spec rules out; 130: interrupted.
+    spec rules out; 130: interrupted; 129 and 143: ended by a signal.
     """
     from allais.cli.spec import read_spec
     from allais.problems.base import require_rivals
@@ -59,7 +59,7 @@ def best_arm_command(
             _require_intended(book, resume)
             if report is not None:
                 require_writable(report)
-        with _executor(experiment, workers, cluster) as executor:
+        with terminations(), _executor(experiment, workers, cluster) as executor:
             if dry_run:
                 from allais.cli.dry_run import predict
 
@@ -70,8 +70,9 @@ def best_arm_command(
         stop(f"{error}" if dry_run else f"{error}{_kept(book)}", FAILED)
     except ValueError as error:
         stop(str(error), WRONG)
-    except KeyboardInterrupt:
-        stop("interrupted." if dry_run else f"interrupted.{_kept(book)}", INTERRUPTED)
+    except KeyboardInterrupt as error:
+        said = f"ended by {error}." if isinstance(error, Terminated) else "interrupted."
+        stop(said if dry_run else f"{said}{_kept(book)}", getattr(error, "code", INTERRUPTED))
     raise typer.Exit(0 if settled else UNSETTLED)
 
 
@@ -85,10 +86,11 @@ def _kept(book: Path) -> str:
 
 
 def _require_intended(book: Path, resume: bool) -> None:
-    exists = book.exists() and book.stat().st_size > 0
-    if exists and not resume:
+    from allais.experiment import finished_runs
+
+    if not resume and finished_runs(book):
         raise ValueError(f"a journal is continued on request only; {book} exists. Add --resume, or move it away.")
-    if resume and not exists:
+    if resume and not (book.exists() and book.stat().st_size > 0):
         raise ValueError(f"only a journal that exists can be resumed; {book} does not. Leave --resume out.")
 
 
@@ -147,19 +149,18 @@ def _executor(experiment: Experiment, workers: int, cluster: str | None) -> Iter
         return
     # runs that are out at the end are not needed any more, and may take long: they are ended, not awaited
     if isinstance(experiment.problem, Program):
-        with ThreadPoolExecutor(workers) as threads:
-            try:
-                yield threads
-            finally:
-                experiment.problem.close()
+        threads = ThreadPoolExecutor(workers)
+        try:
+            yield threads
+        finally:
+            experiment.problem.close()
+            threads.shutdown(wait=True, cancel_futures=True)
     else:
-        processes = ProcessPoolExecutor(workers, initializer=begin_worker, initargs=(os.getpid(),))
+        processes = ProcessPoolExecutor(workers, initializer=begin_worker, initargs=(os.getpid(), guard().mark()))
         try:
             yield processes
         finally:
-            for process in list((processes._processes or {}).values()):
-                process.terminate()
-            processes.shutdown(wait=True, cancel_futures=True)
+            end_workers(processes)
 
 
 @contextmanager

@@ -162,12 +162,15 @@ class RunJournal:
             raise ValueError(f"a journal begins with what it is of; {self.path} does not. Check the path.")
         data = beginning + self._file.readall()
         entries, whole = _entries(data, self.path)
-        if entries:
+        if any("format" not in entry for entry in entries):
             _require_same(entries[0], self._experiment, self.path)
+        else:
+            entries, whole = [], 0  # no run was finished, so it may become the journal of another experiment
         if whole < len(data):
-            warnings.warn(
-                f"the last line of {self.path} was cut off while it was written; it is dropped.", stacklevel=4
-            )
+            if not data.endswith(b"\n"):
+                warnings.warn(
+                    f"the last line of {self.path} was cut off while it was written; it is dropped.", stacklevel=4
+                )
             self._file.truncate(whole)
         if not entries:
             self._append(_line(self._experiment))

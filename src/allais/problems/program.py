@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
-import os
 import shlex
-import signal
 import string
-import subprocess
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -17,6 +13,7 @@ import numpy as np
 
 from allais.errors import FloatArray, RunFailed, positive
 from allais.problems.base import Problem, checked_names
+from allais.problems.execution import MOST_KEPT, Execution, Output
 
 PLACEHOLDERS = ("arm", "seed")
 MOST_SEED = 2**31  # what every program's seed can hold, also in a signed 32-bit integer
@@ -27,8 +24,9 @@ class Program(Problem):
 
     `command` is split into words as a shell would, and only then `{arm}` and `{seed}` are filled
     in; no shell sees it, so an arm's name cannot become a command. The reward is the last line
-    that the program prints, or with `field="result.delay"` that entry of the JSON it prints. A run
-    that takes longer than `time_limit` seconds is ended, with everything it started.
+    that the program prints, or with `field="result.delay"` that entry of the JSON it prints; of a long
+    output the last 64 kB are kept. A run that takes longer than `time_limit` seconds is ended, with everything
+    it started; so is a run whose search ends or dies. What a program leaves in the background ends with it.
 
     >>> problem = Program("python3 -c 'print({arm} + {seed} % 2)'", arms=[10, 20])
     >>> problem.run(1, seed=7)
@@ -49,7 +47,7 @@ class Program(Problem):
         self._words = _checked_words(command)
         for name in self._arms:
             _require_harmless(name, self._words)
-        self._running: set[subprocess.Popen[bytes]] = set()
+        self._running: set[Execution] = set()
         self._closed = False
 
     def __repr__(self) -> str:
@@ -77,50 +75,53 @@ class Program(Problem):
     def close(self) -> None:
         """End the runs that other threads have under way; further ones are refused."""
         self._closed = True
-        for process in list(self._running):
-            _end(process)
+        for execution in list(self._running):
+            execution.end()
 
-    def _printed(self, words: list[str]) -> str:
+    def _printed(self, words: list[str]) -> Output:
         """What a program prints; `RunFailed` if it cannot start, is too slow, or ends in an error."""
         command = shlex.join(words)
-        process = _started(words, self.folder)
-        self._running.add(process)
-        with process:
-            try:
-                if self._closed:
-                    raise RunFailed(f"a program must be open to be run; `{command}` was closed. Make another.")
-                out, err = process.communicate(timeout=self.time_limit)
-            except subprocess.TimeoutExpired:
-                _end(process)
-                raise RunFailed(
-                    f"a run must end within {self.time_limit:g} s; `{command}` did not. Raise time_limit, or repair it."
-                ) from None
-            except BaseException:
-                _end(process)
-                raise
-            finally:
-                self._running.discard(process)
-        if process.returncode != 0:
-            complaint = err.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+        execution = _started(words, self.folder)
+        self._running.add(execution)
+        try:
+            if self._closed:
+                raise RunFailed(f"a program must be open to be run; `{command}` was closed. Make another.")
+            code = execution.wait(self.time_limit)
+        except TimeoutError:
+            execution.end()
             raise RunFailed(
-                f"a program must end with exit code 0; `{command}` ended with {process.returncode} "
-                f"({complaint[0][:200]}). Repair it."
+                f"a run must end within {self.time_limit:g} s; `{command}` did not. Raise time_limit, or repair it.",
+                _details(execution),
+            ) from None
+        except BaseException:
+            execution.end()
+            raise
+        finally:
+            self._running.discard(execution)
+            execution.close()
+        if code != 0:
+            complaint = (execution.err.text.strip().splitlines() or ["no message"])[-1][:200]
+            raise RunFailed(
+                f"a program must end with exit code 0; `{command}` ended with {code} ({complaint}). Repair it.",
+                _details(execution),
             )
-        return out.decode(errors="replace")
+        return execution.out
 
-    def _reward(self, text: str, command: str) -> float:
-        lines = text.strip().splitlines()
+    def _reward(self, out: Output, command: str) -> float:
+        lines = out.whole_lines.strip().splitlines()
         last = lines[-1].strip() if lines else ""
-        found: Any = last if self.field is None else _entry(text, last, self.field)
+        found: Any = last if self.field is None else _entry(out.text if out.is_whole else "", last, self.field)
         try:
             reward = math.nan if isinstance(found, bool) else float(found)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             reward = math.nan
         if not math.isfinite(reward):
             where = "on its last line" if self.field is None else f"in the JSON field {self.field!r}"
+            cut = "" if out.is_whole else f" (of {out.size:,} bytes, the last {MOST_KEPT:,} are kept)"
             raise RunFailed(
-                f"a program must print its reward as a number {where}; `{command}` printed {last[:80]!r} last. "
-                "Repair it, or say where the reward stands (field=)."
+                f"a program must print its reward as a number {where}; `{command}` printed {last[:80]!r} last{cut}. "
+                "Repair it, or say where the reward stands (field=).",
+                out.text,
             )
         return reward
 
@@ -167,28 +168,18 @@ def _require_harmless(name: Hashable, words: list[str]) -> None:
         )
 
 
-def _started(words: list[str], folder: str | None) -> subprocess.Popen[bytes]:
+def _started(words: list[str], folder: str | None) -> Execution:
     try:
-        return subprocess.Popen(
-            words,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,  # so that a time limit ends what it started, too
-        )
+        return Execution(words, folder)
     except OSError as error:
         command = shlex.join(words)
         raise RunFailed(f"a program must start; `{command}` does not ({error.strerror}). Check its path.") from None
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a program, and all that it started: a child that outlives it may hold its output open."""
-    with contextlib.suppress(ProcessLookupError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:  # pragma: no cover
-            process.kill()
+def _details(execution: Execution) -> str:
+    """What a program printed, for a log."""
+    parts = (("standard output", execution.out.text), ("standard error", execution.err.text))
+    return "\n".join(f"-- {name}\n{text.rstrip()}" for name, text in parts if text.strip())
 
 
 def _entry(text: str, last: str, field: str) -> Any:
