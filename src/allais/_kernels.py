@@ -8,6 +8,7 @@ its first argument, alike in Python and in compiled code.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from numba.extending import overload
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -83,21 +85,38 @@ def loop(function: Function) -> Function:
 
 
 def _cached(function: Function, options: dict[str, Any]) -> Function:
+    if settings().DISABLE_JIT:
+        return _interpreted(function)
     if CACHE is None:  # compile in every process: numba's other folders do not see edits
         return numba.njit(**options)(function)
     # the setting is numba's own and global: put back what the user had
-    settings: Any = numba.config
-    before = settings.CACHE_DIR
-    settings.CACHE_DIR = CACHE
+    before = settings().CACHE_DIR
+    settings().CACHE_DIR = CACHE
     try:
         compiled: Any = numba.njit(cache=True, **options)(function)
     finally:
-        settings.CACHE_DIR = before
+        settings().CACHE_DIR = before
     # code for types from outside the package stays out of the cache: the digest does not cover them, and a
     # process that cannot import them could not even read the cache's index
     save = compiled._cache.save_overload
     compiled._cache.save_overload = lambda types, code: save(types, code) if all(map(_is_own, types)) else None
     return compiled
+
+
+def settings() -> Any:
+    """Numba's settings; NUMBA_DISABLE_JIT=1 runs every kernel in Python, for those who debug one."""
+    return numba.config
+
+
+def _interpreted(function: Function) -> Function:
+    """A kernel that is not compiled: numbers divide and overflow silently, as compiled ones do."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return run  # type: ignore[return-value]
 
 
 def _is_own(kind: Any) -> bool:
@@ -113,6 +132,8 @@ def bound(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     The look-up takes 9 microseconds for a rule and a state, the call half of one. The caller binds
     anew whenever it makes new arrays; their types never change, as all are made by this package.
     """
+    if settings().DISABLE_JIT:
+        return compiled
     signature = tuple(numba.typeof(argument) for argument in arguments)
     compiled.compile(signature)
     return compiled.get_overload(signature)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 from allais import bands, noise, policies, rewards, utilities, weights
 from allais.lotteries import Discrete, FiniteLottery, Normal, Uniform
 from allais.preferences import Preference
-from allais.weights.base import Dual
+from allais.weights.base import Dual, Weight
 from allais.weights.function import FunctionWeight
 
 KNOWN: dict[str, Any] = {
@@ -71,28 +72,59 @@ def to_spec(thing: Any) -> Any:
     )
 
 
-def from_spec(spec: Any) -> Any:
-    """The setting that a spec describes."""
+def from_spec(spec: Any, trust: Sequence[str] = ()) -> Any:
+    """The setting that a spec describes: of this library's types, and of those in the modules that are trusted.
+
+    >>> from_spec({"type": "Power", "alpha": 0.5})
+    Power(alpha=0.5)
+    >>> from_spec({"type": "os:system"})
+    Traceback (most recent call last):
+        ...
+    ValueError: a file may name only modules that you trust; this one names os:system. Add trust=['os'] if you do.
+    """
+    return _made(spec, checked_trust(trust))
+
+
+def checked_trust(trust: Sequence[str]) -> tuple[str, ...]:
+    """The names of the modules that are trusted, or an error that says what came."""
+    if not isinstance(trust, list | tuple) or not all(isinstance(name, str) for name in trust):
+        raise TypeError(f'trust is a list of the names of modules; got {trust!r}. Write trust=["mymodule"].')
+    return tuple(trust)
+
+
+def _made(spec: Any, trust: tuple[str, ...]) -> Any:
     if isinstance(spec, list):
-        return [from_spec(entry) for entry in spec]
+        return [_made(entry, trust) for entry in spec]
     if not isinstance(spec, dict):
         return spec
     kind = str(spec.get("type"))
     if kind == "Dual":
-        return from_spec(spec["of"]).dual()
+        weight = _made(spec["of"], trust)
+        if not isinstance(weight, Weight):
+            raise ValueError(f"a dual is of a weight; got {weight!r}. Use a backup.")
+        return weight.dual()
     if kind == "FunctionWeight":
         pair = None if spec["holder"] is None else tuple(spec["holder"])
-        return FunctionWeight(_found(spec["function"]), tuple(spec["kinks"]), pair, spec["name"])
+        return FunctionWeight(_trusted(spec["function"], trust), tuple(spec["kinks"]), pair, spec["name"])
     if kind in ("Normal", "Uniform"):
         return (Normal if kind == "Normal" else Uniform)(*(spec[name] for name in spec if name != "type"))
     if kind == "Discrete":
         return Discrete(dict(spec["odds"]))
     if kind == "function":
-        return _found(spec["function"])
-    found = _found(kind) if ":" in kind else KNOWN.get(kind)
+        return _trusted(spec["function"], trust)
+    found = _trusted(kind, trust) if ":" in kind else KNOWN.get(kind)
     if not (isinstance(found, type) and is_dataclass(found)):
         raise ValueError(f"a saved setting must be one that this version knows; got {kind!r}. Update allais.")
-    return found(**{name: from_spec(value) for name, value in spec.items() if name != "type"})
+    return found(**{name: _made(value, trust) for name, value in spec.items() if name != "type"})
+
+
+def modules_of(spec: Any) -> list[str]:
+    """The modules beside this library whose types or functions a spec names."""
+    if isinstance(spec, dict):
+        addresses = [spec.get("type"), spec.get("function")]
+        here = [str(one).partition(":")[0] for one in addresses if isinstance(one, str) and ":" in one]
+        return here + [name for value in spec.values() for name in modules_of(value)]
+    return [name for entry in spec for name in modules_of(entry)] if isinstance(spec, list) else []
 
 
 def _address(function: Any) -> str:
@@ -113,6 +145,20 @@ def _address(function: Any) -> str:
             "Define it at the top of a module that can be imported."
         )
     return address
+
+
+def _trusted(address: Any, trust: tuple[str, ...]) -> Any:
+    """What a file names, from a module that the caller trusts; nothing else is imported."""
+    module, _, name = str(address).partition(":")
+    if not any(module == trusted or module.startswith(f"{trusted}.") for trusted in trust):
+        raise ValueError(
+            f"a file may name only modules that you trust; this one names {address}. Add trust=[{module!r}] if you do."
+        )
+    thing = _found(address)
+    # what a module merely imports is not its own: without this, trust in one would be trust in all
+    if getattr(thing, "__module__", None) != module or getattr(thing, "__qualname__", None) != name:
+        raise ValueError(f"a saved function must be its module's own; got {address}, which is not. Use a backup.")
+    return thing
 
 
 def _found(address: str) -> Any:

@@ -21,6 +21,7 @@ from allais.weights import Weight
 ZOOMS, POINTS = 6, 161  # of the search in one dimension: each narrows it eighty-fold
 NODES = 81  # values at which a divergence is computed exactly; between them its root is interpolated
 HALVINGS = 60  # of a probability: to the last digit
+DEPTH = 20.0  # how near to its lowest value a leader is looked at: e^-20 of the way, beyond which digits are lost
 
 
 class _Law(NamedTuple):
@@ -94,12 +95,24 @@ def k_inf(
 def _least_divergence(law: _Law, target: float) -> float:
     if law.value(law.shares) >= target - 1e-13 * abs(target):
         return 0.0
-    if law.felt[-1] <= target:
+    if law.felt[-1] < target:
         return math.inf
+    if law.felt[-1] == target:
+        return _to_the_top(law)
     if law.felt.size == 2:
         (tail,) = _needed(law, 0, np.array([target - max(law.felt[0], 0.0) - min(law.felt[-1], 0.0)]))
         return float(_divergence(law.shares, np.array([1.0 - tail, tail])))
     return _of_three(law, target) if law.felt.size == 3 else _of_many(law, target)
+
+
+def _to_the_top(law: _Law) -> float:
+    """The least divergence to a law that is worth its best value: infinite, unless a weight is flat at its end."""
+    stretches = range(law.felt.size - 1)
+    tail = max((float(_needed(law, j, law.part(j, np.ones(1)))[0]) for j in stretches), default=0.0)
+    best = float(law.shares[-1])
+    if tail > 1.0 - 1e-9:  # no flat end: only the sure thing is worth as much
+        return math.inf
+    return float(_divergence(np.array([1.0 - best, best]), np.array([1.0 - tail, tail])))
 
 
 def _divergence(p: FloatArray, q: FloatArray) -> FloatArray:
@@ -211,6 +224,11 @@ def characteristic_time(
     share_i K-(F_i, c) + share_j K+(F_j, c) (Garivier & Kaufmann 2016, for distorted values), for finite
     lotteries whose values are known arm by arm, or to be among those of `support`.
 
+    Where the leader's lowest value m lies above a rival's, K-(F_i, c) is infinite for c <= m: the two can meet above m
+    only. The leader's share may then be as small as it likes, and with none 1 / T* is 1 / sum_j 1 / K+(F_j, m). That
+    limit is T* for a leader that always pays the same; any other gives a little more for a small share. A rival whose
+    best value is m or less can never be the best arm and is not asked; if there is no other, T* is 0.
+
     >>> people = Preference(TverskyKahneman(0.61))
     >>> setup = [Discrete({1: 0.1, 0.2: 0.1, 0: 0.8}), Discrete({1: 0.001, 0.2: 0.8, 0: 0.199})]
     >>> round(characteristic_time(people, setup).time * np.log(1 / (2.4 * 0.05)))
@@ -223,39 +241,83 @@ def characteristic_time(
         raise ValueError("the characteristic time needs one best arm among two or more; got none. Drop an arm.")
     laws = [_law(preference, lottery, support) for lottery in lotteries]
     costs = [_costs(laws[leader].mirrored(), laws[k], values[leader], values[k]) for k in rivals]
+    # rivals that no law on their own values makes as good as the leader at its worst are told apart by nothing
+    beatable = [bool(np.isfinite(down + up).any()) for down, up in costs]
+    if not any(beatable):
+        return CharacteristicTime(0.0, tuple(np.full(values.size, 1.0 / values.size).tolist()))
     reachable = min(float(down[0]) for down, _ in costs)  # with all samples on the rivals
 
     def samples(y: float) -> FloatArray:
         """Samples of each rival, to one of the leader, that make each cost y."""
         return np.array([_share_for(down, up, y) for down, up in costs])
 
-    found = optimize.minimize_scalar(
-        lambda s: -s * reachable / (1.0 + samples(s * reachable).sum()), bounds=(1e-6, 1.0 - 1e-9), method="bounded"
-    )
-    ratios = samples(float(found.x) * reachable)
-    shares = np.insert(ratios, leader, 1.0) / (1.0 + ratios.sum())
-    return CharacteristicTime(-1.0 / float(found.fun), tuple(shares.tolist()))
+    def rate(y: float) -> float:
+        return float(y / (1.0 + samples(y).sum()))
+
+    if math.isfinite(reachable):
+        found = optimize.minimize_scalar(lambda s: -rate(s * reachable), bounds=(1e-6, 1.0 - 1e-9), method="bounded")
+        most, ratios = -float(found.fun), samples(float(found.x) * reachable)
+        shares = np.insert(ratios, leader, 1.0) / (1.0 + ratios.sum())
+    else:
+        most, shares = _without_end(rate, samples, np.array([float(up[0]) for _, up in costs]), leader)
+    return CharacteristicTime(1.0 / most, tuple(shares.tolist()))
+
+
+def _without_end(
+    rate: Callable[[float], float], samples: Callable[[float], FloatArray], at_worst: FloatArray, leader: int
+) -> tuple[float, FloatArray]:
+    """The greatest rate where the leader's share may fall to zero, and the shares that reach it.
+
+    `at_worst` are K+(F_j, m). As y grows, x_j(y) is y / K+(F_j, m) less a part that grows like log y for a leader of
+    several values, so the rate rises above its limit before it falls to it; how far above is lost to rounding where
+    y is huge, and then the limit itself is the answer.
+    """
+    exponents = np.linspace(-14.0, DEPTH, 681)
+    rates = np.array([rate(math.exp(u)) for u in exponents.tolist()])
+    at = int(np.argmax(rates))
+    around = float(exponents[max(at - 1, 0)]), float(exponents[min(at + 1, exponents.size - 1)])
+    found = optimize.minimize_scalar(lambda u: -rate(math.exp(u)), bounds=around, method="bounded")
+    with np.errstate(divide="ignore"):
+        alone = 1.0 / at_worst  # samples of each rival, with none of the leader
+    limit = float(1.0 / alone.sum())
+    if -float(found.fun) <= limit * (1.0 + 1e-9):
+        return limit, np.insert(alone, leader, 0.0) * limit
+    ratios = samples(math.exp(float(found.x)))
+    return -float(found.fun), np.insert(ratios, leader, 1.0) / (1.0 + ratios.sum())
 
 
 def _costs(down: _Law, up: _Law, most: float, least: float) -> tuple[FloatArray, FloatArray]:
-    """K- of the (mirrored) leader and K+ of the rival at values between theirs, from the rival's own up."""
-    grid = np.linspace(least, most, NODES)
-    fine = np.linspace(least, most, 25 * NODES)
+    """K- of the (mirrored) leader and K+ of the rival at values c between theirs, from the lowest that both can have.
+
+    That is the rival's own value, or the leader's lowest value m if m is higher. There K- is infinite and grows like
+    -log(c - m), so that c moves by equal steps of this logarithm.
+    """
+    steps, fine = (np.linspace(0.0, 1.0, count) for count in (NODES, 25 * NODES))
+    lowest = -float(down.felt[-1])
+    if math.isfinite(_least_divergence(down, -least)):
+        values = least + (most - least) * steps
+    else:
+        at_lowest = np.array([math.inf]), np.array([_least_divergence(up, lowest)])
+        if lowest >= most:  # the leader cannot be worth less than it is
+            return np.append(at_lowest[0], 0.0), np.append(at_lowest[1], at_lowest[1])
+        values = lowest + (most - lowest) * np.exp(DEPTH * (steps - 1.0))
+    values[-1] = most
     tables = []
     for divergences in (
-        [_least_divergence(down, -float(c)) for c in grid],
-        [_least_divergence(up, float(c)) for c in grid],
+        np.array([_least_divergence(down, -c) for c in values.tolist()]),
+        np.array([_least_divergence(up, c) for c in values.tolist()]),
     ):
         known = np.isfinite(divergences)
         root = np.full(fine.size, np.inf)
-        inside = (fine >= grid[known][0]) & (fine <= grid[known][-1])
         if known.sum() > 1:
-            curve = interpolate.PchipInterpolator(grid[known], np.sqrt(np.array(divergences)[known]))
-            root[inside] = curve(fine[inside])
-        else:
-            root[inside] = math.sqrt(np.array(divergences)[known][0])
+            inside = (fine >= steps[known][0]) & (fine <= steps[known][-1])
+            root[inside] = interpolate.PchipInterpolator(steps[known], np.sqrt(divergences[known]))(fine[inside])
+        elif known.any():
+            root[fine == steps[known][0]] = math.sqrt(divergences[known][0])
         tables.append(root**2)
-    return tables[0], tables[1]
+    if values[0] == least:
+        return tables[0], tables[1]
+    return np.append(at_lowest[0], tables[0]), np.append(at_lowest[1], tables[1])
 
 
 def _share_for(down: FloatArray, up: FloatArray, y: float) -> float:

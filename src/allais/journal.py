@@ -20,15 +20,27 @@ from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
+from allais._checks import finite_list, require, whole
 from allais._random import Seed
-from allais._spec import from_spec, to_spec
+from allais._spec import checked_trust, from_spec, modules_of, to_spec
 from allais.armsets import ArmSet
 from allais.errors import finite_array
-from allais.learner import Choice, Learner
+from allais.learner import Choice, Learner, NotNow
 from allais.policies.base import Policy
 from allais.problems.base import checked_names
 from allais.rewards import Rewards
-from allais.storage import document_of, learner_from, listed, require_plain_names, unlisted, write_atomically
+from allais.storage import (
+    DAMAGE,
+    checksum,
+    document_of,
+    keep_access,
+    learner_from,
+    listed,
+    reason,
+    require_plain_names,
+    unlisted,
+    write_atomically,
+)
 
 SNAPSHOT, LOCK = "snapshot.json", "lock"
 FEWEST_LINES = 4096  # between snapshots
@@ -104,7 +116,8 @@ class JournaledLearner(Learner):
 
     def copy(self) -> Learner:
         """An independent learner in memory, which no longer writes to the folder."""
-        return learner_from(json.loads(json.dumps(document_of(self))))
+        document = document_of(self)
+        return learner_from(json.loads(json.dumps(document)), modules_of(document["policy"]))
 
     def close(self) -> None:
         """Let go of the folder, so that another process can open it."""
@@ -150,9 +163,11 @@ class JournaledLearner(Learner):
         self._settle_memory()
         number = self._number + 1
         snapshot = {"journal": number, "began": self._began, "learner": document_of(self)}
-        content = json.dumps(snapshot, allow_nan=False) + "\n"
+        content = json.dumps({**snapshot, "checksum": checksum(snapshot)}, allow_nan=False) + "\n"
         fresh = open(self._folder / _journal_name(number), "wb", buffering=0)  # noqa: SIM115
         try:
+            if self._journal is not None:
+                keep_access(fresh.fileno(), os.fstat(self._journal.fileno()))
             write_atomically(self._folder / SNAPSHOT, content)
         except BaseException:
             fresh.close()
@@ -172,9 +187,14 @@ def _tidy(folder: Path, number: int) -> None:
 
 
 def open_journal(
-    folder: Path, policy: Policy | None, arms: int | Sequence[Hashable] | None, seed: Seed | None
+    folder: Path,
+    policy: Policy | None,
+    arms: int | Sequence[Hashable] | None,
+    seed: Seed | None,
+    trust: Sequence[str] = (),
 ) -> JournaledLearner:
     """The learner of a folder, made on the first call."""
+    checked_trust(trust)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -182,7 +202,9 @@ def open_journal(
     lock = _locked(folder)
     try:
         if (folder / SNAPSHOT).exists():
-            return _reopened(folder, lock, policy, arms)
+            # whoever has the policy at hand has imported its modules
+            named = [] if policy is None else modules_of(to_spec(policy))
+            return _reopened(folder, lock, policy, arms, [*trust, *named])
         if any(path.stat().st_size for path in folder.glob("journal-*")):
             raise ValueError(f"a folder with a journal needs its snapshot; {folder} has none. Use a backup.")
         if policy is None or arms is None or seed is None:
@@ -200,14 +222,16 @@ def open_journal(
 
 
 def _reopened(
-    folder: Path, lock: Any, policy: Policy | None, arms: int | Sequence[Hashable] | None
+    folder: Path, lock: Any, policy: Policy | None, arms: int | Sequence[Hashable] | None, trust: Sequence[str]
 ) -> JournaledLearner:
     try:
         snapshot = json.loads((folder / SNAPSHOT).read_text(encoding="utf-8"))
-        number, document, began = snapshot["journal"], snapshot["learner"], snapshot["began"]
-    except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
-        raise ValueError(f"a snapshot must be whole; {folder / SNAPSHOT} is damaged ({error}). Use a backup.") from None
-    learner = learner_from(document)
+        number, document, began = _parts(snapshot)
+    except (ValueError, *DAMAGE) as error:
+        raise ValueError(
+            f"a snapshot must be whole; {folder / SNAPSHOT} is damaged ({reason(error)}). Use a backup."
+        ) from None
+    learner = learner_from(document, trust)
     learner.__class__ = JournaledLearner
     assert isinstance(learner, JournaledLearner)
     path = folder / _journal_name(number)
@@ -216,8 +240,13 @@ def _reopened(
     entries, whole = _entries(path)
     learner._began = began
     learner._lines, learner._journal = -(10**12), None  # repeating writes nothing
-    for entry in entries:
-        _repeat(learner, entry, path)
+    for line, entry in enumerate(entries, start=1):
+        try:
+            _repeat(learner, entry, path, trust)
+        except (NotNow, *DAMAGE) as error:
+            raise ValueError(
+                f"a journal must hold what was done; line {line} of {path} does not ({reason(error)}). Use a backup."
+            ) from None
     if arms is not None and [*checked_names(arms)] != began["arms"]:
         raise ValueError(
             f"a folder keeps the arms it began with; {folder} has {began['arms']}, got {arms!r}. "
@@ -236,6 +265,16 @@ def _reopened(
     return learner
 
 
+def _parts(snapshot: Any) -> tuple[int, Any, dict[str, Any]]:
+    """The number of a snapshot's journal, its learner, and what its folder began with."""
+    require(isinstance(snapshot, dict), "it is no mapping")
+    # version 0.1.0 wrote no checksum of the whole, only the learner's own
+    require(snapshot.get("checksum", checksum(snapshot)) == checksum(snapshot), "its checksum differs")
+    began = snapshot["began"]
+    require(isinstance(began["policy"], dict) and isinstance(began["arms"], list), "it does not say how it began")
+    return whole(snapshot["journal"], "the number of a journal"), snapshot["learner"], began
+
+
 def _beginning(policy: Policy, names: Sequence[Hashable]) -> dict[str, Any]:
     require_plain_names(names)
     return {"policy": to_spec(policy), "arms": list(names)}
@@ -246,14 +285,16 @@ def _attach(learner: JournaledLearner, folder: Path, lock: Any, *, number: int, 
     learner._number, learner._lines = number, lines
 
 
-def _repeat(learner: JournaledLearner, entry: dict[str, Any], path: Path) -> None:
+def _repeat(learner: JournaledLearner, entry: dict[str, Any], path: Path, trust: Sequence[str]) -> None:
     """Do again what a line says was done."""
     if "ask" in entry:
         again = Learner.ask(learner, len(entry["ask"]))
         if [[choice.id, choice.arm] for choice in again] != entry["ask"]:
             raise ValueError(f"a journal must repeat to the same choices; {path} does not. Use a backup.")
     elif "chose" in entry:
-        chosen = learner._recorded(unlisted(entry["arm"]), tuple(entry["features"]))
+        features = tuple(finite_list(entry["features"], "features").tolist())
+        learner._require_features(len(features))
+        chosen = learner._recorded(unlisted(entry["arm"]), features)
         if chosen.id != entry["chose"]:
             raise ValueError(f"a journal must repeat to the same choices; {path} does not. Use a backup.")
     elif "tell" in entry:
@@ -265,7 +306,7 @@ def _repeat(learner: JournaledLearner, entry: dict[str, Any], path: Path) -> Non
     elif "forget" in entry:
         Learner.forget(learner, entry["forget"], entry["reward"])
     elif "add" in entry:
-        Learner.add(learner, entry["add"], from_spec(entry["rewards"]))
+        Learner.add(learner, entry["add"], from_spec(entry["rewards"], trust))
     elif "retire" in entry:
         Learner.retire(learner, entry["retire"])
     else:
@@ -291,8 +332,11 @@ def _entries(path: Path) -> tuple[list[dict[str, Any]], int]:
                 )
             warnings.warn(f"the last line of {path} was cut off while it was written; it is dropped.", stacklevel=4)
             break
-        entry = json.loads(text)
-        if entry.pop("n") != len(entries) + 1:
+        try:
+            entry = json.loads(text)
+        except (ValueError, RecursionError):
+            entry = None
+        if not isinstance(entry, dict) or entry.pop("n", None) != len(entries) + 1:
             raise ValueError(f"a journal must have every line once; {path} is damaged in line {len(entries) + 1}.")
         entries.append(entry)
         whole += len(line)

@@ -19,7 +19,7 @@ from allais.bands.base import Interval
 from allais.errors import finite_array
 from allais.memory import grown, is_full, measure, outcomes_of_arm, remembered, remove, with_arms
 from allais.noise import checked_features
-from allais.policies.base import Policy, check_settings
+from allais.policies.base import Policy, check_settings, started
 from allais.policies.ellipsoid import project
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose, learn, recommend
 from allais.preferences import Preference
@@ -90,7 +90,7 @@ class Learner:
         self._names = checked_names(arms)
         self._index = {name: index for index, name in enumerate(self._names)}
         self._known: list[Rewards] = policy.rewards_of(len(self._names))
-        self._rule, self._state = policy.rule(len(self._names)), policy.state(len(self._names))
+        self._rule, self._state = started(policy, len(self._names))
         self._rng = generator(seed)
         # what was asked and not told: arm, ticket, and its features where it came with a context
         self._out: dict[int, tuple[Any, float, tuple[float, ...] | None]] = {}
@@ -150,6 +150,8 @@ class Learner:
         ({'A21': 25.0, 'A28': nan}, 35.3553)
         """
         other = self.policy.preference if preference is None else preference
+        if not isinstance(other, Preference):
+            raise TypeError(f"an arm is valued by a preference; got {other!r}. Write Preference(...).")
         if not self.policy.keeps_outcomes:
             rule = dataclasses.replace(self.policy, preference=other).rule(len(self._names))  # type: ignore[type-var]
             recommend(rule, self._state)
@@ -250,6 +252,8 @@ class Learner:
             raise ValueError(
                 f"{type(self.policy).__name__} cannot choose among arms that are not listed. Use LinTS, which can."
             )
+        if not (hasattr(among, "dimension") and hasattr(among, "best")):
+            raise TypeError(f"a set of arms has a dimension and a best arm; got {among!r}. Write Routes(...).")
         if among.dimension != self._state.theta.size:
             raise ValueError(
                 f"arms must have {self._state.theta.size} features, as before; this set has {among.dimension}. "
@@ -297,14 +301,18 @@ class Learner:
                 "noise is estimated arm by arm, so arms must stay the same; got others. Declare the noise."
             )
         rows = checked_features(features)
-        if rows.shape[1] != self._state.theta.size:
-            raise ValueError(
-                f"features must have {self._state.theta.size} numbers an arm, as before; got {rows.shape[1]}. "
-                "Give the same features in every round."
-            )
+        self._require_features(rows.shape[1])
         state = self._state._replace(**policy.of_arms(len(rows)))
         project(rows, state)
         return rows, policy.rule_for(rows), state
+
+    def _require_features(self, count: int) -> None:
+        if not hasattr(self._state, "theta") or count != self._state.theta.size:
+            expected = self._state.theta.size if hasattr(self._state, "theta") else "no"
+            raise ValueError(
+                f"features must have {expected} numbers an arm, as before; got {count}. "
+                "Give the same features in every round."
+            )
 
     def tell(self, choice: Choice | int, reward: float) -> None:
         """What a choice brought, in the user's units; late, and in any order, if need be.
@@ -425,7 +433,8 @@ class Learner:
             raise ValueError(f"a reward must be finite; got {outcome}. Cancel the choice if it was lost.")
         if self._known and not self._known[arm].admits(outcome):
             self._known[arm].check([outcome])  # raises, and says which rule was broken
-        if self.policy.preference.utility is not None and not math.isfinite(self._felt(outcome)):
+        preference = self.policy.preference
+        if (preference.utility is not None or preference.reference) and not math.isfinite(self._felt(outcome)):
             raise ValueError(f"a reward must feel finite; {outcome:g} does not under this utility. Bound the rewards.")
         return outcome
 
@@ -483,7 +492,7 @@ class Learner:
             more = [*policy.rewards_of(len(self._names)), rewards]
             policy = dataclasses.replace(policy, rewards=more)  # type: ignore[type-var]  # checks them
         names = (*self._names, arm)
-        rule, state = policy.rule(len(names)), policy.state(len(names))  # refuses what does not fit
+        rule, state = started(policy, len(names))  # refuses what does not fit
         self._adopt(policy, names, rule, _extended(self._state, state))
 
     def retire(self, arm: Hashable) -> None:
@@ -544,14 +553,19 @@ class Learner:
         write_document(self, Path(path))
 
     @staticmethod
-    def load(path: str | Path) -> Learner:
+    def load(path: str | Path, trust: Sequence[str] = ()) -> Learner:
         """The learner that was saved, going on exactly where it was.
 
-        Load files that you trust only: functions and classes that they name are imported.
+        A file is data: it may name types and functions outside of this library only from the modules in `trust`.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
+        >>> learner.save("advisor.json")
+        >>> Learner.load("advisor.json").ask() == learner.ask()
+        True
         """
         from allais.storage import read_document
 
-        return read_document(Path(path))
+        return read_document(Path(path), trust)
 
     @staticmethod
     def open(
@@ -559,10 +573,12 @@ class Learner:
         policy: Policy | None = None,
         arms: int | Sequence[Hashable] | None = None,
         seed: Seed | None = None,
+        trust: Sequence[str] = (),
     ) -> JournaledLearner:
         """A learner that lives in a folder: every accepted call is on disk when it returns.
 
-        The first time, say how to start; afterwards the folder knows, and what is given must agree.
+        The first time, say how to start; afterwards the folder knows, and what is given must agree. `trust` names the
+        modules from which the folder may name types and functions, beside this library's and those of `policy`.
 
         >>> policy = NPTS(expected_value(), Bounded(0, 1))
         >>> with Learner.open("advisor", policy, arms=["A21", "A28"], seed=1) as learner:
@@ -573,7 +589,7 @@ class Learner:
         """
         from allais.journal import open_journal
 
-        return open_journal(Path(path), policy, arms, seed)
+        return open_journal(Path(path), policy, arms, seed, trust)
 
 
 def _extended(old: Any, new: Any) -> Any:

@@ -37,6 +37,17 @@ class NoiseOfArms(NamedTuple):
         return moved(self.shapes[self.shape[arm]], shift, float(self.spread[arm]))
 
 
+def check_noise(noise: NoiseOfArms, n_arms: int) -> None:
+    """Refuse noise of too few arms: compiled code would read beyond it."""
+    lengths = {len(part) for part in (noise.shape, noise.spread, noise.mean, noise.scale)}
+    if lengths != {n_arms}:
+        raise ValueError(
+            f"noise must be one law an arm; got {min(lengths)} for {n_arms} arms. Make as many as there are features."
+        )
+    if noise.shape.min() < 0 or noise.shape.max() >= len(noise.shapes):
+        raise ValueError("noise must say which of its shapes an arm has; it names one that is not there.")
+
+
 class Noise(Protocol):
     """A kind of noise."""
 
@@ -223,7 +234,7 @@ def checked_features(features: ArrayLike) -> FloatArray:
     """Feature vectors as rows of finite numbers, none of them zero."""
     try:
         rows = np.array(features, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError("features must be rows of numbers, all of one length; got others. Repair them.") from None
     if rows.ndim != 2 or rows.size == 0:
         raise ValueError(f"features must be one row of numbers an arm; got shape {rows.shape}. Give (arms, dimension).")

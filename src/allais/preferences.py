@@ -131,11 +131,11 @@ class Preference:
         array([  9., -20.])
         """
         outcome = np.asarray(outcomes, dtype=np.float64)
-        gain = self.reference - outcome if self.costs else outcome - self.reference
-        if self.utility is None:
-            return gain
+        if self.utility is None and not self.reference:  # nothing can overflow
+            return 0.0 - outcome if self.costs else outcome - 0.0
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(self.utility(gain), dtype=np.float64)
+            gain = self.reference - outcome if self.costs else outcome - self.reference
+            return gain if self.utility is None else np.asarray(self.utility(gain), dtype=np.float64)
 
     def unfelt(self, values: ArrayLike) -> FloatArray:
         """The outcomes that feel like the given utilities: the inverse of `felt`.

@@ -2,24 +2,44 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
 import math
 import os
 import secrets
-from collections.abc import Hashable, Iterable
+import stat
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from allais._spec import from_spec, to_spec
+from allais._checks import (
+    Damaged,
+    array_like,
+    check_moments,
+    check_outcomes,
+    finite,
+    finite_list,
+    generator_of,
+    plain,
+    require,
+    whole,
+    whole_list,
+)
+from allais._spec import checked_trust, from_spec, to_spec
+from allais.errors import FloatArray, IntArray
 from allais.learner import Learner
-from allais.memory import outcomes_of_arm, remembered
+from allais.memory import FLAT, outcomes_of_arm, remembered
+from allais.policies.base import Policy
+from allais.problems.base import checked_names
 from allais.stream import ValueStream, stream_document, stream_from
 
 FORMAT, STREAM_FORMAT, VERSION = "allais learner", "allais stream", 1
+# what reading a file that says the impossible may raise, beside sentences of ours
+DAMAGE = (Damaged, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError, MemoryError)
 
 
 def document_of(learner: Learner) -> dict[str, Any]:
@@ -41,9 +61,9 @@ def document_of(learner: Learner) -> dict[str, Any]:
         "outstanding": [[id_, listed(arm), ticket, features] for id_, (arm, ticket, features) in learner._out.items()],
         "next": learner._next,
         "draw": learner._draw,
-        "generator": _plain(learner._rng.bit_generator.state),
+        "generator": plain(learner._rng.bit_generator.state),
     }
-    return {**document, "checksum": _checksum(document)}
+    return {**document, "checksum": checksum(document)}
 
 
 def listed(name: Any) -> Any:
@@ -65,7 +85,7 @@ def require_plain_names(names: Iterable[Hashable]) -> None:
             )
 
 
-def _checksum(document: dict[str, Any]) -> str:
+def checksum(document: dict[str, Any]) -> str:
     """Of everything else in a document, so that no damage goes unseen."""
     content = {key: value for key, value in document.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
@@ -76,71 +96,114 @@ def _numbers(array: Any) -> list[Any]:
     return [x if isinstance(x, bool | int) or math.isfinite(x) else str(x) for x in array.ravel().tolist()]
 
 
-def learner_from(document: Any) -> Learner:
-    """The learner that a document describes."""
+def learner_from(document: Any, trust: Sequence[str] = ()) -> Learner:
+    """The learner that a document describes; `trust` names the modules whose own types it may use."""
+    checked_trust(trust)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError("a saved learner must say so in its first line; this file does not. Check the path.")
-    version = document.get("version")
-    if isinstance(version, int) and not isinstance(version, bool) and version > VERSION:
-        raise ValueError(
-            f"a saved learner must be of version {VERSION} or older; this one is of version {version}. Update allais."
-        )
-    if document.get("checksum") != _checksum(document):
+    require_known_version("a saved learner", document.get("version"))
+    if document.get("checksum") != checksum(document):
         raise ValueError(
             "a saved learner must be as it was written; this file is damaged (its checksum differs). Use a backup."
         )
     try:
-        return _rebuilt(document)
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ValueError(f"a saved learner must be whole; this file is damaged ({error}). Use a backup.") from error
+        return _rebuilt(document, trust)
+    except DAMAGE as error:
+        raise ValueError(
+            f"a saved learner must be whole; this file is damaged ({reason(error)}). Use a backup."
+        ) from None
 
 
-def _rebuilt(document: dict[str, Any]) -> Learner:
-    policy = from_spec(document["policy"])
-    names: tuple[Hashable, ...] = tuple(arm["name"] for arm in document["arms"])
+def require_known_version(what: str, version: Any) -> None:
+    """Refuse what a newer version wrote, and what is no version."""
+    if type(version) is int and version > VERSION:
+        raise ValueError(
+            f"{what} must be of version {VERSION} or older; this one is of version {version}. Update allais."
+        )
+    if type(version) is not int or version < 1:
+        raise ValueError(f"{what} must be of a version that there is; this one is of {version!r}. Use a backup.")
+
+
+def reason(error: Exception) -> str:
+    """What is wrong with a file, in a few words."""
+    return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else str(error)
+
+
+def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
+    policy = from_spec(document["policy"], trust)
+    require(isinstance(policy, Policy), "its policy is none")
+    arms = document["arms"]
+    require(isinstance(arms, list) and all(isinstance(arm, dict) for arm in arms), "its arms must be a list")
+    names = checked_names([arm["name"] for arm in arms])
+    require_plain_names(names)
     learner = Learner(policy, names, seed=0)
-    memory = remembered(
-        [
-            (
-                np.array(arm["felt"], dtype=np.float64),
-                np.array(arm["outcomes"], dtype=np.float64),
-                np.array(arm["counts"], dtype=np.int64),
-            )
-            for arm in document["arms"]
-        ],
-        *(np.array([arm[name] for arm in document["arms"]], dtype=np.float64) for name in ("mean", "spread")),
-    )
-    memory.pulls[:] = [arm.get("pulls", memory.pulls[k]) for k, arm in enumerate(document["arms"])]
-    state = learner._state
+    seen = [_outcomes(learner, k, arm) for k, arm in enumerate(arms)]
+    pulls = np.array([whole(arm["pulls"], "the pulls of an arm") for arm in arms], dtype=np.int64)
+    if policy.keeps_outcomes:
+        require([counts.sum() for _, _, counts in seen] == pulls.tolist(), "pulls are not the sum of counts")
+    moments = [np.array([finite(arm[name], name) for arm in arms]) for name in ("mean", "spread")]
+    for (felt, _, counts), mean, spread in zip(seen, *moments, strict=True):
+        if felt.size > FLAT:  # of fewer outcomes nothing reads them
+            check_moments(felt, counts, float(mean), float(spread))
+    memory = remembered(seen, *moments)
+    memory.pulls[:] = pulls
+    state, written = learner._state, document["state"]
+    require(isinstance(written, dict), "it has no state")
     for name in state._fields:
         if name != "memory":
             target = getattr(state, name)
-            target[...] = np.array(document["state"][name], dtype=target.dtype).reshape(target.shape)
+            target[...] = array_like(written[name], target, name)
+    learner._next = whole(document["next"], "the number of the next choice", 1)
+    learner._out = _outstanding(learner, document["outstanding"])
+    _check_state(learner, state, pulls)
     learner._adopt(policy, names, learner._rule, state._replace(memory=memory))
-    learner._out = {
-        id_: (unlisted(arm), ticket, tuple(features[0]) if features and features[0] else None)
-        for id_, arm, ticket, *features in document["outstanding"]
-    }
-    learner._next, learner._draw = document["next"], document["draw"]
-    learner._rng = _generator(document["generator"])
+    draw = document["draw"]
+    require(draw is None or 0.0 <= finite(draw, "a draw") < 1.0, "a draw must lie in [0, 1)")
+    learner._draw = draw
+    learner._rng = generator_of(document["generator"])
     return learner
 
 
-def _plain(state: Any) -> Any:
-    if isinstance(state, dict):
-        return {key: _plain(value) for key, value in state.items()}
-    return state.tolist() if isinstance(state, np.ndarray | np.generic) else state
+def _outcomes(learner: Learner, k: int, arm: dict[str, Any]) -> tuple[FloatArray, FloatArray, IntArray]:
+    """What was seen of an arm: felt, as told, and how often."""
+    felt, raw = finite_list(arm["felt"], "what is felt"), finite_list(arm["outcomes"], "an outcome")
+    counts = whole_list(arm["counts"], "a count", least=1)
+    check_outcomes(felt, raw, counts, learner.policy.preference)
+    require(learner.policy.keeps_outcomes or not raw.size, "its policy keeps no outcomes")
+    if raw.size and learner._known:
+        learner._known[k].check(raw)
+    first = np.flatnonzero(np.append(True, (np.diff(felt) > 0.0) | (np.diff(raw) > 0.0))[: raw.size])
+    return (felt, raw, counts) if first.size == raw.size else (felt[first], raw[first], np.add.reduceat(counts, first))
 
 
-def _generator(state: dict[str, Any]) -> np.random.Generator:
-    kind = getattr(np.random, state["bit_generator"], None)
-    if kind is None:
-        raise KeyError(f"unknown generator {state['bit_generator']}")
-    bits = kind()
-    bits.state = {
-        key: np.array(value, dtype=np.uint64) if isinstance(value, list) else value for key, value in state.items()
-    }
-    return np.random.Generator(bits)
+def _outstanding(learner: Learner, entries: Any) -> dict[int, tuple[Any, float, tuple[float, ...] | None]]:
+    """The choices that are out, by their numbers."""
+    require(isinstance(entries, list), "choices must be a list")
+    out: dict[int, tuple[Any, float, tuple[float, ...] | None]] = {}
+    for entry in entries:
+        require(isinstance(entry, list) and len(entry) == 4, "a choice has a number, an arm, a ticket and features")
+        number, arm, ticket, features = entry
+        require(whole(number, "the number of a choice", 1, learner._next - 1) not in out, "a choice is there twice")
+        row = None
+        if features:
+            arm, row = unlisted(arm), tuple(finite_list(features, "features").tolist())
+            hash(arm)
+            learner._require_features(len(row))
+        else:
+            whole(arm, "the arm of a choice", 0, len(learner._names) - 1)
+        out[number] = (arm, finite(ticket, "a ticket"), row)
+    return out
+
+
+def _check_state(learner: Learner, state: Any, pulls: IntArray) -> None:
+    """Refuse a state that kernels would follow out of their arrays."""
+    require(state.active.any(), "no arm is in play")
+    require((state.asked >= 0).all(), "an arm was asked a negative number of times")
+    if type(learner.policy).__module__.startswith("allais."):  # others may count as they like
+        out = [arm for arm, _, row in learner._out.values() if row is None]
+        expected = pulls + np.bincount(np.array(out, dtype=np.int64), minlength=pulls.size)
+        require(np.array_equal(state.asked, expected), "what was asked is not what was told or is out")
+    learner.policy.check_state(learner._rule, state)
 
 
 def write_document(learner: Learner, path: Path) -> None:
@@ -154,13 +217,14 @@ def write_stream(stream: ValueStream, path: Path) -> None:
     write_arrays(path, {"format": STREAM_FORMAT, "version": VERSION, **header}, arrays)
 
 
-def read_stream(path: Path) -> ValueStream:
+def read_stream(path: Path, trust: Sequence[str] = ()) -> ValueStream:
     """The stream that a file holds."""
+    checked_trust(trust)
     header, arrays = read_arrays(path, STREAM_FORMAT, VERSION)
     try:
-        return stream_from(header, arrays)
-    except (KeyError, TypeError, IndexError) as error:
-        raise ValueError(f"a saved stream must be whole; {path} is damaged ({error}). Use a backup.") from error
+        return stream_from(header, arrays, trust)
+    except DAMAGE as error:
+        raise ValueError(f"a saved stream must be whole; {path} is damaged ({reason(error)}). Use a backup.") from None
 
 
 def write_arrays(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:
@@ -189,23 +253,49 @@ def read_arrays(path: Path, format_: str, version: int) -> tuple[dict[str, Any],
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace a file by one with this content; after a crash it is the old one or the new one."""
-    if not path.parent.is_dir():
-        raise ValueError(f"a file needs a folder that exists; got {path}. Make {path.parent} first.")
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
-    handle = os.open(
-        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
-    )  # less what the user's mask takes away
+    """Replace a file's content; after a crash it is the old one or the new one.
+
+    A symbolic link stays one: its target is written. A file that exists keeps its mode and, where the system
+    allows it, its owner.
+    """
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise ValueError(f"a file needs a folder that exists; got {path}. Make {target.parent} first.")
+    try:
+        before = os.stat(target)
+    except FileNotFoundError:
+        before = None
+    except OSError as error:  # such as links that go round in a circle
+        raise ValueError(f"a file must be one that can be written; {path} is not ({error.strerror}).") from None
+    if before is not None and not stat.S_ISREG(before.st_mode):
+        raise ValueError(f"only a file can be written; {path} is none. Choose another path.")
+    temporary = target.with_name(f"{target.name}.{secrets.token_hex(8)}.tmp")
+    # a new file has what the user's mask leaves; the content of an old one is never shown to others in between
+    mode = 0o666 if before is None else 0o600
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(content.encode() if isinstance(content, str) else content)
+            if before is not None:
+                keep_access(stream.fileno(), before)
             stream.flush()
             os.fsync(stream.fileno())
-        os.replace(temporary, path)
-        sync_folder(path.parent)
+        os.replace(temporary, target)
+        sync_folder(target.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def keep_access(descriptor: int, before: os.stat_result) -> None:
+    """Give a file the mode and the owner of another one."""
+    if os.name != "posix":
+        return
+    here = os.fstat(descriptor)
+    if (here.st_uid, here.st_gid) != (before.st_uid, before.st_gid):
+        with contextlib.suppress(PermissionError):  # only root can give files away
+            os.fchown(descriptor, before.st_uid, before.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(before.st_mode))
 
 
 def sync_folder(folder: Path) -> None:
@@ -218,7 +308,7 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def read_document(path: Path) -> Learner:
+def read_document(path: Path, trust: Sequence[str] = ()) -> Learner:
     """The learner that a file holds."""
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -228,4 +318,4 @@ def read_document(path: Path) -> Learner:
         raise ValueError(f"a saved learner must be whole JSON; {path} is damaged ({error}). Use a backup.") from None
     except OSError as error:
         raise ValueError(f"a saved learner is one file, not a folder; {path} cannot be read ({error}).") from None
-    return learner_from(document)
+    return learner_from(document, trust)

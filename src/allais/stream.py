@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from allais.bands import Holder, Interval
 from allais.bands.tails import shifted
 from allais.errors import FloatArray, IntArray, finite_array, share
 from allais.preferences import Preference
-from allais.rewards import Rewards, SubGaussian
+from allais.rewards import Bounded, Finite, Rewards, SubGaussian
 from allais.values.blocks import Blocks, absorb, block_parts, join, no_blocks, thinned
 from allais.values.choquet import Parts
 from allais.values.forest import (
@@ -102,36 +103,47 @@ class ValueStream:
 
     def add(self, sample: float) -> None:
         """Take in one sample."""
-        try:
-            number = float(sample)
-        except (TypeError, ValueError):
-            raise ValueError(f"a sample must be a number; got {sample!r}. Give a float.") from None
+        number = _number("a sample", sample)
         if not math.isfinite(number):
             raise ValueError(f"a sample must be finite; got {number}. Leave it out, or say what it stands for.")
         if self.rewards is not None and not self.rewards.admits(number):
             self.rewards.check([number])  # raises, and says which rule was broken
+        one = np.array([number])
+        felt = self.preference.felt(one)
+        if not math.isfinite(felt[0]):
+            self._require_felt(one, felt)
         if self.max_blocks is not None:
             self._samples += 1
             self._buffer.append(number)
             if len(self._buffer) >= BUFFER:
                 self._flush()
         else:
-            one = np.array([number])
-            self._take_in(self.preference.felt(one), self._by_merit(one), np.ones(1, dtype=np.int64))
+            self._take_in(felt, self._by_merit(one), np.ones(1, dtype=np.int64))
 
     def add_many(self, samples: ArrayLike) -> None:
         """Take in many samples, all of them or, if one is refused, none."""
         array = finite_array("samples", samples)
         if self.rewards is not None:
             array = self.rewards.check(array)
+        raw, counts = np.unique(array, return_counts=True)
+        felt = self.preference.felt(raw)
+        self._require_felt(raw, felt)
         if self.max_blocks is not None:
             self._flush()
             for start in range(0, array.size, 8 * BUFFER):
                 self._absorb(array[start : start + 8 * BUFFER])
             self._samples += array.size
         else:
-            raw, counts = np.unique(array, return_counts=True)
-            self._take_in(self.preference.felt(raw), self._by_merit(raw), counts.astype(np.int64))
+            self._take_in(felt, self._by_merit(raw), counts.astype(np.int64))
+
+    @staticmethod
+    def _require_felt(samples: FloatArray, felt: FloatArray) -> None:
+        overflowing = np.flatnonzero(~np.isfinite(felt))
+        if overflowing.size:
+            raise ValueError(
+                f"a sample must feel finite; {samples[overflowing[0]]:g} does not under this preference. "
+                "Rescale the samples."
+            )
 
     def _by_merit(self, outcomes: FloatArray) -> FloatArray:
         """Outcomes as the trees order them where they feel alike, the better ones larger; and back."""
@@ -268,7 +280,10 @@ class ValueStream:
     def survival(self, x: float) -> float:
         """The share of samples above x."""
         self._require_samples()
-        outcome = np.array([float(x)])
+        at = _number("an outcome", x)
+        if math.isnan(at):
+            raise ValueError("an outcome must be a number; got nan. Ask for the share above a number.")
+        outcome = np.array([at])
         felt, merit = float(self.preference.felt(outcome)[0]), float(self._by_merit(outcome)[0])
         if self.preference.costs:  # X > x are the worse ones
             return 1.0 - self._better(felt, merit, or_equal=True) / self._samples
@@ -318,11 +333,20 @@ class ValueStream:
         write_stream(self, Path(path))
 
     @staticmethod
-    def load(path: str | Path) -> ValueStream:
-        """The stream that was saved."""
+    def load(path: str | Path, trust: Sequence[str] = ()) -> ValueStream:
+        """The stream that was saved; `trust` names the modules whose own types and functions it may use."""
         from allais.storage import read_stream
 
-        return read_stream(Path(path))
+        return read_stream(Path(path), trust)
+
+
+def _number(what: str, sample: Any) -> float:
+    try:
+        return float(sample)
+    except OverflowError:
+        raise ValueError(f"{what} must be finite; got one larger than any double. Rescale it.") from None
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be a number; got {sample!r}. Give a float.") from None
 
 
 def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -343,14 +367,45 @@ def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]
     return header, arrays
 
 
-def stream_from(header: dict[str, Any], arrays: dict[str, Any]) -> ValueStream:
+def stream_from(header: dict[str, Any], arrays: dict[str, Any], trust: Sequence[str] = ()) -> ValueStream:
     """The stream that a document describes."""
+    from allais._checks import check_outcomes, require, whole
     from allais._spec import from_spec
 
-    stream = ValueStream(from_spec(header["preference"]), from_spec(header["rewards"]), header["max_blocks"])
+    preference, rewards = from_spec(header["preference"], trust), from_spec(header["rewards"], trust)
+    require(rewards is None or isinstance(rewards, Bounded | Finite | SubGaussian), "its rewards are none")
+    stream = ValueStream(preference, rewards, header["max_blocks"])
+    for name in ("low", "high", "at", "gains_felt", "gains_raw", "losses_felt", "losses_raw"):
+        require(arrays[name].dtype == np.float64 and arrays[name].ndim == 1, f"{name} must be a row of numbers")
+    for name in ("counts", "gains_counts", "losses_counts"):
+        require(arrays[name].dtype == np.int64 and arrays[name].ndim == 1, f"{name} must be a row of whole numbers")
     for name, sign in (("gains", 1.0), ("losses", -1.0)):
-        merit = stream._by_merit(arrays[f"{name}_raw"])
-        stream._take_in(sign * arrays[f"{name}_felt"] + 0.0, merit, arrays[f"{name}_counts"])
-    stream._blocks = Blocks(*(arrays[name] for name in Blocks._fields))
-    stream._samples = header["samples"]
+        felt, raw, counts = (np.ascontiguousarray(arrays[f"{name}_{part}"]) for part in ("felt", "raw", "counts"))
+        felt = sign * felt + 0.0
+        require((felt > 0.0).all() if sign > 0.0 else (felt <= 0.0).all(), f"{name} have the wrong sign")
+        require(felt.size == raw.size == counts.size, f"{name} and their counts must be as many")
+        order = np.lexsort((raw, felt))
+        check_outcomes(felt[order], raw[order], counts[order], preference)
+        if rewards is not None and raw.size:
+            rewards.check(raw)
+        stream._take_in(felt, stream._by_merit(raw), counts)
+    blocks = Blocks(*(np.ascontiguousarray(arrays[name]) for name in Blocks._fields))
+    _check_blocks(blocks)
+    require(stream.max_blocks is None or stream._samples == 0, "blocks and single outcomes exclude each other")
+    require(stream.max_blocks is not None or blocks.samples == 0, "blocks need max_blocks")
+    samples = stream._samples + blocks.samples
+    require(whole(header["samples"], "the number of samples") == samples, "the number of samples is another")
+    stream._blocks, stream._samples = blocks, samples
     return stream
+
+
+def _check_blocks(blocks: Blocks) -> None:
+    """Refuse blocks that overlap, hold nothing, or lie on both sides of zero."""
+    from allais._checks import LARGEST_COUNT, require
+
+    low, high, at, counts = blocks
+    require(low.size == high.size == at.size == counts.size, "blocks must have as many of each number")
+    require(all(np.isfinite(part).all() for part in (low, high, at)), "a block is not finite")
+    require(((low <= at) & (at <= high)).all() and (low[1:] > high[:-1]).all(), "blocks must ascend")
+    require(((low > 0.0) | (high < 0.0) | (low == high)).all(), "a block lies on both sides of zero")
+    require((counts > 0).all() and counts.sum(dtype=np.float64) < LARGEST_COUNT, "a count cannot be")

@@ -129,7 +129,7 @@ def test_simulate_resumes_only_what_its_own_spec_made(tmp_path):
         (
             'sure = "7:1"',
             'sure = { type = "Normal" }',
-            "those of sure lie between -inf and inf",
+            "arm 'sure' can pay anything from -inf to inf",
         ),
     ],
 )

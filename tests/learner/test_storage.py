@@ -57,6 +57,7 @@ class Curves:
         return p**self.exponent
 
 
+HERE = [__name__]  # whose functions some files name
 PEOPLE = Preference(TverskyKahneman(0.61))
 FIFTY = Bounded(0, 50)
 POLICIES = {
@@ -118,7 +119,7 @@ def lived_in(policy, rounds=60, seed=1):
 def test_a_loaded_learner_goes_on_exactly_as_the_saved_one(policy, tmp_path):
     learner = lived_in(policy)
     learner.save(tmp_path / "learner.json")
-    again = Learner.load(tmp_path / "learner.json")
+    again = Learner.load(tmp_path / "learner.json", trust=HERE)
     assert document_of(again) == document_of(learner)
     assert again.policy == policy
     assert again.outstanding == learner.outstanding
@@ -139,7 +140,7 @@ def test_a_learner_of_many_distinct_outcomes_goes_on_exactly(name, tmp_path):
     for _ in range(100):
         learner.tell(learner.ask(), rng.uniform(0, 50))
     learner.save(tmp_path / "learner.json")
-    again = Learner.load(tmp_path / "learner.json")
+    again = Learner.load(tmp_path / "learner.json", trust=HERE)
     for _ in range(100):
         choice, outcome = learner.ask(), rng.uniform(0, 50)
         assert again.ask() == choice
@@ -154,7 +155,7 @@ def test_every_kind_of_generator_is_resumed(kind, tmp_path):
     learner = EXP3(FIFTY).start(3, seed=np.random.Generator(getattr(np.random, kind)(7)))
     drive(learner, suitable_problem(learner.policy, 3), np.random.default_rng(1), 30)
     learner.save(tmp_path / "learner.json")
-    assert Learner.load(tmp_path / "learner.json").ask(50) == learner.ask(50)
+    assert Learner.load(tmp_path / "learner.json", trust=HERE).ask(50) == learner.ask(50)
 
 
 def test_arms_that_came_and_went_are_resumed(tmp_path):
@@ -164,7 +165,7 @@ def test_arms_that_came_and_went_are_resumed(tmp_path):
     learner.retire("a")
     learner.observe("d", np.linspace(0, 2, 40))  # more distinct outcomes than a memory begins with
     learner.save(tmp_path / "learner.json")
-    again = Learner.load(tmp_path / "learner.json")
+    again = Learner.load(tmp_path / "learner.json", trust=HERE)
     assert again.arms == ("b", "c", "d")
     assert document_of(again) == document_of(learner)
     assert again.ask(9) == learner.ask(9)
@@ -174,7 +175,7 @@ def test_a_learner_is_saved_while_first_outcomes_are_still_out(tmp_path):
     learner = POLICIES["W-UCB"].start(2, seed=1)
     batch = learner.ask(5)
     learner.save(tmp_path / "learner.json")
-    again = Learner.load(tmp_path / "learner.json")
+    again = Learner.load(tmp_path / "learner.json", trust=HERE)
     assert again.outstanding == tuple(batch)
     assert again.ask(3) == learner.ask(3)
 
@@ -182,14 +183,14 @@ def test_a_learner_is_saved_while_first_outcomes_are_still_out(tmp_path):
 def test_numpy_whole_numbers_are_saved_like_others(tmp_path):
     learner = WSR(PEOPLE, budget=np.int64(30)).start(np.int64(2), seed=np.int64(1))
     learner.save(tmp_path / "learner.json")
-    assert Learner.load(tmp_path / "learner.json").policy == WSR(PEOPLE, budget=30)
+    assert Learner.load(tmp_path / "learner.json", trust=HERE).policy == WSR(PEOPLE, budget=30)
 
 
 def test_a_weight_keeps_its_given_name(tmp_path):
     weight = Weight.from_function(smoothstep, holder=(1.5, 1.0), name="gentle")
     learner = WUCB(Preference(weight), FIFTY).start(2, seed=1)
     learner.save(tmp_path / "learner.json")
-    assert repr(Learner.load(tmp_path / "learner.json").policy) == repr(learner.policy)
+    assert repr(Learner.load(tmp_path / "learner.json", trust=HERE).policy) == repr(learner.policy)
 
 
 # -- the file -----------------------------------------------------------------------------------------
@@ -424,12 +425,12 @@ def test_a_function_that_is_gone_is_refused(tmp_path, monkeypatch):
     learner.save(tmp_path / "learner.json")
     monkeypatch.delattr(sys.modules[__name__], "smoothstep")
     with pytest.raises(ValueError, match=r"must be importable; got .*:smoothstep, which is not found"):
-        Learner.load(tmp_path / "learner.json")
+        Learner.load(tmp_path / "learner.json", trust=HERE)
 
 
 def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"learner.json does not exist. Check the path"):
-        Learner.load(tmp_path / "learner.json")
+        Learner.load(tmp_path / "learner.json", trust=HERE)
     with pytest.raises(ValueError, match="folder"):
         Learner.load(tmp_path)
 
@@ -488,7 +489,7 @@ def test_names_of_either_kind_stay_apart(tmp_path):
     learner = POLICIES["W-UCB"].start(["1", 1, "Ж\n\u2028", -3, ""], seed=1)
     learner.observe("1", [7.0])
     learner.save(tmp_path / "learner.json")
-    again = Learner.load(tmp_path / "learner.json")
+    again = Learner.load(tmp_path / "learner.json", trust=HERE)
     assert again.pulls == learner.pulls
     assert list(map(type, again.arms)) == [str, int, str, int, str]
 

@@ -1,5 +1,6 @@
 """The streaming value equals Algorithm 1, whatever comes in whatever order; merging, files, intervals."""
 
+import math
 import pickle
 from concurrent.futures import ProcessPoolExecutor
 
@@ -14,6 +15,7 @@ from allais import (
     Identity,
     Normal,
     Power,
+    PowerUtility,
     Preference,
     Prelec,
     SteepMiddle,
@@ -293,3 +295,31 @@ def few_outcomes():
     from allais import Discrete
 
     return Discrete({0.0: 0.3, 0.4: 0.4, 1.0: 0.3})
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda stream: stream.add(10**400), r"a sample must be .*finite"),
+        (lambda stream: stream.add_many([1.0, 10**400]), r"samples must be"),
+        (lambda stream: stream.add(1e300), r"a sample must feel finite; 1e\+300 does not"),
+        (lambda stream: stream.add_many([1.0, 1e300]), r"a sample must feel finite; 1e\+300 does not"),
+        (lambda stream: stream.survival(math.nan), r"an outcome must be a number; got nan"),
+        (lambda stream: stream.survival(10**400), r"an outcome must be"),
+        (lambda stream: stream.survival("x"), r"an outcome must be a number; got 'x'"),
+    ],
+)
+@pytest.mark.parametrize("max_blocks", [None, 5])
+def test_numbers_that_are_too_large_or_none_are_refused_in_one_sentence(call, message, max_blocks):
+    stream = ValueStream(Preference(TverskyKahneman(0.61), utility=PowerUtility(2.0, 1.0)), max_blocks=max_blocks)
+    stream.add_many([1.0, 2.0])
+    before = stream.certified()
+    with pytest.raises(ValueError, match=message):
+        call(stream)
+    assert (len(stream), stream.certified()) == (2, before)
+
+
+def test_outcomes_that_a_reference_makes_infinite_are_refused():
+    stream = ValueStream(Preference(TverskyKahneman(0.61), reference=-1.5e308))
+    with pytest.raises(ValueError, match="must feel finite"):
+        stream.add(1.5e308)

@@ -1,11 +1,12 @@
 """The least divergences, and the limits that follow from them."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
 
-from allais import Discrete, Normal, Preference, TverskyKahneman, theory
+from allais import Discrete, Normal, Preference, TverskyKahneman, cvar, expected_value, theory
 from allais.divergence import _law, _of_many, _of_three
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -96,3 +97,61 @@ def test_the_characteristic_time_of_two_coins_is_chernoffs():
 def test_what_has_no_limit_is_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+# -- leaders that cannot be worth as little as their rivals ---------------------------------------------
+
+FIFTY_IN_A_THOUSAND = Discrete({50: 0.001, 0: 0.999})
+HIGH, WIDE = Discrete({2: 0.5, 3: 0.5}), Discrete({1: 0.4, 5: 0.1, 0: 0.5})
+
+
+def mean_divergence(lottery, c):
+    """K_inf for the mean, by its dual: the most of E log(1 - s (X - c)) over 0 <= s <= 1 / (top - c)."""
+    gaps = lottery.outcomes - c
+    s = np.linspace(0.0, 1.0, 4001)[:-1] / gaps[-1]
+    return (lottery.probabilities @ np.log1p(-np.outer(gaps, s))).max()
+
+
+def test_the_characteristic_time_of_a_leader_above_its_rivals_value_is_that_of_its_definition():
+    lowered = Discrete({-2: 0.5, -3: 0.5})  # the leader, mirrored
+    c = 2.0 + 0.5 * np.exp(np.linspace(-14.0, 0.0, 600)[:-1])
+    down = np.array([mean_divergence(lowered, -at) for at in c])
+    up = np.array([mean_divergence(WIDE, at) for at in c])
+    shares = np.linspace(0.01, 0.99, 981)
+    information = (np.outer(shares, down) + np.outer(1.0 - shares, up)).min(axis=1)
+    best = int(np.argmax(information))
+    found = theory.characteristic_time(expected_value(), [HIGH, WIDE])
+    assert found.time == pytest.approx(1.0 / information[best], rel=1e-4)  # of the three grids above
+    assert found.shares[0] == pytest.approx(shares[best], abs=0.01)
+    alone = theory.k_inf(expected_value(), WIDE, 2.0)  # with no sample of the leader at all
+    assert 1.0 / found.time > alone
+
+
+def test_the_characteristic_time_is_a_number_under_a_distorted_preference():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = theory.characteristic_time(PEOPLE, [HIGH, WIDE])
+    assert 1.0 / found.time > theory.k_inf(PEOPLE, WIDE, 2.0)
+    assert sum(found.shares) == pytest.approx(1.0)
+
+
+def test_a_leader_that_always_pays_the_same_need_not_be_asked():
+    found = theory.characteristic_time(PEOPLE, [Discrete({2.5: 1.0}), WIDE, FIFTY_IN_A_THOUSAND])
+    costs = [theory.k_inf(PEOPLE, rival, 2.5) for rival in (WIDE, FIFTY_IN_A_THOUSAND)]
+    assert found.time == pytest.approx(sum(1.0 / cost for cost in costs))
+    assert found.shares == pytest.approx((0.0, *(1.0 / cost / found.time for cost in costs)))
+
+
+def test_a_rival_that_cannot_be_the_best_arm_costs_nothing():
+    hopeless = Discrete({1: 0.5, 0: 0.5})
+    assert theory.characteristic_time(PEOPLE, [HIGH, hopeless]).time == 0.0
+    found = theory.characteristic_time(PEOPLE, [HIGH, hopeless, WIDE])
+    assert found.time == theory.characteristic_time(PEOPLE, [HIGH, WIDE]).time
+    assert found.shares[1] == 0.0
+
+
+def test_a_weight_that_is_flat_at_its_end_reaches_the_best_value_at_a_finite_divergence():
+    # cvar(.25) is 2 as soon as a quarter of the probability lies there
+    expected = 0.1 * np.log(0.1 / 0.25) + 0.9 * np.log(0.9 / 0.75)
+    assert theory.k_inf(cvar(0.25), Discrete({2: 0.1, 3: 0.9}), 2.0, at_most=True) == pytest.approx(expected, rel=1e-9)
+    assert theory.k_inf(PEOPLE, Discrete({2: 0.1, 3: 0.9}), 2.0, at_most=True) == np.inf

@@ -29,7 +29,8 @@ class Band(Protocol):
     def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> Any:
         """What the kernels read, for the rewards of each arm; the band's numbers in a NamedTuple.
 
-        Arrays that `settle` keeps up to date, one entry an arm, are part of it.
+        Arrays that `settle` keeps up to date, one entry per arm, are part of it; tables of another length go into a
+        NamedTuple of their own, since the lengths of all others are checked.
         """
         ...
 

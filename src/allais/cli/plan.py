@@ -10,7 +10,7 @@ from allais.cli.reader import Reader
 from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit
-from allais.rewards import SubGaussian
+from allais.simulation.fit import fitted
 
 # those that choose among lotteries; the linear ones need features
 POLICIES = {
@@ -58,8 +58,7 @@ class _PlanReader(Reader):
                 )
             name = policy.name if policy.name not in found else f"{policy.name} ({number + 1})"
             try:
-                policy.rule(problem.n_arms)  # refuses what does not fit, before anything runs
-                _require_within(problem, policy)
+                fitted(policy, problem)  # refuses what does not fit, before anything runs
             except ValueError as error:
                 self._refuse(place, str(error))
             found[name] = policy
@@ -71,18 +70,3 @@ class _PlanReader(Reader):
             self.whole_number("runs", default=100, least=1),
             self.whole_number("seed", default=0, least=0),
         )
-
-
-def _require_within(problem: Bandit, policy: Policy) -> None:
-    """Refuse lotteries that pay what the policy is told they cannot."""
-    for name, law, known in zip(problem.arms, problem.lotteries, policy.rewards_of(problem.n_arms) or (), strict=False):
-        finite = law.as_finite()
-        if finite is not None:
-            known.check(finite.outcomes)
-        elif not isinstance(known, SubGaussian) and not (
-            known.support[0] <= law.support[0] and law.support[1] <= known.support[1]
-        ):
-            raise ValueError(
-                f"rewards must lie between {known.support[0]:g} and {known.support[1]:g}; those of {name} lie between "
-                f"{law.support[0]:g} and {law.support[1]:g}. Declare wider rewards, or SubGaussian."
-            )

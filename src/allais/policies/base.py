@@ -11,7 +11,7 @@ import numpy as np
 from allais._random import Seed
 from allais.bands import KL, Band, Envelope
 from allais.errors import FloatArray, IntArray
-from allais.memory import Worth
+from allais.memory import Memory, Worth
 from allais.preferences import Preference
 from allais.rewards import Bounded, Finite, Rewards, SubGaussian
 from allais.values.patches import distortion_of
@@ -57,6 +57,12 @@ class Policy(ABC):
         """What is known of each arm's rewards."""
         return rewards_of_arms(self.rewards, n_arms)
 
+    def check_state(self, rule: Any, state: Any) -> None:  # noqa: B027
+        """Raise a ValueError for a state, read from a file, whose numbers the kernels would follow out of an array.
+
+        What every state has (`asked`, `active`, the memory, and the length of each array) is checked already.
+        """
+
     def on(self, problem: Any) -> Policy:
         """The policy for a problem at hand: linear ones take its features."""
         return self
@@ -87,9 +93,45 @@ def check_settings(preference: Preference, rewards: RewardsOfArms | None, *, nee
             f"rewards must be Bounded, Finite or SubGaussian, one for all arms or one an arm; got {rewards!r}. "
             "Write rewards=Bounded(0, 50)."
         )
-    for known in each:
+    for known in as_list(rewards):
         if isinstance(known, SubGaussian):
             preference.truncation(known, 1)  # refuses a utility
+        elif not np.isfinite(preference.felt(np.array(known.support))).all():
+            raise ValueError(
+                f"rewards must feel finite; the ends of {known!r} do not under this utility. Rescale them."
+            )
+
+
+def started(policy: Policy, n_arms: int) -> tuple[Any, Any]:
+    """A policy's rule and state for a number of arms, or an error where an array has not an entry for each of them.
+
+    Compiled code does not check places, so an array that is too short would be read beyond its end.
+    """
+    rule, state = policy.rule(n_arms), policy.state(n_arms)
+    each: dict[str, Any] = {f"state.{name}": getattr(state, name, None) for name in ("asked", "active")}
+    memory = getattr(state, "memory", None)
+    if not isinstance(memory, Memory):
+        raise TypeError(f"a policy's state keeps its arms' outcomes in `memory`; got {memory!r}. Use empty_memory.")
+    each |= {f"memory.{name}": part for name, part in memory._asdict().items() if name != "forest"}
+    if hasattr(rule, "worth"):
+        each |= {"worth.edge": rule.worth.edge, "worth.edge_scale": rule.worth.edge_scale}
+    if hasattr(rule, "band"):
+        of_band = rule.band._asdict() if hasattr(rule.band, "_asdict") else {}
+        each |= {f"band.{name}": part for name, part in of_band.items() if isinstance(part, np.ndarray)}
+    for name, part in each.items():
+        if not isinstance(part, np.ndarray) or part.ndim == 0 or part.shape[0] != n_arms:
+            length = part.shape[:1] if isinstance(part, np.ndarray) else part
+            raise ValueError(
+                f"{type(policy).__name__} must have an entry for each of its {n_arms} arms in {name}; got {length}. "
+                "Make it from the number of arms."
+            )
+    shapes = {memory.felt.shape, memory.raw.shape, memory.counts.shape}
+    if memory.forest.trees.shape[0] != 2 * n_arms or len(shapes) > 1:
+        raise ValueError(f"the memory of {n_arms} arms must be made by empty_memory({n_arms}); this one was not.")
+    ticket = getattr(state, "ticket", None)
+    if not isinstance(ticket, np.ndarray) or ticket.shape != (1,):
+        raise ValueError("a policy's state must have a ticket, an array of one number; write np.zeros(1).")
+    return rule, state
 
 
 def check_unit_interval(preference: Preference, rewards: RewardsOfArms) -> None:
@@ -128,6 +170,10 @@ def rewards_of_arms(rewards: RewardsOfArms | None, n_arms: int) -> list[Rewards]
 
 def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *, of_mean: bool = False) -> Worth:
     """How values are computed from memories, under a preference."""
+    if rewards and len(rewards) != n_arms:
+        raise ValueError(
+            f"rewards must be one an arm, or none; got {len(rewards)} for {n_arms} arms. Write self.rewards_of(n_arms)."
+        )
     tails = [known if isinstance(known, SubGaussian) else None for known in rewards] or [None] * n_arms
     return Worth(
         distortion_of(preference.gains),
@@ -137,6 +183,12 @@ def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *,
         of_mean,
         isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity),
     )
+
+
+def require_place(what: str, number: int, least: int, most: int) -> None:
+    """Refuse a number of a saved state that points at nothing."""
+    if not least <= number <= most:
+        raise ValueError(f"a saved {what} must lie between {least} and {most}; got {number}. Use a backup.")
 
 
 def first_pulls(rewards: Sequence[Rewards]) -> int:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from allais.errors import IntArray
 from allais.policies.base import Policy, RewardsOfArms, check_settings, worth_of
-from allais.policies.wsr import WSRRule, WSRState, check_budget, fresh_state
+from allais.policies.wsr import WSRRule, WSRState, check_budget, check_phase, fresh_state
 from allais.preferences import Preference
 
 
@@ -46,6 +46,10 @@ class SequentialHalving(Policy):
     def state(self, n_arms: int) -> WSRState:
         """The state before the first round."""
         return fresh_state(n_arms)
+
+    def check_state(self, rule: Any, state: Any) -> None:
+        """Refuse a phase that is not there."""
+        check_phase(rule, state)
 
 
 def halving_phases(budget: int, n_arms: int) -> IntArray:

@@ -15,8 +15,8 @@ from allais._random import Seed
 from allais.errors import FloatArray, not_negative, positive, share
 from allais.locations import locations_of
 from allais.memory import empty_memory
-from allais.noise import EstimatedNoise, Noise, checked_features
-from allais.policies.base import Policy, check_settings
+from allais.noise import EstimatedNoise, Noise, check_noise, checked_features
+from allais.policies.base import Policy, check_settings, require_place
 from allais.policies.ellipsoid import MOST_SEEN, LinearState, World, project
 from allais.preferences import Preference
 from allais.values.curve import curve_of
@@ -102,6 +102,7 @@ class LinearPolicy(Policy):
     def world(self, features: FloatArray) -> World:
         """What the kernels know of arms with these features."""
         noise = self.noise.of(features)
+        check_noise(noise, len(features))
         root = math.sqrt(self.regularisation)
         return World(
             features,
@@ -146,6 +147,17 @@ class LinearPolicy(Policy):
         )
         project(rows, state)
         return state
+
+    def check_state(self, rule: Any, state: Any) -> None:
+        """Refuse a rival or an outcome that is not there, and what is not a number."""
+        require_place("rival", int(state.rival[0]), -1, state.asked.size - 1)
+        for size in state.sizes.tolist():
+            require_place("number of outcomes", size, 0, max(state.seen.shape[2] - 1, 0))
+        for told in state.told.tolist():
+            require_place("number of outcomes", told, 0, 2**62)
+        learned = (state.gram, state.inverse, state.vector, state.theta, state.log_det, state.factor, state.seen)
+        if not all(np.isfinite(part).all() for part in learned):
+            raise ValueError("what a linear policy has learned must be finite; a saved number is not. Use a backup.")
 
     def of_arms(self, n_arms: int) -> dict[str, Any]:
         """The parts of a state that belong to arms; the others belong to theta."""

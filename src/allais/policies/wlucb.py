@@ -21,6 +21,7 @@ from allais.policies.base import (
     check_unit_interval,
     first_pulls,
     fitting_band,
+    require_place,
     worth_of,
 )
 from allais.policies.steps import anticipate, fewest_asked, judged, learn_with_band, recommend_best, survey
@@ -82,6 +83,11 @@ class WLUCB(Policy):
             return WLUCBRule(worth, always, math.log(n_arms / self.delta), 0.0, self.tolerance, first_pulls(known))
         band, log_share = self.band.rule(self.preference, known), math.log(n_arms * self.union / self.delta)
         return WLUCBRule(worth, band, log_share, 4.0, self.tolerance, first_pulls(known))
+
+    def check_state(self, rule: Any, state: Any) -> None:
+        """Refuse a second arm that is not there."""
+        require_place("arm", int(state.second[0]), -1, state.asked.size - 1)
+        require_place("round", int(state.rounds[0]), 0, 2**62)
 
     def state(self, n_arms: int) -> WLUCBState:
         """The state before the first round."""

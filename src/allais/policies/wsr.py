@@ -11,7 +11,7 @@ import numpy as np
 from allais._kernels import kernel
 from allais.errors import FloatArray, IntArray
 from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
-from allais.policies.base import Policy, RewardsOfArms, check_settings, worth_of
+from allais.policies.base import Policy, RewardsOfArms, check_settings, require_place, worth_of
 from allais.policies.steps import no_interval
 from allais.policies.verbs import SETTLED, WAITING, register
 from allais.preferences import Preference
@@ -52,6 +52,17 @@ class WSR(Policy):
     def state(self, n_arms: int) -> WSRState:
         """The state before the first round."""
         return fresh_state(n_arms)
+
+    def check_state(self, rule: Any, state: Any) -> None:
+        """Refuse a phase that is not there."""
+        check_phase(rule, state)
+
+
+def check_phase(rule: Any, state: Any) -> None:
+    """Refuse a phase that is not there, or one with other arms than it left."""
+    require_place("phase", int(state.phase[0]), 0, rule.ends.size)
+    left = state.alive.size - int(state.phase[0])  # each phase has rejected one
+    require_place("number of arms that are still alive", int(state.alive.sum()), left, left)
 
 
 def check_budget(budget: int) -> int:

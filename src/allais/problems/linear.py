@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from allais.errors import FloatArray, finite_array
 from allais.locations import locations_of, value_at
 from allais.lotteries import Lottery
-from allais.noise import Noise, ParameterNoise, checked_features
+from allais.noise import Noise, ParameterNoise, check_noise, checked_features
 from allais.preferences import Preference
 from allais.problems.base import Problem, checked_names
 
@@ -47,6 +47,7 @@ class LinearBandit(Problem):
                 f"{len(self.features)} feature vectors. Give as many of each."
             )
         self.noise_of_arms = self.noise.of(self.features)
+        check_noise(self.noise_of_arms, len(self.features))
         places = (self.features @ self.theta).tolist()
         self.lotteries: tuple[Lottery, ...] = tuple(
             self.noise_of_arms.lottery(k, place) for k, place in enumerate(places)

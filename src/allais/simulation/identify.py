@@ -21,6 +21,7 @@ from allais.learner import Learner
 from allais.policies.base import Policy
 from allais.problems import Problem
 from allais.problems.base import require_rivals
+from allais.simulation.fit import fitted
 from allais.simulation.rollout import Rollout
 from allais.simulation.runs import _count, _root
 
@@ -96,7 +97,7 @@ def best_arm(
         )
     require_rivals(problem.arms)
     limit = np.iinfo(np.int64).max if max_samples is None else _count("max_samples", max_samples)
-    policy = policy.on(problem)
+    policy = fitted(policy, problem)  # or refused, before anything runs
     hours = np.inf if max_hours is None else positive("max_hours", max_hours)
     if executor is None and journal is None and max_hours is None and failures is None and watch is None:
         rollout = Rollout(policy, problem, _root(seed))

@@ -91,8 +91,14 @@ class Results:
     def load(path: str | Path) -> Results:
         """The results that were saved."""
         header, arrays = read_arrays(Path(path), FORMAT, VERSION)
-        known = {name: arrays.get(name) for name in ARRAYS}
-        return Results(header["policy"], header["label"], tuple(header["arms"]), **known)  # type: ignore[arg-type]
+        known: dict[str, Any] = {name: arrays.get(name) for name in ARRAYS}
+        wanted = {"policy", "label", "arms"} - header.keys() | {name for name in ARRAYS[:6] if known[name] is None}
+        if wanted:
+            raise ValueError(f"saved results must be whole; {path} lacks {', '.join(sorted(wanted))}. Use a backup.")
+        shape = (known["samples"].size, known["checkpoints"].size, len(header["arms"]))
+        if known["pulls"].shape != shape or known["recommended"].shape != shape[:2]:
+            raise ValueError(f"saved results must be whole; the tables of {path} do not fit together. Use a backup.")
+        return Results(header["policy"], header["label"], tuple(header["arms"]), **known)
 
     def plot(self, ax: Axes | None = None, *, bound: bool = True, lower_slope: float | None = None) -> Axes:
         """Mean regret on a log axis with a band of two standard errors, and the proven bound if there is one.

@@ -14,9 +14,11 @@ import numpy as np
 from allais._kernels import kernel, loop
 from allais.errors import FloatArray, IntArray
 from allais.memory import grown, is_full
-from allais.policies.base import Policy
+from allais.policies.base import Policy, started
 from allais.policies.verbs import choose, learn, recommend
 from allais.problems import Problem
+from allais.rewards import Rewards
+from allais.simulation.fit import drawn, lotteries_of
 
 DONE, STOPPED, REFILL, GROW = 0, 1, 2, 3
 FIRST_STRETCH = 64  # outcomes drawn for an arm at first; then twice as many each time
@@ -86,10 +88,14 @@ class Rollout:
     def __init__(self, policy: Policy, problem: Problem, seed: np.random.SeedSequence) -> None:
         self.policy, self.problem = policy.on(problem), problem
         n_arms = problem.n_arms
-        self.rule, self.state = self.policy.rule(n_arms), self.policy.state(n_arms)
+        self.rule, self.state = started(self.policy, n_arms)
         chooser, *tellers = seed.spawn(n_arms + 1)
         self.rng = np.random.default_rng(chooser)
-        self._streams = [stream(problem, arm, teller) for arm, teller in enumerate(tellers)]
+        # lotteries were compared with the rewards before the run; other problems show what they pay as they go
+        known = self.policy.rewards_of(n_arms) if not lotteries_of(problem) else []
+        self._streams = [
+            stream(problem, arm, teller, known[arm] if known else None) for arm, teller in enumerate(tellers)
+        ]
         width = min(FIRST_STRETCH, problem.batch)
         self._felt, self._raw = np.zeros((n_arms, width)), np.zeros((n_arms, width))
         self._position, self._filled = (np.zeros(n_arms, dtype=np.int64) for _ in range(2))
@@ -131,12 +137,14 @@ class Rollout:
         self._position[arm], self._filled[arm] = 0, size
 
 
-def stream(problem: Problem, arm: int, seed: np.random.SeedSequence) -> Iterator[FloatArray]:
+def stream(
+    problem: Problem, arm: int, seed: np.random.SeedSequence, known: Rewards | None = None
+) -> Iterator[FloatArray]:
     """The outcomes of an arm, for ever, in stretches that double."""
     rng = np.random.default_rng(seed)
     size = min(FIRST_STRETCH, problem.batch)
     while True:
-        yield problem.draw(arm, rng, size)
+        yield drawn(problem, arm, problem.draw(arm, rng, size), size, known)
         size = min(2 * size, problem.batch)
 
 

@@ -16,6 +16,7 @@ from allais.errors import IntArray
 from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
+from allais.simulation.fit import fitted
 from allais.simulation.progress import Progress
 from allais.simulation.results import Results
 from allais.simulation.rollout import Rollout, new_record
@@ -51,8 +52,7 @@ def simulate(
     """
     rounds, runs = _count("n_rounds", n_rounds), _count("n_runs", n_runs)
     marks = _checkpoints(checkpoints, rounds)
-    policy = policy.on(problem)
-    policy.rule(problem.n_arms)  # refuses what does not fit, before anything runs
+    policy = fitted(policy, problem)  # or refused, before anything runs
     seeds = _root(seed).spawn(runs)
     chunks = _chunks(runs, n_jobs, executor)
     tasks = [(policy, problem, marks, [seeds[run] for run in chunk], trace) for chunk in chunks]

@@ -49,6 +49,14 @@ class Weight(ABC):
     def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
         """log w(p), given log p and log q = log(1 - p), arrays of one shape."""
 
+    def _log_complement(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        """log(1 - w(p)), which is the dual's `_log` with p and q swapped.
+
+        The default keeps every digit where `_log` resolves w next to 1, as a formula in log q does; a family whose
+        `_log` ends in the logarithm of a difference writes its own.
+        """
+        return log_complement(self._log(log_p, log_q))
+
     @property
     @abstractmethod
     def holder(self) -> HolderPair | None:
@@ -271,7 +279,10 @@ class Dual(Weight):
         return hash((Dual, self.of))
 
     def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
-        return log_complement(self.of._log(log_q, log_p))
+        return self.of._log_complement(log_q, log_p)
+
+    def _log_complement(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        return self.of._log(log_q, log_p)
 
     @property
     def resolution(self) -> float:

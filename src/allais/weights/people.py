@@ -96,7 +96,9 @@ class Prelec(EndSteep):
         object.__setattr__(self, "beta", positive("beta", self.beta))
 
     def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
-        return -self.beta * np.power(-log_p, self.alpha)
+        # -log p is 1 - p next to 1, and below any double where log(1 - p) is still an ordinary number
+        distance = np.where(log_q < -700.0, np.exp(self.alpha * log_q), np.power(-log_p, self.alpha))
+        return -self.beta * distance
 
     @cached_property
     def holder(self) -> HolderPair | None:
@@ -104,11 +106,11 @@ class Prelec(EndSteep):
             return None
         if self.alpha == 1.0:
             return Power(self.beta).holder
-        slope = steepest(lambda log_p, log_q: self._log_slope(log_p))
+        slope = steepest(self._log_slope)
         return HolderPair(slope, 1.0) if slope < 1e300 else None  # too steep for a number
 
-    def _log_slope(self, log_p: FloatArray) -> FloatArray:
-        return np.log(self.alpha * self.beta) + (self.alpha - 1.0) * np.log(-log_p) + self._log(log_p, log_p) - log_p
+    def _log_slope(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        return np.log(self.alpha * self.beta) + (self.alpha - 1.0) * np.log(-log_p) + self._log(log_p, log_q) - log_p
 
     @property
     def singularities(self) -> tuple[float, ...]:

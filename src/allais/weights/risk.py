@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from allais.errors import FloatArray, positive, real, share
-from allais.weights.base import HolderPair, Weight
+from allais.weights.base import HolderPair, Weight, log_complement
 from allais.weights.shapes import EndSteep, ModulusKind
 
 
@@ -147,7 +147,10 @@ class TailAverage(Weight):
         object.__setattr__(self, "level", share("level", self.level, one=True, advice=advice))
 
     def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
-        return np.log(-np.expm1(np.minimum(log_q - np.log(self.level), 0.0)))
+        return log_complement(self._log_complement(log_p, log_q))
+
+    def _log_complement(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        return np.minimum(log_q - np.log(self.level), 0.0)  # (1-p)/level, of which 1 - w keeps every digit
 
     @property
     def holder(self) -> HolderPair:
