@@ -34,7 +34,7 @@ def network(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words", [["run"], ["record", "x.npz"], ["watch"], ["routes", "n", "--from", "a", "--to", "b"]]
+    "words", [["run"], ["record", "x.npz"], ["watch"], ["prefer", "x.npz"], ["routes", "n", "--from", "a", "--to", "b"]]
 )
 def test_without_sumo_every_command_says_in_one_sentence_what_to_install(words, monkeypatch):
     monkeypatch.setattr(sumo, "is_installed", lambda: False)
@@ -57,7 +57,7 @@ def test_nodes_without_a_route_are_refused(network):
     assert "got '12' twice" in refused("routes", network, "--from", "12", "--to", "12")
     assert "k must be 1 or more; got 0" in refused("routes", network, "--from", "12", "--to", "4", "--k", "0")
     network.write_text(network.read_text().replace('from="12" to="J20"', 'from="12" to="12"'))
-    message = "there must be a route from '12' to '4'; there is none. Choose other nodes."
+    message = "there must be a route from '12' to '4'; there is none for cars. Choose other places."
     assert refused("routes", network, "--from", "12", "--to", "4") == message
 
 

@@ -74,4 +74,4 @@ def test_a_teleported_probe_is_recognised_from_what_sumo_says(network, routes, t
     options = prepare(tmp_path, network, DEMAND, routes, [(300.0, 0)], rng, 0.0, [(301.0, 1500.0)], True)
     options[options.index("--time-to-teleport") + 1] = "60"  # what `send` never does
     warned = sumo.run("sumo", [*options, "--end", "1000", "--vehroute-output", tmp_path / "passages.xml"])
-    assert TELEPORTED.findall(warned) == ["probe0"]
+    assert TELEPORTED.findall(warned) == ["allais.probe0"]

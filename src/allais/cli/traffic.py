@@ -6,19 +6,36 @@ from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allais.cli.exits import INTERRUPTED, stop
+from allais.cli.exits import INTERRUPTED, say_warning, stop
 from allais.cli.places import made, require_writable
+
+if TYPE_CHECKING:
+    from allais.traffic import RoadNetwork, Route, TrafficProblem
+    from allais.traffic.problem import Way
+
+PLACES = "a node, an edge, x,y in metres, or lon,lat where the network has a projection"
+OWN_HOURS, OWN_SPACING = 1.0, 60.0  # of a recording on a network that is not the paper's
 
 app = typer.Typer(help="Vehicular routing on Eclipse SUMO (Section VI).", no_args_is_help=True)
 
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same delays, with the same version of SUMO.")]
 Blocks = Annotated[int, typer.Option(help="Independent blocks of simulated hours.")]
-Hours = Annotated[float, typer.Option(help="Simulated hours a block.")]
+Hours = Annotated[
+    float | None,
+    typer.Option(help="Simulated hours per block; else 6, and 1 on a network of your own or what its demand has."),
+]
 Jobs = Annotated[int, typer.Option(help="Processes; -1 is one a core.")]
+Network = Annotated[Path | None, typer.Option("--network", help="Your own NET.net.xml; else the paper's grid.")]
+Source = Annotated[str | None, typer.Option("--from", help=f"Where the traveller starts: {PLACES}.")]
+Target = Annotated[str | None, typer.Option("--to", help="Where the traveller goes.")]
+Routes = Annotated[int, typer.Option(help="How many routes.")]
+Slower = Annotated[float, typer.Option(help="Leave out routes that take more than this many times the fastest.")]
+Trips = Annotated[list[Path] | None, typer.Option("--demand", help="Your own trips, a .rou.xml; may be repeated.")]
+Vehicles = Annotated[float, typer.Option(help="Random trips an hour on the whole network, where there is no --demand.")]
 Poisson = Annotated[bool, typer.Option("--poisson", help="Closures at random, instead of as many in every block.")]
 
 
@@ -50,25 +67,93 @@ def _needs_sumo() -> None:
 
 @app.command()
 @_in_a_sentence()
+def routes(
+    network: Annotated[Path, typer.Argument(help="A network that netconvert or netgenerate wrote, NET.net.xml.")],
+    source: Annotated[str, typer.Option("--from", help=f"Where the traveller starts: {PLACES}.")],
+    target: Annotated[str, typer.Option("--to", help="Where the traveller goes.")],
+    k: Routes = 10,
+    slower: Slower = 3.0,
+) -> None:
+    """The k fastest routes of a network of your own, on empty roads, that pass no node twice.
+
+    Examples:
+
+    - `allais traffic routes town.net.xml --from A --to B --k 5`
+    - `allais traffic routes berlin.net.xml.gz --from 13.59,52.31 --to 13.60,52.29`
+    """
+    from allais.traffic.network import RoadNetwork
+
+    roads = RoadNetwork.read(network)
+    for route in _found(roads, source, target, k, slower):
+        taken, metres = roads.time(route.edges), roads.length(route.edges)
+        typer.echo(f"{route.name:<4}{taken:7.1f} s {metres / 1000.0:6.2f} km  {'-'.join(route.nodes)}")
+
+
+@app.command()
+@_in_a_sentence()
 def record(
     path: Annotated[Path, typer.Argument(help="The file to write, a .npz.")],
+    network: Network = None,
+    source: Source = None,
+    target: Target = None,
+    k: Routes = 6,
+    slower: Slower = 3.0,
+    demand: Trips = None,
+    vehicles_per_hour: Vehicles = 1200.0,
     seed: Seed = 1,
     blocks: Blocks = 15,
-    hours: Hours = 6.0,
+    hours: Hours = None,
+    spacing: Annotated[
+        float | None, typer.Option(help="Seconds between two probes; else 13.5, and 60 on a network of your own.")
+    ] = None,
     jobs: Jobs = -1,
     poisson: Poisson = False,
 ) -> None:
-    """Record delays of all twelve routes of the paper's network, and write them to one file.
+    """Record delays of all routes, of the paper's network or of your own, and write them to one file.
 
-    Example: `allais traffic record delays.npz --blocks 60 --poisson`
+    Examples:
+
+    - `allais traffic record delays.npz --blocks 60 --poisson`
+    - `allais traffic record delays.npz --network town.net.xml --from A --to B --demand town.rou.xml`
     """
-    from allais.traffic.problem import grid_problem
+    from allais.traffic.recording import SPACING
     from allais.traffic.recording import record as recorded
 
+    path = path.absolute()
     require_writable(path)
-    recording = recorded(grid_problem("stream"), blocks, seed, hours, jobs, stratified=not poisson)
+    problem = _problem("stream", network, source, target, k, slower, demand, vehicles_per_hour)
+    own = network is not None
+    if hours is None:
+        hours = min(OWN_HOURS, problem.clock.room / 3600.0) if own else 6.0
+    if spacing is None:
+        spacing = OWN_SPACING if own else SPACING
+    recording = recorded(problem, blocks, seed, hours, jobs, stratified=not (poisson or own), spacing=spacing)
     recording.save(path)
     typer.echo(f"{recording!r} is in {path}")
+
+
+@app.command()
+@_in_a_sentence()
+def prefer(
+    recording: Annotated[Path, typer.Argument(help="A file that `record` wrote.")],
+    weight: Annotated[str, typer.Option(help="tk:ETA, or another that `allais value` takes.")] = "tk:0.61",
+    reference: Annotated[
+        float | None, typer.Option(help="The delay that is neither gain nor loss; else the mean over all routes.")
+    ] = None,
+) -> None:
+    """The route that people prefer and the one that is the fastest on average, by a recording.
+
+    Example: `allais traffic prefer delays.npz --weight prelec:0.65`
+    """
+    from allais.cli.console import console
+    from allais.cli.words import weight_of
+    from allais.traffic.preferred import preferred
+    from allais.traffic.recording import Recording
+
+    found = preferred(Recording.load(recording), weight_of(weight), reference)
+    out = console()
+    out.print(found.view())
+    out.print(found.sentence, markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -92,6 +177,7 @@ def run(
     from allais.traffic.recording import Recording
 
     if output is not None:
+        output = output.absolute()
         require_writable(made(output) / "traffic.md")
     sample = None if recording is None else Recording.load(recording)
     found = study(seed, Scale.quick() if quick else Scale(), jobs, sample, blocks)
@@ -103,39 +189,80 @@ def run(
 
 @app.command()
 @_in_a_sentence()
-def routes(
-    network: Annotated[Path, typer.Argument(help="A network that netconvert or netgenerate wrote, NET.net.xml.")],
-    source: Annotated[str, typer.Option("--from", help="The node where the traveller starts.")],
-    target: Annotated[str, typer.Option("--to", help="The node where the traveller goes.")],
-    k: Annotated[int, typer.Option(help="How many routes.")] = 10,
-) -> None:
-    """The k fastest simple routes of a network of your own, on empty roads.
-
-    Example: `allais traffic routes town.net.xml --from A --to B --k 5`
-    """
-    from allais.traffic.network import RoadNetwork
-
-    roads = RoadNetwork.read(network)
-    for route in roads.routes(source, target, k):
-        typer.echo(f"{route.name}  {roads.time(route.edges):7.1f} s  {'-'.join(route.nodes)}")
-
-
-@app.command()
-@_in_a_sentence()
 def watch(
     days: Annotated[int, typer.Option(min=1, help="How many days to advise.")] = 60,
     seed: Seed = 1,
     recording: Annotated[
         Path | None, typer.Option(help="Draw delays from a recording; else SUMO is run every day.")
     ] = None,
+    network: Network = None,
+    source: Source = None,
+    target: Target = None,
+    k: Routes = 6,
+    slower: Slower = 3.0,
+    demand: Trips = None,
+    vehicles_per_hour: Vehicles = 1200.0,
     pause: Annotated[float, typer.Option(min=0.0, help="Seconds between two days.")] = 0.0,
 ) -> None:
     """A learner that advises day after day: the route, its delay, what the learner believes.
 
-    Example: `allais traffic watch --days 100 --recording delays.npz --pause 0.1`
+    Examples:
+
+    - `allais traffic watch --days 100 --recording delays.npz --pause 0.1`
+    - `allais traffic watch --network town.net.xml --from A --to B`
     """
-    from allais.traffic.problem import grid_problem
     from allais.traffic.recording import Recording
+    from allais.traffic.watch import USUAL
     from allais.traffic.watch import watch as watched
 
-    watched(grid_problem("fresh") if recording is None else Recording.load(recording).problem(), days, seed, pause)
+    if recording is not None:
+        if network is not None:
+            raise ValueError("delays come from a recording or from a network; got both. Leave one out.")
+        kept = Recording.load(recording)
+        watched(kept.problem(), days, seed, pause, usual=kept.baseline)
+        return
+    problem = _problem("stream" if demand else "fresh", network, source, target, k, slower, demand, vehicles_per_hour)
+    usual = USUAL if network is None else problem.network.time(problem.routes[-1].edges)
+    watched(problem, days, seed, pause, usual=usual)
+
+
+def _problem(
+    way: Way,
+    network: Path | None,
+    source: str | None,
+    target: str | None,
+    k: int,
+    slower: float,
+    demand: list[Path] | None,
+    vehicles_per_hour: float,
+) -> TrafficProblem:
+    """The paper's traveller, or one on a network of the user's own."""
+    from allais.traffic import Demand, RoadNetwork, TrafficProblem, grid_problem
+
+    if network is None:
+        if source is not None or target is not None or demand:
+            raise ValueError("places and a demand need a network of your own; got none. Add --network NET.net.xml.")
+        return grid_problem(way, vehicles_per_hour=vehicles_per_hour)
+    if source is None or target is None:
+        raise ValueError("a traveller goes from one place to another; one is missing. Add --from A --to B.")
+    roads = RoadNetwork.read(network)
+    others = Demand.read(*demand) if demand else Demand(vehicles_per_hour=vehicles_per_hour)
+    choices = _found(roads, source, target, k, slower)
+    if len(choices) == 1:
+        raise ValueError(
+            f"there must be two routes to choose from; only one leads from {source!r} to {target!r} in at most "
+            f"{slower:g} times the fastest. Choose other places, or allow more with --slower."
+        )
+    return TrafficProblem(roads, choices, others, way)
+
+
+def _found(network: RoadNetwork, source: str, target: str, k: int, slower: float) -> tuple[Route, ...]:
+    """The routes between two places, with a word on what was understood and what was not found."""
+    choices = network.routes(source, target, k, slower)
+    for where, place in ((source, network.place(source)), (target, network.place(target, leaving=False))):
+        if place.name != where:
+            say_warning(f"{where} is next to node {place.name!r}, {place.away:.0f} m away.")
+    if len(choices) < k:
+        number = "only one route leads" if len(choices) == 1 else f"only {len(choices)} routes lead"
+        say_warning(f"{number} there in at most {slower:g} times the fastest; {k} were asked for.")
+    return choices

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -80,10 +80,15 @@ class RouteTable:
         return np.bincount(best, minlength=len(self.names)) / best.size
 
 
-def route_table(recording: Recording, resamples: int = RESAMPLES, seed: int = 0) -> RouteTable:
-    """The table of Section VI, with standard errors from independent blocks."""
+def route_table(
+    recording: Recording,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    people: Mapping[str, Preference] | None = None,
+) -> RouteTable:
+    """The table of Section VI, or of other objectives, with standard errors from independent blocks."""
     require_blocks(recording.n_blocks)
-    people = objectives(recording.baseline)
+    people = objectives(recording.baseline) if people is None else people
     n_routes = len(recording.routes)
     # sorted once, so that a resample only repeats
     ordered = []

@@ -1,20 +1,28 @@
-"""Who else is on the road: random trips between all ends of a network, drivers who err, a level crossing."""
+"""Who else is on the road: random trips between the ends of a network, or a file of trips; a level crossing."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import permutations
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from allais.errors import positive
+from allais.traffic.fastest import DECIMALS
 from allais.traffic.network import RoadNetwork
+from allais.traffic.trips import read_trips, span_of, trips_of
 
 DAY = 86_400.0
 SLOWER = 1.05  # drivers pick evenly among routes at most this much slower than the fastest, on empty roads
-WAYS = 4  # routes of a pair that are looked at
+WAYS = 4  # routes of a pair that drivers know
+MOST_ENDS = 64  # of a network where traffic comes in and leaves: 4,032 pairs are as good as all
 OPEN_END = 1e7  # seconds, past the end of any run
+PROBE, CAR = "allais.probe", "allais.car"  # names that no file of a user has
 
 Closure = tuple[float, float]  # from, to; seconds
 
@@ -63,12 +71,15 @@ class Crossing:
             clock = until
         phases.append((OPEN_END - clock, "G"))
         rows = "".join(f'<phase duration="{seconds:.0f}" state="{light * lights}"/>' for seconds, light in phases)
-        return f'<tlLogic id="{self.node}" type="static" programID="crossing" offset="0">{rows}</tlLogic>'
+        return f'<tlLogic id={quoteattr(self.node)} type="static" programID="crossing" offset="0">{rows}</tlLogic>'
 
 
 @dataclass(frozen=True)
 class Demand:
-    """Background traffic: a Poisson process of trips, evenly over all pairs of ends, or a file of the user's own."""
+    """Background traffic: a Poisson process of trips, evenly over pairs of ends, or a file of the user's own.
+
+    `Demand.read` takes a file by its path.
+    """
 
     vehicles_per_hour: float = 1200.0
     sigma: float = 0.5  # of Krauss's model: how much drivers dawdle
@@ -78,11 +89,23 @@ class Demand:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vehicles_per_hour", positive("vehicles_per_hour", self.vehicles_per_hour))
+        if self.file is not None:
+            trips_of(self.file)
+
+    @classmethod
+    def read(cls, *paths: str | Path, **settings: Any) -> Demand:
+        """The trips of one .rou.xml, packed or not, or of several together; settings as of a `Demand`."""
+        return cls(file=read_trips(paths), **settings)
+
+    @cached_property
+    def span(self) -> tuple[float, float]:
+        """Seconds between which vehicles depart: for ever, unless a file says when."""
+        return (0.0, math.inf) if self.file is None else span_of(trips_of(self.file))
 
     def types(self) -> str:
         """The kinds of vehicle; probes are driven like all others."""
         driver = f'sigma="{self.sigma}" speedFactor="normc(1,{self.speed_deviation},0.5,1.5)"'
-        return f'<vType id="car" {driver}/><vType id="probe" {driver}/>'
+        return f'<vType id="{CAR}" {driver}/><vType id="{PROBE}" {driver}/>'
 
     def trips(
         self, network: RoadNetwork, start: float, end: float, rng: np.random.Generator
@@ -97,29 +120,24 @@ class Demand:
         found = []
         for time, pair, pick in zip(times.tolist(), whose, picks, strict=True):
             options = ways_of(network, *pairs[pair])
-            if options:
-                found.append((time, options[int(pick * len(options))]))
+            found.append((time, options[int(pick * len(options))]))
         return found
 
 
 @lru_cache(maxsize=8)
 def pairs_of(network: RoadNetwork) -> list[tuple[str, str]]:
-    """The pairs of ends between which there is a way."""
-    import networkx
-
-    reached = {end: networkx.descendants(network.graph, end) for end in network.ends}
-    pairs = [pair for pair in permutations(network.ends, 2) if pair[1] in reached[pair[0]]]
-    if not pairs:
-        raise ValueError(f"background traffic needs two nodes that connect; {network!r} has none. Check the network.")
-    return pairs
+    """The pairs of ends between which cars can drive; of more than MOST_ENDS ends, every second, third ... is taken."""
+    for nodes in (network.ends, tuple(network.neighbours)):  # where no two ends connect, traffic is between all nodes
+        ends = nodes[:: -(-len(nodes) // MOST_ENDS)]
+        pairs = [pair for pair in permutations(ends, 2) if network.connects(*pair)]
+        if pairs:
+            return pairs
+    raise ValueError(f"background traffic needs two nodes that connect; {network!r} has none. Check the network.")
 
 
 @lru_cache(maxsize=1 << 16)
 def ways_of(network: RoadNetwork, source: str, target: str) -> tuple[str, ...]:
-    """The routes that drivers of a pair choose among; none where the turns do not allow any."""
-    try:
-        routes = network.routes(source, target, WAYS)
-    except ValueError:
-        return ()
-    limit = SLOWER * network.time(routes[0].edges)
-    return tuple(" ".join(route.edges) for route in routes if network.time(route.edges) <= limit)
+    """The routes that drivers of a pair choose among: of those that are as fast, the ones over fewer edges."""
+    routes = network.routes(source, target, 2 * WAYS, SLOWER)
+    known = sorted(routes, key=lambda route: (round(network.time(route.edges), DECIMALS), len(route.edges)))[:WAYS]
+    return tuple(" ".join(route.edges) for route in routes if route in known)

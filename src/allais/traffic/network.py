@@ -1,11 +1,12 @@
-"""Road networks in SUMO's format: their roads, and the best simple routes from one junction to another."""
+"""Road networks in SUMO's format: the streets that cars may use, and the fastest routes from one place to another."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice, pairwise
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,8 +14,13 @@ from xml.etree import ElementTree
 import numpy as np
 
 from allais.errors import FloatArray
+from allais.traffic.fastest import EdgeGraph
+from allais.traffic.files import parsed, read_text
+from allais.traffic.places import Place, PlaceLike, edges_at, find_place
 
-MOST_TRIED = 100_000  # paths with forbidden turns that are skipped before a search gives up
+SLOWEST = 3.0  # times the fastest: a longer way round is no alternative
+CAR = "passenger"  # SUMO's class of ordinary cars
+TREES = 512  # targets of which the times to get there are kept, some 80 kB each in a large town
 
 
 @dataclass(frozen=True)
@@ -48,56 +54,59 @@ class Route:
 
 
 class RoadNetwork:
-    """A network that netconvert or netgenerate wrote."""
+    """A network that netconvert or netgenerate wrote; of its streets those that cars may use."""
 
     def __init__(self, content: str, name: str = "network") -> None:
         self.content, self.name = content, name  # kept, so that a worker elsewhere needs no file
-        try:
-            root = ElementTree.fromstring(content)
-        except ElementTree.ParseError as error:
-            raise ValueError(f"a road network must be whole XML; {name} is damaged ({error}). Make it anew.") from None
+        root = parsed(content, "a road network", name)
         if root.tag != "net":
             raise ValueError(f"a road network is what netconvert writes; {name} holds <{root.tag}>. Give a .net.xml.")
         try:
             self._parse(root)
-        except (KeyError, ValueError) as error:
+        except KeyError as error:
             raise ValueError(
                 f"a road network must be as netconvert writes it; {name} has a part without {error}. Make it anew."
             ) from None
+        except ValueError as error:
+            raise ValueError(
+                f"a road network must be as netconvert writes it; {name} has a number that is none ({error}). "
+                "Make it anew."
+            ) from None
+        if not self.edges:
+            raise ValueError(f"a road network needs streets for cars; {name} has none. Give a network with roads.")
 
     def _parse(self, root: ElementTree.Element) -> None:
         self.edges: dict[str, Edge] = {}
+        lanes_for_cars: dict[str, set[str]] = {}
         for element in root.iter("edge"):
-            lanes = element.findall("lane")
-            if element.get("function") is None and lanes and "from" in element.attrib:
-                self.edges[element.attrib["id"]] = Edge(
-                    element.attrib["id"],
-                    element.attrib["from"],
-                    element.attrib["to"],
-                    float(lanes[0].attrib["length"]),
-                    max(float(lane.attrib["speed"]) for lane in lanes),
-                    len(lanes),
-                )
+            if element.get("function", "normal") == "normal" and "from" in element.attrib:
+                lanes = [lane.attrib for lane in element.findall("lane") if _open_to_cars(lane.attrib)]
+                edge = _edge(element.attrib, lanes) if lanes else None
+                if edge is not None:
+                    self.edges[edge.name] = edge
+                    lanes_for_cars[edge.name] = {lane.get("index", "0") for lane in lanes}
         connections = [c.attrib for c in root.iter("connection")]
-        self.turns = {(c["from"], c["to"]) for c in connections}
+        self.turns = {
+            (c["from"], c["to"])
+            for c in connections
+            if c.get("fromLane", "0") in lanes_for_cars.get(c["from"], ())
+            and c.get("toLane", "0") in lanes_for_cars.get(c["to"], ())
+            and self.edges[c["from"]].end == self.edges[c["to"]].start
+            and _open_to_cars(c)
+        }
         self._links = {(c["tl"], c["linkIndex"]) for c in connections if "tl" in c}
         self.places: dict[str, tuple[float, float]] = {
-            node.attrib["id"]: (float(node.attrib["x"]), float(node.attrib["y"]))
+            node.attrib["id"]: (_number(node.attrib, "x"), _number(node.attrib, "y"))
             for node in root.iter("junction")
             if node.get("type") != "internal"
         }
+        location = root.find("location")
+        self.projection = "!" if location is None else location.get("projParameter", "!")  # "!" where there is none
 
     @classmethod
     def read(cls, path: str | Path) -> RoadNetwork:
-        """The network of a .net.xml file."""
-        try:
-            content = Path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no text"
-            raise ValueError(
-                f"a road network is read from a file; {path} cannot be read ({reason}). Check the path."
-            ) from None
-        return cls(content, Path(path).name)
+        """The network of a .net.xml file, or of a .net.xml.gz."""
+        return cls(read_text(path, "a road network"), Path(path).name)
 
     def __repr__(self) -> str:
         return f"<RoadNetwork {self.name}: {len(self.places)} junctions, {len(self.edges)} edges>"
@@ -113,49 +122,73 @@ class RoadNetwork:
         return graph
 
     @cached_property
+    def neighbours(self) -> dict[str, set[str]]:
+        """The nodes beside each node, whichever way the streets between them lead."""
+        found: dict[str, set[str]] = {}
+        for edge in self.edges.values():
+            found.setdefault(edge.start, set()).add(edge.end)
+            found.setdefault(edge.end, set()).add(edge.start)
+        return found
+
+    @cached_property
     def ends(self) -> tuple[str, ...]:
         """The nodes with a single neighbour, where traffic comes in and leaves; all nodes if there are none."""
-        graph = self.graph.to_undirected()
-        ends = tuple(node for node in self.places if node in graph and graph.degree(node) == 1)
-        return ends or tuple(node for node in self.places if node in graph)
+        ends = tuple(node for node in self.places if len(self.neighbours.get(node, ())) == 1)
+        return ends or tuple(node for node in self.places if node in self.neighbours)
 
-    def routes(self, source: str, target: str, k: int) -> tuple[Route, ...]:
-        """The k fastest simple routes on empty roads, named R1, R2, ... in that order."""
+    def place(self, where: PlaceLike, leaving: bool = True) -> Place:
+        """A node by its name, an edge by its name, or the node next to x,y or lon,lat: where a route begins or ends."""
+        return find_place(self, where, leaving)
+
+    def routes(self, source: PlaceLike, target: PlaceLike, k: int = 10, slower: float = SLOWEST) -> tuple[Route, ...]:
+        """The k fastest routes on empty roads that pass no node twice, named R1, R2, ... in that order.
+
+        A place is a node, an edge, x,y in the network's metres or, where the network has a projection, lon,lat. Routes
+        that take more than `slower` times the fastest are left out, so there may be fewer than k. Where turns allow no
+        route without a loop, loops are allowed.
+        """
         if k < 1:
             raise ValueError(f"k must be 1 or more; got {k}. Give the number of routes.")
-        found: list[Route] = []
-        for nodes in self._simple_paths(source, target):
-            edges = [self.graph.edges[step]["edge"] for step in pairwise(nodes)]
-            if all(turn in self.turns for turn in pairwise(edges)):
-                found.append(Route(f"R{len(found) + 1}", tuple(nodes), tuple(edges), self._roads(edges)))
-            if len(found) == k:
-                break
-        if not found:
+        if not slower >= 1.0:
             raise ValueError(
-                f"a route must lead from {source!r} to {target!r}; the turns of {self.name} allow none. "
-                "Choose other nodes."
+                f"slower must be 1 or more, times the fastest; got {slower:g}. Give 3, or inf for no limit."
             )
-        return tuple(found)
+        begin, end = self.place(source), self.place(target, leaving=False)
+        if begin.name == end.name:
+            raise ValueError(f"a route leads somewhere else; got {begin.name!r} twice. Choose another end.")
+        for loops in (False, True):
+            found = self._search(begin.edges, end.edges, k, slower, loops)
+            if found:
+                found.sort(key=self.time)
+                return tuple(self.route(f"R{number}", edges) for number, edges in enumerate(found, 1))
+        raise ValueError(
+            f"there must be a route from {begin.name!r} to {end.name!r}; there is none for cars. Choose other places."
+        )
 
-    def _simple_paths(self, source: str, target: str) -> Any:
-        import networkx
+    def connects(self, source: str, target: str) -> bool:
+        """Whether cars can drive from one node to another."""
+        leaving, arriving = edges_at(self, True).get(source, ()), edges_at(self, False).get(target, ())
+        if source == target or not (leaving and arriving):
+            return False
+        _, numbers, _ = _numbered(self, loops=True)
+        remaining = _remaining(self, arriving, loops=True)
+        return any(math.isfinite(remaining[numbers[edge]]) for edge in leaving)
 
-        for node in (source, target):
-            if node not in self.graph:
-                near = ", ".join(map(str, islice(self.graph, 5)))
-                raise ValueError(f"a route begins and ends at nodes of the network; {node!r} is none. Try {near}.")
-        if source == target:
-            raise ValueError(f"a route leads somewhere else; got {source!r} twice. Choose another end.")
-        if not networkx.has_path(self.graph, source, target):
-            raise ValueError(f"there must be a route from {source!r} to {target!r}; there is none. Choose other nodes.")
-        return islice(networkx.shortest_simple_paths(self.graph, source, target, weight="time"), MOST_TRIED)
+    def _search(
+        self, sources: Sequence[str], targets: tuple[str, ...], k: int, slower: float, loops: bool
+    ) -> list[tuple[str, ...]]:
+        graph, numbers, names = _numbered(self, loops)
+        ways = graph.fastest(
+            [numbers[edge] for edge in sources], [numbers[edge] for edge in targets], k, slower,
+            _remaining(self, targets, loops),
+        )  # fmt: skip
+        return [tuple(names[edge] for edge in way) for way in ways]
 
     def _roads(self, edges: Sequence[str]) -> tuple[str, ...]:
         """Edges as roads: those before and after a node with two neighbours only are one road."""
         roads = [[edges[0]]]
-        neighbours = self.graph.to_undirected(as_view=True)
         for edge in edges[1:]:
-            if neighbours.degree(self.edges[edge].start) == 2:
+            if len(self.neighbours[self.edges[edge].start]) == 2:
                 roads[-1].append(edge)
             else:
                 roads.append([edge])
@@ -172,6 +205,10 @@ class RoadNetwork:
         """Seconds along edges when nobody is in the way."""
         return sum(self.edges[edge].time for edge in edges)
 
+    def length(self, edges: Sequence[str]) -> float:
+        """Metres along edges."""
+        return sum(self.edges[edge].length for edge in edges)
+
     def route(self, name: str, edges: Sequence[str]) -> Route:
         """A route by its edges; refused where they do not connect."""
         strange = [edge for edge in edges if edge not in self.edges]
@@ -184,10 +221,54 @@ class RoadNetwork:
         return Route(name, nodes, tuple(edges), self._roads(edges))
 
 
+def _open_to_cars(attributes: dict[str, str]) -> bool:
+    """Whether cars may use a lane or a turn: all may, unless it says who may, or who may not."""
+    if "allow" in attributes:
+        return not {CAR, "all"}.isdisjoint(attributes["allow"].split())
+    return {CAR, "all"}.isdisjoint(attributes.get("disallow", "").split())
+
+
+def _edge(attributes: dict[str, str], lanes: Sequence[dict[str, str]]) -> Edge | None:
+    """A street by its lanes for cars; none where nobody can move."""
+    length, speed = _number(lanes[0], "length"), max(_number(lane, "speed") for lane in lanes)
+    if not (length > 0.0 and speed > 0.0):
+        return None
+    return Edge(attributes["id"], attributes["from"], attributes["to"], length, speed, len(lanes))
+
+
+def _number(attributes: dict[str, str], name: str) -> float:
+    found = float(attributes[name])
+    if not math.isfinite(found):
+        raise ValueError(f"{name}={attributes[name]!r}")
+    return found
+
+
+# Kept here and not in the network, so that it is sent to workers without them.
+@lru_cache(maxsize=8)
+def _numbered(network: RoadNetwork, loops: bool) -> tuple[EdgeGraph, dict[str, int], tuple[str, ...]]:
+    """The edges by number, as a search needs them."""
+    numbers = {name: number for number, name in enumerate(network.edges)}
+    nodes = {name: number for number, name in enumerate(network.neighbours)}
+    edges = network.edges.values()
+    graph = EdgeGraph(
+        [edge.time for edge in edges], [nodes[edge.start] for edge in edges], [nodes[edge.end] for edge in edges],
+        sorted((numbers[a], numbers[b]) for a, b in network.turns), loops,
+    )  # fmt: skip
+    return graph, numbers, tuple(network.edges)
+
+
+@lru_cache(maxsize=TREES)
+def _remaining(network: RoadNetwork, targets: tuple[str, ...], loops: bool) -> FloatArray:
+    """Seconds from each edge to the nearest target; most traffic goes to few places."""
+    graph, numbers, _ = _numbered(network, loops)
+    return graph.remaining([numbers[edge] for edge in targets])
+
+
 def route_matrix(routes: Sequence[Route]) -> tuple[FloatArray, tuple[Hashable, ...]]:
     """Which route uses which road, as features (routes, roads), and the roads' names."""
     roads = tuple(dict.fromkeys(road for route in routes for road in route.roads))
+    columns = {road: column for column, road in enumerate(roads)}
     rows = np.zeros((len(routes), len(roads)))
     for arm, route in enumerate(routes):
-        rows[arm, [roads.index(road) for road in route.roads]] = 1.0
+        rows[arm, [columns[road] for road in route.roads]] = 1.0
     return rows, roads

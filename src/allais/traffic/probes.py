@@ -8,17 +8,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
+from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
 from allais.errors import FloatArray, IntArray
 from allais.traffic import sumo
-from allais.traffic.demand import Closure, Demand
+from allais.traffic.demand import CAR, PROBE, Closure, Demand
 from allais.traffic.network import RoadNetwork, Route
+from allais.traffic.trips import until
 
-PATIENCE = 7200.0  # seconds after the last departure at which probes under way are given up
+PATIENCE = 7200.0  # seconds after which a probe is given up
 BEHIND = 1200.0  # seconds that others go on departing after the last probe, so that it meets as many as the rest
-TELEPORTED = re.compile(r"[Tt]eleporting vehicle '(probe[^']*)'")
+TELEPORTED = re.compile(rf"[Tt]eleporting vehicle '({re.escape(PROBE)}[^']*)'")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,7 @@ class Passages:
     delay: FloatArray  # seconds from wanting to leave to arriving; NaN where a probe failed
     edge_times: tuple[tuple[float, ...], ...]  # seconds on each edge of the route; empty where a probe failed
     teleported: int  # probes that SUMO moved by magic: their delays would be wrong
-    lost: int  # probes that had not arrived PATIENCE seconds after the last departure
+    lost: int  # probes that took more than PATIENCE seconds, or never arrived
 
     @property
     def arrived(self) -> IntArray:
@@ -52,7 +54,8 @@ def send(
 ) -> Passages:
     """One run of SUMO from `begin`, or from a saved state of that time, until every vehicle is home.
 
-    `probes` are departure times and numbers of routes, ascending in time.
+    `probes` are departure times and numbers of routes, ascending in time. The run ends `patience` after the last
+    departure at the latest, whatever has jammed; a probe that takes longer than that is lost.
     """
     with tempfile.TemporaryDirectory(prefix="allais-traffic-") as name:
         folder = Path(name)
@@ -64,7 +67,7 @@ def send(
         options += ["--vehroute-output", str(written), "--vehroute-output.exit-times", "true"]
         options += ["--device.vehroute.probability", "0"]
         warned = sumo.run("sumo", options)
-        return _read(written, routes, probes, set(TELEPORTED.findall(warned)))
+        return _read(written, probes, set(TELEPORTED.findall(warned)), patience)
 
 
 def prepare(
@@ -80,15 +83,16 @@ def prepare(
 ) -> list[str]:
     """Write the files of a run; the options that name them."""
     (folder / "net.xml").write_text(network.content, encoding="utf-8")
-    end = probes[-1][0] + BEHIND
+    end = probes[-1][0] + max(BEHIND, 2.0 * longest_time(network, routes))
     cars = [
-        (time, f'<vehicle id="car{begin:.0f}.{k}" type="car" depart="{time:.2f}" departLane="best" departSpeed="max">'
-         f'<route edges="{edges}"/></vehicle>')
+        (time, f'<vehicle id="{CAR}{begin:.0f}.{k}" type="{CAR}" depart="{time:.2f}" departLane="best" '
+         f'departSpeed="max"><route edges={quoteattr(edges)}/></vehicle>')
         for k, (time, edges) in enumerate(demand.trips(network, begin, end, rng))
     ]  # fmt: skip
     cars += [
-        (time, f'<vehicle id="probe{k}" type="probe" depart="{time:.2f}" departLane="best" departSpeed="max">'
-         f'<param key="has.vehroute.device" value="true"/><route edges="{" ".join(routes[route].edges)}"/></vehicle>')
+        (time, f'<vehicle id="{PROBE}{k}" type="{PROBE}" depart="{time:.2f}" departLane="best" departSpeed="max">'
+         f'<param key="has.vehroute.device" value="true"/>'
+         f'<route edges={quoteattr(" ".join(routes[route].edges))}/></vehicle>')
         for k, (time, route) in enumerate(probes)
     ]  # fmt: skip
     rows = "\n".join(row for _, row in sorted(cars))
@@ -96,8 +100,9 @@ def prepare(
     (folder / "traffic.rou.xml").write_text(f"<routes>{types}\n{rows}\n</routes>", encoding="utf-8")
     options = ["--net-file", str(folder / "net.xml"), "--route-files", str(folder / "traffic.rou.xml")]
     if demand.file is not None:
-        (folder / "own.rou.xml").write_text(demand.file, encoding="utf-8")
+        (folder / "own.rou.xml").write_text(until(demand.file, end), encoding="utf-8")
         options[-1] += f",{folder / 'own.rou.xml'}"
+        options += ["--route-steps", "0"]  # read at once: else SUMO leaves out what is not sorted by departure
     if demand.crossing is not None:
         program = demand.crossing.program(network, list(closures))
         (folder / "crossing.xml").write_text(f"<additional>{program}</additional>", encoding="utf-8")
@@ -110,18 +115,26 @@ def prepare(
     ]
 
 
-def _read(path: Path, routes: Sequence[Route], probes: Sequence[tuple[float, int]], teleported: set[str]) -> Passages:
+def longest_time(network: RoadNetwork, routes: Sequence[Route]) -> float:
+    """Seconds along the slowest of some routes on empty roads."""
+    return max(network.time(route.edges) for route in routes)
+
+
+def _read(path: Path, probes: Sequence[tuple[float, int]], teleported: set[str], patience: float) -> Passages:
     departure = np.array([time for time, _ in probes])
     delay = np.full(len(probes), np.nan)
     edge_times: list[tuple[float, ...]] = [() for _ in probes]
     for element in ElementTree.parse(path).getroot().iter("vehicle"):
         name = element.attrib["id"]
-        if not name.startswith("probe") or name in teleported:
+        if not name.startswith(PROBE) or name in teleported:
             continue
-        k = int(name.removeprefix("probe"))
+        k = int(name.removeprefix(PROBE))
         route = element.find("route")
         assert route is not None
-        delay[k] = float(element.attrib["arrival"]) - departure[k]
+        spent = float(element.attrib["arrival"]) - departure[k]
+        if spent > patience:  # one that left early had more time than the last
+            continue
+        delay[k] = spent
         exits = [departure[k], *map(float, route.attrib["exitTimes"].split())]
         edge_times[k] = tuple(np.diff(exits).tolist())
     missing = int(np.isnan(delay).sum())

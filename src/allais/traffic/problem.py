@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 import tempfile
 from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,9 +17,11 @@ from allais.traffic import sumo
 from allais.traffic.demand import OPEN_END, Closure, Crossing, Demand
 from allais.traffic.grid import CROSSING, GridSettings, grid_network, grid_routes
 from allais.traffic.network import RoadNetwork, Route, route_matrix
-from allais.traffic.probes import BEHIND, PATIENCE, Passages, prepare, send
+from allais.traffic.probes import BEHIND, PATIENCE, Passages, longest_time, prepare, send
 
-WARM_UP = 1800.0  # seconds until empty roads have filled
+WARM_UP = 1800.0  # seconds until empty roads have filled; thrice the slowest route, where that is more
+SHORTEST = 300.0  # seconds: less time to send probes in than this is a mistake in a demand
+MOST_LOST = 0.05  # the share of probes that may fail: those left out are the longest delays, and people mind these
 STATES = 16  # saved moments of one long run, so that a draw hardly depends on any of them
 APART = 600.0  # seconds between two saved moments: several times what a car stays
 LOOK_BACK = 1800.0  # seconds: a closure, and the queue that it leaves, are over by then
@@ -27,6 +30,27 @@ FIRST_PATIENCE = 420.0  # seconds after which a run of one probe is repeated wit
 HEADWAY = 30.0  # seconds between probes of a stream, on average
 
 Way = Literal["fresh", "stream"]
+
+
+class Clock(NamedTuple):
+    """When a run begins, and when probes may leave; seconds."""
+
+    begin: float
+    warm_up: float
+    room: float  # between the first probe and the last; infinite unless the demand is a file that ends
+
+    @staticmethod
+    def of(network: RoadNetwork, demand: Demand, routes: Sequence[Route]) -> Clock:
+        """Probes leave while others do: a file's first quarter fills the roads, if it is short."""
+        begin, end = math.floor(demand.span[0]), demand.span[1]
+        warm_up = min(max(WARM_UP, 3.0 * longest_time(network, routes)), (end - begin) / 4.0)
+        room = end - begin - warm_up
+        if room < SHORTEST:
+            raise ValueError(
+                f"a demand must last, so that probes meet traffic; its vehicles depart from {begin:g} to {end:g} s. "
+                "Give trips over ten minutes or more."
+            )
+        return Clock(begin, warm_up, room)
 
 
 class TrafficProblem(Problem):
@@ -56,6 +80,9 @@ class TrafficProblem(Problem):
         self.features, self.roads = route_matrix(self.routes)
         self.failed = 0  # probes that were sent again because they never arrived, or were teleported
         self._moments: list[tuple[float, str]] | None = None
+        if len(set(self.arms)) < len(self.arms):
+            raise ValueError(f"routes must have different names; got {', '.join(map(str, self.arms))}. Rename them.")
+        self.clock = Clock.of(network, self.demand, self.routes)
         if self.demand.file is not None and way == "fresh":
             raise ValueError(
                 "fresh draws need random trips, since a file's trips are the same each time; got a file. "
@@ -96,7 +123,8 @@ class TrafficProblem(Problem):
             departure = float(round(moment + lead))
             closures = [(departure + begin, departure + until) for begin, until in nearby]
             seed = int(rng.integers(2**63))
-            for patience in (FIRST_PATIENCE, PATIENCE):  # the same run, shown for longer
+            usual = 2.0 * self.network.time(self.routes[arm].edges)
+            for patience in (max(FIRST_PATIENCE, usual), PATIENCE):  # the same run, shown for longer
                 passages = self._one(arm, departure, moment, state, closures, seed, patience)
                 if not passages.lost:
                     break
@@ -125,7 +153,7 @@ class TrafficProblem(Problem):
     def moments(self) -> list[tuple[float, str]]:
         """Times and saved states of one long run without closures."""
         if self._moments is None:
-            times = [WARM_UP + k * APART for k in range(STATES)]
+            times = [self.clock.warm_up + k * APART for k in range(STATES)]
             rng = np.random.default_rng(self.seed)
             with tempfile.TemporaryDirectory(prefix="allais-warm-") as name:
                 folder = Path(name)
@@ -142,36 +170,41 @@ class TrafficProblem(Problem):
     def _stream(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
         drawn: list[float] = []
         while len(drawn) < size:
-            missing = size - len(drawn)
-            passages = stream(self.network, self.demand, self.routes, [arm] * missing, missing * self.headway, rng)
+            missing = int(min(size - len(drawn), max(1.0, self.clock.room // self.headway)))
+            passages = self.stream([arm] * missing, missing * self.headway, rng)
             self.failed += passages.lost + passages.teleported
-            if passages.arrived.size == 0:
-                raise sumo.SumoError(
-                    f"probes must arrive; none of {missing} along {self.routes[arm].name} did. Lower the demand."
-                )
             drawn += passages.delay[passages.arrived].tolist()
         return np.array(drawn)
 
+    def stream(
+        self,
+        arms: Sequence[int],
+        seconds: float,
+        rng: np.random.Generator,
+        closures: Sequence[Closure] | None = None,
+    ) -> Passages:
+        """One long run from empty roads: after a warm-up, probes at random times over `seconds`, in the given order.
 
-def stream(
-    network: RoadNetwork,
-    demand: Demand,
-    routes: Sequence[Route],
-    arms: Sequence[int],
-    seconds: float,
-    rng: np.random.Generator,
-    closures: Sequence[Closure] | None = None,
-) -> Passages:
-    """One long run from empty roads: after a warm-up, probes at random times over `seconds`, in the given order.
-
-    Random times, since a headway that divides the signals' cycle would see one moment of it only.
-    """
-    times = np.sort(rng.uniform(WARM_UP, WARM_UP + seconds, len(arms)))
-    if closures is None:
-        crossing = demand.crossing
-        closures = [] if crossing is None else crossing.closures(0.0, WARM_UP + seconds + BEHIND, rng)
-    probes = list(zip(times.round(2).tolist(), arms, strict=True))
-    return send(network, demand, routes, probes, rng, closures=closures)
+        Random times, since a headway that divides the signals' cycle would see one moment of it only. Where more than
+        one probe in twenty fails, the rest would be a picture of the roads without their jams: that is an error.
+        """
+        first = self.clock.begin + self.clock.warm_up
+        times = np.sort(rng.uniform(first, first + min(seconds, self.clock.room), len(arms)))
+        if closures is None:
+            crossing = self.demand.crossing
+            closures = [] if crossing is None else crossing.closures(0.0, first + seconds + BEHIND, rng)
+        probes = list(zip(times.round(2).tolist(), arms, strict=True))
+        passages = send(
+            self.network, self.demand, self.routes, probes, rng, begin=self.clock.begin, closures=closures
+        )  # fmt: skip
+        failed = passages.lost + passages.teleported
+        if failed > MOST_LOST * len(arms):
+            named = ", ".join(self.routes[arm].name for arm in sorted(set(arms)))
+            raise sumo.SumoError(
+                f"probes must arrive; {failed} of {len(arms)} along {named} did not within {PATIENCE / 3600:g} hours, "
+                "so the roads are jammed. Lower the demand, or choose other routes."
+            )
+        return passages
 
 
 def grid_problem(way: Way = "fresh", settings: GridSettings | None = None, **demand: Any) -> TrafficProblem:

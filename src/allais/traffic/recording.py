@@ -20,7 +20,7 @@ from allais.storage import read_arrays, write_arrays
 from allais.traffic import sumo
 from allais.traffic.demand import DAY
 from allais.traffic.network import Route, route_matrix
-from allais.traffic.problem import WARM_UP, TrafficProblem, stream
+from allais.traffic.problem import TrafficProblem
 
 Watch = Callable[[float], None]  # told the share of the work that is done
 
@@ -126,6 +126,11 @@ def record(
     spacing = positive("spacing", spacing)
     if blocks < 1 or not 0.0 < hours < math.inf:
         raise ValueError(f"a recording needs a block and some time; got {blocks} blocks of {hours:g} h. Give more.")
+    if 3600.0 * hours > problem.clock.room:
+        raise ValueError(
+            f"a block must fit into its demand, whose vehicles depart for {problem.clock.room / 3600.0:.2f} h once the "
+            f"roads have filled; got {hours:g} h. Give {math.floor(problem.clock.room / 36.0) / 100.0:g} h or less."
+        )
     crossing = problem.demand.crossing
     each = 0.0 if crossing is None else crossing.closures_per_day * 3600.0 * hours / DAY
     if stratified and abs(each - round(each)) > 1e-9:
@@ -144,6 +149,12 @@ def record(
             parts.append(part)
             watch(len(parts) / blocks)
     routes, delays, times, teleported, lost = zip(*parts, strict=True)
+    counts = np.bincount(np.concatenate(routes), minlength=len(problem.routes))
+    if counts.min() == 0:
+        raise sumo.SumoError(
+            f"probes must arrive on every route; none did on {problem.routes[int(counts.argmin())].name}. "
+            "Lower the demand, or choose other routes."
+        )
     about = {"seed": seed, "blocks": blocks, "hours": hours, "closures": "stratified" if stratified else "Poisson"}
     about |= {"spacing": spacing, "closures_per_day": 0.0 if crossing is None else crossing.closures_per_day}
     return Recording(
@@ -168,8 +179,9 @@ def _block(task: tuple[TrafficProblem, np.random.SeedSequence, float, int | None
     closures = None
     crossing = problem.demand.crossing
     if closed is not None and crossing is not None:
-        closures = crossing.exactly(closed, WARM_UP, WARM_UP + seconds, rng)
-    passages = stream(problem.network, problem.demand, problem.routes, arms, seconds, rng, closures)
+        first = problem.clock.begin + problem.clock.warm_up
+        closures = crossing.exactly(closed, first, first + seconds, rng)
+    passages = problem.stream(arms, seconds, rng, closures)
     most = max(len(route.roads) for route in problem.routes)
     kept = passages.arrived
     times = np.full((kept.size, most), np.nan)
@@ -180,5 +192,12 @@ def _block(task: tuple[TrafficProblem, np.random.SeedSequence, float, int | None
 
 
 def _on_roads(route: Route, edge_times: Sequence[float]) -> list[float]:
-    spent = iter(edge_times)
-    return [sum(next(spent) for _ in road.split("+")) for road in route.roads]
+    steps = iter(zip(route.edges, edge_times, strict=True))
+    found = []
+    for road in route.roads:
+        name, spent = next(steps)
+        while name != road:  # an edge's own name may have a plus in it, so that a road cannot be taken apart
+            edge, more = next(steps)
+            name, spent = f"{name}+{edge}", spent + more
+        found.append(spent)
+    return found

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
 TOLD = 400  # characters of a failed program's last words that an error repeats
+OURS = re.compile(r"[^\s'\"]*[/\\]allais-\w+-\w+[/\\]")  # folders that are gone when somebody reads this
 
 
 class SumoMissingError(RuntimeError):
@@ -42,7 +44,7 @@ def run(name: str, arguments: Sequence[str | Path]) -> str:
     if done.returncode != 0:
         ended = f"signal {-done.returncode}" if done.returncode < 0 else f"return code {done.returncode}"
         told = [line for line in done.stderr.splitlines() if not line.startswith("Warning")]  # they are no reason
-        words = " ".join(" ".join(told).split())[-TOLD:].strip(" .") or ended
+        words = OURS.sub("", " ".join(" ".join(told).split()))[-TOLD:].strip(" .") or ended
         raise SumoError(f"{name} must end well; it failed ({words}). Check the network, the demand and the memory.")
     return done.stderr
 

@@ -7,6 +7,7 @@ import time
 import numpy as np
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from allais.learner import Learner
@@ -21,9 +22,11 @@ USUAL, LONGEST = 250.0, 7200.0  # seconds: what a traveller expects, and what no
 EAGER = 1e-4  # of the paper's exploration: its width is for certainty, this one is for a picture
 
 
-def watch(problem: Problem, days: int, seed: int, pause: float = 0.0, console: Console | None = None) -> Learner:
+def watch(
+    problem: Problem, days: int, seed: int, pause: float = 0.0, console: Console | None = None, usual: float = USUAL
+) -> Learner:
     """Advise for some days, by the live simulator or a recording, and show it; the learner at the end."""
-    preference = Preference(TverskyKahneman(0.61), reference=USUAL, costs=True)
+    preference = Preference(TverskyKahneman(0.61), reference=usual, costs=True)
     policy: Policy = WUCB(preference, Bounded(0.0, LONGEST), exploration=EAGER)
     chooser, traveller = np.random.SeedSequence(seed).spawn(2)
     learner = policy.start(problem.arms, np.random.default_rng(chooser))
@@ -33,25 +36,24 @@ def watch(problem: Problem, days: int, seed: int, pause: float = 0.0, console: C
             choice = learner.ask()
             delay = float(problem.draw(problem.arms.index(choice.arm), rng, 1)[0])
             learner.tell(choice, delay)
-            live.update(view(learner, day, f"{choice.arm}", delay), refresh=True)
+            live.update(view(learner, day, f"{choice.arm}", delay, usual), refresh=True)
             time.sleep(pause)
     return learner
 
 
-def view(learner: Learner, day: int, route: str, delay: float) -> Table:
+def view(learner: Learner, day: int, route: str, delay: float, usual: float = USUAL) -> Table:
     """What the learner believes after a day."""
-    table = Table(title=f"day {day}: advised {route}, it took {delay:.0f} s")
+    table = Table(title=f"day {day}: advised {escape(route)}, it took {delay:.0f} s")
     for heading in ("route", "days", "mean, s", "longest, s", "feels like, s"):
         table.add_column(heading, justify="left" if heading == "route" else "right")
     best = learner.recommend().arm
     values = learner.value()
     for name, pulls in learner.pulls.items():
         if pulls == 0:
-            table.add_row(str(name), "0", "", "", "")
+            table.add_row(escape(str(name)), "0", "", "", "")
             continue
         outcomes, counts = learner.outcomes(name)
-        row = [f"{np.average(outcomes, weights=counts):.0f}", f"{outcomes.max():.0f}", f"{USUAL - values[name]:.0f}"]
-        table.add_row(
-            f"{name} *" if name == best else str(name), str(pulls), *row, style="bold" if name == best else ""
-        )
+        row = [f"{np.average(outcomes, weights=counts):.0f}", f"{outcomes.max():.0f}", f"{usual - values[name]:.0f}"]
+        shown = escape(f"{name} *" if name == best else str(name))
+        table.add_row(shown, str(pulls), *row, style="bold" if name == best else "")
     return table
