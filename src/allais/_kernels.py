@@ -8,6 +8,7 @@ its first argument, alike in Python and in compiled code.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -99,7 +100,13 @@ def _cached(function: Function, options: dict[str, Any]) -> Function:
     # code for types from outside the package stays out of the cache: the digest does not cover them, and a
     # process that cannot import them could not even read the cache's index
     save = compiled._cache.save_overload
-    compiled._cache.save_overload = lambda types, code: save(types, code) if all(map(_is_own, types)) else None
+
+    def save_own(types: Any, code: Any) -> None:
+        if all(map(_is_own, types)):
+            with contextlib.suppress(OSError):  # a full disk costs the next process its compiled code, and no more
+                save(types, code)
+
+    compiled._cache.save_overload = save_own
     return compiled
 
 

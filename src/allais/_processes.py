@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
@@ -60,6 +61,19 @@ def end_workers(pool: ProcessPoolExecutor) -> None:
     for group in groups:
         end_group(group)
     pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def process_pool(workers: int, context: Any = None) -> Iterator[ProcessPoolExecutor]:
+    """Workers that end with the caller: after an error or an interruption, what is under way is ended, not awaited."""
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=begin_worker, initargs=(os.getpid(),))
+    try:
+        yield pool
+    except BaseException:
+        end_workers(pool)
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 class Guard:

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+TEXT_OR_TRUTH = (str, bytes, bytearray, bool, np.bool_)  # what Python would take for a number
+LONGEST = 80  # characters of what a sentence quotes
 
 
 class AccuracyWarning(UserWarning):
@@ -39,6 +41,19 @@ class RunRefused(RunFailed, ValueError):  # noqa: N818
     """A search cannot go on with what its runs brought: an outcome out of bounds, or failures only."""
 
 
+def brief(thing: Any) -> str:
+    """What came, short enough for a sentence.
+
+    >>> brief("x" * 300)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx..."
+    """
+    try:
+        text = repr(thing)
+    except ValueError:  # Python writes no number of more than 4,300 digits
+        text = f"a {type(thing).__name__} too long to write"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
 def real(name: str, number: Any, advice: str = "Give a finite number.") -> float:
     """`number` as a finite float, or an error that says what came.
 
@@ -46,9 +61,11 @@ def real(name: str, number: Any, advice: str = "Give a finite number.") -> float
     80.0
     """
     try:
+        if isinstance(number, TEXT_OR_TRUTH):  # float() would read them
+            raise TypeError
         result = float(number)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be a finite number; got {number!r}. {advice}") from None
+        raise ValueError(f"{name} must be a finite number; got {brief(number)}. {advice}") from None
     if not math.isfinite(result):
         raise ValueError(f"{name} must be finite; got {result}. {advice}")
     return result
@@ -83,9 +100,12 @@ def share(name: str, number: Any, *, one: bool = False, advice: str = "") -> flo
 def finite_array(name: str, numbers: ArrayLike) -> FloatArray:
     """`numbers` as a new one-dimensional array of finite floats, at least one."""
     try:
-        array = np.array(numbers, dtype=np.float64)
+        found = np.asarray(numbers)
+        if found.dtype.kind in "USO" and any(isinstance(one, str | bytes) for one in found.flat):  # NumPy would read it
+            raise TypeError
+        array = np.array(found, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be numbers; got {numbers!r}. Give a sequence of floats.") from None
+        raise ValueError(f"{name} must be numbers; got {brief(numbers)}. Give a sequence of floats.") from None
     if array.ndim != 1:
         raise ValueError(
             f"{name} must be one sequence of numbers; got an array of shape {array.shape}. "

@@ -124,7 +124,7 @@ def test_simulate_resumes_only_what_its_own_spec_made(tmp_path):
         ('type = "NPTS"', 'type = ["NPTS"]', "line 21: ['NPTS'] is no policy type."),
         ('type = "NPTS"', 'type = "NPTS"\nrewards = 3', "line 22: [policies.0] has no key 'rewards'."),
         ('type = "NPTS"', 'type = "NPTS"\nname = "../x"', "line 22: a policy's name must do for a file; got '../x'."),
-        ('type = "NPTS"', 'type = "NPTS"\nname = 3', "line 22: a policy's name must do for a file; got 3."),
+        ('type = "NPTS"', 'type = "NPTS"\nname = 3', "line 22: a policy's name must be text; got 3."),
         ("high = 50", "high = 20", "rewards must lie between 0 and 20"),
         (
             'sure = "7:1"',

@@ -7,7 +7,7 @@ import warnings
 import typer
 
 from allais.cli.best_arm import best_arm_command
-from allais.cli.exits import say_warning
+from allais.cli.exits import Commands, say_warning
 from allais.cli.paper import app as paper
 from allais.cli.simulate import simulate_command
 from allais.cli.traffic import app as traffic
@@ -15,6 +15,7 @@ from allais.cli.value import value_command
 from allais.cli.weight import weight_command
 
 app = typer.Typer(
+    cls=Commands,
     help="Bandits that choose as people do.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from allais._processes import begin_worker, end_workers, guard
-from allais.cli.exits import FAILED, INTERRUPTED, WRONG, Terminated, stop, terminations
+from allais.cli.exits import FAILED, INTERRUPTED, WRONG, Terminated, stop, terminations, writing
 from allais.cli.places import require_writable
 from allais.errors import RunFailed
 
@@ -55,8 +55,11 @@ def best_arm_command(
         experiment = read_spec(spec)
         require_rivals(experiment.problem.arms)
         pilots = spec.with_suffix(".pilot.json")
-        if not dry_run:
+        if dry_run:
+            require_writable(pilots)
+        else:
             _require_intended(book, resume)
+            require_writable(book)
             if report is not None:
                 require_writable(report)
         with terminations(), _executor(experiment, workers, cluster) as executor:
@@ -112,7 +115,7 @@ def _search(
     known = kept(pilots, experiment)
     if known:
         typer.echo(f"note: {len(known)} pilot runs are used again; delete {pilots} if the simulator changed.", err=True)
-    with LiveView() if sys.stderr.isatty() else nullcontext() as view:
+    with writing(book), LiveView() if sys.stderr.isatty() else nullcontext() as view:
         answer = best_arm(
             Piloted(experiment.problem, known) if known else experiment.problem,
             experiment.policy,
@@ -133,7 +136,8 @@ def _search(
     if not answer.settled:
         _say(f"Finished runs are in {book}: continue with --resume.")
     if report is not None:
-        write_page(answer, report)
+        with writing(report):
+            write_page(answer, report)
         _say(f"The report is in {report}.")
     return answer.settled
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from allais.cli.console import console as make_console
-from allais.cli.exits import FAILED, INTERRUPTED, refusals, stop
+from allais.cli.exits import FAILED, INTERRUPTED, stop, writing
 
 if TYPE_CHECKING:
     from allais.paper.store import Stored
@@ -32,7 +33,7 @@ def list_command() -> None:
     for heading in ("name", "what", "in the paper"):
         table.add_column(heading)
     for experiment in EXPERIMENTS:
-        table.add_row(experiment.name, experiment.title, experiment.where)
+        table.add_row(*map(Text, (experiment.name, experiment.title, experiment.where)))
     make_console().print(table)
 
 
@@ -63,53 +64,53 @@ def run_command(
     from allais.simulation.runs import workers
 
     console = make_console()
-    with refusals():
-        folder = _folder(out, scale, seed)
-        wanted = [_named(name, list(BY_NAME)) for name in names] if names else list(BY_NAME)
-        chosen = [experiment for experiment in EXPERIMENTS if experiment.name in wanted]
-        for experiment in list(chosen):
-            sentence = experiment.missing()
-            if sentence is not None and names:
-                raise ValueError(f"{experiment.name}: {sentence}")
-            if sentence is not None:
-                console.print(f"- {experiment.name} is left out: {sentence}")
-                chosen.remove(experiment)
-        processes = min(workers(jobs), len(chosen))
-        require_folder(folder)
-        bars = Progress(
-            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
-            TimeRemainingColumn(), console=console, transient=True,
-        )  # fmt: skip
-        results: list[Stored] = []
-        try:
-            with bars:
-                effort = sum(experiment.seconds for experiment in chosen)
-                whole = bars.add_task("everything", total=effort)
-                tasks = {one.name: bars.add_task(one.name, total=1.0, start=False) for one in chosen}
-                shares = dict.fromkeys(tasks, 0.0)
+    folder = _folder(out, scale, seed)
+    wanted = [_named(name, list(BY_NAME)) for name in names] if names else list(BY_NAME)
+    chosen = [experiment for experiment in EXPERIMENTS if experiment.name in wanted]
+    for experiment in list(chosen):
+        sentence = experiment.missing()
+        if sentence is not None and names:
+            raise ValueError(f"{experiment.name}: {sentence}")
+        if sentence is not None:
+            console.print(Text(f"- {experiment.name} is left out: {sentence}"))
+            chosen.remove(experiment)
+    processes = min(workers(jobs), len(chosen))
+    require_folder(folder)
+    bars = Progress(
+        TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(), console=console, transient=True,
+    )  # fmt: skip
+    results: list[Stored] = []
+    try:
+        with bars, writing(folder):
+            effort = sum(experiment.seconds for experiment in chosen)
+            whole = bars.add_task("everything", total=effort)
+            tasks = {one.name: bars.add_task(one.name, total=1.0, start=False) for one in chosen}
+            shares = dict.fromkeys(tasks, 0.0)
 
-                def watch(name: str, share: float) -> None:
-                    if not bars.tasks[tasks[name]].started:
-                        bars.start_task(tasks[name])
-                    shares[name] = share
-                    bars.update(tasks[name], completed=share)
-                    bars.update(whole, completed=sum(BY_NAME[one].seconds * part for one, part in shares.items()))
+            def watch(name: str, share: float) -> None:
+                if not bars.tasks[tasks[name]].started:
+                    bars.start_task(tasks[name])
+                shares[name] = share
+                bars.update(tasks[name], completed=share)
+                bars.update(whole, completed=sum(BY_NAME[one].seconds * part for one, part in shares.items()))
 
-                for stored in run_experiments(chosen, scale, seed, folder, processes, resume=resume, watch=watch):
-                    results.append(stored)
-                    bars.update(tasks[stored.name], visible=False)
-                    watch(stored.name, 1.0)
-                    console.print(_line(stored), highlight=False)
-        except (KeyboardInterrupt, ExperimentFailed) as error:
-            kept = "nothing was finished."
-            if results:
-                write_report(folder, scale, seed)
-                kept = f"finished experiments are in {folder}: continue with --resume."
-            if isinstance(error, ExperimentFailed):
-                stop(f"{error} {kept}", FAILED)
-            stop(f"interrupted; {kept}", INTERRUPTED)
+            for stored in run_experiments(chosen, scale, seed, folder, processes, resume=resume, watch=watch):
+                results.append(stored)
+                bars.update(tasks[stored.name], visible=False)
+                watch(stored.name, 1.0)
+                console.print(_line(stored))
+    except (KeyboardInterrupt, ExperimentFailed) as error:
+        kept = "nothing was finished."
+        if results:
+            write_report(folder, scale, seed)
+            kept = f"finished experiments are in {folder}: continue with --resume."
+        if isinstance(error, ExperimentFailed):
+            stop(f"{error} {kept}", FAILED)
+        stop(f"interrupted; {kept}", INTERRUPTED)
+    with writing(folder):
         path = write_report(folder, scale, seed)
-    console.print(f"The report is in {path}", highlight=False, soft_wrap=True)
+    console.print(Text(f"The report is in {path}"), soft_wrap=True)
 
 
 @app.command("check")
@@ -125,25 +126,25 @@ def check_command(scale: Scale = "quick", seed: Seed = 1, out: Out = DEFAULT) ->
 
     console = make_console()
     strange = 0
-    with refusals():
-        folder = _folder(out, scale, seed)
-        table = Table(box=None)
-        for heading in ("", "experiment", "finding", "measured", "status"):
-            table.add_column(heading, overflow="fold")
-        for experiment in EXPERIMENTS:
-            stored = kept(folder, experiment.name, scale, seed)
-            if stored is None and experiment.missing() is not None:
-                console.print(f"- {experiment.name} is left out: {experiment.missing()}")
-                continue
-            if stored is None:
-                raise ValueError(
-                    f"a check needs the results of every experiment; {folder} has none of {experiment.name}. "
-                    f"Run: allais paper run --resume --scale {scale} --seed {seed} --out {out}"
-                )
-            for finding in stored.outcome.findings:
-                strange += not finding.as_expected
-                mark = "ok" if finding.as_expected else "DIFFERS"
-                table.add_row(mark, experiment.name, finding.claim, finding.measured, finding.status)
+    folder = _folder(out, scale, seed)
+    table = Table(box=None)
+    for heading in ("", "experiment", "finding", "measured", "status"):
+        table.add_column(heading, overflow="fold")
+    for experiment in EXPERIMENTS:
+        stored = kept(folder, experiment.name, scale, seed)
+        if stored is None and experiment.missing() is not None:
+            console.print(Text(f"- {experiment.name} is left out: {experiment.missing()}"))
+            continue
+        if stored is None:
+            raise ValueError(
+                f"a check needs the results of every experiment; {folder} has none of {experiment.name}. "
+                f"Run: allais paper run --resume --scale {scale} --seed {seed} --out {out}"
+            )
+        for finding in stored.outcome.findings:
+            strange += not finding.as_expected
+            mark = "ok" if finding.as_expected else "DIFFERS"
+            cells = (mark, experiment.name, finding.claim, finding.measured, finding.status)
+            table.add_row(*map(Text, cells))
     console.print(table, highlight=False)
     if strange:
         stop(f"what is known of a finding must come out again; it did not for {strange}. See the table.", FAILED)
@@ -159,15 +160,16 @@ def _folder(out: Path, scale: str, seed: int) -> Path:
     return out / f"{scale}-{seed}"
 
 
-def _line(stored: Stored) -> str:
+def _line(stored: Stored) -> Text:
     findings = stored.outcome.findings
     strange = [finding for finding in findings if not finding.as_expected]
     holding = sum(finding.holds for finding in findings)
-    mark = "[red]x[/]" if strange else "[green]ok[/]"
+    mark = ("x", "red") if strange else ("ok", "green")
     shown = (strange or findings)[0]
     refuted = len(findings) - holding
     counted = f"{holding} hold" + (f", {refuted} do not" if refuted else "")
-    return f"{mark} [b]{stored.name}[/] ({stored.seconds:.1f} s; {counted}): {shown.claim}: {shown.measured}"
+    found = f" ({stored.seconds:.1f} s; {counted}): {shown.claim}: {shown.measured}"
+    return Text.assemble(mark, " ", (stored.name, "bold"), found)
 
 
 def _named(name: str, known: list[str]) -> str:

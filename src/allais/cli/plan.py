@@ -52,7 +52,7 @@ class _PlanReader(Reader):
         for number, table in enumerate(listed):
             place = ("policies", str(number))
             policy = self.policy(table, place, POLICIES)
-            if not isinstance(policy.name, str) or Path(policy.name).name != policy.name:  # results are kept under it
+            if Path(policy.name).name != policy.name:  # results are kept under it
                 self._refuse(
                     (*place, "name"), f"a policy's name must do for a file; got {policy.name!r}. Choose another."
                 )

@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from allais import bands, lotteries, rewards, utilities, weights
 from allais.cli.words import lottery_of, nearest
+from allais.errors import brief
 from allais.lotteries import Lottery
 from allais.policies.base import Policy
 from allais.preferences import Preference
@@ -43,6 +44,10 @@ class Reader:
             self._whole: dict[str, Any] = tomllib.loads(self._text)
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"{path}: a spec must be TOML; {error}. Repair that line.") from None
+        except RecursionError:
+            raise ValueError(f"{path}: a spec has tables in tables, but not hundreds deep. Flatten it.") from None
+        except ValueError:  # the one that is none of TOML's own
+            raise ValueError(f"{path}: a spec holds numbers that can be read; one has thousands of digits.") from None
 
     def require_tables(self, needed: Iterable[str], tables: Iterable[str], keys: Iterable[str]) -> None:
         """Refuse a file without what it needs, or with what nobody reads."""
@@ -95,6 +100,9 @@ class Reader:
                 self._refuse(place, f"{make.__name__} needs a table [{name}]; there is none. Add it.")
             if given and name in takes:
                 settings[name] = build()
+        name = settings.get("name", "a name")
+        if not isinstance(name, str) or not name.strip():
+            self._refuse((*place, "name"), f"a policy's name must be text; got {name!r}. Write it in quotes.")
         policy: Policy = self._call(make, settings, place, hidden=HIDDEN)
         return policy
 
@@ -109,8 +117,12 @@ class Reader:
     def _chosen(self, table: Any, family: dict[str, Any], place: Place) -> tuple[Callable[..., Any], dict[str, Any]]:
         """What a table's type names, and its other keys."""
         if not isinstance(table, dict) or "type" not in table:
-            some = next(iter(family))
-            self._refuse(place, f'{".".join(place)} needs a type, such as type = "{some}"; got {table!r}.')
+            meant = next((name for name in family if name.lower() == str(table).lower()), next(iter(family)))
+            self._refuse(
+                place,
+                f'{".".join(place)} needs a type, such as type = "{meant}"; got {brief(table)}. '
+                f'Write {{ type = "{meant}" }}.',
+            )
         kind = table["type"]
         if not isinstance(kind, str) or kind not in family:
             what = "policy" if place[0] == "policies" else place[-1]
@@ -127,7 +139,7 @@ class Reader:
         built = {}
         for key, entry in settings.items():
             family = FAMILIES.get(key)
-            if family is not None and isinstance(entry, dict):
+            if family is not None:
                 kind, inner = self._chosen(entry, family, (*place, key))
                 entry = self._call(kind, inner, (*place, key))
             built[key] = entry

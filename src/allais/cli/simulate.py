@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from allais.cli.console import console
-from allais.cli.exits import INTERRUPTED, refusals, stop
+from allais.cli.exits import INTERRUPTED, stop, writing
 from allais.cli.places import made, require_picture
 
 
@@ -33,32 +33,33 @@ def simulate_command(
     from allais.simulation import Comparison, Results, simulate
     from allais.simulation.runs import workers
 
-    with refusals():
-        plan = read_plan(spec)
-        workers(jobs)
-        _require_places(plot, out, resume)
-        if out is not None:
-            _require_same(spec, out / "spec.toml", resume)
-        found: dict[str, Results] = {}
-        try:
-            for name, policy in plan.policies.items():
-                path = None if out is None else out / f"{name}.results.npz"
-                if resume and path is not None and path.exists():
-                    found[name] = Results.load(path)
-                    continue
-                found[name] = simulate(
-                    policy, plan.problem, plan.rounds, plan.runs, plan.seed, jobs, judge=plan.judge
-                )  # fmt: skip
-                if path is not None:
+    plan = read_plan(spec)
+    workers(jobs)
+    _require_places(plot, out, resume)
+    if out is not None:
+        _require_same(spec, out / "spec.toml", resume)
+    found: dict[str, Results] = {}
+    try:
+        for name, policy in plan.policies.items():
+            path = None if out is None else out / f"{name}.results.npz"
+            if resume and path is not None and path.exists():
+                found[name] = Results.load(path)
+                continue
+            found[name] = simulate(
+                policy, plan.problem, plan.rounds, plan.runs, plan.seed, jobs, judge=plan.judge
+            )  # fmt: skip
+            if path is not None:
+                with writing(path):
                     found[name].save(path)
-        except KeyboardInterrupt:
-            kept = f"finished results are in {out}: continue with --resume." if out else "give --out to keep results."
-            stop(f"interrupted; {kept}", INTERRUPTED)
-        comparison = Comparison(found)
-        console().print(comparison.table())
-        if plot is not None:
+    except KeyboardInterrupt:
+        kept = f"finished results are in {out}: continue with --resume." if out else "give --out to keep results."
+        stop(f"interrupted; {kept}", INTERRUPTED)
+    comparison = Comparison(found)
+    console().print(comparison.table())
+    if plot is not None:
+        with writing(plot):
             comparison.plot().figure.savefig(plot)  # type: ignore[union-attr]
-            typer.echo(f"The picture is in {plot}.")
+        typer.echo(f"The picture is in {plot}.")
 
 
 def _require_places(plot: Path | None, out: Path | None, resume: bool) -> None:
@@ -80,4 +81,5 @@ def _require_same(spec: Path, copy: Path, resume: bool) -> None:
     if not resume:
         for old in copy.parent.glob("*.results.npz"):
             old.unlink()
-    write_atomically(copy, text)
+    with writing(copy):
+        write_atomically(copy, text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from allais.cli.console import console
-from allais.cli.exits import refusals
+from allais.cli.exits import writing
 from allais.cli.places import require_picture
 
 if TYPE_CHECKING:
@@ -38,37 +38,41 @@ def value_command(
     - `allais value "68:0.99,168:0.01" "71:1" --reference 80 --costs --plot why.svg`
     - `allais value "-50:0.1,0:0.9" --weight prelec:0.65`
     """
+    from rich.text import Text
+
     from allais.cli.words import lottery_of, nearest, weight_of
     from allais.preferences import Preference
 
-    with refusals():
-        for text in lotteries:
-            if text.startswith("--"):  # a number may begin with one dash, so that click lets options pass
-                raise ValueError(f"there is no option {text!r}.{nearest(text, OPTIONS)}")
-        if plot is not None:
-            require_picture(plot)
-        curve = weight_of(weight)
-        preference = Preference(curve, curve if losses is None else weight_of(losses), reference=reference, costs=costs)
-        laws = [lottery_of(text) for text in lotteries]
-        explained = [preference.explain(law) for law in laws]
-        out = console()
-        for text, law, why in zip(lotteries, laws, explained, strict=True):
-            out.print(f"[b]{text}[/]  mean {law.mean:.6g}, distorted value [b]{why.value:.6g}[/]", highlight=False)
-            out.print(_weights(why))
-        if len(laws) > 1:
-            best = max(range(len(laws)), key=lambda k: explained[k].value)
-            alike = [k for k in range(len(laws)) if explained[k].value == explained[best].value]
-            by_mean = (min if costs else max)(range(len(laws)), key=lambda k: laws[k].mean)
-            liked = " and ".join(lotteries[k] for k in alike)
-            out.print(f"People prefer {liked}; the mean prefers {lotteries[by_mean]}.", highlight=False)
-        if plot is not None:
+    for text in lotteries:
+        if text.startswith("--"):  # a number may begin with one dash, so that click lets options pass
+            raise ValueError(f"there is no option {text!r}.{nearest(text, OPTIONS)}")
+    if plot is not None:
+        require_picture(plot)
+    curve = weight_of(weight)
+    preference = Preference(curve, curve if losses is None else weight_of(losses), reference=reference, costs=costs)
+    laws = [lottery_of(text) for text in lotteries]
+    explained = [preference.explain(law) for law in laws]
+    out = console()
+    for text, law, why in zip(lotteries, laws, explained, strict=True):
+        worth = f"{why.value:.6g}"
+        out.print(Text.assemble((text, "bold"), f"  mean {law.mean:.6g}, distorted value ", (worth, "bold")))
+        out.print(_weights(why))
+    if len(laws) > 1:
+        best = max(range(len(laws)), key=lambda k: explained[k].value)
+        alike = [k for k in range(len(laws)) if explained[k].value == explained[best].value]
+        by_mean = (min if costs else max)(range(len(laws)), key=lambda k: laws[k].mean)
+        liked = " and ".join(lotteries[k] for k in alike)
+        out.print(Text(f"People prefer {liked}; the mean prefers {lotteries[by_mean]}."))
+    if plot is not None:
+        with writing(plot):
             _draw(explained, lotteries, plot)
-            typer.echo(f"The picture is in {plot}.")
+        typer.echo(f"The picture is in {plot}.")
 
 
 def _weights(why: Explanation) -> Table:
     """Probability and decision weight of each outcome, as bars."""
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, padding=(0, 1))
     for heading in ("outcome", "probability", "decision weight", "contribution"):
@@ -77,7 +81,8 @@ def _weights(why: Explanation) -> Table:
     for label, p, w, share in zip(
         why.labels, why.probabilities, why.decision_weights, why.contributions, strict=True
     ):  # fmt: skip
-        table.add_row(label, f"{p:.4f}", f"{w:.4f}", f"{share:.4g}", f"[blue]{_bar(p)}[/]\n[yellow]{_bar(w)}[/]")
+        bars = Text.assemble((_bar(p), "blue"), "\n", (_bar(w), "yellow"))
+        table.add_row(Text(label), f"{p:.4f}", f"{w:.4f}", f"{share:.4g}", bars)
     return table
 
 

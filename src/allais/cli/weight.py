@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from allais.cli.console import console
-from allais.cli.exits import refusals
+from allais.cli.exits import writing
 from allais.cli.places import require_picture
 
 if TYPE_CHECKING:
@@ -32,32 +32,33 @@ def weight_command(
     - `allais weight tk:0.61 prelec:0.65 --plot curves.svg`
     """
     from rich.table import Table
+    from rich.text import Text
 
     from allais.cli.words import weight_of
 
     names = weights or ["tk:0.61", "tk:0.69"]
-    with refusals():
-        if len(names) > len(MARKS):
-            raise ValueError(f"at most {len(MARKS)} curves are drawn at once; got {len(names)}. Leave some out.")
-        if plot is not None:
-            require_picture(plot)
-        curves = {name: weight_of(name) for name in names}
-        out = console()
-        out.print(picture(list(curves.values())), highlight=False)
-        table = Table(box=None)
-        for heading in ("weight", *(f"w({p:g})" for p in SHOWN), "crosses p at", "Hölder L, alpha", "monotone"):
-            table.add_column(heading, justify="left" if heading == "weight" else "right")
-        for (name, weight), mark, colour in zip(curves.items(), MARKS, COLOURS, strict=False):
-            pair = weight.holder
-            table.add_row(
-                f"[{colour}]{mark} {name}[/]", *(f"{float(weight(p)):.4f}" for p in SHOWN), _crossing(weight),
-                "none" if pair is None else f"{pair.constant:.4g}, {pair.exponent:.4g}",
-                "yes" if weight.is_monotone else "no",
-            )  # fmt: skip
-        out.print(table)
-        if plot is not None:
+    if len(names) > len(MARKS):
+        raise ValueError(f"at most {len(MARKS)} curves are drawn at once; got {len(names)}. Leave some out.")
+    if plot is not None:
+        require_picture(plot)
+    curves = {name: weight_of(name) for name in names}
+    out = console()
+    out.print(picture(list(curves.values())), highlight=False)
+    table = Table(box=None)
+    for heading in ("weight", *(f"w({p:g})" for p in SHOWN), "crosses p at", "Hölder L, alpha", "monotone"):
+        table.add_column(heading, justify="left" if heading == "weight" else "right")
+    for (name, weight), mark, colour in zip(curves.items(), MARKS, COLOURS, strict=False):
+        pair = weight.holder
+        table.add_row(
+            Text(f"{mark} {name}", colour), *(f"{float(weight(p)):.4f}" for p in SHOWN), _crossing(weight),
+            "none" if pair is None else f"{pair.constant:.4g}, {pair.exponent:.4g}",
+            "yes" if weight.is_monotone else "no",
+        )  # fmt: skip
+    out.print(table)
+    if plot is not None:
+        with writing(plot):
             _draw(curves, plot)
-            typer.echo(f"The picture is in {plot}.")
+        typer.echo(f"The picture is in {plot}.")
 
 
 def picture(curves: list[Weight]) -> str:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from pathlib import Path
 from typing import Any
 
-from allais._processes import begin_worker
+from allais._processes import process_pool
 from allais.paper.experiment import Experiment
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import Outcome
@@ -77,7 +75,7 @@ def _side_by_side(
     experiments: Sequence[Experiment], scale: str, seed: int, jobs: int, watch: Watch
 ) -> Iterator[tuple[str, Outcome, float]]:
     context = multiprocessing.get_context("spawn")  # the caller's threads are none of a worker's business
-    with context.Manager() as manager, _pool(jobs, context) as pool:
+    with context.Manager() as manager, process_pool(jobs, context) as pool:
         told: Any = manager.Queue()
         waiting: dict[Future[tuple[Outcome, float]], str] = {
             pool.submit(_in_worker, experiment.name, scale, seed, told): experiment.name for experiment in experiments
@@ -104,16 +102,3 @@ def _pass_on(told: Any, watch: Watch) -> None:
             watch(*told.get_nowait())
         except queue.Empty:
             return
-
-
-@contextmanager
-def _pool(jobs: int, context: Any) -> Iterator[ProcessPoolExecutor]:
-    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=begin_worker, initargs=(os.getpid(),))
-    try:
-        yield pool
-    except BaseException:  # an interruption: what is under way is ended, not awaited
-        for process in list((pool._processes or {}).values()):
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from allais._random import Seed
 from allais.bands import KL, Band, Envelope
-from allais.errors import FloatArray, IntArray
+from allais.errors import FloatArray, IntArray, brief
 from allais.memory import Memory, Worth
 from allais.preferences import Preference
 from allais.rewards import Bounded, Finite, Rewards, SubGaussian
@@ -132,6 +132,12 @@ def started(policy: Policy, n_arms: int) -> tuple[Any, Any]:
     if not isinstance(ticket, np.ndarray) or ticket.shape != (1,):
         raise ValueError("a policy's state must have a ticket, an array of one number; write np.zeros(1).")
     return rule, state
+
+
+def check_band(band: object) -> None:
+    """Refuse what is no band, such as the name of one."""
+    if not callable(getattr(band, "rule", None)) or isinstance(band, type):
+        raise TypeError(f"band must be a band; got {brief(band)}. Write band=KL().")
 
 
 def check_unit_interval(preference: Preference, rewards: RewardsOfArms) -> None:

@@ -17,6 +17,7 @@ from allais.policies.base import (
     Policy,
     RewardsOfArms,
     as_list,
+    check_band,
     check_settings,
     check_unit_interval,
     first_pulls,
@@ -65,6 +66,7 @@ class WLUCB(Policy):
         object.__setattr__(self, "tolerance", slack)
         if self.band is None:
             object.__setattr__(self, "band", fitting_band(self.rewards))
+        check_band(self.band)
         self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
         if self.of_mean:
             check_unit_interval(self.preference, self.rewards)

@@ -17,6 +17,7 @@ from allais.policies.base import (
     Policy,
     RewardsOfArms,
     as_list,
+    check_band,
     check_settings,
     check_unit_interval,
     first_pulls,
@@ -56,6 +57,7 @@ class WUCB(Policy):
     def __post_init__(self) -> None:
         check_settings(self.preference, self.rewards)
         object.__setattr__(self, "exploration", positive("exploration", self.exploration))
+        check_band(self.band)
         self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
         if self.of_mean:
             check_unit_interval(self.preference, self.rewards)

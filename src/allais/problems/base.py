@@ -8,8 +8,10 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from allais._random import generator
-from allais.errors import FloatArray
+from allais.errors import FloatArray, brief
 from allais.preferences import Preference
+
+MOST_ARMS = 1_000_000  # a number beyond it is a slip: a learner of so many arms takes gigabytes
 
 
 class Problem(ABC):
@@ -46,6 +48,8 @@ class Problem(ABC):
 def checked_names(arms: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
     """Arm names from a count or a list; distinct, at least one."""
     if isinstance(arms, int | np.integer) and not isinstance(arms, bool):
+        if arms > MOST_ARMS:
+            raise ValueError(f"arms must be {MOST_ARMS:,} at most; got {brief(int(arms))}. Give fewer.")
         arms = range(int(arms))
     if isinstance(arms, str) or not isinstance(arms, Sequence):
         raise TypeError(f'arms must be a number or a list of names; got {arms!r}. Write arms=["A21", "A28"].')

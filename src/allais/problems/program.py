@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from allais.errors import FloatArray, RunFailed, positive
+from allais.errors import FloatArray, RunFailed, brief, positive
 from allais.problems.base import Problem, checked_names
 from allais.problems.execution import MOST_KEPT, Execution, Output
 
@@ -41,6 +41,11 @@ class Program(Problem):
         time_limit: float | None = None,
         folder: str | None = None,
     ) -> None:
+        for what, text in (("command", command), ("field", field), ("folder", folder)):
+            if not (isinstance(text, str) or (text is None and what != "command")):
+                raise TypeError(
+                    f"{what} must be one text; got {brief(text)}. Write it in quotes, as you would type it."
+                )
         self.command, self.field, self.folder = command, field, folder
         self.time_limit = None if time_limit is None else positive("time_limit", time_limit)
         self._arms = checked_names(arms)

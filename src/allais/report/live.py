@@ -64,6 +64,7 @@ class LiveView:
     def table(self, search: Search, seconds: float) -> Any:
         """One row an arm, and below what was done and what is left."""
         from rich.table import Table
+        from rich.text import Text
 
         rate = 60.0 * self._finished / seconds if seconds > 0.0 else 0.0
         table = Table(caption=left(search, rate, self._predicted), caption_justify="left")
@@ -76,7 +77,7 @@ class LiveView:
             bounded = math.isfinite(interval.low) and math.isfinite(interval.high)
             chance = self._chances.get(name, math.nan)
             table.add_row(
-                str(name),
+                Text(str(name)),  # as it is: a name may hold brackets, which are markup in a plain string
                 f"{interval.value:.4g}" if pulls else "",
                 f"{interval.low:.4g} to {interval.high:.4g}" if bounded else "",
                 f"{pulls:,}",

@@ -46,13 +46,14 @@ class Comparison:
     def table(self) -> Table:
         """The rows as a table for a terminal."""
         from rich.table import Table
+        from rich.text import Text
 
         table = Table()
         for heading in ("policy", "regret", "standard error", "error rate", "samples"):
             table.add_column(heading, justify="left" if heading == "policy" else "right")
         for row in self.rows():
             numbers = [f"{row[key]:.4g}" for key in ("regret", "standard error", "error rate", "samples")]
-            table.add_row(row["policy"], *numbers)
+            table.add_row(Text(row["policy"]), *numbers)  # a name may hold brackets, which are markup
         return table
 
     def __str__(self) -> str:

@@ -110,14 +110,17 @@ class Results:
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
         mean = self.mean_regret
-        (line,) = ax.plot(self.checkpoints, mean, linewidth=2, label=self.label)
+        label = self.label.replace("$", r"\$")  # a name is no formula
+        if label.startswith("_"):  # which a legend would leave out
+            label = f"\N{ZERO WIDTH SPACE}{label}"
+        (line,) = ax.plot(self.checkpoints, mean, linewidth=2, label=label)
         if self.samples.size > 1:
             spread = 2.0 * self.regret_error
             ax.fill_between(
                 self.checkpoints, mean - spread, mean + spread, alpha=0.2, color=line.get_color(), linewidth=0
             )
         if bound and self.bound is not None:
-            ax.plot(self.checkpoints, self.bound, linestyle=":", color=line.get_color(), label=f"{self.label}, bound")
+            ax.plot(self.checkpoints, self.bound, linestyle=":", color=line.get_color(), label=f"{label}, bound")
             ax.set_yscale("log")  # the bound is far above
             ax.set_ylim(bottom=max(float(mean[mean > 0.0].min(initial=1.0)), 1e-3))
         if lower_slope is not None:

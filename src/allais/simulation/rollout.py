@@ -6,7 +6,10 @@ simulator runs at compiled speed, and two policies with the same seed meet the s
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +25,8 @@ from allais.simulation.fit import drawn, lotteries_of
 
 DONE, STOPPED, REFILL, GROW = 0, 1, 2, 3
 FIRST_STRETCH = 64  # outcomes drawn for an arm at first; then twice as many each time
+FIRST_LOOK = 1 << 14  # samples after which compiled code comes back at first
+SOON = 0.1  # seconds after which compiled code comes back, so that an interruption is heard
 
 
 class Record(NamedTuple):
@@ -101,6 +106,7 @@ class Rollout:
         self._position, self._filled = (np.zeros(n_arms, dtype=np.int64) for _ in range(2))
         self._pending = np.full(1, -1, dtype=np.int64)
         self._told = np.zeros(1, dtype=np.int64)
+        self._stretch = FIRST_LOOK
         self.stopped = False
 
     @property
@@ -108,21 +114,28 @@ class Rollout:
         """How many outcomes were told."""
         return int(self._told[0])
 
-    def run(self, until: int, record: Record | None = None) -> None:
-        """Play until that many samples were told, or the policy stops."""
+    def run(self, until: int, record: Record | None = None, given_up: threading.Event | None = None) -> None:
+        """Play until that many samples were told, or the policy stops, or another thread has given up."""
         record = new_record(np.zeros(0, dtype=np.int64), self.problem.n_arms) if record is None else record
         while not self.stopped:
+            if given_up is not None and given_up.is_set():
+                raise CancelledError
+            # compiled code hears of no interruption, so it comes back in between; what is told does not depend on it
+            begin, before = time.perf_counter(), self.samples
             code = compiled_loop(
                 self.rule, self.state, self._felt, self._raw, self._position, self._filled,
-                self._pending, self._told, until, record, self.rng,
+                self._pending, self._told, min(until, before + self._stretch), record, self.rng,
             )  # fmt: skip
-            if code == DONE:
+            if self.samples > before:
+                each = (time.perf_counter() - begin) / (self.samples - before)
+                self._stretch = max(int(SOON / max(each, 1e-12)), 1)
+            if code == DONE and self.samples >= until:
                 return
             if code == REFILL:
                 self._refill(int(self._pending[0]))
             elif code == GROW:
                 self.state = self.state._replace(memory=grown(self.state.memory, int(self._pending[0])))
-            else:
+            elif code == STOPPED:
                 self.stopped = True
         while record.done[0] < record.marks.size:  # nothing changes any more
             write_down(self.rule, self.state, record)

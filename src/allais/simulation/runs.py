@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from allais._processes import process_pool
 from allais._random import Seed
 from allais.errors import IntArray
 from allais.policies.base import Policy
@@ -57,17 +60,10 @@ def simulate(
     chunks = _chunks(runs, n_jobs, executor)
     tasks = [(policy, problem, marks, [seeds[run] for run in chunk], trace) for chunk in chunks]
     parts: list[dict[str, Any]] = [{} for _ in chunks]
-    with Progress(runs, policy.name, progress) as bar, _workers(n_jobs, executor, problem) as pool:
-        if pool is None:
-            for index, task in enumerate(tasks):
-                parts[index] = _play(*task)
-                bar.advance(len(chunks[index]))
-        else:
-            waiting = {pool.submit(_play, *task): index for index, task in enumerate(tasks)}
-            for future in as_completed(waiting) if executor is None else _finished(waiting):
-                index = waiting[future]
-                parts[index] = future.result()
-                bar.advance(len(chunks[index]))
+    with Progress(runs, policy.name, progress) as bar, _workers(n_jobs, executor, policy, problem) as play:
+        for index, part in play(tasks):
+            parts[index] = part
+            bar.advance(len(chunks[index]))
     judged_by = policy.preference if judge is None else judge
     values = problem.true_values(judged_by)
     joined = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
@@ -83,14 +79,19 @@ def simulate(
 
 
 def _play(
-    policy: Policy, problem: Problem, marks: IntArray, seeds: list[np.random.SeedSequence], trace: bool
+    policy: Policy,
+    problem: Problem,
+    marks: IntArray,
+    seeds: list[np.random.SeedSequence],
+    trace: bool,
+    given_up: threading.Event | None = None,
 ) -> dict[str, Any]:
     """Some runs, one after the other: what a worker does."""
     records = [new_record(marks, problem.n_arms, int(marks[-1]) if trace else 0) for _ in seeds]
     samples, stopped = np.zeros(len(seeds), dtype=np.int64), np.zeros(len(seeds), dtype=np.bool_)
     for run, (seed, record) in enumerate(zip(seeds, records, strict=True)):
         rollout = Rollout(policy, problem, seed)
-        rollout.run(int(marks[-1]), record)
+        rollout.run(int(marks[-1]), record, given_up)
         samples[run], stopped[run] = rollout.samples, rollout.stopped
     return {
         "pulls": np.array([record.pulls for record in records]),
@@ -146,20 +147,42 @@ def _chunks(runs: int, n_jobs: int, executor: Executor | None) -> list[range]:
     return [range(low, high) for low, high in pairwise(edges) if high > low]
 
 
+Task = tuple[Any, ...]
+Play = Callable[[list[Task]], Iterator[tuple[int, dict[str, Any]]]]  # the number of a task, and what came of it
+
+
 @contextmanager
-def _workers(n_jobs: int, executor: Executor | None, problem: Problem) -> Iterator[Executor | None]:
-    if executor is not None:
-        yield executor  # the caller's own: it is not shut down here
+def _workers(n_jobs: int, executor: Executor | None, policy: Policy, problem: Problem) -> Iterator[Play]:
+    """A way to play tasks; after an error or an interruption, what is not finished is given up."""
+    if executor is not None:  # the caller's own: it is not shut down here
+        yield partial(_by, executor)
     elif workers(n_jobs) == 1:
-        yield None
+        yield lambda tasks: ((index, _play(*task)) for index, task in enumerate(tasks))
     elif problem.batch > 1:  # compiled: the kernels release the interpreter's lock
-        with ThreadPoolExecutor(workers(n_jobs)) as pool:
-            yield pool
+        # compiled here, since only the main thread can be interrupted while it compiles
+        Rollout(policy, problem, np.random.SeedSequence(0)).run(0)
+        given_up = threading.Event()
+        with ThreadPoolExecutor(workers(n_jobs)) as threads:
+            try:
+                yield lambda tasks: _by(threads, [(*task, given_up) for task in tasks])
+            except BaseException:
+                given_up.set()
+                raise
     else:  # a simulator in Python holds the lock
-        with ProcessPoolExecutor(workers(n_jobs)) as pool:
-            yield pool
+        with process_pool(workers(n_jobs)) as processes:
+            yield partial(_by, processes)
 
 
-def _finished(waiting: dict[Any, int]) -> Iterator[Any]:
-    """Futures in the order given: an executor's own futures need not be known to `as_completed`."""
-    yield from waiting
+def _by(executor: Executor, tasks: list[Task]) -> Iterator[tuple[int, dict[str, Any]]]:
+    waiting: dict[Future[dict[str, Any]], int] = {
+        executor.submit(_play, *task): index for index, task in enumerate(tasks)
+    }
+    try:
+        # an executor of another library has futures that `as_completed` need not know
+        known = all(isinstance(future, Future) for future in waiting)
+        for future in as_completed(waiting) if known else waiting:
+            yield waiting[future], future.result()
+    except BaseException:
+        for future in waiting:
+            future.cancel()
+        raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from allais._processes import process_pool
 from allais.errors import FloatArray, IntArray, positive
 from allais.lotteries import Empirical
 from allais.problems import Bandit
@@ -144,7 +144,7 @@ def record(
     parts = []
     with ExitStack() as stack:
         alone = workers(n_jobs) == 1
-        pool = None if alone else stack.enter_context(ProcessPoolExecutor(min(workers(n_jobs), blocks)))
+        pool = None if alone else stack.enter_context(process_pool(min(workers(n_jobs), blocks)))
         for part in map(_block, tasks) if pool is None else pool.map(_block, tasks):
             parts.append(part)
             watch(len(parts) / blocks)

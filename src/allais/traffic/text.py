@@ -106,6 +106,15 @@ def _verdict(experiment: Experiment) -> str:
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+    """A table in Markdown; a cell may hold anything.
+
+    >>> print(markdown_table(["route"], [["A|B"]]))
+    | route |
+    |---|
+    | A\\|B |
+    """
+    return "\n".join([_row(header), "|" + "---|" * len(header), *map(_row, rows)])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in cells) + " |"

@@ -7,8 +7,8 @@ import time
 import numpy as np
 from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from allais.learner import Learner
 from allais.policies import WUCB
@@ -43,17 +43,17 @@ def watch(
 
 def view(learner: Learner, day: int, route: str, delay: float, usual: float = USUAL) -> Table:
     """What the learner believes after a day."""
-    table = Table(title=f"day {day}: advised {escape(route)}, it took {delay:.0f} s")
+    table = Table(title=Text(f"day {day}: advised {route}, it took {delay:.0f} s", "table.title"))
     for heading in ("route", "days", "mean, s", "longest, s", "feels like, s"):
         table.add_column(heading, justify="left" if heading == "route" else "right")
     best = learner.recommend().arm
     values = learner.value()
     for name, pulls in learner.pulls.items():
         if pulls == 0:
-            table.add_row(escape(str(name)), "0", "", "", "")
+            table.add_row(Text(str(name)), "0", "", "", "")
             continue
         outcomes, counts = learner.outcomes(name)
         row = [f"{np.average(outcomes, weights=counts):.0f}", f"{outcomes.max():.0f}", f"{usual - values[name]:.0f}"]
-        shown = escape(f"{name} *" if name == best else str(name))
+        shown = Text(f"{name} *" if name == best else str(name))
         table.add_row(shown, str(pulls), *row, style="bold" if name == best else "")
     return table
