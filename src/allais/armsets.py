@@ -54,7 +54,7 @@ class Judge:
             )
         self.preference, self.noise = preference, noise
         one = noise.of(np.ones((1, 1)))
-        self._spread, self._mean = float(one.spread[0]), float(one.mean[0])
+        self._mean = float(one.mean[0])
         self._grows = isinstance(noise, ParameterNoise)
         self._tables: Locations = locations_of(preference, one)
 

@@ -27,7 +27,6 @@ class World(NamedTuple):
     losses: Curve
     sign: float  # -1 where outcomes are costs
     reference: float
-    regularisation: float  # lambda
     slack: float  # 2 log(1 / delta) - d log lambda, of the radius
     bias: float  # beta sqrt(lambda)
 

@@ -113,7 +113,6 @@ class LinearPolicy(Policy):
             curve_of(self.preference.losses),
             -1.0 if self.preference.costs else 1.0,
             self.preference.reference,
-            self.regularisation,
             2.0 * math.log(1.0 / self.delta) - features.shape[1] * math.log(self.regularisation),
             math.inf if self.beta is None else self.beta * root,
         )

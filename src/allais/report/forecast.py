@@ -29,7 +29,6 @@ class Forecast(NamedTuple):
 
     expected: float  # if values stay as they are
     at_most: float | None  # with probability 1 - delta (Theorem 5), where that is known
-    limit: float | None  # what intervals of this shape need, even if the gaps were known from the start
 
 
 def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = None) -> Forecast | None:
@@ -49,7 +48,7 @@ def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = N
     """
     if isinstance(policy, WSR):
         ends = phases(policy.budget, values.size)
-        return Forecast(float(ends.sum() + ends[-1]) if ends.size else 0.0, float(policy.budget), None)
+        return Forecast(float(ends.sum() + ends[-1]) if ends.size else 0.0, float(policy.budget))
     if values.size < 2 or not np.isfinite(values).all():
         return None
     if not (isinstance(policy, WLUCB) and isinstance(policy.band, Holder)):
@@ -65,8 +64,7 @@ def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = N
         left = [gaps[k] + policy.tolerance - radius(leader, total / 2.0, exponent) for k in rivals]
         return sum(_fewest(radius, k, r, exponent) for k, r in zip(rivals, left, strict=True)) <= total / 2.0
 
-    expected = _smallest(enough, 2.0 * values.size)
-    return Forecast(expected, _theorem(policy, values), _limit(policy, radius, leader, gaps, expected))
+    return Forecast(_smallest(enough, 2.0 * values.size), _theorem(policy, values))
 
 
 def _tried_out(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> Forecast | None:
@@ -76,12 +74,12 @@ def _tried_out(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> Fore
     slack = getattr(policy, "tolerance", 0.0)
     first, second = np.sort(values)[::-1][:2]
     if first - second + slack <= 0.0:
-        return Forecast(math.inf, None, None)
+        return Forecast(math.inf, None)
     laws = [Discrete(dict(zip(x.tolist(), (n / n.sum()).tolist(), strict=True))) for x, n in seen]
     took = [best_arm(Bandit(laws), policy, seed=trial, max_samples=TRIED) for trial in range(TRIALS)]
     if not all(answer.settled for answer in took):
         return None  # too long to try out
-    return Forecast(float(np.mean([answer.samples for answer in took])), None, None)
+    return Forecast(float(np.mean([answer.samples for answer in took])), None)
 
 
 def _radius(policy: WLUCB, n_arms: int) -> Callable[[int, float, float], float]:
@@ -124,20 +122,3 @@ def _theorem(policy: WLUCB, values: FloatArray) -> float | None:
         return float(theory.wlucb_samples(policy.preference, policy.rewards, values, policy.delta))
     except ValueError:  # two arms seem equal
         return math.inf
-
-
-def _limit(
-    policy: WLUCB, radius: Callable[[int, float, float], float], leader: int, gaps: FloatArray, expected: float
-) -> float:
-    """The fewest runs in all that part the intervals, over how the leader and its rivals share the gaps."""
-    if math.isinf(expected):
-        return math.inf
-    rivals = [arm for arm in range(gaps.size) if arm != leader]
-    nearest = gaps[rivals].min() + policy.tolerance
-    exponent = _exponent(policy, gaps.size, 1.0)  # of the first round: no round has a smaller one
-    totals = [
-        _fewest(radius, leader, share * nearest, exponent)
-        + sum(_fewest(radius, k, gaps[k] + policy.tolerance - share * nearest, exponent) for k in rivals)
-        for share in np.linspace(0.05, 0.95, 37).tolist()
-    ]
-    return min(totals)

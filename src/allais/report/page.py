@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
 import numpy as np
 
+from allais.errors import FloatArray
 from allais.explain import Explanation
 from allais.report.chances import chances_of_best
 from allais.report.forecast import forecast
+from allais.report.limit import Seen, fewest_runs
 from allais.report.picture import intervals_as_svg
 from allais.report.shell import html_page
 from allais.report.words import by_mean, confidence, contrast, explained, recommendation
@@ -110,22 +113,38 @@ def _explanation(rows: Explanation) -> str:
 
 
 def _effort(answer: BestArm) -> str:
-    values = np.array([answer.intervals[name].value if answer.pulls[name] else math.nan for name in answer.pulls])
     learner = answer.learner
-    seen = [learner.outcomes(name) for name in answer.pulls] if learner.policy.keeps_outcomes else None
-    predicted = forecast(learner.policy, values, seen)
+    values = np.array([answer.intervals[name].value if answer.pulls[name] else math.nan for name in answer.pulls])
     text = [f"{answer.samples:,} runs were used. {confidence(answer)}"]
-    if predicted is not None and predicted.limit is not None and math.isfinite(predicted.limit):
-        text.append(
-            f"If the options are worth what they seem, this policy needs about {predicted.expected:,.0f} runs, and "
-            f"intervals of this shape at least {predicted.limit:,.0f}, even for someone who knew all the values "
-            f"but had to prove them: this search used {answer.samples / predicted.limit:.2g} times that."
-        )
-        if predicted.at_most is not None and math.isfinite(predicted.at_most):
-            text.append(f"The theorem promises at most {predicted.at_most:,.0f} (Theorem 5).")
-    elif predicted is not None and math.isinf(predicted.expected):
-        text.append("Two options seem equal, so no number of runs would tell them apart: give a tolerance.")
+    if learner.policy.keeps_outcomes:
+        seen = [learner.outcomes(name) for name in answer.pulls]
+        text += _more_runs(answer, values, seen)
+        text += _limit(answer, fewest_runs(learner.policy, values, seen))
     return "<h2>What it took</h2>\n<p>" + escape(" ".join(text)) + "</p>"
+
+
+def _more_runs(answer: BestArm, values: FloatArray, seen: list[Seen]) -> Iterator[str]:
+    """What a search that was stopped would have taken."""
+    predicted = None if answer.settled else forecast(answer.learner.policy, values, seen)
+    if predicted is None or math.isinf(predicted.expected):
+        return
+    yield f"If the options are worth what they seem, this policy needs about {predicted.expected:,.0f} runs in all."
+    if predicted.at_most is not None and math.isfinite(predicted.at_most):
+        yield f"The theorem promises at most {predicted.at_most:,.0f} (Theorem 5)."
+
+
+def _limit(answer: BestArm, limit: float | None) -> Iterator[str]:
+    """How far a search is from what its intervals need."""
+    if limit is None:
+        if answer.delta is None:
+            yield "A budget waits for no intervals, so there is no least number of runs to compare it with."
+    elif math.isinf(limit):
+        yield "Two options seem equal, so no number of runs would tell them apart: give a tolerance."
+    else:
+        yield (
+            f"Intervals of this shape need at least {limit:,.0f} runs to part, even for someone who knew all values "
+            f"and only had to prove them: this search used {answer.samples / limit:.2g} times that."
+        )
 
 
 def _failures(answer: BestArm) -> str:

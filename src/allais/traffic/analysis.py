@@ -37,8 +37,6 @@ def objectives(reference: float) -> dict[str, Preference]:
 class Gap(NamedTuple):
     """How far one route is ahead of another, and how sure that is."""
 
-    better: int
-    other: int
     difference: float  # seconds, positive
     error: float  # standard error, by bootstrap over blocks
 
@@ -71,7 +69,7 @@ class RouteTable:
         row = self.columns.index(column)
         difference = float(self.excess[row, other] - self.excess[row, better])
         spread = self.resampled[:, row, other] - self.resampled[:, row, better]
-        return Gap(better, other, difference, float(spread.std(ddof=1)))
+        return Gap(difference, float(spread.std(ddof=1)))
 
     def shares(self, column: str) -> FloatArray:
         """How often each route is the best of a resampled recording."""

@@ -28,7 +28,6 @@ class Passages:
     """What became of probes, in the order in which they were sent."""
 
     route: IntArray  # (probes,)
-    departure: FloatArray  # when they wanted to leave
     delay: FloatArray  # seconds from wanting to leave to arriving; NaN where a probe failed
     edge_times: tuple[tuple[float, ...], ...]  # seconds on each edge of the route; empty where a probe failed
     teleported: int  # probes that SUMO moved by magic: their delays would be wrong
@@ -139,6 +138,6 @@ def _read(path: Path, probes: Sequence[tuple[float, int]], teleported: set[str],
         edge_times[k] = tuple(np.diff(exits).tolist())
     missing = int(np.isnan(delay).sum())
     return Passages(
-        np.array([route for _, route in probes]), departure, delay, tuple(edge_times),
+        np.array([route for _, route in probes]), delay, tuple(edge_times),
         len(teleported), missing - len(teleported),
     )  # fmt: skip
