@@ -1,5 +1,7 @@
 """The documentation: every page is reachable, every link leads somewhere, every public name is explained once."""
 
+import ast
+import builtins
 import inspect
 import os
 import re
@@ -8,6 +10,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import markdown
 import pytest
 import yaml
 
@@ -93,6 +96,64 @@ def test_every_public_name_has_an_example(name):
     members = vars(thing).values() if inspect.isclass(thing) or inspect.ismodule(thing) else ()
     texts = [inspect.getdoc(thing), *(inspect.getdoc(getattr(one, "__func__", one)) for one in members)]
     assert any(">>>" in (text or "") for text in texts), f"a public name needs an example that runs; {name} has none."
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_every_list_is_a_list_on_the_site(page):
+    """Python-Markdown wants a blank line before a list, unlike GitHub; without it the list is one paragraph."""
+    with (ROOT / "mkdocs.yml").open(encoding="utf-8") as file:
+        named = [
+            one if isinstance(one, str) else next(iter(one)) for one in yaml.safe_load(file)["markdown_extensions"]
+        ]
+    html = markdown.markdown(page.read_text(encoding="utf-8"), extensions=named)
+    for paragraph in re.findall(r"<(?:p|li)>(.*?)</(?:p|li)>", html, re.DOTALL):
+        collapsed = re.findall(r"^\s*(?:[-*+]|\d+[.)])\s.*", paragraph, re.MULTILINE)
+        assert collapsed == [], (
+            f"a list needs a blank line before it; {page.name} has none before {collapsed[0][:60]!r}."
+        )
+
+
+DEVELOPERS = [ROOT / "CONTRIBUTING.md", *sorted((DOCS / "developer").glob("*.md"))]
+FILE = re.compile(r"[\w.-]+/[\w./-]*|[\w-]+\.(?:py|md|toml|yml)")
+NAME = re.compile(r"([A-Za-z_][\w.]*)(?:\(.*\))?")
+
+
+def quoted(page: Path) -> list[str]:
+    return re.findall(r"`([^`\n]+)`", FENCE.sub("", page.read_text(encoding="utf-8")))
+
+
+def is_there(path: str) -> bool:
+    """Whether a path leads to something, from the repository, its package or the documentation; or is made there."""
+    places = (ROOT, ROOT / "src", ROOT / "src" / "allais", DOCS, DOCS / "developer")
+    made = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    somewhere = "/" not in path and any(one for part in ("src", "tests", "docs") for one in (ROOT / part).rglob(path))
+    return somewhere or path in made or any((place / path).exists() for place in places)
+
+
+def names_in_use() -> set[str]:
+    """Every name that the code defines, imports or uses, and the words of its settings."""
+    names = set(dir(builtins)) | {"allais"}
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for field in ("id", "attr", "name", "arg"):
+                names.add(str(getattr(node, field, "")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                names.update(re.findall(r"[A-Za-z_]\w*", node.value) if len(node.value) < 200 else ())
+        names.update(path.with_suffix("").parts)
+    names.update(re.findall(r"[\w-]+", (ROOT / "pyproject.toml").read_text() + (ROOT / "mkdocs.yml").read_text()))
+    return names
+
+
+@pytest.mark.parametrize("page", DEVELOPERS, ids=lambda page: page.name)
+def test_every_file_and_name_on_a_page_for_developers_exists(page):
+    assert quoted(page)
+    used = names_in_use()
+    for text in quoted(page):
+        if FILE.fullmatch(text):
+            assert is_there(text), f"a page must name files that exist; {page.name} names {text}. Repair it."
+        elif found := NAME.fullmatch(text):
+            missing = [part for part in found[1].split(".") if part and part not in used]
+            assert missing == [], f"a page must use names that exist; {page.name} has {text}. Repair it."
 
 
 def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path):

@@ -1,10 +1,16 @@
 """What a policy refuses to be made of."""
 
+import dataclasses
+
 import pytest
 
+import allais
 from allais import (
     EXP3,
+    IMED,
+    KL,
     LUCB,
+    NPTS,
     SR,
     UCBV,
     WELUCB,
@@ -13,9 +19,13 @@ from allais import (
     WSR,
     WUCB,
     Bounded,
+    Discrete,
     EmpiricalBernstein,
+    Finite,
     Preference,
+    SequentialHalving,
     SubGaussian,
+    TopTwo,
     TverskyKahneman,
 )
 
@@ -71,4 +81,62 @@ def test_a_policy_is_frozen_and_prints_what_it_is():
     with pytest.raises(AttributeError):
         policy.exploration = 5.0
     assert "TverskyKahneman(eta=0.61)" in repr(policy)
-    assert eval(repr(policy), {**__import__("allais").__dict__, "Holder": __import__("allais").Holder, "WUCB": WUCB})
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        WUCB(PEOPLE, UNIT),
+        WUCB(Preference.tversky_kahneman(), [UNIT, Bounded(-1, 3)], KL(), exploration=1.5),
+        WLUCB(PEOPLE, SubGaussian(2.0, 1.0), delta=0.1, tolerance=0.5),
+        TopTwo(Preference(TverskyKahneman(0.61), reference=3.0, costs=True), Finite([0, 7, 50]), delta=0.05),
+        NPTS(PEOPLE, UNIT),
+        IMED(PEOPLE, Finite([0, 1])),
+        WSR(PEOPLE, budget=100),
+        SequentialHalving(PEOPLE, budget=100, rewards=UNIT),
+        EXP3(UNIT, gamma=0.2),
+    ],
+    ids=lambda policy: type(policy).__name__,
+)
+def test_a_policy_prints_what_makes_it_again(policy):
+    again = eval(repr(policy), {name: getattr(allais, name) for name in allais.__all__})
+    assert again == policy
+    assert again != dataclasses.replace(policy, name="another")
+
+
+@pytest.mark.parametrize(
+    "make", [lambda band: WUCB(PEOPLE, UNIT, band), lambda band: WLUCB(PEOPLE, UNIT, 0.1, 0.0, band)]
+)
+@pytest.mark.parametrize("band", ["KL", KL, 3])
+def test_what_is_no_band_is_refused(make, band):
+    with pytest.raises(TypeError, match=r"band must be a band; got .*\. Write band=KL\(\)\."):
+        make(band)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda number: TverskyKahneman(number),
+        lambda number: Bounded(number, 2),
+        lambda number: WLUCB(PEOPLE, UNIT, delta=number),
+        lambda number: Preference(TverskyKahneman(0.61), reference=number),
+        lambda number: Finite([number, 2]),
+        lambda number: Discrete({number: 1.0}),
+    ],
+)
+def test_a_number_in_quotes_is_none(make):
+    make(0.5)
+    with pytest.raises(ValueError, match=r"must be (a finite number|numbers); got \[?'0.5'"):
+        make("0.5")
+
+
+def test_true_is_no_number_where_one_is_a_setting():
+    for make in (lambda: Bounded(False, True), lambda: Preference(TverskyKahneman(True))):
+        with pytest.raises(ValueError, match=r"must be a finite number; got (True|False)"):
+            make()
+
+
+def test_a_number_of_arms_that_is_a_slip_is_refused():
+    for arms in (10**26, 10**9, 10**5000):
+        with pytest.raises(ValueError, match="arms must be 1,000,000 at most; got "):
+            WUCB(PEOPLE, UNIT).start(arms, seed=1)

@@ -92,13 +92,23 @@ def test_npts_draws_the_value_of_a_random_reweighting():
 
 
 def test_npts_bins_an_arm_with_many_outcomes():
-    learner = NPTS(BOTH, Bounded(-1, 1)).start(2, seed=3)
-    samples = np.random.default_rng(1).uniform(-1, 1, size=3_000)
-    learner.observe(0, samples)
-    learner.observe(1, [float(BOTH.unfelt(np.array([BOTH.estimate(samples)]))[0])] * 3_000)
-    chosen = [choice.arm for choice in learner.ask(400)]
-    # equal values: each arm is drawn higher about half of the time; 0.25 is ten standard errors of 400
-    assert np.mean(chosen) == pytest.approx(0.5, abs=0.25)
+    samples = np.random.default_rng(1).uniform(-1, 1, size=1_000)
+    felt = np.sort(np.append(BOTH.felt(samples), BOTH.felt(np.array([1.0]))))  # the best outcome counts once
+    shares = np.random.default_rng(2).dirichlet(np.ones(felt.size), size=8_000)
+    above = np.clip(np.cumsum(shares[:, ::-1], axis=1)[:, ::-1], 0.0, 1.0)
+    below = np.clip(np.cumsum(shares, axis=1), 0.0, 1.0)
+    gain = BOTH.gains(above) @ np.diff(np.maximum(felt, 0.0), prepend=0.0)
+    loss = BOTH.losses(below) @ -np.diff(np.maximum(-felt, 0.0), append=0.0)
+    drawn = gain - loss
+    for target in (-1.0, 0.0, 1.0):  # standard deviations of a draw: its place and its spread
+        learner = NPTS(BOTH, Bounded(-1, 1)).start(2, seed=3)
+        learner.observe(0, samples)
+        sure = drawn.mean() + target * drawn.std()
+        learner.observe(1, [float(BOTH.unfelt(np.array([sure]))[0])] * 1_000_000)  # so often that its own draw is sure
+        first = np.mean([choice.arm == 0 for choice in learner.ask(4_000)])
+        expected = (drawn > sure).mean()
+        # five standard errors of 4,000 choices and 8,000 draws, and 0.02 for the bins and the sure arm's own draw
+        assert first == pytest.approx(expected, abs=5 * math.sqrt(0.25 / 4_000 + 0.25 / 8_000) + 0.02)
 
 
 def test_imed_knows_the_same_divergence_as_theory():

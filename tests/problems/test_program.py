@@ -86,8 +86,11 @@ def test_a_time_limit_ends_what_the_program_started_too(tmp_path):
     child.write_text("import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)")
     parent = tmp_path / "parent.py"
     parent.write_text(f"import subprocess; subprocess.run([{PYTHON!r}, {str(child)!r}, {str(tmp_path / 'pid')!r}])")
-    with pytest.raises(RunFailed, match="must end within"):
-        Program(f"{PYTHON} {parent} {{arm}} {{seed}}", 1, time_limit=3).run(0, 1)
+    for limit in (3, 30):  # on a busy machine the child may not have begun in the first
+        with pytest.raises(RunFailed, match="must end within"):
+            Program(f"{PYTHON} {parent} {{arm}} {{seed}}", 1, time_limit=limit).run(0, 1)
+        if (tmp_path / "pid").exists():
+            break
     assert is_gone(int((tmp_path / "pid").read_text()))
 
 

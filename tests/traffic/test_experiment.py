@@ -33,9 +33,13 @@ def test_the_same_seed_gives_the_same_numbers_on_one_process_and_on_two():
 @pytest.mark.slow
 def test_a_study_is_text_findings_and_pictures(tmp_path):
     found = small(2)
-    assert found.holds == all(finding.holds for finding in found.findings)
-    for finding in found.findings:
-        assert finding.claim in found.text
+    rows = [line for line in found.text.split("whether it does:")[1].splitlines() if line.startswith("| ")][1:]
+    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [finding.claim for finding in found.findings]
+    first, *rest = (finding._replace(holds=True) for finding in found.findings)
+    good = replace(found, findings=(first, *rest))
+    bad = replace(found, findings=(*rest, first._replace(holds=False)))
+    assert (good.holds, good.text.count("| NO |")) == (True, 0)
+    assert (bad.holds, bad.text.count("| NO |")) == (False, 1)
     figure = Figure()
     found.draw_maps(figure)
     assert len(figure.axes) == 4  # two maps, two bars of colour
