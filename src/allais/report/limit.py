@@ -18,7 +18,7 @@ from allais.policies.toptwo import TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.preferences import Preference
 
-STEPS = 4  # numbers of runs that are looked at between n and 2 n; in between, ends are interpolated
+STEPS = 8  # numbers of runs that are looked at between n and 2 n; in between, ends are interpolated
 MOST = 40 * STEPS  # 2^40 runs; more is never
 
 Seen = tuple[FloatArray, IntArray]

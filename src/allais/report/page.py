@@ -142,7 +142,7 @@ def _limit(answer: BestArm, limit: float | None) -> Iterator[str]:
         yield "Two options seem equal, so no number of runs would tell them apart: give a tolerance."
     else:
         yield (
-            f"Intervals of this shape need at least {limit:,.0f} runs to part, even for someone who knew all values "
+            f"Intervals of this shape need about {limit:,.0f} runs to part, even for someone who knew all values "
             f"and only had to prove them: this search used {answer.samples / limit:.2g} times that."
         )
 
