@@ -115,7 +115,7 @@ def test_a_policy_without_intervals_has_no_fewest_runs():
     policy = WLUCB(MILD, Bounded(-1, 1), delta=0.1)
     assert fewest_runs(policy, np.array([0.5, math.nan, 0.1]), SEEN) is None
     assert fewest_runs(policy, values[:1], SEEN[:1]) is None
-    assert fewest_runs(policy, np.array([0.5, 0.5, 0.1]), SEEN) == math.inf
+    assert fewest_runs(policy, values[[2, 2, 1]], [SEEN[2], SEEN[2], SEEN[1]]) == math.inf
 
 
 def test_other_policies_are_tried_out_on_what_was_seen():

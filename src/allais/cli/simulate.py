@@ -27,7 +27,7 @@ def simulate_command(
     - `allais simulate examples/lotteries/lotteries.toml --plot regret.png`
     - `allais simulate spec.toml --out results --resume`, after an interruption
 
-    Exit code 0; 2: refused; 130: interrupted, finished results are in --out.
+    Exit code 0; 2: refused; 1: a disk is full; 130: interrupted. Finished results are in --out.
     """
     from allais.cli.plan import read_plan
     from allais.simulation import Comparison, Results, simulate

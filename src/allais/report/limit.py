@@ -46,30 +46,38 @@ def fewest_runs(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> flo
         return None
     leader = int(values.argmax())
     rivals = [arm for arm in range(values.size) if arm != leader]
-    slack = float(getattr(policy, "tolerance", 0.0))
+    slack, second = float(getattr(policy, "tolerance", 0.0)), float(values[rivals].max())
+    if values[leader] - second + slack <= 0.0:
+        return math.inf
     fewest = math.inf
-    for step in range(MOST):
-        own = 2.0 ** (step / STEPS)
-        if own >= fewest:
-            break
+    # before this step the leader's lower end is not above its rivals' values, let alone their upper ends
+    step = _first(lambda step: ends[leader](step)[0] + slack > second)
+    while step is not None and step <= MOST and 2.0 ** (step / STEPS) < fewest:
         floor = ends[leader](step)[0] + slack
-        if all(values[arm] < floor for arm in rivals):
-            fewest = min(fewest, own + sum(_runs_below(ends[arm], floor) for arm in rivals))
+        fewest = min(fewest, 2.0 ** (step / STEPS) + sum(_runs_below(ends[arm], floor) for arm in rivals))
+        step += 1
     return fewest
+
+
+def _first(holds: Callable[[int], bool]) -> int | None:
+    """The first step at which something holds that goes on to hold; None if it never does."""
+    below, above = -1, 0
+    while not holds(above):
+        below, above = above, 2 * above + 1
+        if above > MOST:
+            return None
+    while above - below > 1:
+        middle = (below + above) // 2
+        below, above = (below, middle) if holds(middle) else (middle, above)
+    return above
 
 
 def _runs_below(ends: Ends, floor: float) -> float:
     """The runs after which an arm's upper end is at most `floor`."""
-    below, above = -1, 0
-    while ends(above)[1] > floor:
-        below, above = above, 2 * above + 1
-        if above > MOST:
-            return math.inf
-    while above - below > 1:
-        middle = (below + above) // 2
-        below, above = (below, middle) if ends(middle)[1] <= floor else (middle, above)
-    if below < 0:
-        return 1.0
+    above = _first(lambda step: ends(step)[1] <= floor)
+    if above is None or above == 0:
+        return math.inf if above is None else 1.0
+    below = above - 1
     outer, inner = ends(below)[1], ends(above)[1]
     part = 1.0 if not math.isfinite(outer) else (outer - floor) / (outer - inner)
     return float(2.0 ** ((below + part) / STEPS))

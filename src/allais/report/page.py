@@ -139,7 +139,7 @@ def _limit(answer: BestArm, limit: float | None) -> Iterator[str]:
         if answer.delta is None:
             yield "A budget waits for no intervals, so there is no least number of runs to compare it with."
     elif math.isinf(limit):
-        yield "Two options seem equal, so no number of runs would tell them apart: give a tolerance."
+        yield "Two options seem equal, or so close that no number of runs in reach would part them: give a tolerance."
     else:
         yield (
             f"Intervals of this shape need about {limit:,.0f} runs to part, even for someone who knew all values "
