@@ -155,7 +155,7 @@ Play = Callable[[list[Task]], Iterator[tuple[int, dict[str, Any]]]]  # the numbe
 def _workers(n_jobs: int, executor: Executor | None, policy: Policy, problem: Problem) -> Iterator[Play]:
     """A way to play tasks; after an error or an interruption, what is not finished is given up."""
     if executor is not None:  # the caller's own: it is not shut down here
-        yield partial(_by, executor)
+        yield partial(_by_callers, executor)
     elif workers(n_jobs) == 1:
         yield lambda tasks: ((index, _play(*task)) for index, task in enumerate(tasks))
     elif problem.batch > 1:  # compiled: the kernels release the interpreter's lock
@@ -167,6 +167,7 @@ def _workers(n_jobs: int, executor: Executor | None, policy: Policy, problem: Pr
                 yield lambda tasks: _by(threads, [(*task, given_up) for task in tasks])
             except BaseException:
                 given_up.set()
+                threads.shutdown(wait=False, cancel_futures=True)
                 raise
     else:  # a simulator in Python holds the lock
         with process_pool(workers(n_jobs)) as processes:
@@ -177,12 +178,16 @@ def _by(executor: Executor, tasks: list[Task]) -> Iterator[tuple[int, dict[str, 
     waiting: dict[Future[dict[str, Any]], int] = {
         executor.submit(_play, *task): index for index, task in enumerate(tasks)
     }
-    try:
-        # an executor of another library has futures that `as_completed` need not know
-        known = all(isinstance(future, Future) for future in waiting)
-        for future in as_completed(waiting) if known else waiting:
-            yield waiting[future], future.result()
+    for future in as_completed(waiting):
+        yield waiting[future], future.result()
+
+
+def _by_callers(executor: Executor, tasks: list[Task]) -> Iterator[tuple[int, dict[str, Any]]]:
+    futures = [executor.submit(_play, *task) for task in tasks]
+    try:  # in the order given: an executor's own futures need not be known to `as_completed`
+        for index, future in enumerate(futures):
+            yield index, future.result()
     except BaseException:
-        for future in waiting:
+        for future in futures:
             future.cancel()
         raise
