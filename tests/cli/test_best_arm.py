@@ -183,7 +183,7 @@ def test_runs_are_said_to_be_kept_where_there_are_some_only(spec):
 
 def test_an_unreachable_scheduler_is_one_sentence(spec, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("allais.cli.best_arm.PATIENCE", "1s")
+    monkeypatch.setattr("allais.cli.best_arm.ANSWER_WITHIN", 1.0)
     result = run(spec, "--cluster", "tcp://127.0.0.1:9")
     assert result.exit_code == 2
     assert "error: a scheduler must answer; tcp://127.0.0.1:9 does not" in result.output

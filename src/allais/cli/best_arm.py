@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from allais.cli.spec import Experiment
 
 UNSETTLED = 3  # the exit code where a limit came first; 0 if the search settled
-PATIENCE = "10s"  # for a cluster's scheduler to answer
+PATIENCE = 60.0  # seconds for a cluster to come back
+ANSWER_WITHIN = 10.0  # seconds, for a cluster's scheduler
+TRY_EVERY = 2.0  # seconds
 
 
 def best_arm_command(
@@ -35,6 +39,9 @@ def best_arm_command(
     journal: Annotated[Path | None, typer.Option(help="Where runs are written; by default beside the spec.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the journal.")] = False,
     report: Annotated[Path | None, typer.Option(help="Write a one-page HTML report here.")] = None,
+    patience: Annotated[
+        float, typer.Option(min=0.0, help="Seconds to wait for a cluster that cannot be reached; inf: for ever.")
+    ] = PATIENCE,
 ) -> None:
     """Find the option that people will prefer, in as few runs as the confidence allows.
 
@@ -62,13 +69,18 @@ def best_arm_command(
             require_writable(book)
             if report is not None:
                 require_writable(report)
-        with terminations(), _executor(experiment, workers, cluster) as executor:
-            if dry_run:
+
+        def once() -> bool:
+            with _executor(experiment, workers, cluster) as executor:
+                if not dry_run:
+                    return _search(experiment, executor, book, pilots, max_runs, max_hours, patience, report)
                 from allais.cli.dry_run import predict
 
-                _say(predict(experiment, executor, pilot, pilots, book))
-                return
-            settled = _search(experiment, executor, book, pilots, max_runs, max_hours, report)
+                _say(predict(experiment, executor, pilot, pilots, book, patience))
+                return True
+
+        with terminations():
+            settled = once() if cluster is None else _patiently(once, cluster, patience)
     except RunFailed as error:
         stop(f"{error}" if dry_run else f"{error}{_kept(book)}", FAILED)
     except ValueError as error:
@@ -104,6 +116,7 @@ def _search(
     pilots: Path,
     max_runs: int | None,
     max_hours: float | None,
+    patience: float,
     report: Path | None,
 ) -> bool:
     from allais.cli.pilot import Piloted, kept
@@ -125,6 +138,7 @@ def _search(
             journal=book,
             failures=experiment.failures,
             max_hours=max_hours,
+            patience=patience,
             watch=view,
         )
     _say(recommendation(answer))
@@ -167,14 +181,36 @@ def _executor(experiment: Experiment, workers: int, cluster: str | None) -> Iter
             end_workers(processes)
 
 
+def _patiently(once: Callable[[], bool], address: str, patience: float) -> bool:
+    """Search on a cluster; a connection that was given up is made anew, and the journal continued."""
+    from allais.experiment.cluster import ClusterLost
+
+    while True:
+        try:
+            return once()
+        except ClusterLost as lost:
+            while True:
+                if time.monotonic() - lost.since >= patience:
+                    raise
+                time.sleep(TRY_EVERY)
+                try:
+                    with _client(address):
+                        typer.echo(f"note: the cluster at {address} is back; the search goes on.", err=True)
+                        break
+                except ValueError:
+                    continue
+
+
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
     try:
         from distributed import Client
     except ImportError:
         raise ValueError('a cluster needs Dask; it is not installed. Run: pip install "allais[cluster]".') from None
+    for name in ("distributed", "distributed.client"):  # what matters of it is said in a sentence
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
-        client = Client(address, timeout=PATIENCE, set_as_default=False)
+        client = Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"a scheduler must answer; {address} does not ({reason}). Start it, or check it.") from None

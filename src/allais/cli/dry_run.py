@@ -19,14 +19,14 @@ from allais.report import forecast
 from allais.report.live import duration
 
 
-def predict(experiment: Experiment, executor: Executor, pilot: int, path: Path, journal: Path) -> str:
+def predict(experiment: Experiment, executor: Executor, pilot: int, path: Path, journal: Path, patience: float) -> str:
     """Run each option a few times, and say what the search will need if the values stay so."""
     problem, policy = experiment.problem, experiment.policy
     pilot_runs.require_ours(path)
     log = FailureLog(journal)
     seeds = Seeds(np.random.SeedSequence(experiment.seed), problem.n_arms)
     runs = [Run(arm, number, seeds.of(arm, number)) for arm in range(problem.n_arms) for number in range(pilot)]
-    done = perform_all(problem, executor, runs, experiment.failures.retries)
+    done = perform_all(problem, executor, runs, experiment.failures.retries, patience)
     pilot_runs.keep(path, experiment, done)
     outcomes = [_counted(experiment, log, run, outcome) for run, outcome in done]
     rewards: list[list[float]] = [[] for _ in problem.arms]

@@ -10,6 +10,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from queue import Empty, SimpleQueue
 
 from allais.errors import RunFailed, RunRefused
+from allais.experiment.cluster import PATIENCE, Cluster, threads_of
 from allais.experiment.journal import RunJournal
 from allais.experiment.runs import Failures, Outcome, Run, perform
 from allais.experiment.search import Search
@@ -32,20 +33,22 @@ def drive(
     failures: Failures | None = None,
     max_runs: float = math.inf,
     max_seconds: float = math.inf,
+    patience: float = PATIENCE,
     watch: Watch | None = None,
 ) -> None:
     """Ask, run, write down and tell until the search settles or a limit is reached.
 
-    Runs that are still out then are given up: a journal that is continued does them again.
+    Runs that are still out then are given up: a journal that is continued does them again. A cluster that
+    cannot be reached is waited for as long as `patience` says, in seconds.
     """
     most_out = capacity(executor) if at_once is None else at_once
     policy = Failures() if failures is None else failures
     deadline = time.monotonic() + max_seconds
-    pool = _Pool(problem, executor, policy.retries)
+    pool = _Pool(problem, executor, policy.retries, patience)
     again = deque(search.out)  # what a former process asked for and never got
     try:
         while not search.settled and time.monotonic() < deadline:
-            while pool.size < most_out and (run := _next(search, again, max_runs)) is not None:
+            while pool.takes_more(most_out) and (run := _next(search, again, max_runs)) is not None:
                 pool.send(run)
             if not pool.size:
                 return
@@ -63,13 +66,15 @@ def drive(
         pool.give_up()
 
 
-def perform_all(problem: Problem, executor: Executor, runs: Sequence[Run], retries: int) -> list[Returned]:
+def perform_all(
+    problem: Problem, executor: Executor, runs: Sequence[Run], retries: int, patience: float = PATIENCE
+) -> list[Returned]:
     """Do a list of runs, and give back what came of each, in their order."""
-    pool, waiting, back = _Pool(problem, executor, retries), deque(runs), dict[Run, Outcome]()
+    pool, waiting, back = _Pool(problem, executor, retries, patience), deque(runs), dict[Run, Outcome]()
     most_out = capacity(executor)
     try:
         while len(back) < len(runs):
-            while waiting and pool.size < most_out:
+            while waiting and pool.takes_more(most_out):
                 pool.send(waiting.popleft())
             back.update(pool.wait(math.inf))
     finally:
@@ -136,7 +141,9 @@ def capacity(executor: Executor) -> int:
     """How many runs an executor does at the same time."""
     workers = getattr(executor, "_max_workers", None)  # of threads and processes
     if workers is None and hasattr(executor, "_client"):  # of dask.distributed
-        workers = sum(executor._client.nthreads().values())
+        workers = threads_of(executor._client)
+        if not workers:
+            Cluster(executor, patience=0.0).look(now=True)  # says why
     if not isinstance(workers, int) or workers < 1:
         raise ValueError(
             f"the number of runs at once must be known; {type(executor).__name__} tells {workers!r}. Give at_once=."
@@ -147,25 +154,35 @@ def capacity(executor: Executor) -> int:
 class _Pool:
     """The runs that are out on an executor."""
 
-    def __init__(self, problem: Problem, executor: Executor, retries: int) -> None:
+    def __init__(self, problem: Problem, executor: Executor, retries: int, patience: float) -> None:
         self._problem, self._executor, self._retries = problem, executor, retries
+        self._cluster = Cluster(executor, patience)
         self._out: dict[Future[Outcome], Run] = {}
+        self._stranded: deque[Run] = deque()  # lost with the cluster, to be sent out when it is back
         self._back: SimpleQueue[Future[Outcome]] = SimpleQueue()  # callbacks know every executor's futures
         self._losses: Counter[Run] = Counter()
 
     @property
     def size(self) -> int:
-        return len(self._out)
+        return len(self._out) + len(self._stranded)
+
+    def takes_more(self, most_out: int) -> bool:
+        return self._cluster.is_well and self.size < most_out
 
     def send(self, run: Run) -> None:
         try:
             future = self._executor.submit(perform, self._problem, run, self._retries)
         except BrokenExecutor as error:
             raise _broken(error) from error
+        except Exception:
+            if self._cluster.look(now=True):
+                raise
+            self._stranded.append(run)
+            return
         self._out[future] = run
         future.add_done_callback(self._back.put)
 
-    def wait(self, deadline: float) -> list[tuple[Run, Outcome]]:
+    def wait(self, deadline: float) -> list[Returned]:
         """All that has come back, after a short wait for the first; one `fsync` serves them all."""
         back = []
         try:
@@ -175,7 +192,11 @@ class _Pool:
         except Empty:
             pass
         finished = [(self._out.pop(future), future) for future in back]
-        return [(run, outcome) for run, future in finished if (outcome := self._outcome(run, future)) is not None]
+        returned = [(run, outcome) for run, future in finished if (outcome := self._outcome(run, future)) is not None]
+        if not returned and self._cluster.look():
+            while self._stranded and self._cluster.is_well:
+                self.send(self._stranded.popleft())
+        return returned
 
     def _outcome(self, run: Run, future: Future[Outcome]) -> Outcome | None:
         """What a run brought; None if it was lost with its worker, and is sent out again."""
@@ -184,6 +205,10 @@ class _Pool:
             return future.result()
         if isinstance(error, BrokenExecutor):
             raise _broken(error) from error
+        self._stranded.append(run)
+        if not self._cluster.look(now=True):
+            return None
+        self._stranded.pop()
         self._losses[run] += 1
         if self._losses[run] < MOST_LOSSES:
             self.send(run)

@@ -14,6 +14,7 @@ from allais._random import Seed
 from allais.bands.base import Interval
 from allais.errors import positive
 from allais.experiment import Failures, RunJournal, Search, drive, reached_delta
+from allais.experiment.cluster import PATIENCE
 from allais.experiment.drive import Watch
 from allais.experiment.journal import identity
 from allais.experiment.runs import Failure
@@ -68,6 +69,7 @@ def best_arm(
     journal: str | Path | None = None,
     failures: Failures | None = None,
     max_hours: float | None = None,
+    patience: float = PATIENCE,
     watch: Watch | None = None,
 ) -> BestArm:
     """Run a policy until it settles on the best arm, or until `max_samples` or `max_hours`.
@@ -83,6 +85,8 @@ def best_arm(
     run has a seed of its own, from `seed`, its arm and its number. A `journal` is a file that every finished
     run is written to before it is used; the next call continues from it. If the policy has changed in between,
     wider bounds for instance, the search begins anew and uses the finished runs instead of repeating them.
+    A cluster whose scheduler is silent, or which has no workers left, is waited for up to `patience` seconds: 0
+    stops at once, `math.inf` never.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> with ThreadPoolExecutor(4) as workers:
@@ -98,6 +102,8 @@ def best_arm(
     require_rivals(problem.arms)
     limit = np.iinfo(np.int64).max if max_samples is None else _count("max_samples", max_samples)
     policy = fitted(policy, problem)  # or refused, before anything runs
+    if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0.0:
+        raise ValueError(f"patience must be a number of seconds, 0 or more; got {patience!r}. math.inf waits for ever.")
     hours = np.inf if max_hours is None else positive("max_hours", max_hours)
     if executor is None and journal is None and max_hours is None and failures is None and watch is None:
         rollout = Rollout(policy, problem, _root(seed))
@@ -123,6 +129,7 @@ def best_arm(
             failures=failures,
             max_runs=limit,
             max_seconds=3600.0 * hours,
+            patience=patience,
             watch=watch,
         )
     return _answer(search.learner, search.settled, tuple(search.failures))
