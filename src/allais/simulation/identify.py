@@ -99,9 +99,9 @@ def best_arm(
             f"best_arm needs a policy that stops; {type(policy).__name__} keeps regret low for ever. "
             "Use WLUCB or TopTwo (a confidence), or SequentialHalving (a budget)."
         )
-    require_rivals(problem.arms)
     limit = np.iinfo(np.int64).max if max_samples is None else _count("max_samples", max_samples)
     policy = fitted(policy, problem)  # or refused, before anything runs
+    require_rivals(problem.arms)
     if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0.0:
         raise ValueError(f"patience must be a number of seconds, 0 or more; got {patience!r}. math.inf waits for ever.")
     hours = np.inf if max_hours is None else positive("max_hours", max_hours)
