@@ -278,6 +278,8 @@ class Learner:
         if found is None:
             raise ValueError(self._why_unknown(self._id(choice)))
         arm, _, features = found
+        if features is None and not hasattr(self._rule, "world"):
+            raise ValueError(f"{type(self.policy).__name__} knows arms by their names and has no features of them.")
         return np.array(self._rule.world.features[arm] if features is None else features)
 
     def _ask_rows(self, features: ArrayLike) -> Choice:

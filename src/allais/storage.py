@@ -237,12 +237,14 @@ def write_arrays(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> 
 def read_arrays(path: Path, format_: str, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The header and the arrays of a file that `write_arrays` wrote."""
     try:
-        with open(path, "rb") as file, np.load(file, allow_pickle=False) as stored:
-            header = json.loads(str(stored["header"]))
-            arrays = {name: stored[name] for name in stored.files if name != "header"}
+        content = path.read_bytes()
     except OSError as error:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
         raise ValueError(f"an {format_} is read from a file; {path} {reason}. Check the path.") from None
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            header = json.loads(str(stored["header"]))
+            arrays = {name: stored[name] for name in stored.files if name != "header"}
     except Exception as error:  # numpy raises whatever the zip reader does, and advises to trust what is no zip
         raise ValueError(
             f"an {format_} must be a whole file; {path} is none, or damaged. Check the path, or use a backup."

@@ -145,7 +145,8 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(kind, tmp_path):
     print(kind, answers)
     assert answers["examples"] == []
     assert answers["refused"] + answers.get("same", 0) == FLIPS[kind]
-    assert answers["refused"] > 0.8 * FLIPS[kind]  # the rest are spaces, digits beyond a double, dates of a zip
+    # the rest are spaces, digits beyond a double, and what a zip says twice or of dates
+    assert answers["refused"] > 0.5 * FLIPS[kind]
 
 
 def test_a_few_flipped_bits_are_refused_or_change_nothing(tmp_path):

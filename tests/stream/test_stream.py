@@ -23,6 +23,7 @@ from allais import (
     TverskyKahneman,
     ValueStream,
     Weight,
+    expected_value,
 )
 from tests.strategies import outcomes, weights_and_duals
 
@@ -323,3 +324,9 @@ def test_outcomes_that_a_reference_makes_infinite_are_refused():
     stream = ValueStream(Preference(TverskyKahneman(0.61), reference=-1.5e308))
     with pytest.raises(ValueError, match="must feel finite"):
         stream.add(1.5e308)
+
+
+def test_a_bounded_stream_takes_the_largest_numbers_without_a_warning():
+    stream = ValueStream(expected_value(), max_blocks=4)
+    stream.add_many([1e308, 1.1e308, 1.2e308, 1.3e308, 1.4e308, 1.2e308, 1.2e308])
+    assert len(stream) == 7

@@ -68,6 +68,7 @@ def _merged(blocks: Blocks, starts: IntArray) -> Blocks:
     return Blocks(low, high, np.clip(mean, low, high), counts)
 
 
+@np.errstate(over="ignore")  # next to the largest double a mean is cut to its block, and a cost is infinite
 def thinned(blocks: Blocks, most: int, gains: Weight, losses: Weight) -> Blocks:
     """At most `most` blocks, merging where it costs least; gains and losses stay apart."""
     while blocks.counts.size > most:
