@@ -164,6 +164,18 @@ def test_no_route_and_only_one_are_said_in_a_sentence(made, tmp_path):
     assert "Add --network NET.net.xml" in refused("record", tmp_path / "x.npz", "--from", "a")
 
 
+def test_a_trip_of_hours_and_two_routes_of_one_name_are_refused():
+    turns = [("ab", "bc"), ("ad", "dc")]
+    far = RoadNetwork(town(turns).content.replace('length="100"', 'length="60000"'))
+    with pytest.raises(ValueError, match=r"must take 1 h at most on empty roads; got one of 3\.3 h"):
+        TrafficProblem(far, far.routes("a", "c", 2))
+    near = town(turns)
+    with pytest.raises(ValueError, match="must have different names; got R1, R1"):
+        TrafficProblem(near, near.routes("a", "c", 1) * 2)
+    with pytest.raises(ValueError, match="headway must be above 0"):
+        TrafficProblem(near, near.routes("a", "c", 1), headway=0.0)
+
+
 def test_a_road_is_not_taken_apart_at_a_plus_in_an_edges_own_name():
     route = Route("R1", ("a", "b", "c", "d"), ("x+y", "p", "q"), ("x+y", "p+q"))
     assert _on_roads(route, (10.0, 20.0, 30.0)) == [10.0, 50.0]

@@ -76,7 +76,7 @@ def edges_at(network: RoadNetwork, leaving: bool) -> dict[str, tuple[str, ...]]:
 def _nearest(network: RoadNetwork, point: Point, edges: Mapping[str, tuple[str, ...]]) -> Place:
     """The node nearest to a point, of those where cars leave or arrive."""
     spots = {node: network.places[node] for node in edges if node in network.places}
-    degrees = _degrees(network) if network.projection != "!" else {}
+    degrees = _degrees(network)
     if degrees and _around(degrees.values(), point):
         scale = math.cos(math.radians(point[1]))
         spots = {node: (DEGREE * scale * lon, DEGREE * lat) for node, (lon, lat) in degrees.items() if node in edges}
@@ -108,11 +108,16 @@ def _box(points: Iterable[Point]) -> str:
 
 @lru_cache(maxsize=8)
 def _degrees(network: RoadNetwork) -> dict[str, Point]:
-    """Longitude and latitude of each node: SUMO's own program knows every projection."""
+    """Longitude and latitude of each node, where there is a projection: SUMO's own program knows them all."""
+    if network.projection == "!":
+        return {}
     with tempfile.TemporaryDirectory(prefix="allais-places-") as name:
         folder = Path(name)
         (folder / "net.xml").write_text(network.content, encoding="utf-8")
         files = ("--sumo-net-file", folder / "net.xml", "--plain-output-prefix", folder / "plain")
-        sumo.run("netconvert", [*files, "--proj.plain-geo", "true"])
+        try:
+            sumo.run("netconvert", [*files, "--proj.plain-geo", "true"])
+        except sumo.SumoError:  # a projection that only its author knows: metres are left
+            return {}
         nodes = ElementTree.parse(folder / "plain.nod.xml").getroot().iter("node")
         return {node.attrib["id"]: (float(node.attrib["x"]), float(node.attrib["y"])) for node in nodes}

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from allais.errors import FloatArray
+from allais.errors import FloatArray, positive
 from allais.problems import Problem
 from allais.traffic import sumo
 from allais.traffic.demand import OPEN_END, Closure, Crossing, Demand
@@ -76,7 +76,13 @@ class TrafficProblem(Problem):
             raise ValueError("there must be a route to choose; got none. Give network.routes(a, b, k).")
         self.network, self.demand = network, Demand() if demand is None else demand
         self.routes = tuple(network.route(route.name, route.edges) for route in routes)  # refuses what does not connect
-        self.way, self.seed, self.headway = way, seed, headway
+        self.way, self.seed, self.headway = way, seed, positive("headway", headway)
+        longest = longest_time(network, self.routes)
+        if longest > PATIENCE / 2.0:
+            raise ValueError(
+                f"a probe is given up after {PATIENCE / 3600.0:g} h, so routes must take {PATIENCE / 7200.0:g} h at most "
+                f"on empty roads; got one of {longest / 3600.0:.1f} h. Choose nearer places."
+            )
         self.features, self.roads = route_matrix(self.routes)
         self.failed = 0  # probes that were sent again because they never arrived, or were teleported
         self._moments: list[tuple[float, str]] | None = None
