@@ -40,6 +40,10 @@ class EdgeGraph:
     Without `loops` a way passes no junction twice; with them it drives along no edge twice. The fastest way without
     loops is hard to find where turns are forbidden (NP-hard): a search drops a loop as soon as it closes, which can
     miss a way, but never gives a wrong one, and misses none where all turns are allowed.
+
+    >>> graph = EdgeGraph(times=[1.0, 1.0, 3.0], starts=[0, 1, 0], ends=[1, 2, 2], turns=[(0, 1)])
+    >>> graph.fastest(sources=[0, 2], targets=[1, 2], k=5, slower=3.0)
+    [(0, 1), (2,)]
     """
 
     def __init__(

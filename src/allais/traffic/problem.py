@@ -80,8 +80,8 @@ class TrafficProblem(Problem):
         longest = longest_time(network, self.routes)
         if longest > PATIENCE / 2.0:
             raise ValueError(
-                f"a probe is given up after {PATIENCE / 3600.0:g} h, so routes must take {PATIENCE / 7200.0:g} h at most "
-                f"on empty roads; got one of {longest / 3600.0:.1f} h. Choose nearer places."
+                f"a route must take {PATIENCE / 7200.0:g} h at most on empty roads, since probes are given up after "
+                f"{PATIENCE / 3600.0:g} h; got one of {longest / 3600.0:.1f} h. Choose nearer places."
             )
         self.features, self.roads = route_matrix(self.routes)
         self.failed = 0  # probes that were sent again because they never arrived, or were teleported
