@@ -192,6 +192,7 @@ def open_journal(
     arms: int | Sequence[Hashable] | None,
     seed: Seed | None,
     trust: Sequence[str] = (),
+    exact: bool | None = None,
 ) -> JournaledLearner:
     """The learner of a folder, made on the first call."""
     checked_trust(trust)
@@ -204,14 +205,14 @@ def open_journal(
         if (folder / SNAPSHOT).exists():
             # whoever has the policy at hand has imported its modules
             named = [] if policy is None else modules_of(to_spec(policy))
-            return _reopened(folder, lock, policy, arms, [*trust, *named])
+            return _reopened(folder, lock, policy, arms, [*trust, *named], exact)
         if any(path.stat().st_size for path in folder.glob("journal-*")):
             raise ValueError(f"a folder with a journal needs its snapshot; {folder} has none. Use a backup.")
         if policy is None or arms is None or seed is None:
             raise ValueError(
                 f"a new folder needs policy, arms and seed; {folder} holds no learner yet. Give all three."
             )
-        learner = JournaledLearner(policy, arms, seed)
+        learner = JournaledLearner(policy, arms, seed, exact=bool(exact))
         learner._began = _beginning(policy, learner._names)  # refuses what cannot be saved
         _attach(learner, folder, lock, number=0, lines=0, journal=None)
         learner._snapshot()
@@ -222,7 +223,12 @@ def open_journal(
 
 
 def _reopened(
-    folder: Path, lock: Any, policy: Policy | None, arms: int | Sequence[Hashable] | None, trust: Sequence[str]
+    folder: Path,
+    lock: Any,
+    policy: Policy | None,
+    arms: int | Sequence[Hashable] | None,
+    trust: Sequence[str],
+    exact: bool | None,
 ) -> JournaledLearner:
     try:
         snapshot = json.loads((folder / SNAPSHOT).read_text(encoding="utf-8"))
@@ -256,6 +262,11 @@ def _reopened(
         raise ValueError(
             f"a folder keeps the policy it began with; {folder} has {learner.policy!r}, got {policy!r}. "
             "Leave policy out, or use another folder."
+        )
+    if exact is not None and exact != learner.exact:
+        raise ValueError(
+            f"a folder keeps the memory it began with; {folder} has exact={learner.exact}, got {exact}. "
+            "Leave exact out, or use another folder."
         )
     journal = open(path, "r+b" if path.exists() else "w+b", buffering=0)  # noqa: SIM115
     journal.truncate(whole)

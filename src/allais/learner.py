@@ -17,7 +17,17 @@ from allais._random import Seed, generator
 from allais.armsets import ArmSet, Judge
 from allais.bands.base import Interval
 from allais.errors import finite_array
-from allais.memory import grown, is_full, measure, outcomes_of_arm, remembered, remove, with_arms
+from allais.memory import (
+    NEVER,
+    cells_of_arm,
+    grown,
+    is_full,
+    laid_out,
+    measure,
+    outcomes_of_arm,
+    remove,
+    with_arms,
+)
 from allais.noise import checked_features
 from allais.policies.base import Policy, check_settings, started
 from allais.policies.ellipsoid import project
@@ -25,6 +35,7 @@ from allais.policies.verbs import SETTLED, WAITING, bracket, choose, learn, reco
 from allais.preferences import Preference
 from allais.problems.base import checked_names
 from allais.rewards import Rewards
+from allais.values.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
 from allais.values.choquet import finite_parts
 
 if TYPE_CHECKING:
@@ -83,7 +94,7 @@ class Learner:
     ('A28', {'A21': 1, 'A28': 2})
     """
 
-    def __init__(self, policy: Policy, arms: int | Sequence[Hashable], seed: Seed) -> None:
+    def __init__(self, policy: Policy, arms: int | Sequence[Hashable], seed: Seed, *, exact: bool = False) -> None:
         if not isinstance(policy, Policy):
             raise TypeError(f"a learner runs a policy; got {policy!r}. Write WUCB(...).start(arms, seed=1).")
         self.policy = policy
@@ -91,6 +102,8 @@ class Learner:
         self._index = {name: index for index, name in enumerate(self._names)}
         self._known: list[Rewards] = policy.rewards_of(len(self._names))
         self._rule, self._state = started(policy, len(self._names))
+        if exact:
+            self._state.memory.limit[0] = NEVER
         self._rng = generator(seed)
         # what was asked and not told: arm, ticket, and its features where it came with a context
         self._out: dict[int, tuple[Any, float, tuple[float, ...] | None]] = {}
@@ -126,8 +139,15 @@ class Learner:
     def _named(self, arm: Any, features: tuple[float, ...] | None) -> Hashable:
         return self._names[arm] if features is None else arm
 
+    @property
+    def exact(self) -> bool:
+        """Whether every outcome is kept, however many there are."""
+        return bool(self._state.memory.limit[0] == NEVER)
+
     def outcomes(self, arm: Hashable) -> tuple[np.ndarray, np.ndarray]:
         """An arm's distinct outcomes, in the user's units, and how often each was seen.
+
+        Of an arm with more than 16,384, neighbours share cells and are listed as one, unless the learner is `exact`.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", [50.0, 0.0, 0.0])
@@ -158,11 +178,40 @@ class Learner:
             return dict(zip(self._names, self._state.memory.value.tolist(), strict=True))
         return {name: self._worth(k, other) for k, name in enumerate(self._names)}
 
+    def memory_error(self, preference: Preference | None = None) -> dict[Hashable, float]:
+        """The most that each arm's `value` may be off because outcomes share cells; 0 while every one is kept.
+
+        Intervals are widened for it already.
+
+        >>> learner = WUCB(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", np.random.default_rng(1).random(20_000))
+        >>> error = learner.memory_error()
+        >>> 0.0 < error["A21"] < 1e-3, error["A28"]
+        (True, 0.0)
+        """
+        other = self.policy.preference if preference is None else preference
+        return {name: self._hidden(k, other) for k, name in enumerate(self._names)}
+
+    def _hidden(self, k: int, preference: Preference) -> float:
+        """How much of an arm's value its cells may hide."""
+        cells = cells_of_arm(self._state.memory, k)
+        if not cells.shape[1]:
+            return 0.0
+        felt, raw, counts = outcomes_of_arm(self._state.memory, k)
+        table = spread_out(felt, raw, counts, cells)
+        if preference == self.policy.preference:
+            return hidden(table, counts, preference.gains, preference.losses, table[SUM] / counts)
+        # the same cells as another preference feels them
+        table = np.stack([preference.felt(table[row]) for row in (RAW_LOW, RAW_HIGH, RAW)])
+        order = np.argsort(table[2], kind="stable")
+        return hidden(table[:, order], counts[order], preference.gains, preference.losses)
+
     def _worth(self, k: int, preference: Preference) -> float:
-        outcomes, counts = self.outcomes(self._names[k])
+        felt, outcomes, counts = outcomes_of_arm(self._state.memory, k)
         if not counts.size:
             return math.nan
-        felt = preference.felt(outcomes)
+        if preference != self.policy.preference:
+            felt = preference.felt(outcomes)
         order = np.argsort(felt)
         felt, counts = felt[order], counts[order]
         above = np.cumsum(counts[::-1])[::-1] / counts.sum()
@@ -378,6 +427,8 @@ class Learner:
     def forget(self, arm: Hashable, reward: float) -> None:
         """Take back one outcome of an arm that was told or observed by mistake.
 
+        Where outcomes share a cell, one sample is taken from it: whether it was this one cannot be checked.
+
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A28", [7.0, 50.0])
         >>> learner.forget("A28", 50.0)
@@ -531,11 +582,9 @@ class Learner:
 
     def _settle_memory(self) -> None:
         """Lay the memory out as a file will, so that learner and file go on alike to the last bit."""
-        memory = self._state.memory
-        if memory.in_forest.any():
-            outcomes = [outcomes_of_arm(memory, arm) for arm in range(len(self._names))]
-            laid_out = remembered(outcomes, memory.mean, memory.spread)
-            self._adopt(self.policy, self._names, self._rule, self._state._replace(memory=laid_out))
+        if self._state.memory.in_forest.any():
+            state = self._state._replace(memory=laid_out(self._state.memory))
+            self._adopt(self.policy, self._names, self._rule, state)
 
     # -- copies and files -------------------------------------------------------------------------
 
@@ -576,11 +625,14 @@ class Learner:
         arms: int | Sequence[Hashable] | None = None,
         seed: Seed | None = None,
         trust: Sequence[str] = (),
+        *,
+        exact: bool | None = None,
     ) -> JournaledLearner:
         """A learner that lives in a folder: every accepted call is on disk when it returns.
 
         The first time, say how to start; afterwards the folder knows, and what is given must agree. `trust` names the
-        modules from which the folder may name types and functions, beside this library's and those of `policy`.
+        modules from which the folder may name types and functions, beside this library's and those of `policy`. With
+        `exact=True` every outcome is kept, however many there are.
 
         >>> policy = NPTS(expected_value(), Bounded(0, 1))
         >>> with Learner.open("advisor", policy, arms=["A21", "A28"], seed=1) as learner:
@@ -591,7 +643,7 @@ class Learner:
         """
         from allais.journal import open_journal
 
-        return open_journal(Path(path), policy, arms, seed, trust)
+        return open_journal(Path(path), policy, arms, seed, trust, exact)
 
 
 def _extended(old: Any, new: Any) -> Any:

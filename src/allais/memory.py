@@ -3,7 +3,8 @@
 Policies touch it through `insert`, `remove`, `measure` and the bands only, so that a better memory
 changes no policy. An arm with few distinct outcomes keeps them sorted with their counts, and a value
 costs as many weights as there are. Beyond FLAT of them its outcomes move to two trees, one of gains
-and one of mirrored losses, and a value costs O(log n) (`values/harvest.py`).
+and one of mirrored losses, and a value costs O(log n) (`values/harvest.py`). Beyond a limit, neighbours
+share cells, so that the memory of an arm is bounded (`values/cells.py`).
 """
 
 from __future__ import annotations
@@ -14,9 +15,24 @@ import numpy as np
 
 from allais._kernels import kernel
 from allais.errors import FloatArray, IntArray
+from allais.values.cells import (
+    AT,
+    FILLED,
+    LIMIT,
+    RAW,
+    RAW_HIGH,
+    RAW_LOW,
+    SUM,
+    cell_of_outcome,
+    gathered,
+    no_cells,
+    widest_reach,
+)
 from allais.values.curve import weigh
 from allais.values.forest import (
+    DISTINCT,
     Forest,
+    cleared,
     grown_forest,
     has_room,
     new_forest,
@@ -31,6 +47,7 @@ from allais.values.patches import Distortion
 
 FIRST_CAPACITY = 8  # distinct outcomes of an arm before its memory grows
 FLAT = 128  # distinct outcomes of an arm before they move to trees
+NEVER = np.iinfo(np.int64).max  # the limit of a memory that stays exact
 
 
 class Memory(NamedTuple):
@@ -46,6 +63,13 @@ class Memory(NamedTuple):
     spread: FloatArray  # sum of squares around that mean
     in_forest: Any  # whether an arm's outcomes have moved to its trees, 2k and 2k + 1; (n_arms,)
     forest: Forest
+    cells: FloatArray  # what lies in cells, a table for all arms (`values/cells.py`)
+    cell_range: IntArray  # the first cell of each arm, and the first that is no longer its own; (n_arms, 2)
+    slack: FloatArray  # how far cells may move an arm's gains, its losses and its value; (n_arms, 3)
+    limit: IntArray  # distinct outcomes of an arm before neighbours share cells, (1,)
+
+
+GAIN_SLACK, LOSS_SLACK, VALUE_SLACK = 0, 1, 2  # columns of `slack`
 
 
 class Worth(NamedTuple):
@@ -73,11 +97,17 @@ def empty_memory(n_arms: int, capacity: int = FIRST_CAPACITY) -> Memory:
         np.zeros(n_arms),
         np.zeros(n_arms, dtype=np.bool_),
         new_forest(2 * n_arms, leaves=0),
+        no_cells(),
+        np.zeros((n_arms, 2), dtype=np.int64),
+        np.zeros((n_arms, 3)),
+        np.array([LIMIT]),
     )
 
 
 def grown(memory: Memory, arm: int) -> Memory:
     """The memory with room for another outcome of an arm that `is_full`."""
+    if is_crowded(memory, arm):
+        return _in_cells(memory, arm)
     if memory.in_forest[arm]:
         return memory._replace(forest=grown_forest(memory.forest))
     if memory.felt.shape[1] < FLAT:
@@ -98,6 +128,36 @@ def _moved(memory: Memory, arm: int, felt: FloatArray, raw: FloatArray, counts: 
     return memory._replace(forest=forest)
 
 
+def _in_cells(memory: Memory, arm: int) -> Memory:
+    """The memory with neighbouring outcomes of an arm in cells."""
+    tables = [cells_of_arm(memory, k) for k in range(memory.pulls.size)]
+    most = int(FILLED * memory.limit[0])
+    felt, raw, counts, tables[arm] = gathered(*outcomes_of_arm(memory, arm), tables[arm], most)
+    memory = memory._replace(forest=cleared(memory.forest, 2 * arm))
+    return _with_cells(_moved(memory, arm, felt, raw, counts), tables)
+
+
+def _with_cells(memory: Memory, tables: list[FloatArray]) -> Memory:
+    """The memory with a table of cells for each arm."""
+    ends = np.cumsum([table.shape[1] for table in tables])
+    memory.cell_range[:, 0], memory.cell_range[:, 1] = np.append(0, ends[:-1]), ends
+    memory.slack[:, :VALUE_SLACK] = [widest_reach(table) for table in tables]
+    return memory._replace(cells=np.concatenate(tables, axis=1))
+
+
+def cells_of_arm(memory: Memory, arm: int) -> FloatArray:
+    """The table of an arm's cells."""
+    first, last = memory.cell_range[arm]
+    return memory.cells[:, first:last].copy()
+
+
+def laid_out(memory: Memory) -> Memory:
+    """The same memory as a file will lay it out, so that learner and file go on alike to the last bit."""
+    arms = range(memory.pulls.size)
+    outcomes, tables = [outcomes_of_arm(memory, arm) for arm in arms], [cells_of_arm(memory, arm) for arm in arms]
+    return remembered(outcomes, memory.mean, memory.spread, tables)._replace(limit=memory.limit)
+
+
 def outcomes_of_arm(memory: Memory, arm: int) -> tuple[FloatArray, FloatArray, IntArray]:
     """An arm's distinct outcomes, ascending as felt: felt, in the user's units, and how often each was seen."""
     if not memory.in_forest[arm]:
@@ -110,8 +170,13 @@ def outcomes_of_arm(memory: Memory, arm: int) -> tuple[FloatArray, FloatArray, I
     return felt, raw, counts
 
 
-def remembered(outcomes: list[tuple[FloatArray, FloatArray, IntArray]], mean: FloatArray, spread: FloatArray) -> Memory:
-    """A memory of the given outcomes of each arm, in the order of `outcomes_of_arm`, and their moments.
+def remembered(
+    outcomes: list[tuple[FloatArray, FloatArray, IntArray]],
+    mean: FloatArray,
+    spread: FloatArray,
+    tables: list[FloatArray] | None = None,
+) -> Memory:
+    """A memory of the given outcomes of each arm, in the order of `outcomes_of_arm`, their moments and cells.
 
     It depends on the outcomes only, not on the order they came in: two learners that remember the
     same go on alike to the last bit.
@@ -119,29 +184,38 @@ def remembered(outcomes: list[tuple[FloatArray, FloatArray, IntArray]], mean: Fl
     memory = empty_memory(len(outcomes))._replace(mean=mean.copy(), spread=spread.copy())
     for arm, (felt, raw, counts) in enumerate(outcomes):
         memory.pulls[arm] = counts.sum()
-        if counts.size > FLAT:
+        if counts.size > FLAT or (tables is not None and tables[arm].size):
             memory = _moved(memory, arm, felt, raw, counts)
             continue
         while memory.felt.shape[1] < counts.size:
             memory = grown(memory, arm)
         memory.felt[arm, : counts.size], memory.raw[arm, : counts.size] = felt, raw
         memory.counts[arm, : counts.size], memory.sizes[arm] = counts, counts.size
-    return memory
+    return memory if tables is None else _with_cells(memory, tables)
 
 
 def with_arms(memory: Memory, n_arms: int) -> Memory:
     """The memory with new arms after those it has."""
     more = empty_memory(n_arms - memory.pulls.size, memory.felt.shape[1])
-    names = [name for name in Memory._fields if name != "forest"]
+    names = [name for name in Memory._fields if name not in ("forest", "cells", "limit")]
     joined = {name: np.concatenate([getattr(memory, name), getattr(more, name)]) for name in names}
     return memory._replace(**joined, forest=with_trees(memory.forest, 2 * n_arms))
+
+
+@kernel
+def is_crowded(memory, arm):
+    """Whether an arm has as many distinct outcomes as it may have: a matter of what was seen, not of room."""
+    if not memory.in_forest[arm]:
+        return False
+    distinct = memory.forest.trees[2 * arm, DISTINCT] + memory.forest.trees[2 * arm + 1, DISTINCT]
+    return distinct >= memory.limit[0]
 
 
 @kernel
 def is_full(memory, arm):
     """Whether the next new outcome of an arm needs `grown` first."""
     if memory.in_forest[arm]:
-        return not has_room(memory.forest)
+        return not has_room(memory.forest) or is_crowded(memory, arm)
     return memory.sizes[arm] == memory.felt.shape[1]
 
 
@@ -170,6 +244,12 @@ def insert(memory, arm, felt, raw):
         step = felt - memory.mean[arm]  # Welford's update
         memory.mean[arm] += step / memory.pulls[arm]
         memory.spread[arm] += step * (felt - memory.mean[arm])
+        cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], felt)
+        if cell >= 0:
+            memory.cells[SUM, cell] += felt
+            memory.cells[RAW_LOW, cell] = min(memory.cells[RAW_LOW, cell], raw)
+            memory.cells[RAW_HIGH, cell] = max(memory.cells[RAW_HIGH, cell], raw)
+            felt, raw = memory.cells[AT, cell], memory.cells[RAW, cell]
         plant(memory.forest, 2 * arm + (felt <= 0.0), abs(felt), raw, 1)
         return
     at = position(memory, arm, felt, raw)
@@ -189,12 +269,20 @@ def insert(memory, arm, felt, raw):
 
 @kernel
 def remove(memory, arm, felt, raw):
-    """Take one outcome back; False if it was never seen."""
+    """Take one outcome back; False if it was never seen.
+
+    In a cell, any outcome between its ends is taken for one that was seen while it has a sample left.
+    """
     at = position(memory, arm, felt, raw)
     size = memory.sizes[arm]
     if memory.in_forest[arm]:
-        if not uproot(memory.forest, 2 * arm + (felt <= 0.0), abs(felt), raw):
+        cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], felt)
+        place = felt if cell < 0 else memory.cells[AT, cell]
+        told = raw if cell < 0 else memory.cells[RAW, cell]
+        if not uproot(memory.forest, 2 * arm + (place <= 0.0), abs(place), told):
             return False
+        if cell >= 0:
+            memory.cells[SUM, cell] -= felt
     elif at == size or memory.felt[arm, at] != felt or memory.raw[arm, at] != raw:
         return False
     memory.pulls[arm] -= 1
@@ -249,6 +337,7 @@ def measure(worth, memory, arm):
         gain = harvest(memory.forest, 2 * arm, worth.gains, pulls, 0.0, edge)
         loss = harvest(memory.forest, 2 * arm + 1, worth.losses, pulls, 0.0, edge)
         memory.value[arm] = gain - loss
+        memory.slack[arm, VALUE_SLACK] = memory.slack[arm, GAIN_SLACK] + memory.slack[arm, LOSS_SLACK]
         return
     value = 0.0
     above = 0  # outcomes at or above the current one

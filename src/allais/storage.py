@@ -19,6 +19,7 @@ import numpy as np
 from allais._checks import (
     Damaged,
     array_like,
+    check_cells,
     check_moments,
     check_outcomes,
     finite,
@@ -32,12 +33,15 @@ from allais._checks import (
 from allais._spec import checked_trust, from_spec, to_spec
 from allais.errors import FloatArray, IntArray
 from allais.learner import Learner
-from allais.memory import FLAT, outcomes_of_arm, remembered
+from allais.memory import FLAT, cells_of_arm, outcomes_of_arm, remembered
 from allais.policies.base import Policy
 from allais.problems.base import checked_names
 from allais.stream import ValueStream, stream_document, stream_from
+from allais.values.cells import RAW_HIGH, RAW_LOW, ROWS, spread_out
 
-FORMAT, STREAM_FORMAT, VERSION = "allais learner", "allais stream", 1
+FORMAT, STREAM_FORMAT = "allais learner", "allais stream"
+VERSION = 2  # of a learner; version 1 had neither cells nor `exact`, and kept every outcome
+STREAM_VERSION = 1
 # what reading a file that says the impossible may raise, beside sentences of ours
 DAMAGE = (Damaged, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError, MemoryError)
 
@@ -51,11 +55,13 @@ def document_of(learner: Learner) -> dict[str, Any]:
         felt, raw, counts = outcomes_of_arm(state.memory, k)
         moments = {"mean": float(state.memory.mean[k]), "spread": float(state.memory.spread[k])}
         seen = {"outcomes": raw.tolist(), "felt": felt.tolist(), "counts": counts.tolist()}
-        arms.append({"name": name, "pulls": int(state.memory.pulls[k]), **moments, **seen})
+        cells = {"cells": cells_of_arm(state.memory, k).tolist()}
+        arms.append({"name": name, "pulls": int(state.memory.pulls[k]), **moments, **seen, **cells})
     document = {
         "format": FORMAT,
         "version": VERSION,
         "policy": to_spec(learner.policy),
+        "exact": learner.exact,
         "arms": arms,
         "state": {name: _numbers(getattr(state, name)) for name in state._fields if name != "memory"},
         "outstanding": [[id_, listed(arm), ticket, features] for id_, (arm, ticket, features) in learner._out.items()],
@@ -136,16 +142,19 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     require(isinstance(arms, list) and all(isinstance(arm, dict) for arm in arms), "its arms must be a list")
     names = checked_names([arm["name"] for arm in arms])
     require_plain_names(names)
-    learner = Learner(policy, names, seed=0)
-    seen = [_outcomes(learner, k, arm) for k, arm in enumerate(arms)]
+    exact = document.get("exact", True)  # version 1 kept every outcome
+    require(type(exact) is bool, "exact must be true or false")
+    learner = Learner(policy, names, seed=0, exact=exact)
+    cells = [_cells(arm.get("cells", [])) for arm in arms]
+    seen = [_outcomes(learner, k, arm, cells[k]) for k, arm in enumerate(arms)]
     pulls = np.array([whole(arm["pulls"], "the pulls of an arm") for arm in arms], dtype=np.int64)
     if policy.keeps_outcomes:
         require([counts.sum() for _, _, counts in seen] == pulls.tolist(), "pulls are not the sum of counts")
     moments = [np.array([finite(arm[name], name) for arm in arms]) for name in ("mean", "spread")]
-    for (felt, _, counts), mean, spread in zip(seen, *moments, strict=True):
-        if felt.size > FLAT:  # of fewer outcomes nothing reads them
-            check_moments(felt, counts, float(mean), float(spread))
-    memory = remembered(seen, *moments)
+    for (felt, raw, counts), table, mean, spread in zip(seen, cells, *moments, strict=True):
+        if felt.size > FLAT or table.size:  # of fewer outcomes nothing reads them
+            check_moments(spread_out(felt, raw, counts, table), counts, float(mean), float(spread))
+    memory = remembered(seen, *moments, cells)._replace(limit=learner._state.memory.limit)
     memory.pulls[:] = pulls
     state, written = learner._state, document["state"]
     require(isinstance(written, dict), "it has no state")
@@ -164,14 +173,26 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     return learner
 
 
-def _outcomes(learner: Learner, k: int, arm: dict[str, Any]) -> tuple[FloatArray, FloatArray, IntArray]:
+def _cells(table: Any) -> FloatArray:
+    """The table of an arm's cells; an arm without cells has none."""
+    require(isinstance(table, list) and len(table) in (0, ROWS), "cells must have as many rows as there are")
+    rows = [finite_list(row, "a cell") for row in table]
+    require(len({row.size for row in rows}) <= 1, "cells must be complete")
+    return np.array(rows).reshape(ROWS, -1)
+
+
+def _outcomes(
+    learner: Learner, k: int, arm: dict[str, Any], cells: FloatArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
     """What was seen of an arm: felt, as told, and how often."""
     felt, raw = finite_list(arm["felt"], "what is felt"), finite_list(arm["outcomes"], "an outcome")
     counts = whole_list(arm["counts"], "a count", least=1)
-    check_outcomes(felt, raw, counts, learner.policy.preference)
+    single = check_cells(felt, raw, cells, learner.policy.preference)
+    check_outcomes(felt, raw, counts, learner.policy.preference, single)
     require(learner.policy.keeps_outcomes or not raw.size, "its policy keeps no outcomes")
-    if raw.size and learner._known:
-        learner._known[k].check(raw)
+    told = np.concatenate([raw[single], cells[RAW_LOW], cells[RAW_HIGH]])
+    if told.size and learner._known:
+        learner._known[k].check(told)
     first = np.flatnonzero(np.append(True, (np.diff(felt) > 0.0) | (np.diff(raw) > 0.0))[: raw.size])
     return (felt, raw, counts) if first.size == raw.size else (felt[first], raw[first], np.add.reduceat(counts, first))
 
@@ -214,13 +235,13 @@ def write_document(learner: Learner, path: Path) -> None:
 def write_stream(stream: ValueStream, path: Path) -> None:
     """Write a stream to one file."""
     header, arrays = stream_document(stream)
-    write_arrays(path, {"format": STREAM_FORMAT, "version": VERSION, **header}, arrays)
+    write_arrays(path, {"format": STREAM_FORMAT, "version": STREAM_VERSION, **header}, arrays)
 
 
 def read_stream(path: Path, trust: Sequence[str] = ()) -> ValueStream:
     """The stream that a file holds."""
     checked_trust(trust)
-    header, arrays = read_arrays(path, STREAM_FORMAT, VERSION)
+    header, arrays = read_arrays(path, STREAM_FORMAT, STREAM_VERSION)
     try:
         return stream_from(header, arrays, trust)
     except DAMAGE as error:

@@ -86,9 +86,9 @@ def test_a_file_that_lists_an_outcome_twice_opens_with_it_once():
     arm["counts"][often] -= 1
     for name, value in (("outcomes", arm["outcomes"][often]), ("felt", arm["felt"][often]), ("counts", 1)):
         arm[name].insert(often, value)
-    from allais.storage import _checksum
+    from allais.storage import checksum
 
-    document["checksum"] = _checksum(document)
+    document["checksum"] = checksum(document)
     raw, counts = learner_from(document).outcomes("A21")
     np.testing.assert_array_equal(raw, learner.outcomes("A21")[0])
     np.testing.assert_array_equal(counts, learner.outcomes("A21")[1])

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from allais._kernels import kernel
 from allais.bands.base import Interval, add_settle, add_widen
 from allais.errors import FloatArray, share
+from allais.memory import VALUE_SLACK
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 from allais.values.curve import Curve, staircase, tabulate, weigh
@@ -77,6 +78,7 @@ class Holder:
             np.array([0.0 if r is None else preference.truncation(r, 1) for r in tailed]),
             np.array([0.0 if r is None else r.scale for r in tailed]),
             np.full(n_arms, np.inf),
+            max(_variation(preference.gains), _variation(preference.losses)),
         )
 
     def interval(
@@ -102,6 +104,11 @@ def deviation(weight: Weight, eps: float) -> float:
     """How far w can move when its probability moves by eps: L eps^alpha, or the modulus."""
     pair = weight.holder
     return weight.modulus(min(eps, 1.0)) if pair is None else pair.constant * eps**pair.exponent
+
+
+def _variation(weight: Weight) -> float:
+    """How far w rises and falls in all: 1 for a monotone weight."""
+    return float(np.abs(np.diff(weight(np.array([0.0, *weight.turning_points, 1.0])))).sum())
 
 
 def stretches(preference: Preference, rewards: Rewards) -> tuple[float, float]:
@@ -157,6 +164,7 @@ class HolderRule(NamedTuple):
     edge: FloatArray  # m of the truncation m + sigma sqrt(log n)
     scale: FloatArray  # sigma
     beyond: FloatArray  # what lies beyond the truncation, kept by `settle`
+    variation: float  # of the weights: what cells of outcomes hide is their reach times this, at most
 
 
 def _side(weight: Weight, stretch: FloatArray, has_tail: bool) -> Side:
@@ -246,7 +254,7 @@ def _widen(band, memory, exponent, low, high):
             low[arm], high[arm] = -np.inf, np.inf
             continue
         eps = np.sqrt(0.5 * exponent / pulls) if by_modulus else 0.0
-        radius = band.beyond[arm]
+        radius = band.beyond[arm] + band.variation * memory.slack[arm, VALUE_SLACK]
         radius += _reach(band.gains, arm, gain_power, eps) + _reach(band.losses, arm, loss_power, eps)
         low[arm], high[arm] = memory.value[arm] - radius, memory.value[arm] + radius
 

@@ -22,11 +22,12 @@ from numpy.typing import ArrayLike
 from allais._kernels import kernel, routine, verb
 from allais.bands.base import Interval, add_settle, add_widen
 from allais.errors import FloatArray, share
-from allais.memory import Memory, moments, remembered
+from allais.memory import GAIN_SLACK, LOSS_SLACK, Memory, moments, remembered
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
+from allais.values.cells import AT, HIGH, LOW, RAW, cell_of_outcome
 from allais.values.curve import Curve, staircase, weigh
-from allais.values.forest import ROOT, TOP, TOTAL, outcome_at_rank
+from allais.values.forest import ROOT, TOP, TOTAL, count_beyond, outcome_at_rank
 from allais.values.harvest import harvest
 from allais.values.patches import Distortion, distortion_of
 from allais.values.quadrature import integrate
@@ -242,7 +243,13 @@ def _walk(band, lens, memory, arm, sign, start, end, exponent, mean_low, mean_hi
             stride = max(1, int(STRIDE * np.sqrt(fewest * (pulls - fewest) / pulls)))
             reached = min(fewest + stride, total)
             counted = reached - 1  # of which z in (inner, outer] may have all but the last beyond it
-            inner = max(outcome_at_rank(memory.forest, tree, reached), start)
+            inner = outcome_at_rank(memory.forest, tree, reached)
+            cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], sign * inner)
+            if cell >= 0:  # its samples may lie anywhere in it, all of them at its outer end
+                reached = count_beyond(memory.forest, tree, abs(memory.cells[AT, cell]), memory.cells[RAW, cell], True)
+                counted = reached
+                inner = memory.cells[LOW, cell] if sign > 0.0 else -memory.cells[HIGH, cell]
+            inner = max(inner, start)
         elif step < size:
             i = size - 1 - step if sign > 0.0 else step
             if sign * memory.felt[arm, i] > start:
@@ -269,7 +276,9 @@ def _side(band, lens, memory, arm, sign, exponent, mean, radius):
         eps = steady(band.shape, memory.pulls[arm], exponent)
         if eps >= 0.0:
             tree = 2 * arm + (sign < 0.0)
-            return shifted(memory.forest, tree, lens.distortion, memory.pulls[arm], eps, start, end)
+            least, most = shifted(memory.forest, tree, lens.distortion, memory.pulls[arm], eps, start, end)
+            slack = memory.slack[arm, GAIN_SLACK if sign > 0.0 else LOSS_SLACK]
+            return (max(least - slack, start), min(most + slack, end)) if slack > 0.0 else (least, most)
     return _walk(band, lens, memory, arm, sign, start, end, exponent, mean_low, mean_high)
 
 

@@ -24,15 +24,18 @@ MOST_FAILURES = 20  # of one arm in a row, before leaving them out is refused
 class Search:
     """Asks and tells, without a clock, a file or a worker: the same events lead to the same state."""
 
-    def __init__(self, policy: Policy, arms: Sequence[Hashable], root: np.random.SeedSequence) -> None:
-        self._policy, self._seeds = policy, Seeds(root, len(arms))
+    def __init__(
+        self, policy: Policy, arms: Sequence[Hashable], root: np.random.SeedSequence, *, exact: bool = False
+    ) -> None:
+        self._policy, self._exact, self._seeds = policy, exact, Seeds(root, len(arms))
         self.arms = tuple(arms)
         self._index = {name: arm for arm, name in enumerate(self.arms)}
         self.restart({})
 
     def restart(self, known: Mapping[Run, Outcome]) -> None:
         """Begin from the first run; those that are known are taken in at the moment they are asked for."""
-        self.learner = Learner(self._policy, self.arms, np.random.default_rng(self._seeds.choices))
+        rng = np.random.default_rng(self._seeds.choices)
+        self.learner = Learner(self._policy, self.arms, rng, exact=self._exact)
         for run, outcome in known.items():
             self.require_admissible(run, outcome)
         self._known = known

@@ -67,8 +67,11 @@ class Policy(ABC):
         """The policy for a problem at hand: linear ones take its features."""
         return self
 
-    def start(self, arms: int | Sequence[Hashable], seed: Seed) -> Learner:
+    def start(self, arms: int | Sequence[Hashable], seed: Seed, *, exact: bool = False) -> Learner:
         """A learner that asks for arms and is told what happened.
+
+        An arm with more than 16,384 distinct outcomes keeps neighbours in cells, so that its memory is bounded;
+        `Learner.memory_error` says what that may hide. With `exact=True` every outcome is kept.
 
         >>> from allais import WUCB
         >>> policy = WUCB(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))
@@ -78,7 +81,7 @@ class Policy(ABC):
         """
         from allais.learner import Learner
 
-        return Learner(self, arms, seed)
+        return Learner(self, arms, seed, exact=exact)
 
 
 def check_settings(preference: Preference, rewards: RewardsOfArms | None, *, needs_rewards: bool = True) -> None:
@@ -112,7 +115,8 @@ def started(policy: Policy, n_arms: int) -> tuple[Any, Any]:
     memory = getattr(state, "memory", None)
     if not isinstance(memory, Memory):
         raise TypeError(f"a policy's state keeps its arms' outcomes in `memory`; got {memory!r}. Use empty_memory.")
-    each |= {f"memory.{name}": part for name, part in memory._asdict().items() if name != "forest"}
+    shared = ("forest", "cells", "limit")
+    each |= {f"memory.{name}": part for name, part in memory._asdict().items() if name not in shared}
     if hasattr(rule, "worth"):
         each |= {"worth.edge": rule.worth.edge, "worth.edge_scale": rule.worth.edge_scale}
     if hasattr(rule, "band"):

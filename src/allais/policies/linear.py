@@ -92,12 +92,19 @@ class LinearPolicy(Policy):
             )
         return replace(self, features=features)
 
-    def start(self, arms: int | Sequence[Hashable], seed: Seed, features: ArrayLike | None = None) -> Learner:
+    def start(
+        self,
+        arms: int | Sequence[Hashable],
+        seed: Seed,
+        features: ArrayLike | None = None,
+        *,
+        exact: bool = False,  # of no effect: theta is learned, and no outcome is kept
+    ) -> Learner:
         """A learner over arms with these features, one row an arm."""
         placed = self if features is None else replace(self, features=features)
         if placed.features is None:
             raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
-        return Policy.start(placed, arms, seed)
+        return Policy.start(placed, arms, seed, exact=exact)
 
     def world(self, features: FloatArray) -> World:
         """What the kernels know of arms with these features."""

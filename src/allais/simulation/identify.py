@@ -71,6 +71,7 @@ def best_arm(
     max_hours: float | None = None,
     patience: float = PATIENCE,
     watch: Watch | None = None,
+    exact: bool = False,
 ) -> BestArm:
     """Run a policy until it settles on the best arm, or until `max_samples` or `max_hours`.
 
@@ -86,7 +87,8 @@ def best_arm(
     run is written to before it is used; the next call continues from it. If the policy has changed in between,
     wider bounds for instance, the search begins anew and uses the finished runs instead of repeating them.
     A cluster whose scheduler is silent, or which has no workers left, is waited for up to `patience` seconds: 0
-    stops at once, `math.inf` never.
+    stops at once, `math.inf` never. With `exact=True` every outcome is kept, also where an arm has more than
+    16,384 distinct ones.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> with ThreadPoolExecutor(4) as workers:
@@ -106,13 +108,13 @@ def best_arm(
         raise ValueError(f"patience must be a number of seconds, 0 or more; got {patience!r}. math.inf waits for ever.")
     hours = np.inf if max_hours is None else positive("max_hours", max_hours)
     if executor is None and journal is None and max_hours is None and failures is None and watch is None:
-        rollout = Rollout(policy, problem, _root(seed))
+        rollout = Rollout(policy, problem, _root(seed), exact=exact)
         rollout.run(int(limit))
         learner = Learner(policy, problem.arms, rollout.rng)
         learner._rule, learner._state = rollout.rule, rollout.state
         return _answer(learner, rollout.stopped, ())
     root = _root(seed)
-    search = Search(policy, problem.arms, root)
+    search = Search(policy, problem.arms, root, exact=exact)
     with ExitStack() as stack:
         # the caller's own executor is not shut down here
         workers = stack.enter_context(ThreadPoolExecutor(at_once or 1)) if executor is None else executor

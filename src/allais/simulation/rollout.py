@@ -16,7 +16,7 @@ import numpy as np
 
 from allais._kernels import kernel, loop
 from allais.errors import FloatArray, IntArray
-from allais.memory import grown, is_full
+from allais.memory import NEVER, grown, is_full
 from allais.policies.base import Policy, started
 from allais.policies.verbs import choose, learn, recommend
 from allais.problems import Problem
@@ -90,10 +90,12 @@ compiled_loop = loop(_loop)
 class Rollout:
     """One run of a policy on a problem, from one seed."""
 
-    def __init__(self, policy: Policy, problem: Problem, seed: np.random.SeedSequence) -> None:
+    def __init__(self, policy: Policy, problem: Problem, seed: np.random.SeedSequence, *, exact: bool = False) -> None:
         self.policy, self.problem = policy.on(problem), problem
         n_arms = problem.n_arms
         self.rule, self.state = started(self.policy, n_arms)
+        if exact:
+            self.state.memory.limit[0] = NEVER
         chooser, *tellers = seed.spawn(n_arms + 1)
         self.rng = np.random.default_rng(chooser)
         # lotteries were compared with the rewards before the run; other problems show what they pay as they go

@@ -39,6 +39,7 @@ def simulate(
     trace: bool = False,
     judge: Preference | None = None,
     progress: bool | None = None,
+    exact: bool = False,
 ) -> Results:
     """Run a policy on a problem; results hold pulls and recommendations at checkpoints, and true regret.
 
@@ -46,7 +47,8 @@ def simulate(
     `concurrent.futures` protocol), and lets different policies meet the same outcomes.
     `checkpoints` are rounds, or how many of them (200, log-spaced); `trace=True` keeps every
     choice. Regret is what `judge` loses, by default the policy's own preference. A progress bar
-    shows on a terminal.
+    shows on a terminal. An arm with more than 16,384 distinct outcomes keeps neighbours in cells, as
+    a learner does; `exact=True` keeps every outcome.
 
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
     >>> results = simulate(UCB1(Bounded(0, 1)), problem, n_rounds=1000, n_runs=10, seed=1)
@@ -58,7 +60,7 @@ def simulate(
     policy = fitted(policy, problem)  # or refused, before anything runs
     seeds = _root(seed).spawn(runs)
     chunks = _chunks(runs, n_jobs, executor)
-    tasks = [(policy, problem, marks, [seeds[run] for run in chunk], trace) for chunk in chunks]
+    tasks = [(policy, problem, marks, [seeds[run] for run in chunk], trace, exact) for chunk in chunks]
     parts: list[dict[str, Any]] = [{} for _ in chunks]
     with Progress(runs, policy.name, progress) as bar, _workers(n_jobs, executor, policy, problem) as play:
         for index, part in play(tasks):
@@ -84,13 +86,14 @@ def _play(
     marks: IntArray,
     seeds: list[np.random.SeedSequence],
     trace: bool,
+    exact: bool,
     given_up: threading.Event | None = None,
 ) -> dict[str, Any]:
     """Some runs, one after the other: what a worker does."""
     records = [new_record(marks, problem.n_arms, int(marks[-1]) if trace else 0) for _ in seeds]
     samples, stopped = np.zeros(len(seeds), dtype=np.int64), np.zeros(len(seeds), dtype=np.bool_)
     for run, (seed, record) in enumerate(zip(seeds, records, strict=True)):
-        rollout = Rollout(policy, problem, seed)
+        rollout = Rollout(policy, problem, seed, exact=exact)
         rollout.run(int(marks[-1]), record, given_up)
         samples[run], stopped[run] = rollout.samples, rollout.stopped
     return {

@@ -96,6 +96,39 @@ def with_trees(forest: Forest, trees: int) -> Forest:
     return forest._replace(trees=np.append(forest.trees, np.stack([new, 0 * new], axis=1), axis=0))
 
 
+def cleared(forest: Forest, first_tree: int) -> Forest:
+    """The forest with one pair of trees empty, and the others as they are; no more room than they need."""
+    gone = np.zeros(forest.links.shape[0], dtype=np.bool_)
+    gone[forest.used[NODES] :] = True
+    stack = forest.trees[first_tree : first_tree + 2, ROOT].tolist()
+    while stack:
+        node = stack.pop()
+        gone[node] = True
+        if forest.links[node, LEAF_OF] < 0:
+            stack.extend(forest.links[node, CHILD : CHILD + forest.links[node, SIZE]].tolist())
+    nodes = np.flatnonzero(~gone)
+    leaves = forest.links[nodes, LEAF_OF]
+    leaves = np.sort(leaves[leaves >= 0])
+    fresh = Forest(*_arrays(nodes.size + 2 + 2 * MARGIN, leaves.size + 3), forest.trees.copy(), *forest[6:])
+    place = np.full(forest.links.shape[0] + 1, -1)  # of -1, which is no node, too
+    place[nodes] = np.arange(nodes.size)
+    leaf_place = np.full(forest.outcomes.shape[0] + 1, -1)
+    leaf_place[leaves] = np.arange(leaves.size)
+    links = forest.links[nodes]
+    links[:, LEAF_OF] = leaf_place[links[:, LEAF_OF]]
+    links[:, PARENT] = place[links[:, PARENT]]
+    links[:, CHILD:] = place[links[:, CHILD:]]  # what lies beyond SIZE is never read
+    fresh.links[: nodes.size], fresh.numbers[: nodes.size] = links, forest.numbers[nodes]
+    for name in ("outcomes", "raw", "counts"):
+        getattr(fresh, name)[: leaves.size] = getattr(forest, name)[leaves]
+    full = int(((links[:, LEAF_OF] >= 0) & (links[:, PLAIN] == 0)).sum())
+    fresh.trees[:, ROOT] = place[forest.trees[:, ROOT]]
+    for k in range(2):
+        fresh.trees[first_tree + k] = nodes.size + k, 0
+        fresh.links[nodes.size + k, LEAF_OF] = leaves.size + k
+    return fresh._replace(used=np.array([nodes.size + 2, leaves.size + 2, full], dtype=np.int64))
+
+
 @kernel
 def has_room(forest):
     """Whether one more outcome fits, whatever it splits."""
