@@ -150,11 +150,11 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     pulls = np.array([whole(arm["pulls"], "the pulls of an arm") for arm in arms], dtype=np.int64)
     if policy.keeps_outcomes:
         require([counts.sum() for _, _, counts in seen] == pulls.tolist(), "pulls are not the sum of counts")
-    moments = [np.array([finite(arm[name], name) for arm in arms]) for name in ("mean", "spread")]
-    for (felt, raw, counts), table, mean, spread in zip(seen, cells, *moments, strict=True):
-        if felt.size > FLAT or table.size:  # of fewer outcomes nothing reads them
+    means, spreads = (np.array([finite(arm[name], name) for arm in arms]) for name in ("mean", "spread"))
+    for (felt, raw, counts), table, mean, spread in zip(seen, cells, means, spreads, strict=True):
+        if felt.size > FLAT or (felt.size and table.size):  # of fewer outcomes nothing reads them
             check_moments(spread_out(felt, raw, counts, table), counts, float(mean), float(spread))
-    memory = remembered(seen, *moments, cells)._replace(limit=learner._state.memory.limit)
+    memory = remembered(seen, means, spreads, cells)._replace(limit=learner._state.memory.limit)
     memory.pulls[:] = pulls
     state, written = learner._state, document["state"]
     require(isinstance(written, dict), "it has no state")
