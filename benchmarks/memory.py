@@ -99,7 +99,7 @@ def measured(choices: int, exact: bool) -> Kept:
             if at == WARM:
                 before = _resident()
             choice = learner.ask()
-            pulled[at] = choice.arm
+            pulled[at] = choice.arm == 1
             learner.tell(choice, 50.0 * (u if choice.arm == 0 else u * u))
         seconds = process_time() - began
     grown = _resident() - before - pulled.nbytes / 1e6
