@@ -334,3 +334,27 @@ def test_simulations_are_exact_on_request(small):
     policy = WSR(PREFERENCES["TK"], budget=400)
     answers = [best_arm(problem, policy, seed=1, exact=exact).learner.exact for exact in (False, True)]
     assert answers == [False, True]
+
+
+DAMAGES = {
+    "a row is missing": lambda arm: arm["cells"].pop(),
+    "a row is short": lambda arm: arm["cells"][0].pop(),
+    "an end is text": lambda arm: arm["cells"][1].__setitem__(3, "7"),
+    "cells overlap": lambda arm: arm["cells"][1].__setitem__(3, arm["cells"][1][4]),
+    "an outcome lies outside": lambda arm: arm["cells"][2].__setitem__(3, arm["cells"][0][3] - 1e-3),
+    "an end was not felt so": lambda arm: arm["cells"][5].__setitem__(3, arm["cells"][5][5]),
+    "no cell for its outcome": lambda arm: arm["outcomes"].__setitem__(arm["felt"].index(arm["cells"][2][3]), 0.5),
+    "another sum": lambda arm: arm["cells"][6].__setitem__(3, 1e9),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_cells_that_cannot_be_are_refused_under_a_right_checksum(damage, small):
+    learner = NPTS(PREFERENCES["TK"], KNOWN).start(1, seed=1)
+    learner.observe(0, laws(3_000)["uniform"])
+    document = json.loads(json.dumps(document_of(learner)))
+    learner_from(document)
+    DAMAGES[damage](document["arms"][0])
+    document["checksum"] = checksum(document)
+    with pytest.raises(ValueError, match="a saved learner must be whole"):
+        learner_from(document)
