@@ -98,12 +98,12 @@ def test_weights_and_duals_are_exact_next_to_zero_and_one(weight):
 def test_the_dual_of_prelec_reaches_beyond_the_smallest_double():
     # 1 - w(1 - p) = p^alpha to first order; p = e^-5000 is no double, its logarithm is
     far = np.array([-5000.0])
-    assert Prelec(0.05).dual().of_logs(far, np.zeros(1))[0] == pytest.approx(np.exp(-250.0), rel=1e-12)
+    assert Prelec(0.05).dual().of_logs(far, np.zeros(1))[0] == pytest.approx(np.exp(-250.0), rel=1e-12, abs=0.0)
 
 
 @pytest.mark.parametrize("p", [1e-3, 1e-14, 1e-17, 1e-100, 1e-300])
 def test_the_conditional_value_at_risk_of_a_rare_loss_is_exact(p):
-    assert cvar(0.05).value(Discrete({-1.0: p, 0.0: 1.0 - p})) == pytest.approx(-p / 0.05, rel=1e-12)
+    assert cvar(0.05).value(Discrete({-1.0: p, 0.0: 1.0 - p})) == pytest.approx(-p / 0.05, rel=1e-12, abs=0.0)
 
 
 def test_the_conditional_value_at_risk_of_a_law_without_a_mean_is_infinite():
