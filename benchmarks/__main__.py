@@ -6,13 +6,13 @@ import re
 import sys
 from pathlib import Path
 
-from benchmarks import bandits, executors, linear, memory, networks, scenario, sharper, streams, traffic, values
+from benchmarks import bandits, executors, identify, linear, memory, networks, scenario, sharper, streams, traffic, values
 
 RESULTS = Path(__file__).with_name("results.md")
 PREFACE = "Made by `make benchmark`: what is compared is measured in one run, times are the best of several."
 SECTIONS = {
     part.__name__.rpartition(".")[2]: part
-    for part in (values, bandits, streams, memory, sharper, linear, executors, traffic, networks, scenario)
+    for part in (values, bandits, streams, memory, sharper, identify, linear, executors, traffic, networks, scenario)
 }  # fmt: skip
 
 

@@ -1,27 +1,21 @@
-"""Sharper than the paper: regret, samples and errors beside the paper's policies and the limits."""
+"""Sharper than the paper: regret beside that of the paper's W-UCB and the limits; `identify.py` has the best arm."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from allais import (
-    DKW,
     IMED,
     KL,
     NPTS,
-    WLUCB,
-    WSR,
     WUCB,
     Bandit,
     Bounded,
     Discrete,
     Finite,
     Preference,
-    SequentialHalving,
-    TopTwo,
     simulate,
     theory,
 )
@@ -31,7 +25,7 @@ from allais.simulation import Results
 from benchmarks.timing import markdown_table
 
 BOTH = Preference.tversky_kahneman()
-DELTA, ROUNDS, RUNS = 0.05, 100_000, 50
+ROUNDS, RUNS = 100_000, 50
 
 
 def _random(seed: int, n_arms: int, values: int = 3) -> Bandit:
@@ -55,7 +49,7 @@ def _run(policy: Policy, problem: Bandit, rounds: int, runs: int) -> Results:
 
 
 def run() -> str:
-    return "## Sharper than the paper\n\n" + "\n\n".join([_regret(), _confidence(), _budget()])
+    return "## Sharper than the paper\n\n" + _regret()
 
 
 def _regret() -> str:
@@ -89,58 +83,3 @@ def _regret() -> str:
         "IMED, values known", "limit per log n", "NPTS / W-UCB", "claim", "holds",
     )  # fmt: skip
     return markdown_table(header, rows)
-
-
-def _confidence() -> str:
-    cases: list[tuple[str, Bandit, Any, list[float] | None, float]] = [
-        ("three-armed, values known", THREE, Finite([0, 7, 30, 50]), [0, 7, 30, 50], 20_000),
-        ("three-armed, each arm's values known", THREE, _own(THREE), None, 20_000),
-        ("three-armed, bounds known", THREE, Bounded(0, 50), [0, 7, 30, 50], 60_000),
-        ("Setup(*), values known", SETUP, Finite([0, 0.2, 1]), None, 3_500),
-        ("Setup(*), bounds known", SETUP, Bounded(0, 1), None, 11_000),
-    ]
-    rows = []
-    for name, problem, rewards, support, claim in cases:
-        limit = theory.characteristic_time(PEOPLE, problem.lotteries, support).time * math.log(1.0 / (2.4 * DELTA))
-        anytime = _run(WLUCB(PEOPLE, rewards, DELTA, band=DKW()), problem, 10**8, 10).samples.mean()
-        wlucb = _run(WLUCB(PEOPLE, rewards, DELTA), problem, 10**8, 100)
-        top_two = _run(TopTwo(PEOPLE, rewards, DELTA), problem, 10**8, 100)
-        needed = wlucb.samples.mean(), top_two.samples.mean()
-        errors = f"{wlucb.error_rate[-1]:.3f}, {top_two.error_rate[-1]:.3f}"
-        shown = [f"{samples:.0f}" for samples in (anytime, *needed)]
-        ratio = f"{min(needed) / limit:.1f}"
-        holds = "yes" if needed[0] <= claim else "NO"
-        rows.append((name, *shown, f"{limit:.0f}", ratio, errors, f"W-LUCB at most {claim:g}", holds))
-    header = (
-        "samples at delta = 0.05", "W-LUCB, DKW", "W-LUCB, KL", "top-two", "limit", "best / limit", "errors",
-        "claim", "holds",
-    )  # fmt: skip
-    return markdown_table(header, rows)
-
-
-def _budget() -> str:
-    problems = [_sixteen(seed) for seed in range(20)]
-    rows: list[tuple[str, ...]] = []
-    for budget in (1_000, 2_000, 4_000):
-        policies = (SequentialHalving(BOTH, budget), WSR(BOTH, budget))
-        errors = np.array(
-            [[_run(policy, arms, budget, 1_000).error_rate[-1] for policy in policies] for arms in problems]
-        )
-        halving, rejects = errors.mean(axis=0)
-        spread = math.sqrt((errors * (1.0 - errors) / 1_000).sum()) / len(problems)
-        holds = "yes" if halving <= rejects else "NO"
-        rows.append(
-            (f"{budget} samples", f"{halving:.4f}", f"{rejects:.4f}", f"{spread:.4f}", "not above", holds),
-        )
-    header = (
-        "errors on 16 random arms (20 problems, 1,000 runs each)", "sequential halving", "W-SR",
-        "standard error of the difference", "claim", "holds",
-    )  # fmt: skip
-    return markdown_table(header, rows)
-
-
-def _sixteen(seed: int) -> Bandit:
-    rng = np.random.default_rng(seed)
-    outcomes = (-1.0, 0.0, 1.0, 3.0)
-    chances = [rng.dirichlet(4.0 * np.ones(4)).tolist() for _ in range(16)]
-    return Bandit([Discrete(dict(zip(outcomes, row, strict=True))) for row in chances])

@@ -58,8 +58,10 @@ if TYPE_CHECKING:
         GAllocation,
         LinGapE,
         LinTS,
+        PatientRejects,
         SequentialHalving,
         TopTwo,
+        UniformSampling,
     )
     from allais.policies.linear import RadiusWarning
     from allais.problems import Bandit, LinearBandit, Program, Simulator
@@ -96,8 +98,10 @@ _LATER = {
             "GAllocation",
             "LinGapE",
             "LinTS",
+            "PatientRejects",
             "SequentialHalving",
             "TopTwo",
+            "UniformSampling",
         ),
         "allais.policies",
     ),
@@ -186,6 +190,7 @@ __all__ = [
     "ParameterNoise",
     "Parts",
     "PathProblem",
+    "PatientRejects",
     "Power",
     "PowerUtility",
     "Preference",
@@ -205,6 +210,7 @@ __all__ = [
     "TverskyKahneman",
     "UndefinedValueError",
     "Uniform",
+    "UniformSampling",
     "ValueStream",
     "Wang",
     "Weight",

@@ -11,14 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import interpolate, optimize
+from scipy import interpolate, optimize, special
 
 from allais.errors import FloatArray, finite_array, real
 from allais.lotteries import Lottery
 from allais.preferences import Preference
 from allais.weights import Weight
 
-ZOOMS, POINTS = 6, 161  # of the search in one dimension: each narrows it eighty-fold
+ZOOMS, POINTS = 5, 161  # of the search in one dimension: each narrows it eighty-fold
+FARTHEST = 40.0  # where it begins and ends, in logits: e^-40 of the stretch
 NODES = 81  # values at which a divergence is computed exactly; between them its root is interpolated
 HALVINGS = 60  # of a probability: to the last digit
 DEPTH = 20.0  # how near to its lowest value a leader is looked at: e^-20 of the way, beyond which digits are lost
@@ -138,21 +139,42 @@ def _of_three(law: _Law, target: float) -> float:
     p1, p2, p3 = law.shares
     base = max(law.felt[0], 0.0) + min(law.felt[-1], 0.0)
 
+    def free(top: FloatArray) -> FloatArray:
+        """P(X >= v_2) where the two lower values keep their proportion."""
+        return 1.0 - p1 / (p1 + p2) * (1.0 - top) if p1 + p2 > 0.0 else np.ones_like(top)
+
     def distance(top: FloatArray) -> FloatArray:
         reach = np.maximum(_needed(law, 0, target - base - law.part(1, top)), top)
-        free = 1.0 - p1 / (p1 + p2) * (1.0 - top) if p1 + p2 > 0.0 else np.ones_like(top)
-        tail = np.minimum(np.maximum(reach, free), 1.0)
+        tail = np.minimum(np.maximum(reach, free(top)), 1.0)
         found = _divergence(law.shares, np.stack([1.0 - tail, tail - top, top], axis=-1))
         return np.where(reach > 1.0, np.inf, found)
 
-    left, right, best = float(p3), 1.0, math.inf
+    # The chance of the best value is at least what it is, and what is needed when v_2 is sure beyond it; and at most
+    # what is enough when the others keep their proportion. In between the search is logarithmic from both ends, since
+    # a steep weight makes much of a small chance.
+    (sure,) = _needed(law, 1, np.array([target - base - law.part(0, np.ones(1))[0]]))
+    first = max(float(p3), float(sure))
+    last = _smallest(lambda top: law.part(0, free(top)) + law.part(1, top) >= target - base, first)
+    left, right, best = -FARTHEST, FARTHEST, math.inf
     for _ in range(ZOOMS):
-        places = np.linspace(left, right, POINTS)
-        found = distance(places)
-        at = int(np.argmin(found))
-        best = min(best, float(found[at]))
-        left, right = float(places[max(at - 1, 0)]), float(places[min(at + 1, POINTS - 1)])
-    return best
+        at = np.linspace(left, right, POINTS)
+        places = np.append(first + (last - first) * special.expit(at), [first, last])
+        found = distance(np.clip(places, first, last))
+        nearest = int(np.argmin(found[:-2]))
+        best = min(best, float(found.min()))
+        left, right = float(at[max(nearest - 1, 0)]), float(at[min(nearest + 1, POINTS - 1)])
+    return max(best, 0.0)  # a divergence of nothing is rounded
+
+
+def _smallest(enough: Callable[[FloatArray], FloatArray], least: float) -> float:
+    """The smallest probability from `least` on that is enough; 1 always is."""
+    below, found = np.array([least]), np.ones(1)
+    if enough(below)[0]:
+        return least
+    for _ in range(HALVINGS):
+        middle = 0.5 * (below + found)
+        below, found = (below, middle) if enough(middle)[0] else (middle, found)
+    return float(found[0])
 
 
 def _of_many(law: _Law, target: float) -> float:

@@ -299,8 +299,7 @@ def _attach(learner: JournaledLearner, folder: Path, lock: Any, *, number: int, 
 def _repeat(learner: JournaledLearner, entry: dict[str, Any], path: Path, trust: Sequence[str]) -> None:
     """Do again what a line says was done."""
     if "ask" in entry:
-        again = Learner.ask(learner, len(entry["ask"]))
-        if [[choice.id, choice.arm] for choice in again] != entry["ask"]:
+        if not all(learner._ask_again(id_, name) for id_, name in entry["ask"]):
             raise ValueError(f"a journal must repeat to the same choices; {path} does not. Use a backup.")
     elif "chose" in entry:
         features = tuple(finite_list(entry["features"], "features").tolist())

@@ -219,11 +219,24 @@ class Learner:
         return finite_parts(felt, above, below, preference.gains, preference.losses).value
 
     def intervals(self) -> dict[Hashable, Interval]:
-        """The interval of every arm's value at the policy's present confidence."""
-        low, high = np.empty(len(self._names)), np.empty(len(self._names))
+        """The interval of every arm's value at the policy's present confidence.
+
+        It ends where the declared rewards do; it is infinite for an arm that was never told, and where the policy
+        keeps none.
+
+        >>> learner = WUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0, 0.0])
+        >>> learner.intervals()["A21"]
+        Interval(low=0.0, value=21.03..., high=50.0)
+        """
+        n_arms = len(self._names)
+        low, high = np.empty(n_arms), np.empty(n_arms)
         bracket(self._rule, self._state, low, high)
-        values = self._state.memory.value
-        return {name: Interval(float(low[k]), float(values[k]), float(high[k])) for k, name in enumerate(self._names)}
+        ends = zip(low.tolist(), self._state.memory.value.tolist(), high.tolist(), strict=True)
+        return {
+            name: Interval(*one).within(bounds) if math.isfinite(one[0]) and math.isfinite(one[2]) else Interval(*one)
+            for name, one, bounds in zip(self._names, ends, self.policy.value_bounds(n_arms), strict=True)
+        }
 
     def recommend(self) -> Recommendation:
         """The best arm so far, its value and interval, and whether the policy is done."""
@@ -288,6 +301,27 @@ class Learner:
             raise NotNow("the policy has settled and asks for no more; see recommend(). Start another to go on.")
         self._draw = None
         return self._issued(arm, None)
+
+    def _ask_again(self, id_: int, name: Hashable) -> bool:
+        """Ask as it was asked before, and leave the state as if this version had chosen alike; False if it cannot be.
+
+        A policy may have improved since: what was played is what counts, unless it must know how likely that was.
+        """
+        if id_ != self._next or name not in self._names:
+            return False
+        arm = self._index[name]
+        try:
+            other = self._index[Learner._ask(self).arm]
+        except NotNow:  # it would have stopped by now
+            self._draw = None
+            self._issued(arm, None)
+        else:
+            if other != arm and not self.policy.open_to_data:
+                return False
+            self._state.asked[other] -= 1
+            self._out[id_] = (arm, self._out[id_][1], None)
+        self._state.asked[arm] += 1
+        return True
 
     def _issued(self, arm: Any, features: tuple[float, ...] | None) -> Choice:
         choice = Choice(self._next, self._named(arm, features))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from allais._kernels import bound
 from allais.bands import Holder, Interval
+from allais.bands.base import bounds_of
 from allais.bands.tails import shifted
 from allais.errors import FloatArray, IntArray, finite_array, share
 from allais.preferences import Preference
@@ -254,9 +255,10 @@ class ValueStream:
         if isinstance(self.rewards, SubGaussian) or not monotone or self.max_blocks is not None:
             radius = Holder().radius(self.preference, self.rewards, self._samples, exponent)
             value, error = self.certified() if not isinstance(self.rewards, SubGaussian) else self._truncated()
-            return Interval(value - radius - error, value, value + radius + error)
+            whole = Interval(value - radius - error, value, value + radius + error)
+            return whole.within(bounds_of(self.preference, self.rewards))
         eps = math.sqrt(exponent / (2.0 * self._samples))
-        low, high = np.sort(self.preference.felt(np.array(self.rewards.support))).tolist()
+        low, high = bounds_of(self.preference, self.rewards)
         (least, most), (least_loss, most_loss) = (
             shifted(self._forest, tree, distortion, self._samples, eps, start, end)
             for (tree, distortion), (start, end) in zip(self._sides, ((low, high), (-high, -low)), strict=True)

@@ -32,6 +32,7 @@ from allais import (
     Learner,
     NotNow,
     Preference,
+    TopTwo,
     TverskyKahneman,
     Weight,
     journal,
@@ -683,3 +684,33 @@ def test_an_error_of_the_disk_while_a_snapshot_is_written_loses_nothing(when, tm
 
 if __name__ == "__main__":
     serve()
+
+
+def test_a_journal_of_choices_that_a_policy_would_no_longer_make_is_read_as_it_stands(tmp_path, monkeypatch):
+    policy = TopTwo(PEOPLE, Bounded(0, 1), delta=1e-9)
+    with Learner.open(tmp_path / "folder", policy, ["A", "B"], seed=1) as learner:
+        for _ in range(40):
+            choice = learner.ask()
+            learner.tell(choice, 0.5 + 0.1 * (choice.arm == "A"))
+        waiting = learner.ask(3)
+        pulls = learner.pulls
+
+    genuine = Learner._ask
+
+    def contrary(self):  # as if an older version had chosen: another arm, or none at all
+        if self._next % 5 == 0:
+            raise NotNow("settled")
+        choice = genuine(self)
+        arm = 1 - self._out[choice.id][0]
+        self._state.asked[arm] += 1
+        self._state.asked[1 - arm] -= 1
+        self._out[choice.id] = (arm, *self._out[choice.id][1:])
+        return choice._replace(arm=self._names[arm])
+
+    monkeypatch.setattr(Learner, "_ask", contrary)
+    with Learner.open(tmp_path / "folder") as learner:
+        assert learner.pulls == pulls
+        assert list(learner.outstanding) == waiting
+        assert learner._state.asked.tolist() == [
+            pulls[name] + sum(choice.arm == name for choice in waiting) for name in ("A", "B")
+        ]

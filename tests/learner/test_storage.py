@@ -28,6 +28,7 @@ from allais import (
     Identity,
     Learner,
     NotNow,
+    PatientRejects,
     Power,
     Preference,
     Prelec,
@@ -88,6 +89,7 @@ POLICIES = {
     "NPTS": NPTS(Preference.tversky_kahneman(reference=30.0, costs=True), FIFTY),
     "IMED": IMED(PEOPLE, Finite([0, 7, 50])),
     "sequential halving": SequentialHalving(PEOPLE, budget=150),
+    "patient rejects": PatientRejects(PEOPLE, budget=150),
 }
 
 

@@ -10,6 +10,7 @@ from allais import (
     ArmNoise,
     Continuous,
     Discrete,
+    FeatureNoise,
     Identity,
     Normal,
     ParameterNoise,
@@ -21,7 +22,7 @@ from allais import (
     TverskyKahneman,
     Uniform,
 )
-from allais.locations import locations_of, value_at
+from allais.locations import _table, locations_of, value_at
 
 PREFERENCES = {
     "TK": Preference(TverskyKahneman(0.61)),
@@ -142,3 +143,16 @@ def test_the_loss_averse_value_of_a_fair_coin_is_negative():
         AdditiveNoise(Discrete({-1: 0.5, 1: 0.5})).of(np.ones((1, 1))),
     )
     assert value_at(tables, 0, 0.0) == pytest.approx(0.5 - 0.5 * 2.25, abs=1e-12)
+
+
+def test_tables_of_noise_that_adds_up_are_built_once():
+    def noise():
+        return FeatureNoise([Normal(0, 1), Discrete({0: 0.9, 12: 0.1}), Discrete({-1: 0.5, 2: 0.5})])
+
+    rows = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
+    people = PREFERENCES["TK"]
+    first = locations_of(people, noise().of(rows))
+    built = _table.cache_info().misses
+    again = locations_of(people, noise().of(rows))
+    assert _table.cache_info().misses == built
+    assert np.array_equal(first.cells, again.cells)

@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from allais import Bernoulli, Continuous, Discrete, Empirical, Mixture, Normal, Uniform
+from allais.lotteries.affine import moved
 
 LOTTERIES = [
     Discrete({50: 0.1, 0: 0.9}),
@@ -107,3 +108,57 @@ def test_a_lottery_that_makes_no_sense_is_refused_in_one_sentence(make, message)
 def test_a_lottery_of_the_wrong_kind_is_refused_with_what_to_write_instead(make, message):
     with pytest.raises(TypeError, match=message):
         make()
+
+
+def made_again():
+    """The lotteries once more, from new arguments."""
+    return [
+        Discrete({0: 0.9, 50: 0.1}),
+        Bernoulli(0.3),
+        Normal(9, 2),
+        Uniform(-3, 7),
+        Empirical([1.0, 3.0, 8.5, 3.0]),
+        Continuous(stats.gamma(2.0, scale=3.0)),
+        Mixture([Normal(20, 2), Discrete({60: 1.0})], [0.95, 0.05]),
+    ]
+
+
+@pytest.mark.parametrize("index", range(len(LOTTERIES)), ids=lambda index: repr(LOTTERIES[index]))
+def test_two_lotteries_of_one_law_are_equal_and_others_are_not(index):
+    first, again = LOTTERIES[index], made_again()[index]
+    assert first == again
+    assert hash(first) == hash(again)
+    assert [first == other for other in LOTTERIES] == [other is first for other in LOTTERIES]
+    both = moved(first, 3.0, -2.0), moved(again, 3.0, -2.0)
+    assert both[0] == both[1]
+    assert hash(both[0]) == hash(both[1])
+    assert both[0] != first
+
+
+def test_equality_tells_parameters_apart_and_zeros_alike():
+    gamma = Continuous(stats.gamma(2.0, scale=3.0))
+    assert gamma != Continuous(stats.gamma(2.0, scale=3.5))
+    assert gamma != Continuous(stats.gamma(2.0, loc=1.0, scale=3.0))
+    assert Continuous(stats.gamma(2.0)) != Continuous(stats.expon(2.0))
+    assert Mixture([Normal(0, 1), Normal(1, 1)], [0.5, 0.5]) != Mixture([Normal(0, 1), Normal(1, 1)], [0.4, 0.6])
+    assert Mixture([Normal(0, 1), Normal(1, 1)], [0.5, 0.5]) != Mixture([Normal(0, 1), Normal(2, 1)], [0.5, 0.5])
+    assert Empirical([1.0, 2.0]) != Empirical([1.0, 1.0, 2.0, 2.0, 2.0])
+    below, above = Discrete({-0.0: 0.5, 1.0: 0.5}), Discrete({0.0: 0.5, 1.0: 0.5})
+    assert below == above
+    assert hash(below) == hash(above)
+
+
+def test_a_law_that_scipy_does_not_know_by_name_equals_itself_only():
+    class Triangle(stats.rv_continuous):
+        def _pdf(self, x):
+            return 2.0 * x
+
+    def made():
+        return Continuous(Triangle(a=0.0, b=1.0, name="norm")())
+
+    one = made()
+    assert one == one
+    assert one != made()
+    assert one != Continuous(stats.norm())
+    histogram = stats.rv_histogram(np.histogram([1.0, 2.0, 2.5], bins=2))
+    assert Continuous(histogram) != Continuous(stats.rv_histogram(np.histogram([1.0, 1.2, 2.5], bins=2)))

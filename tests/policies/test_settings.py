@@ -1,6 +1,7 @@
 """What a policy refuses to be made of."""
 
 import dataclasses
+import math
 
 import pytest
 
@@ -18,6 +19,7 @@ from allais import (
     WLUCB,
     WSR,
     WUCB,
+    Bandit,
     Bounded,
     Discrete,
     EmpiricalBernstein,
@@ -27,6 +29,8 @@ from allais import (
     SubGaussian,
     TopTwo,
     TverskyKahneman,
+    simulate,
+    testing,
 )
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -140,3 +144,16 @@ def test_a_number_of_arms_that_is_a_slip_is_refused():
     for arms in (10**26, 10**9, 10**5000):
         with pytest.raises(ValueError, match="arms must be 1,000,000 at most; got "):
             WUCB(PEOPLE, UNIT).start(arms, seed=1)
+
+
+def test_exp3_takes_arms_of_one_value_and_compares_arms_in_one_unit():
+    for rewards in (Finite([7]), [Finite([7]), Finite([0, 50])], [Bounded(0, 1), Finite([9])]):
+        rule = EXP3(rewards).rule(2)
+        assert math.isfinite(rule.low)
+        assert math.isfinite(rule.scale)
+    testing.check_policy(EXP3([Finite([7]), Finite([0, 50]), Finite([7])]), rounds=500)
+    testing.check_policy(EXP3(Finite([7])), rounds=500)
+    # a sure 0.9 of 1 against 5 of 100: each arm by its own bounds, the first seemed better
+    problem = Bandit([Discrete({0.9: 1.0}), Discrete({5: 1.0})])
+    pulls = simulate(EXP3([Bounded(0, 1), Bounded(0, 100)]), problem, n_rounds=20_000, seed=1).pulls[0, -1]
+    assert pulls[1] > pulls[0]

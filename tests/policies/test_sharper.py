@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from allais import (
     IMED,
@@ -18,14 +18,18 @@ from allais import (
     Envelope,
     Finite,
     NotNow,
+    PatientRejects,
+    Power,
     Preference,
     SequentialHalving,
     SubGaussian,
     TopTwo,
     TverskyKahneman,
     Uniform,
+    UniformSampling,
     best_arm,
     expected_value,
+    simulate,
     theory,
 )
 from allais._kernels import loop
@@ -33,7 +37,9 @@ from allais.bands.tails import ends_of
 from allais.memory import remembered
 from allais.policies.halving import halving_phases
 from allais.policies.imed import k_inf_of_three
+from allais.policies.patient import patient_phases
 from allais.policies.toptwo import _apart
+from allais.policies.wsr import phases
 from allais.problems import Bandit
 from allais.values.draws import gamma, normal, stream_of, uniform
 
@@ -127,6 +133,37 @@ def test_imed_knows_the_same_divergence_as_theory():
             target = BOTH.value(lottery) + more
             found = k_inf_of_three(rule.worth, rule.outcomes, arm, target, p1, p2, p3)
             assert found == pytest.approx(theory.k_inf(BOTH, lottery, target), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("shares", "more"),
+    [
+        ((0.7, 0.2999, 1e-4), 0.01),
+        ((0.7, 0.2995, 5e-4), 0.3),
+        ((0.4, 0.6 - 1e-6, 1e-6), 0.02),
+        ((0.4, 0.6, 0.0), 0.05),
+        ((0.9, 0.1, 0.0), 2.0),
+        ((1.0 - 2e-5, 1e-5, 1e-5), 0.001),
+        ((0.1, 0.2, 0.7), 30.0),
+    ],
+)
+@pytest.mark.parametrize("weight", [TverskyKahneman(0.61), TverskyKahneman(0.4), Power(0.5)], ids=repr)
+def test_three_values_with_rare_ones_are_as_near_as_a_search_of_40000_places_finds(weight, shares, more):
+    v, people = np.array([0.0, 20.0, 50.0]), Preference(weight)
+    lottery = Discrete({a: b for a, b in zip(v.tolist(), shares, strict=True) if b > 0.0})
+    target = people.value(lottery) + more
+    top = np.append(shares[2] + (1.0 - shares[2]) * special.expit(np.linspace(-45, 45, 40_001)), shares[2])
+    amount = (target - 30.0 * weight(top)) / 20.0
+    needed = np.where(amount > 0.0, weight.inverse(np.clip(amount, 0.0, 1.0)), 0.0)
+    tail = np.maximum(np.maximum(needed, 1.0 - shares[0] / (shares[0] + shares[1]) * (1.0 - top)), top)
+    laws = np.stack([1.0 - tail, tail - top, top])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = [p * np.log(p / q) if p > 0.0 else 0.0 * q for p, q in zip(shares, laws, strict=True)]
+    nearest = np.nanmin(np.where(amount <= 1.0, sum(terms), np.inf))
+    rule = IMED(people, Finite(v)).rule(1)
+    # the search's own places are 0.2 % apart
+    assert k_inf_of_three(rule.worth, rule.outcomes, 0, target, *shares) == pytest.approx(nearest, rel=2e-3)
+    assert theory.k_inf(people, lottery, target, support=v) == pytest.approx(nearest, rel=2e-3)
 
 
 def test_imed_plays_the_least_index():
@@ -224,6 +261,8 @@ def test_sequential_halving_never_spends_more_than_its_budget(n_arms, budget):
         (lambda: WLUCB(PEOPLE, SubGaussian(1.0, 0.0), 0.1, band=KL()), "the KL band needs bounded rewards"),
         (lambda: TopTwo(PEOPLE, Bounded(0, 1), delta=1.5), r"delta must lie in \(0, 1\); got 1.5"),
         (lambda: TopTwo(PEOPLE, Bounded(0, 1), 0.1, tolerance=-1), "tolerance must not be negative; got -1"),
+        (lambda: PatientRejects(PEOPLE, 100, floor=0.0), r"floor must lie in \(0, 1\]; got 0. Give the share"),
+        (lambda: PatientRejects(PEOPLE, 4).start(4, seed=1), "exceed the number of arms; got 4 samples for 4 arms"),
         (lambda: SequentialHalving(PEOPLE, budget=0), "budget must be a whole number of samples; got 0"),
         (
             lambda: SequentialHalving(PEOPLE, 5).start(4, seed=1),
@@ -245,3 +284,71 @@ def test_continuous_rewards_settle_with_the_kl_band():
     answer = best_arm(problem, WLUCB(PEOPLE, Bounded(0, 1), delta=0.1), seed=1)
     assert (answer.arm, answer.settled) == (1, True)
     assert answer.samples < 1_000
+
+
+def test_patient_rejects_by_hand():
+    # n = 200, K = 3: 33 each, and of the 101 left W-SR gives 25 and 37 (its phases of 101 less the 3 arms)
+    np.testing.assert_array_equal(patient_phases(200, 3, 0.5), 33 + phases(101, 3))
+    learner = PatientRejects(expected_value(), 24, floor=0.5).start(list("AB"), seed=1)
+    chosen = []
+    while not learner.is_settled():
+        choice = learner.ask()
+        chosen.append(choice.arm)
+        learner.tell(choice, {"A": 0.0, "B": 1.0}[choice.arm])
+    assert "".join(chosen) == "AB" * 11  # 6 each, then W-SR's single phase of (12 - 2) / 2 each
+    assert learner.recommend().arm == "B"
+
+
+@pytest.mark.parametrize("floor", [1e-9, 0.25, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize(("n_arms", "budget"), [(2, 3), (3, 100), (20, 21), (20, 1001), (200, 450)])
+def test_patient_rejects_gives_every_arm_its_floor_and_keeps_within_its_budget(n_arms, budget, floor):
+    ends = patient_phases(budget, n_arms, floor)
+    assert ends.size == n_arms - 1
+    assert (np.diff(ends) >= 0).all()
+    assert (ends >= max(1, int(floor * budget) // n_arms)).all()
+    answer = best_arm(Bandit([Bernoulli(0.5)] * n_arms), PatientRejects(expected_value(), budget, floor=floor), seed=3)
+    assert answer.samples <= budget
+    assert answer.settled
+
+
+def test_one_arm_alone_is_settled_without_a_sample():
+    for policy in (PatientRejects(PEOPLE, 10), UniformSampling(PEOPLE, 10)):
+        assert policy.start(1, seed=1).is_settled()
+
+
+def test_uniform_sampling_spends_its_budget_evenly():
+    answer = best_arm(Bandit([Bernoulli(0.2)] * 3 + [Bernoulli(0.9)]), UniformSampling(expected_value(), 402), seed=1)
+    assert answer.arm == 3
+    assert set(answer.pulls.values()) == {100}
+
+
+def test_a_jackpot_that_halving_rejects_unseen_is_found_by_patience():
+    # Missed if it was not seen before the first rejection: 0.993^62 = 0.65 of runs against 0.993^167 = 0.31. With 300
+    # runs each the difference has a standard error of 0.04 at most, so by luck it is below 0.1 once in 10^9.
+    arms = [Discrete({300: 0.007, 0: 0.993})] + [Discrete({0: 0.5, 8: 0.5})] * 15
+    problem = Bandit(arms)
+    assert problem.true_values(PEOPLE).argmax() == 0
+    settings = {"n_rounds": 4_000, "n_runs": 300, "seed": 1, "checkpoints": [4_000]}
+    halving = simulate(SequentialHalving(PEOPLE, 4_000), problem, **settings).error_rate[-1]
+    patient = simulate(PatientRejects(PEOPLE, 4_000), problem, **settings).error_rate[-1]
+    assert patient < halving - 0.1
+
+
+def test_top_two_samples_the_wider_half_interval_more_often():
+    # one arm was seen a hundred times as often as the other: the lesser known one is asked for
+    known = [Finite([0, 50]), Finite([0, 50])]
+    for seen in ((10_000, 100), (100, 10_000)):
+        learner = TopTwo(PEOPLE, known, delta=1e-6).start(2, seed=1)
+        learner.observe(0, [50.0] * (seen[0] // 10) + [0.0] * (seen[0] - seen[0] // 10))
+        learner.observe(1, [50.0] * (seen[1] // 20) + [0.0] * (seen[1] - seen[1] // 20))
+        choices = np.array([choice.arm for choice in learner.ask(400)])
+        lesser = int(np.argmin(seen))
+        # half of them before; 320 of 400 at a share of one half have a chance below 1e-30
+        assert (choices == lesser).sum() > 320
+
+
+def test_top_two_keeps_sampling_where_nothing_is_uncertain():
+    # two sure arms alike: no half-interval is left, and no number of samples settles them
+    equal = Bandit([Discrete({1: 1.0}), Discrete({1: 1.0})])
+    answer = best_arm(equal, TopTwo(PEOPLE, Finite([1]), 0.1), seed=1, max_samples=50)
+    assert answer.samples <= 50

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from allais._kernels import verb
 from allais.preferences import Preference
@@ -21,6 +24,14 @@ class Interval(NamedTuple):
     low: float
     value: float
     high: float
+
+    def within(self, bounds: tuple[float, float]) -> Interval:
+        """The interval cut at what a value cannot be below or above.
+
+        >>> Interval(-26.9, 14.2, 55.3).within((0.0, 50.0))
+        Interval(low=0.0, value=14.2, high=50.0)
+        """
+        return Interval(max(self.low, bounds[0]), self.value, min(self.high, bounds[1]))
 
 
 class Band(Protocol):
@@ -43,6 +54,18 @@ def anytime_rule(band: Band, preference: Preference, rewards: Sequence[Rewards])
     """
     make = getattr(band, "anytime_rule", None)
     return None if make is None else make(preference, rewards)
+
+
+def bounds_of(preference: Preference, rewards: Rewards) -> tuple[float, float]:
+    """What a value can be at least and at most: the declared bounds as felt, which no weight leads out of.
+
+    >>> bounds_of(Preference(TverskyKahneman(0.61), reference=60.0, costs=True), Bounded(50, 90))
+    (-30.0, 10.0)
+    """
+    if isinstance(rewards, SubGaussian):
+        return -math.inf, math.inf
+    low, high = np.sort(preference.felt(np.array(rewards.support))).tolist()
+    return low, high
 
 
 def refuse_unbounded(what: str, rewards: Sequence[Rewards]) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._kernels import kernel
-from allais.bands.base import add_settle, add_widen
+from allais.bands.base import add_settle, add_widen, bounds_of
 from allais.errors import FloatArray
 from allais.memory import moments
 from allais.preferences import Preference
@@ -40,7 +40,7 @@ class EmpiricalBernstein:
             raise ValueError(
                 "the empirical Bernstein band needs bounded rewards; got SubGaussian. Declare Bounded(low, high)."
             )
-        spans = [float(np.ptp(preference.felt(np.array(known.support)))) for known in rewards]
+        spans = [np.ptp(bounds_of(preference, known)) for known in rewards]
         return BernsteinRule(np.array(spans), np.zeros(len(spans)))
 
 

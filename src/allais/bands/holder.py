@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._kernels import kernel
-from allais.bands.base import Interval, add_settle, add_widen
+from allais.bands.base import Interval, add_settle, add_widen, bounds_of
 from allais.errors import FloatArray, share
 from allais.memory import VALUE_SLACK
 from allais.preferences import Preference
@@ -86,9 +86,11 @@ class Holder:
     ) -> Interval:
         """The value of samples, with an interval that holds the true one with the given confidence.
 
+        It ends where the rewards do: no value lies outside their bounds.
+
         >>> from allais import Bounded, TverskyKahneman
         >>> Holder().interval(Preference(TverskyKahneman(0.61)), Bounded(0, 50), [50] * 10 + [0] * 90)
-        Interval(low=-14.9358..., value=9.3151..., high=33.5660...)
+        Interval(low=0.0, value=9.3151..., high=33.5660...)
         """
         seen = rewards.check(samples)
         exponent = math.log(2.0 / (1.0 - share("confidence", confidence, advice="Give a share of 1, such as 0.95.")))
@@ -97,7 +99,7 @@ class Holder:
             value = preference.estimate_truncated(seen, rewards)
         else:
             value = preference.estimate(seen)
-        return Interval(value - radius, value, value + radius)
+        return Interval(value - radius, value, value + radius).within(bounds_of(preference, rewards))
 
 
 def deviation(weight: Weight, eps: float) -> float:
@@ -116,8 +118,8 @@ def stretches(preference: Preference, rewards: Rewards) -> tuple[float, float]:
 
     docs/paper/errata.md, 10: both deviate at once, each over its own stretch.
     """
-    low, high = np.sort(preference.felt(np.array(rewards.support)))
-    return float(max(high, 0.0) - max(low, 0.0)), float(min(high, 0.0) - min(low, 0.0))
+    low, high = bounds_of(preference, rewards)
+    return max(high, 0.0) - max(low, 0.0), min(high, 0.0) - min(low, 0.0)
 
 
 @lru_cache(maxsize=1024)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._kernels import kernel, routine, verb
-from allais.bands.base import Interval, add_settle, add_widen
+from allais.bands.base import Interval, add_settle, add_widen, bounds_of
 from allais.errors import FloatArray, share
 from allais.memory import GAIN_SLACK, LOSS_SLACK, Memory, moments, remembered
 from allais.preferences import Preference
@@ -68,10 +68,7 @@ class TailRule(NamedTuple):
 def tail_rule(shape: Any, preference: Preference, rewards: Sequence[Rewards], *, always: bool) -> TailRule:
     """What the kernels read, for a shape and the rewards of each arm."""
     tailed = [known if isinstance(known, SubGaussian) else None for known in rewards]
-    ends = [
-        np.array([-np.inf, np.inf]) if isinstance(known, SubGaussian) else _felt_ends(preference, known)
-        for known in rewards
-    ]
+    ends = [bounds_of(preference, known) for known in rewards]
     sign = -1.0 if preference.costs else 1.0
     has_tail = any(known is not None for known in tailed)
     n_arms = len(rewards)
@@ -89,10 +86,6 @@ def tail_rule(shape: Any, preference: Preference, rewards: Sequence[Rewards], *,
         np.zeros(n_arms),
         np.zeros(n_arms),
     )
-
-
-def _felt_ends(preference: Preference, known: Rewards) -> FloatArray:
-    return np.sort(preference.felt(np.array(known.support)))
 
 
 @lru_cache(maxsize=256)

@@ -148,6 +148,24 @@ class Continuous(Lottery):
     def __repr__(self) -> str:
         return f"Continuous({_describe(self._law)})"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Continuous) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @cached_property
+    def _identity(self) -> Any:
+        """What makes two laws the same: their family with its parameters, or else the very object."""
+        from scipy import stats  # it is loaded, since the law came from there
+
+        name = getattr(getattr(self._law, "dist", None), "name", "")
+        # one of scipy's own families is known by its name; others may hold anything
+        if not name or type(self._law.dist) is not type(getattr(stats, name, None)):
+            return id(self._law)
+        named = {key: float(value) for key, value in self._law.kwds.items()}
+        return name, tuple(map(float, self._law.args)), tuple(sorted(named.items())), self._support
+
     @property
     def support(self) -> tuple[float, float]:
         return self._support
@@ -220,6 +238,16 @@ class Mixture(Lottery):
 
     def __repr__(self) -> str:
         return f"Mixture({list(self.components)!r}, {self.shares.tolist()})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Mixture)
+            and np.array_equal(self.shares, other.shares)
+            and self.components == other.components
+        )
+
+    def __hash__(self) -> int:
+        return hash((Mixture, self.components, tuple(self.shares.tolist())))
 
     @property
     def _present(self) -> list[tuple[float, Lottery]]:

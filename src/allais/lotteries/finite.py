@@ -134,7 +134,7 @@ class Discrete(FiniteLottery):
         )
 
     def __hash__(self) -> int:
-        return hash((self._outcomes.tobytes(), self._probabilities.tobytes()))
+        return hash((tuple(self._outcomes.tolist()), tuple(self._probabilities.tolist())))
 
     @property
     def outcomes(self) -> FloatArray:
@@ -186,6 +186,16 @@ class Empirical(FiniteLottery):
     def __repr__(self) -> str:
         low, high = self.support
         return f"Empirical(<{self._size} samples from {low:g} to {high:g}>)"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Empirical)
+            and np.array_equal(self._outcomes, other._outcomes)
+            and np.array_equal(self._counts, other._counts)
+        )
+
+    def __hash__(self) -> int:
+        return hash((Empirical, self._size, *self.support))
 
     @property
     def outcomes(self) -> FloatArray:

@@ -8,6 +8,7 @@ from allais.policies.imed import IMED
 from allais.policies.lingape import LinGapE
 from allais.policies.lints import LinTS
 from allais.policies.npts import NPTS
+from allais.policies.patient import PatientRejects, UniformSampling
 from allais.policies.toptwo import TopTwo
 from allais.policies.wg import WG
 from allais.policies.wlucb import WLUCB
@@ -34,7 +35,9 @@ __all__ = [
     "GAllocation",
     "LinGapE",
     "LinTS",
+    "PatientRejects",
     "Policy",
     "SequentialHalving",
     "TopTwo",
+    "UniformSampling",
 ]

@@ -10,6 +10,7 @@ import numpy as np
 
 from allais._random import Seed
 from allais.bands import KL, Band, Envelope
+from allais.bands.base import bounds_of
 from allais.errors import FloatArray, IntArray, brief
 from allais.memory import Memory, Worth
 from allais.preferences import Preference
@@ -62,6 +63,13 @@ class Policy(ABC):
 
         What every state has (`asked`, `active`, the memory, and the length of each array) is checked already.
         """
+
+    def value_bounds(self, n_arms: int) -> list[tuple[float, float]]:
+        """What the value of each arm can be at least and at most, as felt; infinite where nothing is declared."""
+        if getattr(self, "of_mean", False):
+            return [(0.0, 1.0)] * n_arms  # w(mean) is a weight
+        known = self.rewards_of(n_arms)
+        return [bounds_of(self.preference, one) for one in known] or [(-np.inf, np.inf)] * n_arms
 
     def on(self, problem: Any) -> Policy:
         """The policy for a problem at hand: linear ones take its features."""
@@ -147,7 +155,7 @@ def check_band(band: object) -> None:
 def check_unit_interval(preference: Preference, rewards: RewardsOfArms) -> None:
     """Refuse rewards whose mean is no probability: the WE heuristics weight the mean itself."""
     for known in as_list(rewards):
-        low, high = np.sort(preference.felt(np.array(known.support)))
+        low, high = bounds_of(preference, known)
         if low < 0.0 or high > 1.0:
             raise ValueError(
                 f"w(mean) needs a mean that must lie in [0, 1]; got rewards from {low:g} to {high:g}. "

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from allais._kernels import kernel
+from allais.bands.base import bounds_of
 from allais.errors import FloatArray, IntArray, share
 from allais.memory import Memory, Worth, empty_memory, insert, measure
 from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, worth_of
@@ -46,9 +47,10 @@ class EXP3(Policy):
     def rule(self, n_arms: int) -> EXP3Rule:
         """The settings as the kernels read them."""
         known = self.rewards_of(n_arms)
-        ends = np.sort([self.preference.felt(np.array(one.support)) for one in known], axis=1)
-        worth = worth_of(self.preference, known, n_arms)
-        return EXP3Rule(worth, self.gamma, ends[:, 0].copy(), 1.0 / (ends[:, 1] - ends[:, 0]))
+        ends = [bounds_of(self.preference, one) for one in known]
+        low, high = min(pair[0] for pair in ends), max(pair[1] for pair in ends)
+        scale = 1.0 / (high - low) if high > low else 0.0  # where one value is all there is, nothing can be learned
+        return EXP3Rule(worth_of(self.preference, known, n_arms), self.gamma, low, scale)
 
     def state(self, n_arms: int) -> EXP3State:
         """The state before the first round."""
@@ -67,8 +69,8 @@ class EXP3Rule(NamedTuple):
 
     worth: Worth
     gamma: float
-    low: FloatArray  # of the felt rewards, which are mapped to [0, 1]; (n_arms,)
-    scale: FloatArray
+    low: float  # of all arms' rewards as felt, which are mapped to [0, 1] in one way, or they could not be compared
+    scale: float
 
 
 class EXP3State(NamedTuple):
@@ -107,7 +109,7 @@ def _choose(rule, state, u):
 def _learn(rule, state, arm, felt, raw, ticket):
     insert(state.memory, arm, felt, raw)
     measure(rule.worth, state.memory, arm)
-    reward = (felt - rule.low[arm]) * rule.scale[arm]
+    reward = (felt - rule.low) * rule.scale
     state.log_weights[arm] += rule.gamma * reward / (ticket * state.log_weights.size)
 
 

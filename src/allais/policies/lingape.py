@@ -31,9 +31,9 @@ SLOPE_STEP = 1e-4  # of the difference that gives a value's slope, in spreads; a
 class LinGapE(LinearPolicy):
     """LinGapE, the best arm with features at a given confidence, from few samples: the default for that goal.
 
-    The leader is the best arm at the estimate, its rival the one that could be ahead by most; the arm played is
-    the one that most reduces the uncertainty of their difference. It stops as `WG` does, on the exact pairwise
-    condition, so that the recommendation is wrong with probability below `delta`.
+    The leader is the best arm at the estimate, its rival the one that could be ahead by most, among those that are
+    not beaten for certain; the arm played is the one that most reduces the uncertainty of their difference. It stops
+    as `WG` does, when every other arm is beaten, so that the recommendation is wrong with probability below `delta`.
 
     >>> from allais import LinearBandit, ParameterNoise, best_arm
     >>> problem = LinearBandit([[1, 0], [0, 1], [0.9, 0.3]], theta=[2.0, 0.0], noise=ParameterNoise())
@@ -102,15 +102,13 @@ def _choose(rule, state, u):
         state.along[arm] = state.scores[arm] - leading + reach * np.sqrt(max(spread, 0.0))
     state.eligible[leader] = False
     rival = pick(state.along, state.eligible, state.asked, u)
+    # The lead above is linear in theta, the certainty is not: an arm that is beaten for every theta may still seem
+    # the strongest rival, and sampling for its sake would never part the others.
+    while rival >= 0 and beats(world, state, reach, leader, rival, rule.tolerance):
+        state.eligible[rival] = False
+        rival = pick(state.along, state.eligible, state.asked, u)
     if rival < 0:
-        return SETTLED  # one arm is the best
-    if beats(world, state, reach, leader, rival, rule.tolerance):
-        certain = True
-        for arm in range(n_arms):
-            if certain and arm not in (leader, rival):
-                certain = beats(world, state, reach, leader, arm, rule.tolerance)
-        if certain:
-            return SETTLED
+        return SETTLED
     # y = slope x_leader - slope' x_rival, and the arm whose play most reduces |y|_{A^-1}
     other = _slope(world, state, rival, location(world, state, rival))
     for i in range(d):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from allais._kernels import kernel, routine
-from allais.bands.base import refuse_unbounded
+from allais.bands.base import bounds_of, refuse_unbounded
 from allais.errors import FloatArray, IntArray
 from allais.memory import FLAT, Memory, Worth, empty_memory, pick
 from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, worth_of
@@ -53,7 +53,7 @@ class NPTS(Policy):
     def rule(self, n_arms: int) -> NPTSRule:
         """The settings as the kernels read them."""
         known = self.rewards_of(n_arms)
-        tops = [float(self.preference.felt(np.array(one.support)).max()) for one in known]
+        tops = [bounds_of(self.preference, one)[1] for one in known]
         return NPTSRule(worth_of(self.preference, known, n_arms), np.array(tops))
 
     def state(self, n_arms: int) -> NPTSState:

@@ -26,6 +26,7 @@ from allais.policies.base import (
 from allais.policies.steps import judged, learn_with_band, recommend_best, survey
 from allais.policies.verbs import SETTLED, register
 from allais.preferences import Preference
+from allais.values.draws import stream_of, uniform
 
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
 TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made
@@ -34,13 +35,13 @@ SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than 
 
 @dataclass(frozen=True)
 class TopTwo(Policy):
-    """The best arm at a given confidence, in fewer samples than W-LUCB: two arms are judged together.
+    """The best arm at a given confidence: two arms are judged together, often in fewer samples than W-LUCB needs.
 
-    Half of the samples go to the arm of the highest value, half to the challenger that is hardest to
-    tell from it. It stops when no pair of laws in which a challenger is better is likely enough:
-    for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the
-    challenger's upper end at y' (docs/theory/best-arm.md). The answer may be
-    worse than the best arm by `tolerance`, which settles arms that are equal.
+    A sample goes to the arm of the highest value or to the challenger that is hardest to tell from it, to the one
+    whose half-interval is wider the more often. It stops when no pair of laws in which a challenger is better is likely
+    enough: for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the challenger's
+    upper end at y' (docs/theory/best-arm.md). The answer may be worse than the best arm by `tolerance`, which settles
+    arms that are equal.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -164,7 +165,6 @@ def _choose(rule, state, u):
     arm, _ = survey(rule.first, state)
     if arm < 0:
         widen(rule.band, state.memory, 0.5 * rule.beta, state.low, state.high)
-        coin, u = u < 0.5, 2.0 * u - (u >= 0.5)  # the rest of the draw breaks ties
         leader = pick(state.memory.value, state.eligible, state.asked, u)
         state.eligible[leader] = False
         down = state.memory.value[leader] - state.low[leader]
@@ -189,7 +189,14 @@ def _choose(rule, state, u):
         if all_apart and judged(rule.first, state):
             return SETTLED
         rival = pick(state.closeness, state.eligible, state.asked, u)
-        arm = leader if coin or rival < 0 else rival
+        arm = leader
+        if rival >= 0:
+            # Samples in proportion to the squares of the two widths lead to where their sum of squares is least
+            # (docs/theory/best-arm.md). Ties were broken by u itself, so the coin comes from its stream.
+            up = state.high[rival] - state.memory.value[rival]
+            coin, _ = uniform(stream_of(u))
+            if coin * (down * down + up * up) >= down * down:
+                arm = rival
     state.asked[arm] += 1
     return arm
 

@@ -42,11 +42,7 @@ class WSR(Policy):
 
     def rule(self, n_arms: int) -> WSRRule:
         """The settings as the kernels read them."""
-        if self.budget <= n_arms:
-            raise ValueError(
-                f"budget must exceed the number of arms; got {self.budget} samples for {n_arms} arms. "
-                "Give more samples."
-            )
+        enough_for(self.budget, n_arms)
         return WSRRule(worth_of(self.preference, self.rewards_of(n_arms), n_arms), phases(self.budget, n_arms))
 
     def state(self, n_arms: int) -> WSRState:
@@ -70,6 +66,14 @@ def check_budget(budget: int) -> int:
     if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
         raise ValueError(f"budget must be a whole number of samples; got {budget!r}. Give an int.")
     return int(budget)
+
+
+def enough_for(budget: int, n_arms: int) -> None:
+    """Refuse a budget that does not give every arm a sample and one more."""
+    if budget <= n_arms:
+        raise ValueError(
+            f"budget must exceed the number of arms; got {budget} samples for {n_arms} arms. Give more samples."
+        )
 
 
 def phases(budget: int, n_arms: int) -> IntArray:

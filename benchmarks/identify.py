@@ -1,0 +1,186 @@
+"""The best arm: top-two beside W-LUCB, rejections beside uniform sampling, where outcomes are ordinary and rare."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from allais import (
+    WLUCB,
+    WSR,
+    Bandit,
+    Bernoulli,
+    Bounded,
+    Continuous,
+    Discrete,
+    Finite,
+    Lottery,
+    Normal,
+    PatientRejects,
+    Preference,
+    SequentialHalving,
+    TopTwo,
+    TverskyKahneman,
+    Uniform,
+    UniformSampling,
+    simulate,
+)
+from allais.paper.problems import SETUP, THREE
+from allais.policies import Policy
+from allais.simulation import Results
+from benchmarks.timing import markdown_table
+
+BOTH = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
+DELTA = 0.05
+
+
+def run() -> str:
+    return "## The best arm\n\n" + "\n\n".join([_confidence(), _budgets()])
+
+
+def _run(policy: Policy, problem: Bandit, rounds: int, runs: int) -> Results:
+    settings: dict[str, Any] = {"seed": 1, "n_jobs": 2, "checkpoints": [rounds], "progress": False}
+    return simulate(policy, problem, rounds, runs, **settings)
+
+
+# -- at a confidence --------------------------------------------------------------------------------
+
+
+def twenty_coins() -> Bandit:
+    """One good coin among twenty."""
+    return Bandit([Bernoulli(0.9), *(Bernoulli(float(p)) for p in np.linspace(0.1, 0.6, 19))])
+
+
+def twenty_lotteries(seed: int) -> Bandit:
+    """Twenty random lotteries of three values."""
+    rng = np.random.default_rng(seed)
+    rows = [rng.dirichlet(np.ones(3)).tolist() for _ in range(20)]
+    return Bandit([Discrete(dict(zip((0.0, 1.0, 3.0), row, strict=True))) for row in rows])
+
+
+def rare_disaster() -> Bandit:
+    """The best arm loses much once in a hundred times."""
+    return Bandit([Discrete({10: 0.99, -100: 0.01}), Discrete({4: 0.9, 0: 0.1}), Discrete({3: 1.0})])
+
+
+def rare_jackpot() -> Bandit:
+    """The best arm wins much once in a hundred times."""
+    return Bandit([Discrete({200: 0.01, 0: 0.99}), Discrete({10: 0.5, 0: 0.5}), Discrete({3: 1.0})])
+
+
+def _own(problem: Bandit) -> list[Finite]:
+    laws = [lottery.as_finite() for lottery in problem.lotteries]
+    return [Finite(law.outcomes) for law in laws if law is not None]
+
+
+def _all(problem: Bandit) -> Finite:
+    return Finite(np.concatenate([known.values for known in _own(problem)]))
+
+
+def _confidence() -> str:
+    coins, disaster, jackpot = twenty_coins(), rare_disaster(), rare_jackpot()
+    cases: list[tuple[str, Bandit, Any, int]] = [
+        ("three-armed, each arm's values known", THREE, _own(THREE), 100),
+        ("three-armed, values known", THREE, _all(THREE), 50),
+        ("three-armed, bounds known", THREE, Bounded(0, 50), 10),
+        ("Setup(*), values known", SETUP, _all(SETUP), 100),
+        ("Setup(*), bounds known", SETUP, Bounded(0, 1), 20),
+        ("20 coins, values known", coins, Finite([0, 1]), 100),
+        ("20 coins, bounds known", coins, Bounded(0, 1), 10),
+        ("20 lotteries, values known", twenty_lotteries(0), Finite([0, 1, 3]), 20),
+        ("20 other lotteries, values known", twenty_lotteries(3), Finite([0, 1, 3]), 20),
+        ("rare disaster, each arm's values known", disaster, _own(disaster), 100),
+        ("rare disaster, values known", disaster, _all(disaster), 20),
+        ("rare jackpot, each arm's values known", jackpot, _own(jackpot), 100),
+        ("rare jackpot, values known", jackpot, _all(jackpot), 20),
+    ]  # fmt: skip
+    rows = []
+    for name, problem, rewards, runs in cases:
+        results = [_run(policy(BOTH, rewards, DELTA), problem, 10**8, runs) for policy in (WLUCB, TopTwo)]
+        means = [one.samples.mean() for one in results]
+        errors = [one.samples.std(ddof=1) / math.sqrt(runs) for one in results]
+        shown = [f"{mean:,.0f} ± {error:,.0f}" for mean, error in zip(means, errors, strict=True)]
+        wrong = ", ".join(f"{one.error_rate[-1]:.3f}" for one in results)
+        rows.append((name, *shown, f"{means[1] / means[0]:.2f}", str(runs), wrong))
+        print(*rows[-1], flush=True)  # it takes minutes
+    header = ("samples at delta = 0.05, with standard errors", "W-LUCB", "top-two", "ratio", "runs", "wrong")
+    return markdown_table(header, rows)
+
+
+# -- within a budget --------------------------------------------------------------------------------
+
+
+def ordinary(seed: int) -> Bandit:
+    """Sixteen random arms of gains and losses, none of them rare."""
+    rng = np.random.default_rng(seed)
+    rows = [rng.dirichlet(4.0 * np.ones(4)).tolist() for _ in range(16)]
+    return Bandit([Discrete(dict(zip((-1.0, 0.0, 1.0, 3.0), row, strict=True))) for row in rows])
+
+
+def continuous(seed: int) -> Bandit:
+    """Six arms of four continuous kinds."""
+    rng = np.random.default_rng(seed)
+    arms: list[Lottery] = []
+    for kind in rng.integers(4, size=6):
+        a, b = rng.random(2)
+        arms.append(
+            [
+                Uniform(2 * a, 2 * a + 1 + 3 * b),
+                Continuous(stats.gamma(0.5 + 2.5 * a, scale=0.5 + b)),
+                Normal(1 + 2 * a, 0.3 + 1.2 * b),
+                Continuous(stats.lognorm(0.5 + 0.5 * a, scale=0.7 + 1.1 * b)),
+            ][kind]
+        )
+    return Bandit(arms)
+
+
+def jackpot_among(n_arms: int, chance: float) -> Bandit:
+    """One arm with a rare gain, worth half as much again as the best of coins."""
+    coins = [Discrete({20: q, 0: 1 - q}) for q in np.linspace(0.05, 0.3, n_arms - 1).tolist()]
+    gain = 1.5 * BOTH.value(coins[-1]) / float(BOTH.gains(chance))
+    return Bandit([Discrete({round(gain): chance, 0: 1 - chance}), *coins])
+
+
+def disasters_among(n_arms: int, chance: float) -> Bandit:
+    """One arm without risk; the others seem better until a rare loss shows."""
+    loss = 7.0 / float(BOTH.losses(chance))
+    tempting = [
+        Discrete({8 + a: 0.5, 10 + a: 0.5 - chance, -round(loss): chance})
+        for a in np.linspace(0, 2, n_arms - 1).tolist()
+    ]
+    return Bandit([Discrete({6: 0.5, 8: 0.5}), *tempting])
+
+
+def _budgets() -> str:
+    cases: list[tuple[str, list[Bandit], int, int]] = [
+        ("16 ordinary arms, 1,000 samples", [ordinary(seed) for seed in range(20)], 1_000, 100),
+        ("16 ordinary arms, 2,000 samples", [ordinary(seed) for seed in range(20)], 2_000, 100),
+        ("6 continuous arms, 2,000 samples", [continuous(seed) for seed in range(5)], 2_000, 40),
+        ("a jackpot of .004 among 16, 16,000 samples", [jackpot_among(16, 0.004)], 16_000, 100),
+        ("a jackpot of .01 among 16, 4,000 samples", [jackpot_among(16, 0.01)], 4_000, 300),
+        ("a jackpot of .01 among 6, 2,000 samples", [jackpot_among(6, 0.01)], 2_000, 500),
+        ("disasters of .01 among 16, 4,000 samples", [disasters_among(16, 0.01)], 4_000, 300),
+        ("disasters of .01 among 6, 2,000 samples", [disasters_among(6, 0.01)], 2_000, 500),
+    ]
+    rows = []
+    for name, problems, budget, runs in cases:
+        policies = [
+            PatientRejects(BOTH, budget),
+            PatientRejects(BOTH, budget, floor=0.25),
+            PatientRejects(BOTH, budget, floor=0.75),
+            WSR(BOTH, budget),
+            SequentialHalving(BOTH, budget),
+            UniformSampling(BOTH, budget),
+        ]
+        wrong = np.array([[_run(one, arms, budget, runs).error_rate[-1] for one in policies] for arms in problems])
+        spread = np.sqrt((wrong * (1.0 - wrong) / runs).sum(axis=0)).max() / len(problems)
+        rows.append((name, *(f"{share:.3f}" for share in wrong.mean(axis=0)), f"{spread:.3f}"))
+        print(*rows[-1], flush=True)
+    header = (
+        "wrong answers within a budget", "patient rejects", "floor 1/4", "floor 3/4", "W-SR", "sequential halving",
+        "uniform sampling", "standard error at most",
+    )  # fmt: skip
+    return markdown_table(header, rows)
