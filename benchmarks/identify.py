@@ -169,7 +169,7 @@ def _budgets() -> str:
     for name, problems, budget, runs in cases:
         policies = [
             PatientRejects(BOTH, budget),
-            PatientRejects(BOTH, budget, floor=0.25),
+            PatientRejects(BOTH, budget, floor=0.5),
             PatientRejects(BOTH, budget, floor=0.75),
             WSR(BOTH, budget),
             SequentialHalving(BOTH, budget),
@@ -180,7 +180,7 @@ def _budgets() -> str:
         rows.append((name, *(f"{share:.3f}" for share in wrong.mean(axis=0)), f"{spread:.3f}"))
         print(*rows[-1], flush=True)
     header = (
-        "wrong answers within a budget", "patient rejects", "floor 1/4", "floor 3/4", "W-SR", "sequential halving",
+        "wrong answers within a budget", "patient rejects", "floor 1/2", "floor 3/4", "W-SR", "sequential halving",
         "uniform sampling", "standard error at most",
     )  # fmt: skip
     return markdown_table(header, rows)

@@ -330,7 +330,7 @@ def test_a_jackpot_that_halving_rejects_unseen_is_found_by_patience():
     assert problem.true_values(PEOPLE).argmax() == 0
     settings = {"n_rounds": 4_000, "n_runs": 300, "seed": 1, "checkpoints": [4_000]}
     halving = simulate(SequentialHalving(PEOPLE, 4_000), problem, **settings).error_rate[-1]
-    patient = simulate(PatientRejects(PEOPLE, 4_000), problem, **settings).error_rate[-1]
+    patient = simulate(PatientRejects(PEOPLE, 4_000, floor=0.5), problem, **settings).error_rate[-1]
     assert patient < halving - 0.1
 
 
