@@ -6,7 +6,19 @@ import re
 import sys
 from pathlib import Path
 
-from benchmarks import bandits, executors, identify, linear, memory, networks, scenario, sharper, streams, traffic, values
+from benchmarks import (
+    bandits,
+    executors,
+    identify,
+    linear,
+    memory,
+    networks,
+    scenario,
+    sharper,
+    streams,
+    traffic,
+    values,
+)
 
 RESULTS = Path(__file__).with_name("results.md")
 PREFACE = "Made by `make benchmark`: what is compared is measured in one run, times are the best of several."
