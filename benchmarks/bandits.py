@@ -126,8 +126,10 @@ def _live() -> list[tuple[str, ...]]:
             learner.tell(choice, outcome[str(choice.arm)])
 
     learner = policy.start(["A21", "A28"], seed=1)
-    (seconds,) = best_of(5, lambda: play(learner, rounds))
-    each = 1e6 * seconds / rounds
+    seconds, locked, bare = best_of(
+        7, lambda: play(learner, rounds), lambda: _enter(learner, rounds), lambda: _pass(rounds)
+    )
+    each, lock = 1e6 * seconds / rounds, 1e6 * (locked - bare) / rounds
     with tempfile.TemporaryDirectory() as folder:
         durable = Learner.open(Path(folder) / "advisor", policy, ["A21", "A28"], seed=1)
         (early,) = best_of(3, lambda: play(durable, 300))
@@ -137,6 +139,14 @@ def _live() -> list[tuple[str, ...]]:
     return [
         ("ask + tell", f"{each:.1f} us", "", "", "under 20 us", "yes" if each < 20 else "NO"),
         (
+            "the lock of a call, of `ask` or of `tell`",
+            f"{lock:.2f} us",
+            f"half of ask + tell {each / 2:.1f} us",
+            f"{2 * lock / each:.2f}",
+            "under 0.3 us",
+            "yes" if lock < 0.3 else "NO",
+        ),
+        (
             "ask + tell on disk, after 10,000 of them",
             f"{1e6 * late / 300:.0f} us",
             f"at the start {1e6 * early / 300:.0f} us",
@@ -145,6 +155,19 @@ def _live() -> list[tuple[str, ...]]:
             "yes" if late < 2 * early else "NO",
         ),
     ]
+
+
+def _enter(learner: Learner, n: int) -> None:
+    """What a call does to be alone."""
+    for _ in range(n):
+        with learner._lock:
+            if learner._midway:
+                learner._require_whole()
+
+
+def _pass(n: int) -> None:
+    for _ in range(n):
+        pass
 
 
 START = """

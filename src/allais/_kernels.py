@@ -34,7 +34,7 @@ def cache_folder() -> Path:
     """Where compiled code is kept: ALLAIS_CACHE_DIR, or the user's cache folder."""
     chosen = os.environ.get("ALLAIS_CACHE_DIR")
     if chosen:
-        root = Path(chosen)
+        root = Path(chosen).absolute()  # wherever the process goes later
     elif sys.platform == "win32":
         root = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "allais" / "Cache"
     elif sys.platform == "darwin":

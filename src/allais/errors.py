@@ -41,6 +41,10 @@ class RunRefused(RunFailed, ValueError):  # noqa: N818
     """A search cannot go on with what its runs brought: an outcome out of bounds, or failures only."""
 
 
+class MissingFile(FileNotFoundError, ValueError):  # noqa: N818
+    """A file that was to be read is not there."""
+
+
 def brief(thing: Any) -> str:
     """What came, short enough for a sentence.
 
@@ -52,6 +56,23 @@ def brief(thing: Any) -> str:
     except ValueError:  # Python writes no number of more than 4,300 digits
         text = f"a {type(thing).__name__} too long to write"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def number(name: str, thing: Any, advice: str = "Give a number.") -> float:
+    """`thing` as a float; text and truth values are no numbers, though Python would take them for some.
+
+    >>> number("a reward", 7)
+    7.0
+    """
+    kind = getattr(getattr(thing, "dtype", None), "kind", "f")  # of numpy's scalars and arrays
+    if isinstance(thing, TEXT_OR_TRUTH) or kind not in "iuf":
+        raise ValueError(f"{name} must be a number; got {brief(thing)}. {advice}")
+    try:
+        return float(thing)
+    except OverflowError:
+        raise ValueError(f"{name} must be finite; got one larger than any double. {advice}") from None
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number; got {brief(thing)}. {advice}") from None
 
 
 def real(name: str, number: Any, advice: str = "Give a finite number.") -> float:

@@ -5,22 +5,26 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._kernels import bound
+from allais._locks import Guarded, one_at_a_time
 from allais._random import Seed, generator
 from allais.armsets import ArmSet, Judge
-from allais.bands.base import Interval
-from allais.errors import finite_array
+from allais.bands.base import Interval, settle
+from allais.errors import finite_array, number
 from allais.memory import (
+    FLAT,
     NEVER,
     cells_of_arm,
     grown,
+    is_crowded,
     is_full,
     laid_out,
     measure,
@@ -84,8 +88,13 @@ class NotNow(RuntimeError):  # noqa: N818
     """
 
 
-class Learner:
+_NOTHING = ((),)  # the arguments of a call that takes none, for `starmap`
+
+
+class Learner(Guarded):
     """A policy with memory: `policy.start(arms, seed)` makes one.
+
+    Threads may share it. It can be copied and pickled.
 
     >>> learner = WUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
     >>> for outcome in (0.0, 7.0, 50.0):
@@ -93,6 +102,8 @@ class Learner:
     >>> learner.recommend().arm, learner.pulls
     ('A28', {'A21': 1, 'A28': 2})
     """
+
+    _durable: ClassVar[bool] = False  # whether a change lasts until it is written down, and not before
 
     def __init__(self, policy: Policy, arms: int | Sequence[Hashable], seed: Seed, *, exact: bool = False) -> None:
         if not isinstance(policy, Policy):
@@ -109,29 +120,37 @@ class Learner:
         self._out: dict[int, tuple[Any, float, tuple[float, ...] | None]] = {}
         self._next = 1
         self._draw: float | None = None  # the uniform draw of the next choice, once made
-        self._bind()
+        self._choose, self._take_in = _verbs(self._rule, self._state)
+        self._guard()
 
     def __repr__(self) -> str:
-        return f"<Learner of {type(self.policy).__name__}: {len(self._names)} arms, {self.samples} samples>"
+        return f"<Learner of {type(self.policy).__name__}: {len(self._names)} arms, {self._samples()} samples>"
+
+    def _samples(self) -> int:
+        return int(self._state.memory.pulls.sum() if self.policy.keeps_outcomes else self._state.told[0])
 
     # -- what it knows ----------------------------------------------------------------------------
 
     @property
+    @one_at_a_time
     def arms(self) -> tuple[Hashable, ...]:
         """The arms in play, in the order they came."""
         return tuple(name for name, active in zip(self._names, self._state.active, strict=True) if active)
 
     @property
+    @one_at_a_time
     def samples(self) -> int:
         """How many outcomes it was told."""
-        return int(self._state.memory.pulls.sum() if self.policy.keeps_outcomes else self._state.told[0])
+        return self._samples()
 
     @property
+    @one_at_a_time
     def pulls(self) -> dict[Hashable, int]:
         """How many outcomes of each arm it was told, retired arms included."""
         return dict(zip(self._names, self._state.memory.pulls.tolist(), strict=True))
 
     @property
+    @one_at_a_time
     def outstanding(self) -> tuple[Choice, ...]:
         """The choices that were asked and neither told nor cancelled."""
         return tuple(Choice(id_, self._named(arm, x)) for id_, (arm, _, x) in self._out.items())
@@ -144,6 +163,7 @@ class Learner:
         """Whether every outcome is kept, however many there are."""
         return bool(self._state.memory.limit[0] == NEVER)
 
+    @one_at_a_time
     def outcomes(self, arm: Hashable) -> tuple[np.ndarray, np.ndarray]:
         """An arm's distinct outcomes, in the user's units, and how often each was seen.
 
@@ -159,6 +179,7 @@ class Learner:
         _, raw, counts = outcomes_of_arm(self._state.memory, self._arm(arm))
         return raw, counts
 
+    @one_at_a_time
     def value(self, preference: Preference | None = None) -> dict[Hashable, float]:
         """What each arm is worth by what was seen, to this preference or to another one's.
 
@@ -178,6 +199,7 @@ class Learner:
             return dict(zip(self._names, self._state.memory.value.tolist(), strict=True))
         return {name: self._worth(k, other) for k, name in enumerate(self._names)}
 
+    @one_at_a_time
     def memory_error(self, preference: Preference | None = None) -> dict[Hashable, float]:
         """The most that each arm's `value` may be off because outcomes share cells; 0 while every one is kept.
 
@@ -218,6 +240,7 @@ class Learner:
         below = (np.cumsum(counts) - counts) / counts.sum()
         return finite_parts(felt, above, below, preference.gains, preference.losses).value
 
+    @one_at_a_time
     def intervals(self) -> dict[Hashable, Interval]:
         """The interval of every arm's value at the policy's present confidence.
 
@@ -238,6 +261,7 @@ class Learner:
             for name, one, bounds in zip(self._names, ends, self.policy.value_bounds(n_arms), strict=True)
         }
 
+    @one_at_a_time
     def recommend(self) -> Recommendation:
         """The best arm so far, its value and interval, and whether the policy is done."""
         best = int(recommend(self._rule, self._state))
@@ -247,6 +271,7 @@ class Learner:
             self._names[best], interval.value, interval if bounded else None, self.is_settled(), self.policy.error_rate
         )
 
+    @one_at_a_time
     def is_settled(self) -> bool:
         """Whether the policy has stopped and its recommendation is final."""
         if self.policy.goal == "regret":
@@ -270,37 +295,63 @@ class Learner:
         the arms of this round are its rows, and the choice's arm is a row's number. `among` is a set of arms
         with an oracle, such as `Routes`.
         """
-        if features is not None or among is not None:
-            if n is not None or (features is not None and among is not None):
-                raise ValueError(
-                    "a round with arms of its own is asked alone, among rows or a set; got more. Leave the rest out."
-                )
-            return self._ask_rows(features) if features is not None else self._ask_set(among)
-        if n is None:
-            return self._ask()
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ValueError(f"a batch must be of one choice or more; got {n!r}. Give an int.")
-        batch = [self._ask()]
-        while len(batch) < n:
+        with self._lock:
+            if self._midway:
+                self._require_whole()
+            if features is not None or among is not None:
+                if n is not None or (features is not None and among is not None):
+                    raise ValueError(
+                        "a round with arms of its own is asked alone, among rows or a set; got more. "
+                        "Leave the rest out."
+                    )
+                return self._ask_rows(features) if features is not None else self._ask_set(among)
+            if n is None:
+                return self._ask()
+            if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+                raise ValueError(f"a batch must be of one choice or more; got {n!r}. Give an int.")
+            return self._ask_batch(int(n))
+
+    def _ask_batch(self, n: int) -> list[Choice]:
+        first, late = self._next, None
+        while self._next < first + n:
             try:
-                batch.append(self._ask())
+                self._ask()
             except NotNow:
+                if self._next == first:
+                    raise
                 break
-        return batch
+            except BaseException as error:  # of a signal's handler: between two choices, it waits for the last
+                if self._midway or late is not None:
+                    raise
+                late = error
+        if late is not None:
+            raise late
+        return [Choice(id_, self._names[self._out[id_][0]]) for id_ in range(first, self._next)]
 
     def _ask(self) -> Choice:
+        before = self._midway  # True within a batch that is yet to be written down
         if self._draw is None:
-            self._draw = self._rng.random()
-        arm = self._choose(self._rule, self._state, self._draw)
-        if arm < 0:  # the draw is kept, so that asking in vain changes nothing
-            if arm == WAITING:
-                raise NotNow(
-                    f"this phase needs the outcomes of all its choices; {len(self._out)} are still out. "
-                    "Tell them, or cancel the lost ones."
-                )
-            raise NotNow("the policy has settled and asks for no more; see recommend(). Start another to go on.")
-        self._draw = None
-        return self._issued(arm, None)
+            drawing = starmap(self._rng.random, _NOTHING)
+            self._midway = True
+            (self._draw,) = drawing
+            self._midway = before
+        choosing = starmap(self._choose, ((self._rule, self._state, self._draw),))
+        self._midway = True
+        (arm,) = choosing
+        if arm >= 0:
+            id_ = self._next
+            self._out[id_] = (arm, self._state.ticket[0], None)
+            self._next = id_ + 1
+            self._draw = None
+            self._midway = self._durable
+            return Choice(id_, self._names[arm])
+        self._midway = before  # the draw is kept, so that asking in vain changes nothing
+        if arm == WAITING:
+            raise NotNow(
+                f"this phase needs the outcomes of all its choices; {len(self._out)} are still out. "
+                "Tell them, or cancel the lost ones."
+            )
+        raise NotNow("the policy has settled and asks for no more; see recommend(). Start another to go on.")
 
     def _ask_again(self, id_: int, name: Hashable) -> bool:
         """Ask as it was asked before, and leave the state as if this version had chosen alike; False if it cannot be.
@@ -313,7 +364,6 @@ class Learner:
         try:
             other = self._index[Learner._ask(self).arm]
         except NotNow:  # it would have stopped by now
-            self._draw = None
             self._issued(arm, None)
         else:
             if other != arm and not self.policy.open_to_data:
@@ -323,11 +373,25 @@ class Learner:
         self._state.asked[arm] += 1
         return True
 
+    def _make_draw(self) -> None:
+        """Draw the number that decides the next choice, which is kept until there is one."""
+        drawing = starmap(self._rng.random, _NOTHING)
+        before = self._midway
+        self._midway = True
+        (self._draw,) = drawing
+        self._midway = before
+
     def _issued(self, arm: Any, features: tuple[float, ...] | None) -> Choice:
-        choice = Choice(self._next, self._named(arm, features))
-        self._out[self._next] = (arm, float(self._state.ticket[0]), features)
-        self._next += 1
-        return choice
+        """Issue a choice that was not asked of the kernel as it is; its draw is used up."""
+        if self._draw is None:
+            self._make_draw()
+        id_ = self._next
+        self._midway = True
+        self._out[id_] = (arm, self._state.ticket[0], features)
+        self._next = id_ + 1
+        self._draw = None
+        self._midway = self._durable
+        return Choice(id_, self._named(arm, features))
 
     def _ask_set(self, among: Any) -> Choice:
         """The best arm of a set, for the theta that the policy draws."""
@@ -344,17 +408,11 @@ class Learner:
             )
         judge = Judge(self.policy.preference, self.policy.noise)  # type: ignore[attr-defined]
         if self._draw is None:
-            self._draw = self._rng.random()
+            self._make_draw()
         arm = among.best(self.policy.drawn_theta(self._rule, self._state, self._draw), judge)
-        return self._recorded(arm.name, tuple(arm.features.tolist()))
+        return self._issued(arm.name, tuple(arm.features.tolist()))
 
-    def _recorded(self, name: Hashable, features: tuple[float, ...]) -> Choice:
-        """Issue a choice that is known by its features; its draw is used up."""
-        if self._draw is None:
-            self._draw = self._rng.random()
-        self._draw = None
-        return self._issued(name, features)
-
+    @one_at_a_time
     def features_of(self, choice: Choice) -> np.ndarray:
         """The features of a choice that is out, for policies that have them."""
         found = self._out.get(self._id(choice))
@@ -373,9 +431,8 @@ class Learner:
             )
         rows, rule, state = self._context(features)
         if self._draw is None:
-            self._draw = self._rng.random()
+            self._make_draw()
         arm = int(self._choose(rule, state, self._draw))
-        self._draw = None
         return self._issued(arm, tuple(rows[arm].tolist()))
 
     def _context(self, features: ArrayLike) -> tuple[Any, Any, Any]:
@@ -404,21 +461,40 @@ class Learner:
 
         A reward that cannot be is refused, and the learner stays as it was.
         """
-        id_ = choice if isinstance(choice, int) else self._id(choice)
-        found = self._out.get(id_)
-        if found is None:
-            raise ValueError(self._why_unknown(id_))
-        arm, ticket, features = found
-        self._require_own(choice, arm, features)
-        outcome = self._checked(arm if features is None else 0, reward)
-        if features is None:
-            self._learn(arm, outcome, ticket)
-        else:
+        with self._lock:
+            if self._midway:
+                self._require_whole()
+            # the short way is for a choice that `ask` has just returned: a call in Python costs more than the lock
+            id_ = choice.id if type(choice) is Choice else self._id(choice)
+            found = self._out.get(id_)
+            if found is None:
+                raise ValueError(self._why_unknown(id_))
+            arm, ticket, features = found
+            if features is not None or type(choice) is not Choice or choice.arm is not self._names[arm]:
+                self._require_own(choice, arm, features)
+            outcome = self._checked(arm if features is None else 0, reward)
+            felt = self._felt(outcome)
+            if features is None:
+                memory = self._state.memory
+                if (memory.in_forest[arm] or memory.sizes[arm] == memory.felt.shape[1]) and is_full(memory, arm):
+                    self._make_room(arm)
+                learning = starmap(self._take_in, ((self._rule, self._state, arm, felt, outcome, ticket),))
+                self._midway = True
+                (_,) = learning
+                del self._out[id_]
+                self._midway = self._durable
+                return
             _, rule, state = self._context([features])
-            self._take_in(rule, state, 0, self._felt(outcome), outcome, ticket)
-            project(self._rule.world.features, self._state)
-        del self._out[id_]
+            learning = starmap(self._take_in, ((rule, state, 0, felt, outcome, ticket),))
+            listed = (self._rule.world.features, self._state)
+            seeing = starmap(bound(project, *listed), (listed,))
+            self._midway = True
+            (_,) = learning
+            (_,) = seeing  # what the listed arms see of it
+            del self._out[id_]
+            self._midway = self._durable
 
+    @one_at_a_time
     def cancel(self, choice: Choice | int) -> None:
         """Give a lost choice back: it no longer counts, and nothing waits for it.
 
@@ -428,15 +504,18 @@ class Learner:
         >>> learner.outstanding == (kept,)
         True
         """
-        id_ = choice if isinstance(choice, int) else self._id(choice)
+        id_ = self._id(choice)
         if id_ not in self._out:
             raise ValueError(self._why_unknown(id_))
         arm, _, features = self._out[id_]
         self._require_own(choice, arm, features)
+        self._midway = True
         del self._out[id_]
         if features is None:
             self._state.asked[arm] -= 1
+        self._midway = self._durable
 
+    @one_at_a_time
     def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
         """Feed in what was known of an arm before, or seen elsewhere: all of it, or nothing if any is refused.
 
@@ -454,10 +533,9 @@ class Learner:
         outcomes = self._known[k].check(rewards) if self._known else finite_array("rewards", rewards)
         if not np.isfinite(self.policy.preference.felt(outcomes)).all():
             raise ValueError("rewards must feel finite; some do not under this utility. Bound the rewards.")
-        for outcome in outcomes.tolist():
-            self._state.asked[k] += 1  # it counts as a round: the bounds need m to exceed every T_k
-            self._learn(k, outcome, 0.0)
+        self._learn_all(k, outcomes.tolist())
 
+    @one_at_a_time
     def forget(self, arm: Hashable, reward: float) -> None:
         """Take back one outcome of an arm that was told or observed by mistake.
 
@@ -473,26 +551,65 @@ class Learner:
         if not (self.policy.open_to_data and self.policy.keeps_outcomes):
             raise ValueError(f"{type(self.policy).__name__} cannot unlearn. Start it anew from the right data.")
         outcome = self._checked(k, reward)
-        if not remove(self._state.memory, k, self._felt(outcome), outcome):
+        felt = self._felt(outcome)
+        self._midway = True
+        if not remove(self._state.memory, k, felt, outcome):
+            self._midway = False
             raise ValueError(
                 f"only an outcome that was seen can be forgotten; {reward!r} of {arm!r} was not. Check it."
             )
         self._state.asked[k] -= 1
-        self._remeasure(k)
+        _remeasure(self._rule, self._state, k)
+        self._midway = self._durable
 
-    def _learn(self, arm: int, outcome: float, ticket: float) -> None:
+    def _learn_all(self, arm: int, outcomes: list[float]) -> None:
+        """Learn outcomes that were not asked for: all of them, even if a signal's handler raises in between.
+
+        What it raised is raised after the last; if it comes twice, or while outcomes move, the learner closes.
+        """
+        felt = [self._felt(outcome) for outcome in outcomes]
+        late: BaseException | None = None
+        done, inside, size = 0, False, len(outcomes)
+        self._midway = True
+        while done < size:
+            try:
+                while done < size:
+                    if self._needs_room(arm):
+                        inside = self._must_move(arm)
+                        self._make_room(arm)
+                        inside = False
+                    arguments = (self._rule, self._state, arm, felt[done], outcomes[done], 0.0)
+                    learning = starmap(self._take_in, (arguments,))
+                    inside = True
+                    self._state.asked[arm] += 1  # it counts as a round: the bounds need m to exceed every T_k
+                    (_,) = learning
+                    done += 1
+                    inside = False
+            except BaseException as error:
+                if inside or late is not None:
+                    raise
+                late = error
+        self._midway = self._durable
+        if late is not None:
+            raise late
+
+    def _needs_room(self, arm: int) -> bool:
         memory = self._state.memory
-        if memory.in_forest[arm] or memory.sizes[arm] == memory.felt.shape[1]:
-            while is_full(self._state.memory, arm):
-                self._state = self._state._replace(memory=grown(self._state.memory, arm))
-        self._take_in(self._rule, self._state, arm, self._felt(outcome), outcome, ticket)
+        crowded = memory.in_forest[arm] or memory.sizes[arm] == memory.felt.shape[1]
+        return bool(crowded and is_full(memory, arm))
 
-    def _bind(self) -> None:
-        """Find the machine code of the verbs; to be done again when rule or state are new."""
-        kind, first, draw = type(self._rule), 0, 0.0
-        self._choose = bound(choose.kernels[kind], self._rule, self._state, draw)
-        arguments = (self._rule, self._state, first, draw, draw, draw)
-        self._take_in = bound(learn.kernels[kind], *arguments)
+    def _must_move(self, arm: int) -> bool:
+        """Whether an arm's outcomes move to the forest or into cells for want of room: in place, and seldom."""
+        memory = self._state.memory
+        first = not memory.in_forest[arm] and memory.felt.shape[1] >= FLAT
+        return bool(first or is_crowded(memory, arm))
+
+    def _make_room(self, arm: int) -> None:
+        while is_full(self._state.memory, arm):
+            before = self._midway
+            self._midway = before or self._must_move(arm)
+            self._state = self._state._replace(memory=grown(self._state.memory, arm))
+            self._midway = before
 
     def _felt(self, outcome: float) -> float:
         preference = self.policy.preference
@@ -501,21 +618,8 @@ class Learner:
         # as an array, since numpy's vector loops may differ from its scalars in the last bit
         return float(preference.felt(np.array([outcome]))[0])
 
-    def _remeasure(self, arm: int) -> None:
-        """Bring value and band of an arm in line with its memory."""
-        measure(self._rule.worth, self._state.memory, arm)
-        if hasattr(self._rule, "band"):
-            from allais.bands.base import settle
-
-            settle(self._rule.band, self._state.memory, arm)
-
     def _checked(self, arm: int, reward: float) -> float:
-        try:
-            outcome = float(reward)
-        except OverflowError:
-            raise ValueError("a reward must be finite; got one larger than any double. Give what happened.") from None
-        except (TypeError, ValueError):
-            raise ValueError(f"a reward must be a number; got {reward!r}. Give what happened.") from None
+        outcome = reward if type(reward) is float else number("a reward", reward, "Give what happened.")
         if not math.isfinite(outcome):
             raise ValueError(f"a reward must be finite; got {outcome}. Cancel the choice if it was lost.")
         if self._known and not self._known[arm].admits(outcome):
@@ -537,6 +641,8 @@ class Learner:
     def _id(self, choice: Any) -> int:
         if isinstance(choice, Choice):
             return choice.id
+        if isinstance(choice, int) and not isinstance(choice, bool):
+            return choice
         raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}.")
 
     def _require_own(self, choice: Choice | int, arm: Any, features: tuple[float, ...] | None) -> None:
@@ -554,8 +660,9 @@ class Learner:
 
     # -- arms that come and go --------------------------------------------------------------------
 
+    @one_at_a_time
     def add(self, arm: Hashable, rewards: Rewards | None = None) -> None:
-        """Bring a new arm into play; `rewards` says what is known of it, if arms differ.
+        """Bring a new arm into play, or one that retired; `rewards` says what is known of a new one, if arms differ.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.add("B7")
@@ -567,7 +674,8 @@ class Learner:
         if rewards is not None:
             check_settings(self.policy.preference, rewards)
         if arm in self._index:
-            raise ValueError(f"arms must have distinct names; {arm!r} is there already. Rename it.")
+            self._bring_back(arm, rewards)
+            return
         each = isinstance(self.policy.rewards, Sequence)
         if each != (rewards is not None):
             raise ValueError(
@@ -582,13 +690,17 @@ class Learner:
         rule, state = started(policy, len(names))  # refuses what does not fit
         self._adopt(policy, names, rule, _extended(self._state, state))
 
+    @one_at_a_time
     def retire(self, arm: Hashable) -> None:
-        """Take an arm out of play; what was learned of it is kept.
+        """Take an arm out of play; what was learned of it is kept, and `add` brings it back.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.retire("A21")
         >>> learner.ask().arm
         'A28'
+        >>> learner.add("A21")
+        >>> learner.arms
+        ('A21', 'A28')
         """
         self._require_open("retire")
         k = self._arm(arm)
@@ -596,7 +708,21 @@ class Learner:
             raise ValueError(f"only an arm in play can retire; {arm!r} already did.")
         if self._state.active.sum() == 1:
             raise ValueError(f"one arm must stay in play; {arm!r} is the last. Add another first.")
+        self._midway = True
         self._state.active[k] = False
+        self._midway = self._durable
+
+    def _bring_back(self, arm: Hashable, rewards: Rewards | None) -> None:
+        k = self._index[arm]
+        if self._state.active[k]:
+            raise ValueError(f"arms must have distinct names; {arm!r} is there already. Rename it.")
+        if rewards is not None and (not self._known or rewards != self._known[k]):
+            raise ValueError(
+                f"an arm that comes back keeps what is known of it; got other rewards for {arm!r}. Leave out rewards=."
+            )
+        self._midway = True
+        self._state.active[k] = True
+        self._midway = self._durable
 
     def _require_open(self, verb: str) -> None:
         if not self.policy.open_to_arms:
@@ -606,13 +732,18 @@ class Learner:
             )
 
     def _adopt(self, policy: Policy, names: tuple[Hashable, ...], rule: Any, state: Any) -> None:
-        self.policy, self._names, self._rule, self._state = policy, names, rule, state
-        self._index = {name: index for index, name in enumerate(names)}
-        self._known = policy.rewards_of(len(names))
-        self._bind()
+        """Go on with another rule and state; all that takes time is done before the change."""
         for k in range(len(names)):
             if state.memory.pulls[k] and policy.keeps_outcomes:
-                self._remeasure(k)
+                _remeasure(rule, state, k)
+        index = {name: index for index, name in enumerate(names)}
+        known = policy.rewards_of(len(names))
+        choosing, learning = _verbs(rule, state)
+        self._midway = True
+        self.policy, self._names, self._rule, self._state = policy, names, rule, state
+        self._index, self._known = index, known
+        self._choose, self._take_in = choosing, learning
+        self._midway = self._durable
 
     def _settle_memory(self) -> None:
         """Lay the memory out as a file will, so that learner and file go on alike to the last bit."""
@@ -622,14 +753,29 @@ class Learner:
 
     # -- copies and files -------------------------------------------------------------------------
 
+    @one_at_a_time
     def copy(self) -> Learner:
         """An independent learner that knows the same and will choose the same."""
-        twin = copy.copy(self)
-        twin._rule, twin._state = copy.deepcopy(self._rule), copy.deepcopy(self._state)
-        twin._rng = copy.deepcopy(self._rng)
-        twin._out = dict(self._out)
+        twin = object.__new__(Learner)
+        twin.__setstate__(self._contents())
         return twin
 
+    def _contents(self) -> dict[str, Any]:
+        """All that it is, as copies: what is pickled does not change while it is written."""
+        contents = {name: getattr(self, name) for name in ("policy", "_names", "_index", "_known", "_next", "_draw")}
+        copies = {name: copy.deepcopy(getattr(self, name)) for name in ("_rule", "_state", "_rng")}
+        return {**contents, **copies, "_out": dict(self._out)}
+
+    @one_at_a_time
+    def __getstate__(self) -> dict[str, Any]:
+        return self._contents()
+
+    def __setstate__(self, contents: dict[str, Any]) -> None:
+        self.__dict__.update(contents)
+        self._choose, self._take_in = _verbs(self._rule, self._state)
+        self._guard()
+
+    @one_at_a_time
     def save(self, path: str | Path) -> None:
         """Write everything to one readable JSON file; a crash while saving leaves the old one."""
         from allais.storage import write_document
@@ -658,15 +804,17 @@ class Learner:
         policy: Policy | None = None,
         arms: int | Sequence[Hashable] | None = None,
         seed: Seed | None = None,
+        features: ArrayLike | None = None,
         trust: Sequence[str] = (),
         *,
         exact: bool | None = None,
     ) -> JournaledLearner:
         """A learner that lives in a folder: every accepted call is on disk when it returns.
 
-        The first time, say how to start; afterwards the folder knows, and what is given must agree. `trust` names the
-        modules from which the folder may name types and functions, beside this library's and those of `policy`. With
-        `exact=True` every outcome is kept, however many there are.
+        The first time, say how to start; afterwards the folder knows, and what is given must agree. Linear policies
+        need the `features` of the arms, one row for each. `trust` names the modules from which the folder may name
+        types and functions, beside this library's and those of `policy`. With `exact=True` every outcome is kept,
+        however many there are.
 
         >>> policy = NPTS(expected_value(), Bounded(0, 1))
         >>> with Learner.open("advisor", policy, arms=["A21", "A28"], seed=1) as learner:
@@ -677,7 +825,7 @@ class Learner:
         """
         from allais.journal import open_journal
 
-        return open_journal(Path(path), policy, arms, seed, trust, exact)
+        return open_journal(Path(path), policy, arms, seed, features, trust, exact)
 
 
 def _extended(old: Any, new: Any) -> Any:
@@ -685,3 +833,17 @@ def _extended(old: Any, new: Any) -> Any:
     for part, target in zip(old[1:], new[1:], strict=True):
         target[tuple(slice(length) for length in part.shape)] = part
     return new._replace(memory=with_arms(old.memory, new.memory.pulls.size))
+
+
+def _verbs(rule: Any, state: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The machine code of `choose` and `learn` for a rule and a state."""
+    kind, first, draw = type(rule), 0, 0.0
+    choosing = bound(choose.kernels[kind], rule, state, draw)
+    return choosing, bound(learn.kernels[kind], rule, state, first, draw, draw, draw)
+
+
+def _remeasure(rule: Any, state: Any, arm: int) -> None:
+    """Bring value and band of an arm in line with its memory."""
+    measure(rule.worth, state.memory, arm)
+    if hasattr(rule, "band"):
+        settle(rule.band, state.memory, arm)

@@ -31,7 +31,7 @@ from allais._checks import (
     whole_list,
 )
 from allais._spec import checked_trust, from_spec, to_spec
-from allais.errors import FloatArray, IntArray
+from allais.errors import FloatArray, IntArray, MissingFile
 from allais.learner import Learner
 from allais.memory import FLAT, cells_of_arm, outcomes_of_arm, remembered
 from allais.policies.base import Policy
@@ -259,9 +259,12 @@ def read_arrays(path: Path, format_: str, version: int) -> tuple[dict[str, Any],
     """The header and the arrays of a file that `write_arrays` wrote."""
     try:
         content = path.read_bytes()
+    except FileNotFoundError:
+        raise MissingFile(f"an {format_} is read from a file; {path} does not exist. Check the path.") from None
     except OSError as error:
-        reason = "does not exist" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise ValueError(f"an {format_} is read from a file; {path} {reason}. Check the path.") from None
+        raise ValueError(
+            f"an {format_} is read from a file; {path} cannot be read ({error.strerror}). Check the path."
+        ) from None
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             header = json.loads(str(stored["header"]))
@@ -336,7 +339,7 @@ def read_document(path: Path, trust: Sequence[str] = ()) -> Learner:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ValueError(f"a saved learner is read from a file; {path} does not exist. Check the path.") from None
+        raise MissingFile(f"a saved learner is read from a file; {path} does not exist. Check the path.") from None
     except (ValueError, RecursionError) as error:  # of JSON, of its encoding, or of a number too long
         raise ValueError(f"a saved learner must be whole JSON; {path} is damaged ({error}). Use a backup.") from None
     except OSError as error:

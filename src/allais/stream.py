@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,10 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._kernels import bound
+from allais._locks import Guarded, one_at_a_time
 from allais.bands import Holder, Interval
 from allais.bands.base import bounds_of
 from allais.bands.tails import shifted
-from allais.errors import FloatArray, IntArray, finite_array, share
+from allais.errors import FloatArray, IntArray, finite_array, number, share
 from allais.preferences import Preference
 from allais.rewards import Bounded, Finite, Rewards, SubGaussian
 from allais.values.blocks import Blocks, absorb, block_parts, join, no_blocks, thinned
@@ -32,6 +35,7 @@ from allais.values.harvest import harvest
 from allais.values.patches import distortion_of
 
 GAINS, LOSSES = 0, 1  # the trees of a stream
+ONCE = np.ones(1, dtype=np.int64)  # how often a single sample was seen; read only
 BUFFER = 1 << 14  # samples that a stream of bounded memory collects before it sorts them in
 
 
@@ -49,11 +53,11 @@ class CertifiedValue(NamedTuple):
     error: float
 
 
-class ValueStream:
+class ValueStream(Guarded):
     """The value of all samples so far, for any preference: O(log n) a sample, exact to 1e-12.
 
     `rewards` says what is known of the samples, which `interval` needs. With `max_blocks`, memory is
-    bounded, and `certified` says how much that may have changed the value.
+    bounded, and `certified` says how much that may have changed the value. Threads may share it.
 
     >>> stream = ValueStream(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))
     >>> for sample in [50.0] * 10 + [0.0] * 90:
@@ -75,6 +79,7 @@ class ValueStream:
         self._buffer: list[float] = []
         self._forest = new_forest(2)
         self._prepare()
+        self._guard()
 
     def _prepare(self) -> None:
         """What is derived from the settings, and not saved."""
@@ -86,13 +91,17 @@ class ValueStream:
         self._sow = bound(sow, self._forest, 0, one, one, count, 0)
         self._harvest = bound(harvest, self._forest, 0, self._sides[0][1], 1, 0.0, 0.0)
 
+    @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("_sides", "_sow", "_harvest")
-        return {name: value for name, value in self.__dict__.items() if name not in derived}
+        derived = ("_sides", "_sow", "_harvest", "_lock")
+        settings = {name: value for name, value in self.__dict__.items() if name not in derived}
+        # what is pickled, or belongs to a copy, does not change while this stream goes on
+        return {**settings, "_buffer": list(self._buffer), "_forest": copy.deepcopy(self._forest)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._prepare()
+        self._guard()
 
     def __len__(self) -> int:
         return self._samples
@@ -104,23 +113,29 @@ class ValueStream:
 
     def add(self, sample: float) -> None:
         """Take in one sample."""
-        number = _number("a sample", sample)
-        if not math.isfinite(number):
-            raise ValueError(f"a sample must be finite; got {number}. Leave it out, or say what it stands for.")
-        if self.rewards is not None and not self.rewards.admits(number):
-            self.rewards.check([number])  # raises, and says which rule was broken
-        one = np.array([number])
+        told = sample if type(sample) is float else number("a sample", sample, "Give a float.")
+        if not math.isfinite(told):
+            raise ValueError(f"a sample must be finite; got {told}. Leave it out, or say what it stands for.")
+        if self.rewards is not None and not self.rewards.admits(told):
+            self.rewards.check([told])  # raises, and says which rule was broken
+        one = np.array([told])
         felt = self.preference.felt(one)
         if not math.isfinite(felt[0]):
             self._require_felt(one, felt)
-        if self.max_blocks is not None:
-            self._samples += 1
-            self._buffer.append(number)
-            if len(self._buffer) >= BUFFER:
-                self._flush()
-        else:
-            self._take_in(felt, self._by_merit(one), np.ones(1, dtype=np.int64))
+        with self._lock:
+            if self._midway:
+                self._require_whole()
+            if self.max_blocks is not None:
+                self._midway = True
+                self._buffer += (told,)
+                self._samples += 1
+                self._midway = False
+                if len(self._buffer) >= BUFFER:
+                    self._flush()
+            else:
+                self._take_in(felt, self._by_merit(one), ONCE)
 
+    @one_at_a_time
     def add_many(self, samples: ArrayLike) -> None:
         """Take in many samples, all of them or, if one is refused, none."""
         array = finite_array("samples", samples)
@@ -131,9 +146,13 @@ class ValueStream:
         self._require_felt(raw, felt)
         if self.max_blocks is not None:
             self._flush()
-            for start in range(0, array.size, 8 * BUFFER):
-                self._absorb(array[start : start + 8 * BUFFER])
-            self._samples += array.size
+            blocks, size = self._blocks, array.size
+            for start in range(0, size, 8 * BUFFER):
+                blocks = self._absorbed(blocks, array[start : start + 8 * BUFFER])
+            self._midway = True
+            self._blocks = blocks
+            self._samples += size
+            self._midway = False
         else:
             self._take_in(felt, self._by_merit(raw), counts.astype(np.int64))
 
@@ -151,23 +170,44 @@ class ValueStream:
         return 0.0 - outcomes if self.preference.costs else outcomes
 
     def _take_in(self, felt: FloatArray, merit: FloatArray, counts: IntArray) -> None:
-        done = 0
+        """Put outcomes into the trees: all of them, even if a signal's handler raises in between.
+
+        What it raised is raised after the last; if it comes twice, the stream closes.
+        """
+        total = int(counts.sum()) if counts.size != 1 else int(counts[0])
+        late: BaseException | None = None
+        done, inside = 0, False
+        self._midway = True
         while done < felt.size:
-            done = self._sow(self._forest, GAINS, felt, merit, counts, done)
-            if done < felt.size:
-                self._forest = grown_forest(self._forest)
-        self._samples += int(counts.sum())
+            try:
+                while done < felt.size:
+                    sowing = starmap(self._sow, ((self._forest, GAINS, felt, merit, counts, done),))
+                    inside = True
+                    (done,) = sowing
+                    inside = False
+                    if done < felt.size:
+                        self._forest = grown_forest(self._forest)
+            except BaseException as error:
+                if inside or late is not None:
+                    raise
+                late = error
+        self._samples += total
+        self._midway = False
+        if late is not None:
+            raise late
 
     def _flush(self) -> None:
         if self._buffer:
-            waiting, self._buffer = self._buffer, []
-            self._absorb(np.array(waiting))
+            blocks = self._absorbed(self._blocks, np.array(self._buffer))
+            self._midway = True
+            self._blocks, self._buffer = blocks, []
+            self._midway = False
 
-    def _absorb(self, samples: FloatArray) -> None:
+    def _absorbed(self, blocks: Blocks, samples: FloatArray) -> Blocks:
         felt, counts = np.unique(self.preference.felt(samples), return_counts=True)
-        blocks = absorb(self._blocks, felt, counts.astype(np.int64))
         assert self.max_blocks is not None
-        self._blocks = thinned(blocks, self.max_blocks, self.preference.gains, self.preference.losses)
+        more = absorb(blocks, felt, counts.astype(np.int64))
+        return thinned(more, self.max_blocks, self.preference.gains, self.preference.losses)
 
     def merge(self, other: ValueStream) -> None:
         """Take in what another stream has seen; the other stays as it is.
@@ -191,34 +231,43 @@ class ValueStream:
                 f"streams merge only with the same rewards and max_blocks; got {self.rewards!r}, {self.max_blocks} "
                 f"and {other.rewards!r}, {other.max_blocks}. Make both alike."
             )
-        if other._samples == 0:
-            return
+        theirs = copy.copy(other)  # of one moment; never two locks at once, which two threads could take crosswise
+        if theirs._samples:
+            self._take_over(theirs)
+
+    @one_at_a_time
+    def _take_over(self, theirs: ValueStream) -> None:
         if self.max_blocks is not None:
             self._flush()
-            theirs = other._blocks
-            if other._buffer:
-                felt, counts = np.unique(self.preference.felt(np.array(other._buffer)), return_counts=True)
-                theirs = absorb(theirs, felt, counts.astype(np.int64))
-            self._blocks = thinned(
-                join(self._blocks, theirs), self.max_blocks, self.preference.gains, self.preference.losses
-            )
-            self._samples += other._samples
+            more = theirs._blocks
+            if theirs._buffer:
+                felt, counts = np.unique(self.preference.felt(np.array(theirs._buffer)), return_counts=True)
+                more = absorb(more, felt, counts.astype(np.int64))
+            joined = thinned(join(self._blocks, more), self.max_blocks, self.preference.gains, self.preference.losses)
+            self._midway = True
+            self._blocks = joined
+            self._samples += theirs._samples
+            self._midway = False
             return
-        for sign, tree in ((1.0, GAINS), (-1.0, LOSSES)):
-            felt, merit, counts = outcomes_of(other._forest, tree)
-            self._take_in(sign * felt + 0.0, merit, counts)
+        gains, losses = outcomes_of(theirs._forest, GAINS), outcomes_of(theirs._forest, LOSSES)
+        felt = np.concatenate([gains[0], 0.0 - losses[0]])
+        merit, counts = (np.concatenate([gains[i], losses[i]]) for i in (1, 2))
+        self._take_in(felt, merit, counts)
 
     # -- values -----------------------------------------------------------------------------------
 
+    @one_at_a_time
     def value(self) -> float:
         """The value of all samples so far: Algorithm 1 of the whole stream."""
         return self.certified().value
 
+    @one_at_a_time
     def certified(self) -> CertifiedValue:
         """The value, and a bound on what bounded memory changed in it (0 without `max_blocks`)."""
         parts = self.parts()
         return CertifiedValue(parts.value, parts.error)
 
+    @one_at_a_time
     def parts(self) -> Parts:
         """The gain part, the loss part and the bound of `certified`."""
         self._require_samples()
@@ -232,6 +281,7 @@ class ValueStream:
         tree, distortion = side
         return float(self._harvest(self._forest, tree, distortion, self._samples, shift, edge))
 
+    @one_at_a_time
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value with an interval that holds the true one with the given confidence.
 
@@ -279,10 +329,11 @@ class ValueStream:
 
     # -- order statistics -------------------------------------------------------------------------
 
+    @one_at_a_time
     def survival(self, x: float) -> float:
         """The share of samples above x."""
         self._require_samples()
-        at = _number("an outcome", x)
+        at = number("an outcome", x, "Give a float.")
         if math.isnan(at):
             raise ValueError("an outcome must be a number; got nan. Ask for the share above a number.")
         outcome = np.array([at])
@@ -300,6 +351,7 @@ class ValueStream:
         everything = samples_of(self._forest, GAINS) + samples_of(self._forest, LOSSES)
         return everything - int(count_beyond(self._forest, LOSSES, 0.0 - felt, merit, not or_equal))
 
+    @one_at_a_time
     def quantile(self, p: float) -> float:
         """The smallest sample that at least a share p of the samples do not exceed.
 
@@ -328,6 +380,7 @@ class ValueStream:
 
     # -- files ------------------------------------------------------------------------------------
 
+    @one_at_a_time
     def save(self, path: str | Path) -> None:
         """Write the stream to one file; a crash while saving leaves the old one."""
         from allais.storage import write_stream
@@ -340,15 +393,6 @@ class ValueStream:
         from allais.storage import read_stream
 
         return read_stream(Path(path), trust)
-
-
-def _number(what: str, sample: Any) -> float:
-    try:
-        return float(sample)
-    except OverflowError:
-        raise ValueError(f"{what} must be finite; got one larger than any double. Rescale it.") from None
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} must be a number; got {sample!r}. Give a float.") from None
 
 
 def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]]:

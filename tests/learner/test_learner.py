@@ -2,6 +2,8 @@
 
 import contextlib
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -151,7 +153,14 @@ def test_a_choice_that_another_learner_gave_for_another_arm_is_refused():
         learner.tell(stranger.ask(), 7.0)
 
 
-@pytest.mark.parametrize("choice", ["A21", None, 1.0, (1, "A21"), [1]])
+@pytest.mark.parametrize("reward", [7, np.int8(7), np.float32(7), np.array(7.0), Fraction(7), Decimal(7)], ids=repr)
+def test_every_kind_of_number_is_a_reward(reward):
+    learner = started()
+    learner.tell(learner.ask(), reward)
+    assert samples_of(learner, "A21").tolist() == [7.0]
+
+
+@pytest.mark.parametrize("choice", ["A21", None, 1.0, True, (1, "A21"), [1]])
 def test_what_ask_did_not_return_is_refused(choice):
     learner = started()
     learner.ask()
@@ -169,6 +178,13 @@ def test_what_ask_did_not_return_is_refused(choice):
         (-math.inf, "a reward must be finite; got -inf"),
         (np.float64("nan"), "a reward must be finite; got nan"),
         ("seven", "a reward must be a number; got 'seven'"),
+        ("7", "a reward must be a number; got '7'"),
+        (b"7", "a reward must be a number; got b'7'"),
+        (True, "a reward must be a number; got True"),
+        (np.True_, "a reward must be a number; got"),
+        (np.str_("7"), "a reward must be a number; got"),
+        (np.array("7"), "a reward must be a number; got"),
+        (np.complex128(7.0), "a reward must be a number; got"),
         (None, "a reward must be a number; got None"),
         ([7.0, 0.0], r"a reward must be a number; got \[7.0, 0.0\]"),
         (np.array([7.0, 0.0]), "a reward must be a number; got array"),
@@ -263,6 +279,8 @@ def test_what_is_observed_counts_as_if_it_had_been_asked_for():
         ("A21", 7.0, "rewards must be one sequence of numbers"),
         ("A21", [[7.0], [0.0]], "rewards must be one sequence of numbers"),
         ("A21", ["seven"], "rewards must be numbers; got"),
+        ("A21", ["7"], "rewards must be numbers; got"),
+        ("A21", [7.0, "7"], "rewards must be numbers; got"),
         ("A21", [7.0, 10**400], "rewards must be"),
     ],
 )

@@ -18,6 +18,11 @@ def reached_delta(learner: Learner) -> float | None:
     falls, so a wrong arm has a reached delta of at most x only if some interval at level x is
     wrong, which happens with probability below x.
     """
+    with learner._lock:
+        return _reached(learner)
+
+
+def _reached(learner: Learner) -> float | None:
     policy = learner.policy
     rule, state = learner._rule, learner._state
     if not (hasattr(policy, "delta") and hasattr(rule, "band")) or int(state.memory.pulls.min()) < rule.first:

@@ -53,6 +53,7 @@ class RunJournal:
     """Every finished run, durable; one process at a time."""
 
     def __init__(self, path: Path, experiment: dict[str, Any]) -> None:
+        path = path.absolute()  # wherever the process goes later
         self.path, self.arms = path, experiment["arms"]
         self.log = FailureLog(path)
         self._experiment = experiment

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from allais._random import Seed
 from allais.bands import KL, Band, Envelope
@@ -74,6 +75,13 @@ class Policy(ABC):
     def on(self, problem: Any) -> Policy:
         """The policy for a problem at hand: linear ones take its features."""
         return self
+
+    def with_features(self, features: ArrayLike) -> Policy:
+        """The policy for arms with these features, one row for each: linear ones take them."""
+        raise ValueError(
+            f"{type(self).__name__} learns each arm on its own and takes no features; got some. "
+            "Leave features out, or use LinTS or WOFUL."
+        )
 
     def start(self, arms: int | Sequence[Hashable], seed: Seed, *, exact: bool = False) -> Learner:
         """A learner that asks for arms and is told what happened.

@@ -92,6 +92,10 @@ class LinearPolicy(Policy):
             )
         return replace(self, features=features)
 
+    def with_features(self, features: ArrayLike) -> LinearPolicy:
+        """The policy for arms with these features, one row for each."""
+        return replace(self, features=features)
+
     def start(
         self,
         arms: int | Sequence[Hashable],
@@ -101,7 +105,7 @@ class LinearPolicy(Policy):
         exact: bool = False,  # of no effect: theta is learned, and no outcome is kept
     ) -> Learner:
         """A learner over arms with these features, one row an arm."""
-        placed = self if features is None else replace(self, features=features)
+        placed = self if features is None else self.with_features(features)
         if placed.features is None:
             raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
         return Policy.start(placed, arms, seed, exact=exact)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shlex
 import string
 from collections.abc import Hashable, Sequence
@@ -46,7 +47,8 @@ class Program(Problem):
                 raise TypeError(
                     f"{what} must be one text; got {brief(text)}. Write it in quotes, as you would type it."
                 )
-        self.command, self.field, self.folder = command, field, folder
+        self.command, self.field = command, field
+        self.folder = None if folder is None else os.path.abspath(folder)  # wherever the process goes later
         self.time_limit = None if time_limit is None else positive("time_limit", time_limit)
         self._arms = checked_names(arms)
         self._words = _checked_words(command)
