@@ -305,6 +305,7 @@ def few_outcomes():
         (lambda stream: stream.add_many([1.0, 10**400]), r"samples must be"),
         (lambda stream: stream.add(1e300), r"a sample must feel finite; 1e\+300 does not"),
         (lambda stream: stream.add_many([1.0, 1e300]), r"a sample must feel finite; 1e\+300 does not"),
+        (lambda stream: stream.add_many([1.0, 1j]), r"samples must be numbers"),
         (lambda stream: stream.survival(math.nan), r"an outcome must be a number; got nan"),
         (lambda stream: stream.survival(10**400), r"an outcome must be"),
         (lambda stream: stream.survival("x"), r"an outcome must be a number; got 'x'"),
