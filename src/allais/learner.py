@@ -843,7 +843,8 @@ def _verbs(rule: Any, state: Any) -> tuple[Callable[..., Any], Callable[..., Any
 
 
 def _remeasure(rule: Any, state: Any, arm: int) -> None:
-    """Bring value and band of an arm in line with its memory."""
+    """Bring an arm's value, and what the rule keeps of the arm, in line with its memory."""
     measure(rule.worth, state.memory, arm)
-    if hasattr(rule, "band"):
-        settle(rule.band, state.memory, arm)
+    for part in rule:
+        if type(part) in settle.kernels:  # a band, or bins
+            settle(part, state.memory, arm)

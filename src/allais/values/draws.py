@@ -57,5 +57,6 @@ def gamma(shape, stream):
         v = (1.0 + c * x) ** 3
         if v > 0.0:
             u, stream = uniform(stream)
-            if np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v):
+            # the first test accepts a part of what the second does, without logarithms
+            if u < 1.0 - 0.0331 * (x * x) * (x * x) or np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v):
                 return d * v, stream
