@@ -13,6 +13,7 @@ from benchmarks import (
     linear,
     memory,
     networks,
+    rare,
     scenario,
     sharper,
     streams,
@@ -24,7 +25,9 @@ RESULTS = Path(__file__).with_name("results.md")
 PREFACE = "Made by `make benchmark`: what is compared is measured in one run, times are the best of several."
 SECTIONS = {
     part.__name__.rpartition(".")[2]: part
-    for part in (values, bandits, streams, memory, sharper, identify, linear, executors, traffic, networks, scenario)
+    for part in (
+        values, bandits, streams, memory, sharper, rare, identify, linear, executors, traffic, networks, scenario,
+    )
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 # Where a continuous lottery is cut into bins: the rare ends apart, since they matter most.
 CUTS = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
+GAPS_BEYOND = np.array([0.05, 0.95])  # a gap out there parts a rare event from the rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class Explanation:
     def __str__(self) -> str:
         header = ("outcome", "probability", "decision weight", "contribution")
         rows = [
-            (label, f"{p:.4f}", f"{w:.4f}", f"{c:.4f}")
+            (label, _small(p), _small(w), f"{c:.4f}")
             for label, p, w, c in zip(
                 (*self.labels, "total"),
                 np.append(self.probabilities, self.probabilities.sum()),
@@ -110,7 +111,8 @@ def explain(preference: Preference, lottery: Lottery) -> Explanation:
 def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Explanation:
     """Bins at quantiles and at the reference point; contributions add up to the value."""
     low, high = lottery.support
-    inner = np.unique(np.append(lottery.quantile(CUTS), preference.reference))
+    cuts = np.concatenate([lottery.quantile(CUTS), _gaps(lottery, preference.reference), [preference.reference]])
+    inner = np.unique(cuts)
     edges = np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
     labels, probabilities, weights, contributions = [], [], [], []
     for left, right in pairwise(edges.tolist()):
@@ -129,6 +131,25 @@ def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Exp
         np.array(contributions[order]),
         value,
     )
+
+
+def _gaps(lottery: Lottery, reference: float) -> FloatArray:
+    """The widest gap of a law below its 0.05 and above its 0.95 quantile: a rare event has a row of its own."""
+    low, high = lottery.quantile(GAPS_BEYOND).tolist()
+    marks = lottery.landmarks()
+    marks = np.unique(marks[np.isfinite(marks)])
+    left, right = marks[:-1], marks[1:]
+    apart = (reference <= left) | (right <= reference)  # else the reference parts the two sides already
+    left, right = left[apart], right[apart]
+    before = np.nextafter(right, left)  # an outcome may lie on the gap's end itself
+    cuts = []
+    beneath = np.flatnonzero((right <= low) & (lottery.log_cdf(before) == lottery.log_cdf(left)))
+    if beneath.size:
+        cuts.append(before[beneath[np.argmax((right - left)[beneath])]])
+    above = np.flatnonzero((left >= high) & (lottery.log_survival(before) == lottery.log_survival(left)))
+    if above.size:
+        cuts.append(left[above[np.argmax((right - left)[above])]])
+    return np.array(cuts)
 
 
 def _between(lottery: Lottery, left: float, right: float) -> float:
@@ -173,6 +194,11 @@ def _to_infinity(weighted: Integrand, near: float, reach: float) -> float:
     start = near if near > 0.0 else 1.0
     head = integrate(weighted, [near, start]).value if start > near else 0.0
     return head + integrate_tail(weighted, start, reach, head).value
+
+
+def _small(share: float) -> str:
+    """A share to four places, or what is left of a smaller one: a rare event is not shown as impossible."""
+    return f"{share:.4f}" if share == 0.0 or abs(share) >= 5e-5 else f"{share:.1e}"
 
 
 def _label(left: float, right: float) -> str:

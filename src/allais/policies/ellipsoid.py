@@ -138,12 +138,17 @@ def _see(state, arm, gain):
     state.sizes[arm] = size + 1
     if size < MOST_SEEN:
         return
-    # the pair whose joining moves least: gaps weigh more in the middle than the rare ends, which must stay apart
+    # the pair whose joining moves values least: by its gap times how far w leaves its chord, about c_1 c_2 |w''| / 2.
+    # Toward a rare end |w''| grows as p^-1.5 or so: there outcomes stay apart
     least, nearest = np.inf, 0
+    below = 0.0
     for i in range(size):
-        cost = (outcomes[i + 1] - outcomes[i]) * (counts[i] + counts[i + 1])
+        both = counts[i] + counts[i + 1]
+        beyond = min(below, state.memory.pulls[arm] - below - both) + both
+        cost = (outcomes[i + 1] - outcomes[i]) * counts[i] * counts[i + 1] / (beyond * np.sqrt(beyond))
         if cost < least:
             least, nearest = cost, i
+        below += counts[i]
     both = counts[nearest] + counts[nearest + 1]
     outcomes[nearest] += (outcomes[nearest + 1] - outcomes[nearest]) * counts[nearest + 1] / both
     counts[nearest] = both

@@ -24,8 +24,13 @@ class NPTS(Policy):
     """Non-parametric Thompson sampling, low regret: play the arm that is best under a random reweighting.
 
     Each outcome seen gets a weight from Gamma(how often), the best outcome that could occur one from
-    Gamma(1); the arm is worth what that law is worth. An arm with more than 128 distinct outcomes is
-    drawn in 128 bins of equally many samples, each at its middle outcome.
+    Gamma(1); the arm is worth what that law is worth.
+
+    An arm with more than 128 distinct outcomes is drawn in bins: single outcomes at both ends, and at most an
+    eighth of the samples beyond it in any other. So no event is too rare to be drawn. The probabilities beyond
+    each bin are drawn exactly; what bins lack against the value of all samples is known, and added
+    (`policies/bins.py`). Logarithmic regret is proven for means (Riou & Honda 2020) and for conditional values
+    at risk (Baudry et al. 2021), without bins; for other weights, and in bins, it is measured (docs/choosing.md).
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])

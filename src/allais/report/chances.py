@@ -10,6 +10,7 @@ from allais.errors import FloatArray
 from allais.learner import Learner
 
 DRAWS = 400  # a chance is then known to within 0.05
+AT_ONCE = 2**19  # random weights that are held at a time: some 30 MB
 
 
 def chances_of_best(learner: Learner, rng: np.random.Generator, draws: int = DRAWS) -> dict[Hashable, float]:
@@ -40,11 +41,16 @@ def _drawn(learner: Learner, name: Hashable, rng: np.random.Generator, draws: in
         return np.full(draws, np.nan)
     felt = preference.felt(outcomes)
     order = np.argsort(felt)
-    felt = felt[order]
-    shares = rng.standard_gamma(counts[order], size=(draws, counts.size))
-    up_to = np.clip(np.cumsum(shares, axis=1) / shares.sum(axis=1, keepdims=True), 0.0, 1.0)
-    above = np.clip(1.0 - up_to + shares / shares.sum(axis=1, keepdims=True), 0.0, 1.0)  # P(X >= x)
+    felt, seen = felt[order], counts[order]
     gains, losses = np.maximum(felt, 0.0), np.maximum(-felt, 0.0)
-    gain = np.diff(gains, prepend=0.0) * preference.gains(above)
-    loss = -np.diff(losses, append=0.0) * preference.losses(up_to)
-    return np.asarray((gain - loss).sum(axis=1))
+    steps_up, steps_down = np.diff(gains, prepend=0.0), -np.diff(losses, append=0.0)
+    values = np.empty(draws)
+    rows = max(AT_ONCE // seen.size, 1)
+    for first in range(0, draws, rows):
+        shares = rng.standard_gamma(seen, size=(min(rows, draws - first), seen.size))
+        total = shares.sum(axis=1, keepdims=True)
+        # each tail from its own end, so that the chance of a rare outcome keeps its digits
+        up_to = np.minimum(np.cumsum(shares, axis=1) / total, 1.0)
+        above = np.minimum(np.cumsum(shares[:, ::-1], axis=1)[:, ::-1] / total, 1.0)  # P(X >= x)
+        values[first : first + rows] = preference.gains(above) @ steps_up - preference.losses(up_to) @ steps_down
+    return values
