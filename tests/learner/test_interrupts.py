@@ -21,7 +21,11 @@ from tests.learner.test_journal import ARMS, POLICY, as_repeated, mixed, perform
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 
-pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers that send signals")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs timers that send signals"),
+    # an interrupt while an object is cleared away is lost, and Python says so
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 class Interrupted(BaseException):
