@@ -25,11 +25,10 @@ from allais import (
     TopTwo,
     TverskyKahneman,
     Uniform,
-    UniformSampling,
     simulate,
 )
 from allais.paper.problems import SETUP, THREE
-from allais.policies import Policy
+from allais.policies import Policy, UniformSampling
 from allais.simulation import Results
 from benchmarks.timing import markdown_table
 

@@ -7,25 +7,19 @@ from time import perf_counter
 
 import numpy as np
 
-from allais import (
+from allais import Discrete, Normal, Preference, TverskyKahneman, best_arm, compare, theory
+from allais.linear import (
     OFUL,
     WG,
     WOFUL,
     ArmNoise,
-    Discrete,
     GAllocation,
     LinearBandit,
     LinGapE,
     LinTS,
-    Normal,
     ParameterNoise,
     PathProblem,
-    Preference,
     Routes,
-    TverskyKahneman,
-    best_arm,
-    compare,
-    theory,
 )
 from allais.paper.problems import BETA, LAWS, PEOPLE, grid_network, traveller
 from allais.policies.base import Policy

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import stats
 
 from allais import (
-    KL,
     NPTS,
     WUCB,
     Bandit,
@@ -25,6 +24,7 @@ from allais import (
     expected_value,
     simulate,
 )
+from allais.bands import KL
 from allais.policies import Policy
 from benchmarks.timing import markdown_table
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from allais.errors import FloatArray
-from allais.simulation.runs import workers
+from allais._checks import FloatArray
+from allais.simulation.simulate import workers
 from allais.traffic import Crossing, Recording, TrafficProblem, grid_problem, record, sumo
 from allais.traffic.analysis import RouteTable, objectives, route_table
 from allais.traffic.recording import SPACING

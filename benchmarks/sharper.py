@@ -6,19 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from allais import (
-    IMED,
-    KL,
-    NPTS,
-    WUCB,
-    Bandit,
-    Bounded,
-    Discrete,
-    Finite,
-    Preference,
-    simulate,
-    theory,
-)
+from allais import IMED, NPTS, WUCB, Bandit, Bounded, Discrete, Finite, Preference, simulate, theory
+from allais.bands import KL
 from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, PROBLEM_B, SETUP, THREE
 from allais.policies import Policy
 from allais.simulation import Results

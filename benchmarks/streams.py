@@ -13,8 +13,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 
-from allais import WUCB, Bandit, Bounded, Preference, TverskyKahneman, Uniform, ValueStream, memory, simulate
-from allais.values import sample_parts
+from allais import WUCB, Bandit, Bounded, Preference, TverskyKahneman, Uniform, ValueStream, simulate
+from allais.numerics import sample_parts
+from allais.samples import memory
 from benchmarks.timing import best_of, markdown_table
 
 PEOPLE = Preference(TverskyKahneman(0.61))

@@ -2,17 +2,8 @@
 
 from hypothesis import strategies as st
 
-from allais import (
-    Discrete,
-    GonzalezWu,
-    Identity,
-    Power,
-    Prelec,
-    SteepMiddle,
-    TailAverage,
-    TverskyKahneman,
-    Wang,
-)
+from allais import Discrete, GonzalezWu, Power, Prelec, TverskyKahneman, Wang
+from allais.weights import Identity, SteepMiddle, TailAverage
 
 share = st.floats(0.01, 1.0)
 monotone_weights = st.one_of(

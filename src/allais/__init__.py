@@ -7,210 +7,118 @@ value (cumulative prospect theory, rank-dependent utility), and learns the optio
 >>> people = allais.Preference(allais.TverskyKahneman(0.61))
 >>> people.value(allais.Discrete({50: 0.1, 0: 0.9}))  # the mean is 5
 9.31512831885...
+
+The names that most work needs are here; the others are in `allais.bands`, `allais.policies`, `allais.linear`,
+`allais.weights`, `allais.theory`, `allais.extend`, `allais.testing` and `allais.errors`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from allais.errors import AccuracyWarning, DominanceWarning, RunFailed, UndefinedValueError
 from allais.lotteries import Bernoulli, Continuous, Discrete, Empirical, Lottery, Mixture, Normal, Uniform
-from allais.noise import AdditiveNoise, ArmNoise, EstimatedNoise, FeatureNoise, ParameterNoise
-from allais.preferences import Preference, cvar, expected_value
+from allais.preferences import PowerUtility, Preference, cvar, expected_value
 from allais.rewards import Bounded, Finite, SubGaussian
-from allais.utilities import PowerUtility
-from allais.values import Parts
-from allais.weights import (
-    GonzalezWu,
-    HolderPair,
-    Identity,
-    Power,
-    Prelec,
-    SteepMiddle,
-    TailAverage,
-    TverskyKahneman,
-    Wang,
-    Weight,
-)
+from allais.weights import GonzalezWu, Power, Prelec, TverskyKahneman, Wang, Weight
 
 if TYPE_CHECKING:
-    from allais import testing, theory
-    from allais.armsets import Ball, Box
-    from allais.bands import DKW, KL, EmpiricalBernstein, Envelope, Holder, Interval
-    from allais.experiment import Failures
-    from allais.explain import Explanation
-    from allais.learner import Choice, Learner, NotNow, Recommendation
+    from allais.learner import Learner
     from allais.policies import (
-        EXP3,
         IMED,
         LUCB,
         NPTS,
-        OFUL,
         SR,
         UCB1,
-        UCBV,
-        WELUCB,
-        WEUCB,
-        WG,
         WLUCB,
-        WOFUL,
         WSR,
         WUCB,
-        GAllocation,
-        LinGapE,
-        LinTS,
         PatientRejects,
         SequentialHalving,
         TopTwo,
-        UniformSampling,
     )
-    from allais.policies.linear import RadiusWarning
-    from allais.problems import Bandit, LinearBandit, Program, Simulator
-    from allais.regression import LinearFit, fit_linear
-    from allais.routes import PathProblem, Routes, simple_routes
-    from allais.simulation import BestArm, Comparison, Results, best_arm, compare, simulate
-    from allais.stream import CertifiedValue, ValueStream
+    from allais.problems import Bandit, Program, Simulator
+    from allais.searches import search
+    from allais.simulation import best_arm, compare, simulate
+    from allais.streams import ValueStream
 
-# Loaded at first use: they need compiled code, and who only values lotteries should not wait for it.
+__version__ = "0.1.0"
+
+# Loaded at first use: they need compiled code, and a user who only values lotteries should not wait for it.
 _LATER = {
-    **dict.fromkeys(("DKW", "KL", "EmpiricalBernstein", "Envelope", "Holder", "Interval"), "allais.bands"),
-    "Explanation": "allais.explain",
-    "Failures": "allais.experiment",
-    **dict.fromkeys(("Choice", "Learner", "NotNow", "Recommendation"), "allais.learner"),
-    **dict.fromkeys(
-        (
-            *(
-                "EXP3",
-                "IMED",
-                "LUCB",
-                "NPTS",
-                "OFUL",
-                "SR",
-                "UCB1",
-                "UCBV",
-                "WELUCB",
-                "WEUCB",
-                "WG",
-                "WLUCB",
-                "WOFUL",
-                "WSR",
-                "WUCB",
-            ),
-            "GAllocation",
-            "LinGapE",
-            "LinTS",
-            "PatientRejects",
-            "SequentialHalving",
-            "TopTwo",
-            "UniformSampling",
-        ),
-        "allais.policies",
-    ),
-    "RadiusWarning": "allais.policies.linear",
-    **dict.fromkeys(("Bandit", "LinearBandit", "Program", "Simulator"), "allais.problems"),
-    **dict.fromkeys(("Ball", "Box"), "allais.armsets"),
-    **dict.fromkeys(("LinearFit", "fit_linear"), "allais.regression"),
-    **dict.fromkeys(("PathProblem", "Routes", "simple_routes"), "allais.routes"),
-    **dict.fromkeys(("CertifiedValue", "ValueStream"), "allais.stream"),
-    **dict.fromkeys(("BestArm", "Comparison", "Results", "best_arm", "compare", "simulate"), "allais.simulation"),
+    "learner": "Learner",
+    "policies": "IMED LUCB NPTS SR UCB1 WLUCB WSR WUCB PatientRejects SequentialHalving TopTwo",
+    "problems": "Bandit Program Simulator",
+    "searches": "search",
+    "simulation": "best_arm compare simulate",
+    "streams": "ValueStream",
+}
+_HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
+_MODULES = ("bands", "errors", "linear", "policies", "problems", "searches", "streams", "testing", "theory")
+# Names that are behind their modules: an error says where.
+_BEHIND = {
+    "bands": "DKW KL EmpiricalBernstein Envelope Holder Interval",
+    "errors": "AccuracyWarning DominanceWarning RunFailed UndefinedValueError",
+    "learner": "Choice NotNow Recommendation",
+    "linear": "AdditiveNoise ArmNoise Ball Box EstimatedNoise FeatureNoise GAllocation LinGapE LinTS LinearBandit LinearFit "
+    "OFUL ParameterNoise PathProblem RadiusWarning Routes WG WOFUL fit_linear simple_routes",
+    "policies": "EXP3 UCBV UniformSampling WELUCB WEUCB",
+    "preferences": "Explanation Parts",
+    "searches": "Failures",
+    "simulation": "BestArm Comparison Results",
+    "streams": "CertifiedValue",
+    "weights": "HolderPair Identity SteepMiddle TailAverage",
 }
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("testing", "theory"):
-        return import_module(f"allais.{name}")
-    if name in _LATER:
-        thing = getattr(import_module(_LATER[name]), name)
+    if name in _HOMES:
+        thing = getattr(import_module(f"allais.{_HOMES[name]}"), name)
         globals()[name] = thing
         return thing
-    raise AttributeError(f"module 'allais' has no attribute {name!r}")
+    if name in _MODULES:
+        return import_module(f"allais.{name}")
+    for module, names in _BEHIND.items():
+        if name in names.split():
+            raise AttributeError(f"allais has {name} in allais.{module}; write allais.{module}.{name}.", name=name)
+    raise AttributeError(f"module 'allais' has no attribute {name!r}", name=name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})
 
-
-__version__ = "0.1.0"
 
 __all__ = [
-    "DKW",
-    "EXP3",
     "IMED",
-    "KL",
     "LUCB",
     "NPTS",
-    "OFUL",
     "SR",
     "UCB1",
-    "UCBV",
-    "WELUCB",
-    "WEUCB",
-    "WG",
     "WLUCB",
-    "WOFUL",
     "WSR",
     "WUCB",
-    "AccuracyWarning",
-    "AdditiveNoise",
-    "ArmNoise",
-    "Ball",
     "Bandit",
     "Bernoulli",
-    "BestArm",
     "Bounded",
-    "Box",
-    "CertifiedValue",
-    "Choice",
-    "Comparison",
     "Continuous",
     "Discrete",
-    "DominanceWarning",
     "Empirical",
-    "EmpiricalBernstein",
-    "Envelope",
-    "EstimatedNoise",
-    "Explanation",
-    "Failures",
-    "FeatureNoise",
     "Finite",
-    "GAllocation",
     "GonzalezWu",
-    "Holder",
-    "HolderPair",
-    "Identity",
-    "Interval",
     "Learner",
-    "LinGapE",
-    "LinTS",
-    "LinearBandit",
-    "LinearFit",
     "Lottery",
     "Mixture",
     "Normal",
-    "NotNow",
-    "ParameterNoise",
-    "Parts",
-    "PathProblem",
     "PatientRejects",
     "Power",
     "PowerUtility",
     "Preference",
     "Prelec",
     "Program",
-    "RadiusWarning",
-    "Recommendation",
-    "Results",
-    "Routes",
-    "RunFailed",
     "SequentialHalving",
     "Simulator",
-    "SteepMiddle",
     "SubGaussian",
-    "TailAverage",
     "TopTwo",
     "TverskyKahneman",
-    "UndefinedValueError",
     "Uniform",
-    "UniformSampling",
     "ValueStream",
     "Wang",
     "Weight",
@@ -218,9 +126,6 @@ __all__ = [
     "compare",
     "cvar",
     "expected_value",
-    "fit_linear",
-    "simple_routes",
+    "search",
     "simulate",
-    "testing",
-    "theory",
 ]

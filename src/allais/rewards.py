@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais.errors import FloatArray, finite_array, positive, real
+from allais._checks import FloatArray, finite_array, positive, real
 
 
 class Rewards(Protocol):

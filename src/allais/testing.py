@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from allais._spec import modules_of, to_spec
 from allais.learner import Choice, Learner, NotNow
 from allais.lotteries import Discrete, Lottery, Normal, Uniform
 from allais.policies.base import Policy
 from allais.policies.verbs import bracket
 from allais.problems import Bandit, Problem
 from allais.rewards import Finite, SubGaussian
+from allais.settings import modules_of, to_spec
 from allais.simulation.rollout import Rollout, new_record, stream
 from allais.weights import Weight
 
@@ -136,7 +136,7 @@ def _through_a_file(learner: Learner) -> Learner:
 
 
 def _refusals_change_nothing(policy: Policy, problem: Problem, seed: int) -> None:
-    from allais.storage import document_of
+    from allais.learner.document import document_of
 
     learner = policy.start(problem.arms, seed)
     choice = learner.ask()

@@ -9,25 +9,13 @@ import math
 import numpy as np
 import pytest
 
-from allais import (
-    DKW,
-    KL,
-    Bounded,
-    Discrete,
-    DominanceWarning,
-    Envelope,
-    Finite,
-    Holder,
-    Normal,
-    Preference,
-    SubGaussian,
-    TverskyKahneman,
-    Uniform,
-)
+from allais import Bounded, Discrete, Finite, Normal, Preference, SubGaussian, TverskyKahneman, Uniform
 from allais._kernels import loop
+from allais.bands import DKW, KL, Envelope, Holder
 from allais.bands.base import settle, widen
-from allais.memory import empty_memory, insert, measure
+from allais.errors import DominanceWarning
 from allais.policies.base import worth_of
+from allais.samples.memory import empty_memory, insert, measure
 
 STREAMS, DELTA = 10_000, 0.1
 MOST_MISSES = DELTA + 5 * math.sqrt(DELTA * (1 - DELTA) / STREAMS)

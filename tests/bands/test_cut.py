@@ -6,20 +6,13 @@ import numpy as np
 import pytest
 
 from allais import (
-    DKW,
-    KL,
     NPTS,
-    UCBV,
-    WEUCB,
     WLUCB,
     WUCB,
     Bandit,
     Bounded,
     Discrete,
-    DominanceWarning,
-    Envelope,
     Finite,
-    Holder,
     Learner,
     Power,
     Preference,
@@ -30,6 +23,9 @@ from allais import (
     Weight,
     best_arm,
 )
+from allais.bands import DKW, KL, Envelope, Holder
+from allais.errors import DominanceWarning
+from allais.policies import UCBV, WEUCB
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 CPT = Preference.tversky_kahneman(reference=20.0, costs=True)

@@ -10,7 +10,6 @@ from allais import (
     Bounded,
     Discrete,
     Finite,
-    Holder,
     Normal,
     Power,
     Preference,
@@ -19,6 +18,7 @@ from allais import (
     TverskyKahneman,
     Uniform,
 )
+from allais.bands import Holder
 
 BAND = Holder()
 

@@ -10,24 +10,12 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.special import betaln
 
-from allais import (
-    DKW,
-    KL,
-    Bounded,
-    DominanceWarning,
-    Envelope,
-    Finite,
-    Holder,
-    Normal,
-    Power,
-    Preference,
-    Prelec,
-    SubGaussian,
-    TverskyKahneman,
-)
+from allais import Bounded, Finite, Normal, Power, Preference, Prelec, SubGaussian, TverskyKahneman
+from allais.bands import DKW, KL, Envelope, Holder
 from allais.bands.base import anytime_rule, widen
 from allais.bands.kl import IDLE, STRENGTH, kl_ceiling, log_ratio
 from allais.bands.tails import ends_of, memory_of
+from allais.errors import DominanceWarning
 from tests.strategies import monotone_weights
 
 PEOPLE = Preference(TverskyKahneman(0.61))

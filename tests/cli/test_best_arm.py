@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 from allais.cli.app import app
 from allais.cli.pilot import Piloted
 from allais.cli.spec import read_spec
-from allais.experiment import Search
-from allais.experiment.journal import RunJournal, identity
 from allais.problems import Simulator
-from allais.simulation.runs import _root
+from allais.searches import Search
+from allais.searches.journal import RunJournal, identity
+from allais.simulation.simulate import _root
 from tests.experiment.simulators import ARMS, always_lose
 from tests.problems.test_program import is_gone
 

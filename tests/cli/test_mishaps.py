@@ -169,7 +169,7 @@ def test_a_folder_that_is_closed_is_refused_before_anything_runs(tmp_path, monke
     path = tmp_path / "spec.toml"
     path.write_text(LOTTERIES)
     monkeypatch.setattr("allais.cli.places.tempfile.TemporaryFile", closed)
-    monkeypatch.setattr("allais.experiment.runs.perform", None)  # nothing may run
+    monkeypatch.setattr("allais.searches.runs.perform", None)  # nothing may run
     said = one_sentence(run("best-arm", path, *arguments))
     assert f"a file needs a folder that can be written to; {tmp_path} is none (Read-only file system)" in said
 

@@ -9,26 +9,13 @@ from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from allais import (
-    LUCB,
-    WLUCB,
-    WSR,
-    WUCB,
-    Bandit,
-    Bernoulli,
-    Bounded,
-    Failures,
-    Holder,
-    Preference,
-    RunFailed,
-    Simulator,
-    TverskyKahneman,
-    best_arm,
-)
-from allais.experiment import Outcome, Run, Search
-from allais.experiment.changes import changes
-from allais.experiment.drive import _sorted_out
-from allais.experiment.runs import perform
+from allais import LUCB, WLUCB, WSR, WUCB, Bandit, Bernoulli, Bounded, Preference, Simulator, TverskyKahneman, best_arm
+from allais.bands import Holder
+from allais.errors import RunFailed
+from allais.searches import Failures, Outcome, Run, Search
+from allais.searches.changes import changes
+from allais.searches.drive import _sorted_out
+from allais.searches.runs import perform
 from tests.experiment.simulators import ARMS, always_lose, broken, coin, dying, slow_coin
 
 PEOPLE = Preference(TverskyKahneman(0.8), TverskyKahneman(0.85))
@@ -391,7 +378,7 @@ def test_a_traceback_is_kept_in_a_log_beside_the_journal_and_named(tmp_path):
 
 
 def test_a_log_ends_where_it_would_grow_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("allais.experiment.log.MOST_BYTES", 2_000)
+    monkeypatch.setattr("allais.searches.log.MOST_BYTES", 2_000)
     best_arm(Simulator(broken, ARMS), BUDGET, seed=1, failures=Failures(then=-1), journal=tmp_path / "runs.jsonl")
     assert 2_000 < (tmp_path / "runs.failures.log").stat().st_size < 6_000
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from allais import LUCB, SR, WLUCB, WSR, Bounded, Preference, TverskyKahneman
-from allais.experiment import Outcome, Run, Search
+from allais.searches import Outcome, Run, Search
 from tests.experiment.virtual import Late, play, tape
 
 PEOPLE = Preference(TverskyKahneman(0.8), TverskyKahneman(0.85))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais.experiment import Outcome, Run
+from allais.searches import Outcome, Run
 
 
 class Late(NamedTuple):

@@ -15,22 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allais import (
-    NPTS,
-    WSR,
-    WUCB,
-    Bounded,
-    Learner,
-    LinTS,
-    NotNow,
-    ParameterNoise,
-    Preference,
-    TverskyKahneman,
-    ValueStream,
-    expected_value,
-)
-from allais.storage import document_of
-from allais.stream import stream_document
+from allais import NPTS, WSR, WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream, expected_value
+from allais.learner import NotNow
+from allais.learner.document import document_of
+from allais.linear import LinTS, ParameterNoise
+from allais.streams.document import stream_document
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 120  # seconds that one file may take before it counts as a hang

@@ -5,22 +5,17 @@ import json
 import numpy as np
 import pytest
 
-import allais.memory
+import allais.samples.memory
 from allais import (
-    DKW,
-    KL,
     NPTS,
     WLUCB,
     WSR,
     WUCB,
     Bandit,
     Bounded,
-    Envelope,
-    Holder,
     Learner,
     Preference,
     Prelec,
-    SteepMiddle,
     SubGaussian,
     TopTwo,
     TverskyKahneman,
@@ -31,11 +26,14 @@ from allais import (
     expected_value,
     simulate,
 )
+from allais.bands import DKW, KL, Envelope, Holder
 from allais.bands.tails import ends_of, memory_of
-from allais.memory import cells_of_arm, outcomes_of_arm
-from allais.storage import checksum, document_of, learner_from
+from allais.files.reading import checksum
+from allais.learner.document import document_of, learner_from
+from allais.samples.cells import HIGH, LIMIT, LOW
+from allais.samples.memory import cells_of_arm, outcomes_of_arm
 from allais.testing import check_policy
-from allais.values.cells import HIGH, LIMIT, LOW
+from allais.weights import SteepMiddle
 
 KNOWN = Bounded(-1001, 1001)
 TK = Preference.tversky_kahneman()
@@ -64,7 +62,7 @@ LAWS = sorted(laws(1))
 @pytest.fixture
 def small(monkeypatch):
     """Memories that make cells beyond 600 outcomes, so that tests need few samples."""
-    monkeypatch.setattr(allais.memory, "LIMIT", 600)
+    monkeypatch.setattr(allais.samples.memory, "LIMIT", 600)
 
 
 def smoothstep(p):
@@ -124,11 +122,11 @@ def test_the_certificate_is_tight_at_the_default_size():
 def fresh_ends(rule, preference, samples, exponent, monkeypatch):
     """The interval from a plain list of all outcomes, which takes no stride and knows no cell."""
     with monkeypatch.context() as patch:
-        patch.setattr(allais.memory, "FLAT", 1 << 40)
+        patch.setattr(allais.samples.memory, "FLAT", 1 << 40)
         return ends_of(rule, memory_of(preference, samples), 0, exponent)
 
 
-@pytest.mark.filterwarnings("ignore::allais.DominanceWarning")
+@pytest.mark.filterwarnings("ignore::allais.errors.DominanceWarning")
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("name", ["TK", "costs", "utility", "falls"])
 def test_bands_on_probabilities_hold_what_the_outcomes_themselves_would_give(law, name, small, monkeypatch):
@@ -160,7 +158,7 @@ def test_the_envelope_holds_what_the_outcomes_themselves_would_give(small, monke
     assert high - low <= 1.5 * (most - least)
 
 
-@pytest.mark.filterwarnings("ignore::allais.DominanceWarning")
+@pytest.mark.filterwarnings("ignore::allais.errors.DominanceWarning")
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("name", ["TK", "costs", "falls"])
 def test_the_holder_band_holds_what_the_outcomes_themselves_would_give(law, name, small):

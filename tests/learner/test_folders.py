@@ -8,19 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allais import (
-    EXP3,
-    WUCB,
-    Bounded,
-    Learner,
-    LinTS,
-    ParameterNoise,
-    Preference,
-    TverskyKahneman,
-    ValueStream,
-)
+from allais import WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream
+from allais.learner.document import document_of
+from allais.linear import LinTS, ParameterNoise
+from allais.policies import EXP3
 from allais.simulation import Results
-from allais.storage import document_of
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 POLICY = WUCB(PEOPLE, Bounded(0, 50))

@@ -20,18 +20,13 @@ import numpy as np
 import pytest
 
 from allais import (
-    EXP3,
     NPTS,
     WLUCB,
     WSR,
     WUCB,
     Bounded,
-    Choice,
     Finite,
     Learner,
-    LinTS,
-    NotNow,
-    ParameterNoise,
     PowerUtility,
     Preference,
     SubGaussian,
@@ -40,7 +35,10 @@ from allais import (
     cvar,
     expected_value,
 )
-from allais.stream import stream_document
+from allais.learner import Choice, NotNow
+from allais.linear import LinTS, ParameterNoise
+from allais.policies import EXP3
+from allais.streams.document import stream_document
 
 ROOT = Path(__file__).parents[2]
 CALLS = 200_000

@@ -15,8 +15,9 @@ import time
 import numpy as np
 import pytest
 
-from allais import WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream, journal
-from allais.storage import document_of
+from allais import WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream
+from allais.learner import journal
+from allais.learner.document import document_of
 from tests.learner.test_journal import ARMS, POLICY, as_repeated, mixed, perform
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -235,7 +236,7 @@ def test_a_learner_that_could_not_even_close_gives_its_folder_away(tmp_path, mon
 
 @pytest.mark.parametrize("max_blocks", [None, 50])
 def test_a_stream_is_as_before_or_after_the_call(max_blocks, monkeypatch):
-    from allais import stream as module
+    from allais.streams import stream as module
 
     monkeypatch.setattr(module, "BUFFER", 64)
     rng = random.Random(6)

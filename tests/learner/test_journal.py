@@ -23,24 +23,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allais import (
-    EXP3,
-    NPTS,
-    WLUCB,
-    WSR,
-    WUCB,
-    Bounded,
-    Learner,
-    LinTS,
-    NotNow,
-    ParameterNoise,
-    Preference,
-    TopTwo,
-    TverskyKahneman,
-    Weight,
-    journal,
-)
-from allais.storage import document_of
+from allais import NPTS, WLUCB, WSR, WUCB, Bounded, Learner, Preference, TopTwo, TverskyKahneman, Weight
+from allais.learner import NotNow, journal
+from allais.learner.document import document_of
+from allais.linear import LinTS, ParameterNoise
+from allais.policies import EXP3
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 POLICY = WUCB(PEOPLE, Bounded(0, 50))

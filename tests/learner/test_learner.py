@@ -9,23 +9,15 @@ import numpy as np
 import pytest
 
 from allais import (
-    EXP3,
     LUCB,
     NPTS,
     SR,
     UCB1,
-    UCBV,
-    WEUCB,
     WLUCB,
     WSR,
     WUCB,
     Bounded,
-    Choice,
     Finite,
-    Holder,
-    LinTS,
-    NotNow,
-    ParameterNoise,
     PowerUtility,
     Preference,
     Prelec,
@@ -36,7 +28,11 @@ from allais import (
     cvar,
     expected_value,
 )
-from allais.storage import document_of
+from allais.bands import Holder
+from allais.learner import Choice, NotNow
+from allais.learner.document import document_of
+from allais.linear import LinTS, ParameterNoise
+from allais.policies import EXP3, UCBV, WEUCB
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 ARMS = ["A21", "A28", "A40"]

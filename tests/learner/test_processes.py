@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from allais import (
-    EXP3,
     LUCB,
     NPTS,
     WUCB,
@@ -22,16 +21,16 @@ from allais import (
     Bernoulli,
     Bounded,
     Learner,
-    LinTS,
-    ParameterNoise,
     Preference,
     Program,
     TverskyKahneman,
     ValueStream,
     best_arm,
-    journal,
 )
-from allais.storage import document_of
+from allais.learner import journal
+from allais.learner.document import document_of
+from allais.linear import LinTS, ParameterNoise
+from allais.policies import EXP3
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 POLICY = WUCB(PEOPLE, Bounded(0, 50))

@@ -9,8 +9,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from allais import LUCB, UCBV, WUCB, Bounded, NotNow, Preference, TverskyKahneman
-from allais.storage import document_of, learner_from
+from allais import LUCB, WUCB, Bounded, Preference, TverskyKahneman
+from allais.learner import NotNow
+from allais.learner.document import document_of, learner_from
+from allais.policies import UCBV
 
 FIFTY = Bounded(0, 50)
 POLICIES = [

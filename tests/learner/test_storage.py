@@ -9,25 +9,17 @@ import numpy as np
 import pytest
 
 from allais import (
-    DKW,
-    EXP3,
     IMED,
     LUCB,
     NPTS,
     SR,
     UCB1,
-    UCBV,
-    WELUCB,
-    WEUCB,
     WLUCB,
     WSR,
     WUCB,
     Bounded,
-    Envelope,
     Finite,
-    Identity,
     Learner,
-    NotNow,
     PatientRejects,
     Power,
     Preference,
@@ -37,10 +29,16 @@ from allais import (
     TopTwo,
     TverskyKahneman,
     Weight,
-    _spec,
 )
-from allais.storage import document_of, learner_from
+from allais import (
+    settings as _spec,
+)
+from allais.bands import DKW, Envelope
+from allais.learner import NotNow
+from allais.learner.document import document_of, learner_from
+from allais.policies import EXP3, UCBV, WELUCB, WEUCB
 from allais.testing import suitable_problem
+from allais.weights import Identity
 
 
 def smoothstep(p):

@@ -7,18 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from allais import (
-    NPTS,
-    WUCB,
-    Bounded,
-    Learner,
-    LinTS,
-    ParameterNoise,
-    Preference,
-    TverskyKahneman,
-    ValueStream,
-)
-from allais.storage import document_of
+from allais import NPTS, WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream
+from allais.learner.document import document_of
+from allais.linear import LinTS, ParameterNoise
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 FIFTY = Bounded(0, 50)

@@ -18,15 +18,16 @@ from allais import (
     WUCB,
     Bounded,
     Learner,
-    LinTS,
-    ParameterNoise,
     Preference,
     TverskyKahneman,
     ValueStream,
     Weight,
     expected_value,
 )
-from allais.storage import checksum, document_of, learner_from, write_atomically
+from allais.files.atomic import write_atomically
+from allais.files.reading import checksum
+from allais.learner.document import document_of, learner_from
+from allais.linear import LinTS, ParameterNoise
 from tests.policies.own_policy import Greedy
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -377,7 +378,7 @@ def test_what_is_no_file_is_not_written_over(tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="modes and links are those of POSIX systems")
 def test_a_private_folder_stays_private(tmp_path, monkeypatch):
-    monkeypatch.setattr("allais.journal.FEWEST_LINES", 4)
+    monkeypatch.setattr("allais.learner.journal.FEWEST_LINES", 4)
     with Learner.open(tmp_path / "advisor", NPTS(PEOPLE, Bounded(0, 1)), arms=2, seed=1) as learner:
         for path in (tmp_path / "advisor").iterdir():
             path.chmod(0o600)

@@ -4,7 +4,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from allais import WG, ArmNoise, GAllocation, best_arm
+from allais import best_arm
+from allais.linear import WG, ArmNoise, GAllocation
 from allais.paper.problems import BETA, CLOCK, LAWS, grid_network, traveller
 
 VALID_NOISE = ArmNoise(LAWS)

@@ -5,24 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allais import (
-    AdditiveNoise,
-    ArmNoise,
-    Continuous,
-    Discrete,
-    FeatureNoise,
-    Identity,
-    Normal,
-    ParameterNoise,
-    Power,
-    PowerUtility,
-    Preference,
-    Prelec,
-    SteepMiddle,
-    TverskyKahneman,
-    Uniform,
-)
-from allais.locations import _table, locations_of, value_at
+from allais import Continuous, Discrete, Normal, Power, PowerUtility, Preference, Prelec, TverskyKahneman, Uniform
+from allais.linear import AdditiveNoise, ArmNoise, FeatureNoise, ParameterNoise
+from allais.linear.location_tables import _table, locations_of, value_at
+from allais.weights import Identity, SteepMiddle
 
 PREFERENCES = {
     "TK": Preference(TverskyKahneman(0.61)),

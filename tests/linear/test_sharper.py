@@ -7,6 +7,18 @@ import numpy as np
 import pytest
 
 from allais import (
+    Discrete,
+    Learner,
+    Normal,
+    Preference,
+    TverskyKahneman,
+    best_arm,
+    expected_value,
+    simulate,
+    testing,
+    theory,
+)
+from allais.linear import (
     OFUL,
     WG,
     WOFUL,
@@ -14,27 +26,17 @@ from allais import (
     ArmNoise,
     Ball,
     Box,
-    Discrete,
     EstimatedNoise,
     FeatureNoise,
-    Learner,
     LinearBandit,
     LinGapE,
     LinTS,
-    Normal,
     ParameterNoise,
     PathProblem,
-    Preference,
     Routes,
-    TverskyKahneman,
-    best_arm,
-    expected_value,
     simple_routes,
-    simulate,
-    testing,
-    theory,
 )
-from allais.armsets import Judge
+from allais.linear.arm_sets import Judge
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 DELAYS = Preference(TverskyKahneman(0.61), reference=20.0, costs=True)

@@ -13,18 +13,16 @@ from allais import (
     Discrete,
     Empirical,
     GonzalezWu,
-    Holder,
-    HolderPair,
-    Identity,
     Normal,
     Power,
     Preference,
     Prelec,
-    SteepMiddle,
     SubGaussian,
     TverskyKahneman,
     theory,
 )
+from allais.bands import Holder
+from allais.weights import HolderPair, Identity, SteepMiddle
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 L, ALPHA = TverskyKahneman(0.61).holder
@@ -411,7 +409,7 @@ def test_the_second_problem_prefers_arm_two_as_a_cost():
 def test_the_routing_weight_is_not_monotone_and_breaks_dominance():
     weight = TverskyKahneman(0.1)
     assert not weight.is_monotone
-    with pytest.warns(allais.DominanceWarning):
+    with pytest.warns(allais.errors.DominanceWarning):
         routing = Preference(weight)
     # the better chance of the same prize is worth a fifth of the worse one
     assert routing.value(Bernoulli(0.4)) < 0.25 * routing.value(Bernoulli(0.001))

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import allais
-from allais import Discrete, Identity, Normal, Power, Preference, Prelec, TverskyKahneman
+from allais import Discrete, Normal, Power, Preference, Prelec, TverskyKahneman
+from allais.weights import Identity
 
 PRINTED, CORRECTED = 1.0, -1.0  # the sign of the exponent of lambda^(+-d/2) in D_m
 
@@ -355,7 +356,7 @@ DISTORTED_EXCESS = np.array([-0.20, -0.13, 0.07, -0.25, -0.01, -0.27, -0.29, -0.
 
 
 def test_no_weight_gives_a_normal_delay_a_value_against_the_sign_of_its_mean():
-    with pytest.warns(allais.DominanceWarning):
+    with pytest.warns(allais.errors.DominanceWarning):
         routing = Preference(TverskyKahneman(0.1))
     others = [Preference(w) for w in (TverskyKahneman(0.61), Power(0.3), Power(3.0), Prelec(0.5))]
     for preference in [routing, *others]:

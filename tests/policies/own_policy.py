@@ -6,11 +6,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from allais._kernels import kernel
-from allais.memory import Memory, Worth, empty_memory, insert, measure
 from allais.policies.base import Policy, worth_of
 from allais.policies.steps import best_value, no_interval
 from allais.policies.verbs import register
 from allais.preferences import Preference
+from allais.samples.memory import Memory, Worth, empty_memory, insert, measure
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,17 @@
 import pytest
 
 from allais import (
-    DKW,
-    EXP3,
     IMED,
-    KL,
     LUCB,
     NPTS,
     SR,
     UCB1,
-    UCBV,
-    WELUCB,
-    WEUCB,
     WLUCB,
     WSR,
     WUCB,
     Bounded,
     Discrete,
-    Envelope,
     Finite,
-    Holder,
     PatientRejects,
     Preference,
     Prelec,
@@ -30,10 +22,11 @@ from allais import (
     TopTwo,
     TverskyKahneman,
     Uniform,
-    UniformSampling,
     Weight,
     testing,
 )
+from allais.bands import DKW, KL, Envelope, Holder
+from allais.policies import EXP3, UCBV, WELUCB, WEUCB, UniformSampling
 from allais.problems import Bandit
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -118,7 +111,7 @@ def test_the_checks_catch_a_broken_weight_and_a_broken_problem():
     class Sloppy(TverskyKahneman):
         @property
         def holder(self):
-            from allais import HolderPair
+            from allais.weights import HolderPair
 
             return HolderPair(1.0, 0.61)
 

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allais import Preference, TailAverage, TverskyKahneman, Weight
-from allais.memory import empty_memory, grown, insert, measure, pick, remove
+from allais import Preference, TverskyKahneman, Weight
+from allais.numerics.table import curve_of, weigh
 from allais.policies.base import worth_of
-from allais.values.curve import curve_of, weigh
+from allais.samples.memory import empty_memory, grown, insert, measure, pick, remove
+from allais.weights import TailAverage
 from tests.strategies import outcomes, weights_and_duals
 
 
@@ -116,12 +117,13 @@ def test_a_policy_written_elsewhere_runs_in_the_same_loop():
 
 FOREIGN = """
 from tests.policies.own_band import Wide
-from allais import WLUCB, Bandit, Bernoulli, Bounded, best_arm, expected_value
+from allais import Bandit, Bernoulli, Bounded, WLUCB, best_arm, expected_value
 policy = WLUCB(expected_value(), Bounded(0, 1), 0.1, band=Wide())
 print(best_arm(Bandit([Bernoulli(1.0), Bernoulli(0.0)]), policy, seed=1).samples)
 """
 OWN = """
-from allais import WLUCB, Bandit, Bernoulli, Bounded, Holder, best_arm, expected_value
+from allais import Bandit, Bernoulli, Bounded, WLUCB, best_arm, expected_value
+from allais.bands import Holder
 policy = WLUCB(expected_value(), Bounded(0, 1), 0.1, band=Holder())
 print(best_arm(Bandit([Bernoulli(1.0), Bernoulli(0.0)]), policy, seed=1).samples)
 """

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from allais import WOFUL, WUCB, Bandit, Bounded, Discrete, ParameterNoise, SubGaussian, expected_value, simulate
-from allais.memory import empty_memory
+from allais import WUCB, Bandit, Bounded, Discrete, SubGaussian, expected_value, simulate
+from allais.linear import WOFUL, ParameterNoise
 from allais.policies.base import started, worth_of
+from allais.samples.memory import empty_memory
 from tests.policies.own_band import WideRule
 from tests.policies.own_policy import Greedy, GreedyRule
 

@@ -13,7 +13,6 @@ from allais import (
     Mixture,
     Preference,
     Prelec,
-    SteepMiddle,
     TverskyKahneman,
     Uniform,
     cvar,
@@ -22,10 +21,11 @@ from allais import (
     testing,
 )
 from allais._kernels import loop
-from allais.memory import measure, outcomes_of_arm, remembered
+from allais.learner.document import document_of, learner_from
 from allais.policies.bins import SHARE, arrange, bins_for, draw_value, stride
-from allais.storage import document_of, learner_from
-from allais.values.draws import stream_of
+from allais.samples.draws import stream_of
+from allais.samples.memory import measure, outcomes_of_arm, remembered
+from allais.weights import SteepMiddle
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 BOTH = Preference.tversky_kahneman()

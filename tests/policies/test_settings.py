@@ -7,22 +7,16 @@ import pytest
 
 import allais
 from allais import (
-    EXP3,
     IMED,
-    KL,
     LUCB,
     NPTS,
     SR,
-    UCBV,
-    WELUCB,
-    WEUCB,
     WLUCB,
     WSR,
     WUCB,
     Bandit,
     Bounded,
     Discrete,
-    EmpiricalBernstein,
     Finite,
     Preference,
     SequentialHalving,
@@ -32,6 +26,8 @@ from allais import (
     simulate,
     testing,
 )
+from allais.bands import KL, EmpiricalBernstein
+from allais.policies import EXP3, UCBV, WELUCB, WEUCB
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 UNIT = Bounded(0, 1)

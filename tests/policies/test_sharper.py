@@ -8,16 +8,12 @@ from scipy import special, stats
 
 from allais import (
     IMED,
-    KL,
     NPTS,
     WLUCB,
     Bernoulli,
     Bounded,
     Discrete,
-    DominanceWarning,
-    Envelope,
     Finite,
-    NotNow,
     PatientRejects,
     Power,
     Preference,
@@ -26,22 +22,25 @@ from allais import (
     TopTwo,
     TverskyKahneman,
     Uniform,
-    UniformSampling,
     best_arm,
     expected_value,
     simulate,
     theory,
 )
 from allais._kernels import loop
+from allais.bands import KL, Envelope
 from allais.bands.tails import ends_of
-from allais.memory import remembered
+from allais.errors import DominanceWarning
+from allais.learner import NotNow
+from allais.policies import UniformSampling
 from allais.policies.halving import halving_phases
 from allais.policies.imed import k_inf_of_three
 from allais.policies.patient import patient_phases
 from allais.policies.toptwo import _apart
 from allais.policies.wsr import phases
 from allais.problems import Bandit
-from allais.values.draws import gamma, normal, stream_of, uniform
+from allais.samples.draws import gamma, normal, stream_of, uniform
+from allais.samples.memory import remembered
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 BOTH = Preference.tversky_kahneman()

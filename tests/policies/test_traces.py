@@ -6,24 +6,23 @@ import numpy as np
 import pytest
 
 from allais import (
-    EXP3,
     LUCB,
     UCB1,
-    UCBV,
     WLUCB,
     WSR,
     WUCB,
     Bernoulli,
     Bounded,
     Discrete,
-    Holder,
-    NotNow,
     Power,
     Preference,
     TverskyKahneman,
     best_arm,
     expected_value,
 )
+from allais.bands import Holder
+from allais.learner import NotNow
+from allais.policies import EXP3, UCBV
 from allais.policies.verbs import bracket
 from allais.policies.wsr import phases
 from allais.problems import Bandit

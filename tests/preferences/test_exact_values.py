@@ -10,18 +10,18 @@ from allais import (
     Continuous,
     Discrete,
     Empirical,
-    Identity,
     Mixture,
     Normal,
     Power,
     PowerUtility,
     Preference,
     TverskyKahneman,
-    UndefinedValueError,
     Uniform,
     cvar,
     expected_value,
 )
+from allais.errors import UndefinedValueError
+from allais.weights import Identity
 from tests.strategies import discrete_lotteries, monotone_weights, outcomes, sample_lists, weights_and_duals
 
 EXACT = [

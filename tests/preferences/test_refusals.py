@@ -3,16 +3,9 @@
 import numpy as np
 import pytest
 
-from allais import (
-    DominanceWarning,
-    Identity,
-    Normal,
-    PowerUtility,
-    Preference,
-    SubGaussian,
-    TverskyKahneman,
-    cvar,
-)
+from allais import Normal, PowerUtility, Preference, SubGaussian, TverskyKahneman, cvar
+from allais.errors import DominanceWarning
+from allais.weights import Identity
 
 PEOPLE = Preference(TverskyKahneman())
 

@@ -13,9 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allais import Bounded, Failures, Program, RunFailed, best_arm, testing
-from allais._processes import guard
+from allais import Bounded, Program, best_arm, testing
+from allais._system.processes import guard
+from allais.errors import RunFailed
 from allais.policies import SR
+from allais.searches import Failures
 
 PYTHON = sys.executable
 ECHO = f"{PYTHON} -c 'import sys; print(sys.argv[1:]); print(len(sys.argv[1]))' {{arm}} {{seed}}"

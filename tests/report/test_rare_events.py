@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from allais import (
-    KL,
     WLUCB,
     Bounded,
     Discrete,
@@ -19,9 +18,10 @@ from allais import (
     cvar,
     expected_value,
 )
+from allais.bands import KL
 from allais.bands.kl import kl_ceiling
-from allais.policies.ellipsoid import MOST_SEEN, _see
-from allais.report.chances import _drawn
+from allais.linear.ellipsoid import MOST_SEEN, _see
+from allais.searches.chances import _drawn
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 RANGE = 1_000.0

@@ -10,17 +10,13 @@ import pytest
 from rich.console import Console
 
 from allais import (
-    DKW,
-    KL,
     LUCB,
     WLUCB,
     WSR,
     Bandit,
     Bounded,
     Discrete,
-    Failures,
     Finite,
-    Holder,
     Preference,
     Simulator,
     SubGaussian,
@@ -31,12 +27,13 @@ from allais import (
     compare,
     theory,
 )
+from allais.bands import DKW, KL, Holder
 from allais.bands.base import anytime_rule
 from allais.bands.tails import ends_of, memory_of
-from allais.experiment import Outcome, Search
-from allais.report import LiveView, chances_of_best, fewest_runs, forecast, write_page
+from allais.report import LiveView, write_page
 from allais.report.picture import intervals_as_svg
 from allais.report.words import by_mean, contrast, explained, recommendation
+from allais.searches import Failures, Outcome, Search, chances_of_best, fewest_runs, forecast
 from allais.simulation.progress import Progress
 from tests.experiment.simulators import ARMS, always_lose, broken
 
@@ -157,7 +154,7 @@ def test_drawn_values_are_the_estimate_when_weights_are_even():
         def standard_gamma(self, counts, size):
             return np.broadcast_to(counts, size).astype(float)
 
-    from allais.report.chances import _drawn
+    from allais.searches.chances import _drawn
 
     policy = WLUCB(PEOPLE, Bounded(50, 180), delta=0.1)
     learner = policy.start(["A"], seed=1)

@@ -9,13 +9,11 @@ from allais import (
     WLUCB,
     WSR,
     WUCB,
-    AdditiveNoise,
     Bandit,
     Bounded,
     Continuous,
     Discrete,
     Finite,
-    LinearBandit,
     Mixture,
     Normal,
     PowerUtility,
@@ -29,6 +27,7 @@ from allais import (
     compare,
     simulate,
 )
+from allais.linear import AdditiveNoise, LinearBandit
 from allais.policies.base import Policy
 from allais.problems import Problem
 
@@ -42,7 +41,7 @@ def nothing_runs(monkeypatch):
         raise AssertionError("something ran")
 
     monkeypatch.setattr("allais.simulation.rollout.compiled_loop", refuse)
-    monkeypatch.setattr("allais.simulation.identify.drive", refuse)
+    monkeypatch.setattr("allais.simulation.best_arm.drive", refuse)
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,10 @@
 import numpy as np
 import pytest
 
-from allais import (
-    LUCB,
-    SR,
-    UCB1,
-    WEUCB,
-    WLUCB,
-    WSR,
-    WUCB,
-    Bounded,
-    Holder,
-    simulate,
-    theory,
-)
+from allais import LUCB, SR, UCB1, WLUCB, WSR, WUCB, Bounded, simulate, theory
+from allais.bands import Holder
 from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, PROBLEM_B, SETUP, THREE
+from allais.policies import WEUCB
 
 CASES = [
     ("a", PROBLEM_A, COSTS, Bounded(0, 50)),

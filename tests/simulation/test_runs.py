@@ -19,7 +19,6 @@ from allais import (
     Learner,
     Normal,
     Preference,
-    Results,
     Simulator,
     SubGaussian,
     TverskyKahneman,
@@ -29,6 +28,7 @@ from allais import (
     testing,
     theory,
 )
+from allais.simulation import Results
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 LOTTERY = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from allais import NPTS, WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream
-from allais.storage import document_of, learner_from
+from allais.learner.document import document_of, learner_from
 
 
 def capped(x):
@@ -86,7 +86,7 @@ def test_a_file_that_lists_an_outcome_twice_opens_with_it_once():
     arm["counts"][often] -= 1
     for name, value in (("outcomes", arm["outcomes"][often]), ("felt", arm["felt"][often]), ("counts", 1)):
         arm[name].insert(often, value)
-    from allais.storage import checksum
+    from allais.files.reading import checksum
 
     document["checksum"] = checksum(document)
     raw, counts = learner_from(document).outcomes("A21")

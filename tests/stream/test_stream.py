@@ -11,20 +11,19 @@ from hypothesis import strategies as st
 
 from allais import (
     Bounded,
-    Holder,
-    Identity,
     Normal,
     Power,
     PowerUtility,
     Preference,
     Prelec,
-    SteepMiddle,
     SubGaussian,
     TverskyKahneman,
     ValueStream,
     Weight,
     expected_value,
 )
+from allais.bands import Holder
+from allais.weights import Identity, SteepMiddle
 from tests.strategies import outcomes, weights_and_duals
 
 
@@ -275,7 +274,7 @@ def test_an_empty_stream_has_no_value_and_a_stream_without_rewards_no_interval()
 
 def test_policies_on_continuous_rewards_value_their_arms_by_trees():
     from allais import WUCB, Bandit, Uniform
-    from allais.memory import FLAT, outcomes_of_arm
+    from allais.samples.memory import FLAT, outcomes_of_arm
     from allais.simulation.rollout import Rollout
 
     preference = Preference(TverskyKahneman(0.61), reference=0.4)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from allais import Discrete, Normal, Preference, TverskyKahneman, cvar, expected_value, theory
-from allais.divergence import _law, _of_many, _of_three
+from allais.theory.limits import _law, _of_many, _of_three
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 COSTS = Preference(TverskyKahneman(0.61), costs=True)

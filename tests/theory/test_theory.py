@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from allais import Bounded, HolderPair, Preference, Prelec, SubGaussian, TverskyKahneman, theory
+from allais import Bounded, Preference, Prelec, SubGaussian, TverskyKahneman, theory
+from allais.weights import HolderPair
 
 values = st.lists(st.integers(0, 10_000), min_size=2, max_size=12, unique=True).map(lambda v: [x / 10_000 for x in v])
 pairs = st.builds(HolderPair, st.floats(1.0, 4.0), st.floats(0.3, 1.0))
@@ -21,7 +22,7 @@ def test_the_samples_of_theorem_1_are_those_of_its_formula():
 
 
 def test_samples_are_also_known_without_a_pair_and_for_unbounded_rewards():
-    from allais import Holder
+    from allais.bands import Holder
 
     for preference, rewards in (
         (Preference(Prelec(0.65)), Bounded(-1, 1)),

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from allais import OFUL, WOFUL, Empirical
+from allais import Empirical
+from allais.linear import OFUL, WOFUL
 from allais.traffic.analysis import (
     normal_noise,
     objectives,

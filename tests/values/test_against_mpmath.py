@@ -203,7 +203,7 @@ class Case:
     def preference(self):
         if not self.non_monotone:
             return self.build()
-        with pytest.warns(allais.DominanceWarning, match="not monotone"):
+        with pytest.warns(allais.errors.DominanceWarning, match="not monotone"):
             return self.build()
 
     @cached_property
@@ -310,7 +310,7 @@ CASES = {
         bottom=0,
     ),
     "SteepMiddle(.5), exponential": Case(
-        lambda: Preference(allais.SteepMiddle(0.5)),
+        lambda: Preference(allais.weights.SteepMiddle(0.5)),
         Continuous(stats.expon()),
         seen_from(exponential),
         steep_middle(0.5),
@@ -318,7 +318,7 @@ CASES = {
         bottom=0,
     ),
     "SteepMiddle(.1), exponential": Case(
-        lambda: Preference(allais.SteepMiddle(0.1)),
+        lambda: Preference(allais.weights.SteepMiddle(0.1)),
         Continuous(stats.expon()),
         seen_from(exponential),
         steep_middle(0.1),
@@ -472,5 +472,5 @@ def test_a_tail_that_is_too_heavy_for_the_weight_is_worth_infinitely_much(weight
 
 def test_a_law_with_two_tails_that_are_too_heavy_has_no_value():
     assert grows_without_end(tversky_kahneman(0.61), 1.6)
-    with pytest.raises(allais.UndefinedValueError, match="both of Continuous"):
+    with pytest.raises(allais.errors.UndefinedValueError, match="both of Continuous"):
         Preference(tk(0.61)).value(Continuous(stats.t(1.6)))

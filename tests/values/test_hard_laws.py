@@ -12,7 +12,6 @@ from allais import (
     Power,
     Preference,
     Prelec,
-    TailAverage,
     TverskyKahneman,
     Uniform,
     Wang,
@@ -20,6 +19,7 @@ from allais import (
     cvar,
     expected_value,
 )
+from allais.weights import TailAverage
 
 LAWS = [
     stats.gamma(2), stats.halfnorm(), stats.chi2(5), stats.norm(), stats.weibull_min(3), stats.gumbel_r(),

@@ -5,19 +5,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from allais import (
-    Continuous,
-    Discrete,
-    GonzalezWu,
-    Identity,
-    Power,
-    Prelec,
-    SteepMiddle,
-    TailAverage,
-    TverskyKahneman,
-    Wang,
-    cvar,
-)
+from allais import Continuous, Discrete, GonzalezWu, Power, Prelec, TverskyKahneman, Wang, cvar
+from allais.weights import Identity, SteepMiddle, TailAverage
 
 DIGITS = 400  # 1 - (1 - p) must keep 40 digits of p = 1e-300
 

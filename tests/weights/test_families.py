@@ -8,18 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from allais import (
-    DominanceWarning,
-    GonzalezWu,
-    Identity,
-    Power,
-    Prelec,
-    SteepMiddle,
-    TailAverage,
-    TverskyKahneman,
-    Wang,
-    Weight,
-)
+from allais import GonzalezWu, Power, Prelec, TverskyKahneman, Wang, Weight
+from allais.errors import DominanceWarning
+from allais.weights import Identity, SteepMiddle, TailAverage
 from tests.strategies import weights_and_duals
 
 PLAIN = {

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from allais._checks import FloatArray
 from allais._kernels import kernel
 from allais.bands.base import add_settle, add_widen, bounds_of
-from allais.errors import FloatArray
-from allais.memory import moments
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
+from allais.samples.memory import moments
 from allais.weights import Identity
 
 
@@ -23,7 +23,7 @@ class EmpiricalBernstein:
 
     A band of means: only for a preference without distortion.
 
-    >>> from allais import WUCB, Bandit, simulate
+    >>> from allais import Bandit, WUCB, simulate
     >>> policy = WUCB(expected_value(), Bounded(0, 1), band=EmpiricalBernstein(), exploration=1.2)
     >>> simulate(policy, Bandit([Bernoulli(0.4), Bernoulli(0.6)]), n_rounds=1_000, seed=1).pulls[0, -1]
     array([169, 831])

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from allais._checks import FloatArray, share
 from allais._kernels import kernel
 from allais.bands.base import Interval, add_settle, add_widen, bounds_of
-from allais.errors import FloatArray, share
-from allais.memory import VALUE_SLACK
+from allais.numerics.quadrature import integrate, integrate_tail
+from allais.numerics.table import Curve, staircase, tabulate, weigh
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
-from allais.values.curve import Curve, staircase, tabulate, weigh
-from allais.values.quadrature import integrate, integrate_tail
+from allais.samples.memory import VALUE_SLACK
 from allais.weights import Identity, Weight
 
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from allais._checks import FloatArray
 from allais._kernels import kernel, routine
 from allais.bands.base import Interval, refuse_unbounded
 from allais.bands.tails import TailRule, add_ceiling, add_steady, interval_of, tail_rule
-from allais.errors import FloatArray
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards
 

@@ -19,18 +19,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from allais._checks import FloatArray, share
 from allais._kernels import kernel, routine, verb
 from allais.bands.base import Interval, add_settle, add_widen, bounds_of
-from allais.errors import FloatArray, share
-from allais.memory import GAIN_SLACK, LOSS_SLACK, Memory, moments, remembered
+from allais.numerics.distortion import Distortion, distortion_of
+from allais.numerics.quadrature import integrate
+from allais.numerics.table import Curve, staircase, weigh
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
-from allais.values.cells import AT, HIGH, LOW, RAW, cell_of_outcome
-from allais.values.curve import Curve, staircase, weigh
-from allais.values.forest import ROOT, TOP, TOTAL, count_beyond, outcome_at_rank
-from allais.values.harvest import harvest
-from allais.values.patches import Distortion, distortion_of
-from allais.values.quadrature import integrate
+from allais.samples.cells import AT, HIGH, LOW, RAW, cell_of_outcome
+from allais.samples.memory import GAIN_SLACK, LOSS_SLACK, Memory, moments, remembered
+from allais.samples.tree import ROOT, TOP, TOTAL, count_beyond, outcome_at_rank
+from allais.samples.tree_value import harvest
 from allais.weights import Weight
 
 STEPS = 64.0  # an exponent is rounded up to 1 / STEPS, so that an interval serves many rounds

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from allais._processes import begin_worker, end_workers, guard
+from allais._system.processes import begin_worker, end_workers, guard
 from allais.cli.exits import FAILED, INTERRUPTED, WRONG, Terminated, stop, terminations, writing
 from allais.cli.places import require_writable
 from allais.errors import RunFailed
@@ -93,7 +93,7 @@ def best_arm_command(
 
 def _kept(book: Path) -> str:
     """What a search leaves behind, if it does."""
-    from allais.experiment import finished_runs
+    from allais.searches import finished_runs
 
     runs = finished_runs(book)
     many = "1 finished run is" if runs == 1 else f"{runs:,} finished runs are"
@@ -101,7 +101,7 @@ def _kept(book: Path) -> str:
 
 
 def _require_intended(book: Path, resume: bool) -> None:
-    from allais.experiment import finished_runs
+    from allais.searches import finished_runs
 
     if not resume and finished_runs(book):
         raise ValueError(f"a journal is continued on request only; {book} exists. Add --resume, or move it away.")
@@ -120,9 +120,9 @@ def _search(
     report: Path | None,
 ) -> bool:
     from allais.cli.pilot import Piloted, kept
-    from allais.experiment.log import FailureLog
     from allais.report import LiveView, write_page
     from allais.report.words import contrast, recommendation
+    from allais.searches.log import FailureLog
     from allais.simulation import best_arm
 
     known = kept(pilots, experiment)
@@ -183,7 +183,7 @@ def _executor(experiment: Experiment, workers: int, cluster: str | None) -> Iter
 
 def _patiently(once: Callable[[], bool], address: str, patience: float) -> bool:
     """Search on a cluster; a connection that was given up is made anew, and the journal continued."""
-    from allais.experiment.cluster import ClusterLost
+    from allais.searches.cluster import ClusterLost
 
     while True:
         try:

@@ -11,12 +11,12 @@ import numpy as np
 from allais.cli import pilot as pilot_runs
 from allais.cli.spec import Experiment
 from allais.errors import RunFailed
-from allais.experiment.drive import capacity, perform_all
-from allais.experiment.log import FailureLog
-from allais.experiment.runs import Outcome, Run, Seeds
-from allais.experiment.search import refusal
-from allais.report import forecast
 from allais.report.live import duration
+from allais.searches import forecast
+from allais.searches.asynchronous import refusal
+from allais.searches.drive import capacity, perform_all
+from allais.searches.log import FailureLog
+from allais.searches.runs import Outcome, Run, Seeds
 
 
 def predict(experiment: Experiment, executor: Executor, pilot: int, path: Path, journal: Path, patience: float) -> str:

@@ -61,7 +61,7 @@ def run_command(
     from allais.paper.report import write_report
     from allais.paper.runner import ExperimentFailed, run_experiments
     from allais.paper.store import require_folder
-    from allais.simulation.runs import workers
+    from allais.simulation.simulate import workers
 
     console = make_console()
     folder = _folder(out, scale, seed)

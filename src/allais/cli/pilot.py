@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from allais._checks import FloatArray
 from allais.cli.spec import Experiment
-from allais.errors import FloatArray
-from allais.experiment.runs import Outcome, Run
+from allais.files.atomic import write_atomically
 from allais.problems import Problem
-from allais.storage import write_atomically
+from allais.searches.runs import Outcome, Run
 
 FORMAT, VERSION = "allais pilot", 1
 

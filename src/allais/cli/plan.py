@@ -10,7 +10,7 @@ from allais.cli.reader import Reader
 from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit
-from allais.simulation.fit import fitted
+from allais.simulation.suitability import fitted
 
 # those that choose among lotteries; the linear ones need features
 POLICIES = {

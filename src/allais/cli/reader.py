@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from allais import bands, lotteries, rewards, utilities, weights
+from allais import bands, lotteries, rewards, weights
+from allais._checks import brief
 from allais.cli.words import lottery_of, nearest
-from allais.errors import brief
 from allais.lotteries import Lottery
 from allais.policies.base import Policy
-from allais.preferences import Preference
+from allais.preferences import Preference, utilities
 from allais.problems import Bandit
 
 WEIGHTS = {name: getattr(weights, name) for name in weights.__all__ if name not in ("Weight", "HolderPair")}

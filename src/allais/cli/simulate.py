@@ -31,7 +31,7 @@ def simulate_command(
     """
     from allais.cli.plan import read_plan
     from allais.simulation import Comparison, Results, simulate
-    from allais.simulation.runs import workers
+    from allais.simulation.simulate import workers
 
     plan = read_plan(spec)
     workers(jobs)
@@ -73,7 +73,7 @@ def _require_places(plot: Path | None, out: Path | None, resume: bool) -> None:
 
 def _require_same(spec: Path, copy: Path, resume: bool) -> None:
     """Results are those of one spec: a copy of it lies beside them, and without --resume they begin anew."""
-    from allais.storage import write_atomically
+    from allais.files.atomic import write_atomically
 
     text = spec.read_text(encoding="utf-8")
     if copy.exists() and tomllib.loads(copy.read_text(encoding="utf-8")) != tomllib.loads(text):

@@ -13,9 +13,9 @@ from typing import Any
 from allais import policies
 from allais.cli.reader import Reader
 from allais.cli.words import nearest
-from allais.experiment import Failures
 from allais.policies.base import Policy
 from allais.problems import Problem, Program, Simulator
+from allais.searches import Failures
 
 POLICIES = {name: getattr(policies, name) for name in ("WLUCB", "WSR", *policies.__all__) if name != "Policy"}
 TABLES = ("problem", "preference", "rewards", "policy", "failures")

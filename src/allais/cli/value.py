@@ -14,7 +14,7 @@ from allais.cli.places import require_picture
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from allais.explain import Explanation
+    from allais.preferences import Explanation
 
 BAR = 24  # cells of a whole bar
 OPTIONS = ("--weight", "--losses", "--reference", "--costs", "--plot", "--help")

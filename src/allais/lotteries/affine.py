@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from allais.errors import FloatArray
+from allais._checks import FloatArray
 from allais.lotteries.base import Lottery
 from allais.lotteries.continuous import Normal
 from allais.lotteries.finite import Discrete

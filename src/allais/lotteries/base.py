@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+from allais._checks import FloatArray
 from allais._random import Seed, generator
-from allais.errors import FloatArray
 
 if TYPE_CHECKING:
     from allais.lotteries.finite import FiniteLottery

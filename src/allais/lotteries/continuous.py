@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from allais.errors import FloatArray, finite_array, positive, real
+from allais._checks import FloatArray, finite_array, positive, real
 from allais.lotteries.base import Lottery
 from allais.lotteries.finite import SUM_TOLERANCE, Discrete, FiniteLottery
-from allais.values.bisection import smallest
+from allais.numerics.bisection import smallest
 
 # Quantiles that mark the body of a law; what lies outside is a tail.
 LEVELS = np.array([1e-9, 1e-6, 1e-3, 0.01, 0.05, 0.25, 0.5])
@@ -39,6 +39,15 @@ class Normal(Lottery):
 
     def __hash__(self) -> int:
         return hash((Normal, self._mean, self.sd))
+
+    def as_setting(self) -> dict[str, Any]:
+        """What a file holds of it."""
+        return {"type": "Normal", "mean": self._mean, "sd": self.sd}
+
+    @staticmethod
+    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Normal:
+        """The lottery that a file describes."""
+        return Normal(content["mean"], content["sd"])
 
     @property
     def support(self) -> tuple[float, float]:
@@ -86,6 +95,15 @@ class Uniform(Lottery):
 
     def __hash__(self) -> int:
         return hash((Uniform, self.low, self.high))
+
+    def as_setting(self) -> dict[str, Any]:
+        """What a file holds of it."""
+        return {"type": "Uniform", "low": self.low, "high": self.high}
+
+    @staticmethod
+    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Uniform:
+        """The lottery that a file describes."""
+        return Uniform(content["low"], content["high"])
 
     @property
     def support(self) -> tuple[float, float]:

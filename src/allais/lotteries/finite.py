@@ -6,11 +6,12 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais.errors import FloatArray, finite_array, real
+from allais._checks import FloatArray, finite_array, real
 from allais.lotteries.base import Lottery
 
 FEW = 16  # outcomes that are compared one by one when sampling
@@ -52,6 +53,16 @@ class FiniteLottery(Lottery):
 
     def as_finite(self) -> FiniteLottery:
         return self
+
+    def as_setting(self) -> dict[str, Any]:
+        """What a file holds of it: outcomes with their probabilities, whatever they were made from."""
+        odds = zip(self.outcomes.tolist(), self.probabilities.tolist(), strict=True)
+        return {"type": "Discrete", "odds": [list(pair) for pair in odds]}
+
+    @staticmethod
+    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Discrete:
+        """The lottery that a file describes."""
+        return Discrete(dict(content["odds"]))
 
     def log_survival(self, x: FloatArray) -> FloatArray:
         return self._log(np.append(self.at_least, 0.0), x)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from allais.errors import FloatArray, IntArray
+from allais._checks import FloatArray, IntArray
 from allais.policies.wlucb import PAPER_UNION
 from allais.preferences import Preference
 from allais.problems import Bandit

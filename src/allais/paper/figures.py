@@ -15,15 +15,15 @@ from matplotlib.patches import Rectangle
 
 from allais.bands import DKW, KL, Holder
 from allais.bands.base import anytime_rule, settle, widen
-from allais.divergence import regret_slope
-from allais.memory import remembered
+from allais.numerics.distortion import distortion_of, patch_over
 from allais.paper.problems import DELAYS, FAST_ROUTE, FIFTY, PEOPLE, SAFE_ROUTE, THREE
 from allais.policies import NPTS, UCB1, WUCB
 from allais.policies.wlucb import PAPER_UNION
 from allais.rewards import Bounded, Finite
+from allais.samples.memory import remembered
+from allais.samples.tree import CHILD, LEAF_OF, ROOT, SIZE, TOTAL, new_forest, sown
 from allais.simulation import compare
-from allais.values.forest import CHILD, LEAF_OF, ROOT, SIZE, TOTAL, new_forest, sown
-from allais.values.patches import distortion_of, patch_over
+from allais.theory.limits import regret_slope
 from allais.weights import GonzalezWu, Power, Prelec, SteepMiddle, TailAverage, TverskyKahneman, Wang
 
 

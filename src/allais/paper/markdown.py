@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from allais import __version__
+from allais.files.atomic import write_atomically
 from allais.paper.drawing import coloured
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import Finding
 from allais.paper.store import Stored
-from allais.storage import write_atomically
 
 INK, GROUND = "#1d2329", "#ffffff"
 

@@ -7,12 +7,12 @@ from html import escape
 from pathlib import Path
 
 from allais import __version__
+from allais.files.atomic import write_atomically
 from allais.paper.drawing import coloured
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import Finding, Outcome, Table
 from allais.paper.store import Stored
 from allais.report.shell import html_page
-from allais.storage import write_atomically
 
 STYLE = """
 :root { --ink: #1d2329; --ground: #ffffff; --soft: #5b6570; --line: #d5dbe1; --panel: #f4f7f9;

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from allais.linear import LinearBandit
+from allais.linear.noise import ArmNoise
 from allais.lotteries import Discrete, Normal
-from allais.noise import ArmNoise
 from allais.preferences import Preference, expected_value
-from allais.problems import Bandit, LinearBandit
+from allais.problems import Bandit
 from allais.rewards import Bounded
 from allais.weights import TverskyKahneman
 

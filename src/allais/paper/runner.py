@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from pathlib import Path
 from typing import Any
 
-from allais._processes import process_pool
+from allais._system.processes import process_pool
 from allais.paper.experiment import Experiment
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import Outcome

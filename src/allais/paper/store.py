@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from allais import __version__
+from allais.files.atomic import write_atomically
 from allais.paper.findings import Outcome
-from allais.storage import write_atomically
 
 FORMAT = "allais paper"
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from allais._checks import FloatArray, IntArray, brief
 from allais._random import Seed
 from allais.bands import KL, Band, Envelope
 from allais.bands.base import bounds_of
-from allais.errors import FloatArray, IntArray, brief
-from allais.memory import Memory, Worth
+from allais.numerics.distortion import distortion_of
 from allais.preferences import Preference
 from allais.rewards import Bounded, Finite, Rewards, SubGaussian
-from allais.values.patches import distortion_of
+from allais.samples.memory import Memory, Worth
 from allais.weights import Identity
 
 if TYPE_CHECKING:

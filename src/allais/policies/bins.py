@@ -21,14 +21,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine
 from allais.bands.base import add_settle
-from allais.errors import FloatArray, IntArray
-from allais.memory import FLAT
+from allais.numerics.table import weigh
 from allais.preferences import Preference
-from allais.values.curve import weigh
-from allais.values.draws import gamma
-from allais.values.forest import ROOT, TOTAL, outcome_at_rank
+from allais.samples.draws import gamma
+from allais.samples.memory import FLAT
+from allais.samples.tree import ROOT, TOTAL, outcome_at_rank
 
 SHARE = 8.0  # of the samples beyond a bin, over those in it; 12 costs a third more, and no regret was seen to fall
 FINE = 4.0  # bins to a standard deviation of what lies beyond a singular point inside (0, 1)

@@ -6,11 +6,8 @@ Where a baseline's printed width differs from the paper's family, its setting sa
 from __future__ import annotations
 
 from allais.bands import EmpiricalBernstein, Holder
-from allais.noise import Noise
 from allais.policies.base import RewardsOfArms
-from allais.policies.wg import WG
 from allais.policies.wlucb import WLUCB
-from allais.policies.woful import WOFUL
 from allais.policies.wsr import WSR
 from allais.policies.wucb import WUCB
 from allais.preferences import Preference, expected_value
@@ -91,42 +88,3 @@ def WELUCB(preference: Preference, rewards: RewardsOfArms, delta: float, toleran
     """
     band = Holder(undistorted=True)
     return WLUCB(preference, rewards, delta, tolerance, band, KALYANAKRISHNAN, of_mean=True, name="WE-LUCB")
-
-
-def OFUL(  # noqa: N802
-    noise: Noise, delta: float, beta: float, regularisation: float = 1.0, *, reference: float = 0.0, costs: bool = False
-) -> WOFUL:
-    """OFUL (Abbasi-Yadkori et al. 2011): W-OFUL of the mean, with the same ellipsoid.
-
-    >>> from allais import LinearBandit, ParameterNoise, simulate
-    >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[2.0, 0.0])
-    >>> policy = OFUL(ParameterNoise(), delta=0.05, beta=2.0)
-    >>> bool(simulate(policy, problem, n_rounds=500, seed=1).pulls[0, -1, 0] > 450)
-    True
-    """
-    return WOFUL(expected_value(reference=reference, costs=costs), noise, delta, beta, regularisation, name="OFUL")
-
-
-def GAllocation(  # noqa: N802
-    noise: Noise,
-    delta: float,
-    beta: float,
-    regularisation: float = 1.0,
-    tolerance: float = 0.0,
-    stopping: str = "exact",
-    *,
-    reference: float = 0.0,
-    costs: bool = False,
-) -> WG:
-    """G-allocation (Soare et al. 2014): W-G of the mean, with the same choices of arms.
-
-    >>> from allais import LinearBandit, ParameterNoise, best_arm
-    >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[2.0, 0.0])
-    >>> best_arm(problem, GAllocation(ParameterNoise(), delta=0.05, beta=2.0), seed=1).arm
-    0
-    """
-    preference = expected_value(reference=reference, costs=costs)
-    return WG(
-        preference, noise, delta, beta, regularisation,
-        tolerance=tolerance, stopping=stopping, name="G-allocation",
-    )  # fmt: skip

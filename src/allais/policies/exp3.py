@@ -7,15 +7,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from allais._checks import FloatArray, IntArray, share
 from allais._kernels import kernel
 from allais.bands.base import bounds_of
-from allais.errors import FloatArray, IntArray, share
-from allais.memory import Memory, Worth, empty_memory, insert, measure
 from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, worth_of
 from allais.policies.steps import no_interval, recommend_best
 from allais.policies.verbs import register
 from allais.preferences import Preference, expected_value
 from allais.rewards import SubGaussian
+from allais.samples.memory import Memory, Worth, empty_memory, insert, measure
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from allais.errors import IntArray
+from allais._checks import IntArray
 from allais.policies.base import Policy, RewardsOfArms, check_settings, worth_of
 from allais.policies.wsr import WSRRule, WSRState, check_budget, check_phase, fresh_state
 from allais.preferences import Preference

@@ -7,15 +7,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine
-from allais.errors import FloatArray, IntArray
-from allais.memory import Memory, Worth, empty_memory, pick
+from allais.numerics.table import weigh
 from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, worth_of
 from allais.policies.steps import best_value, learn_without_band, no_interval, recommend_best, survey
 from allais.policies.verbs import register
 from allais.preferences import Preference
 from allais.rewards import Finite
-from allais.values.curve import weigh
+from allais.samples.memory import Memory, Worth, empty_memory, pick
 
 MOST_VALUES = 3  # beyond, K_inf is a search in more than one dimension, and no longer fast
 GRID = 12  # places where the search for the nearest law begins

@@ -7,16 +7,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel
 from allais.bands.base import bounds_of, refuse_unbounded, settle
-from allais.errors import FloatArray, IntArray
-from allais.memory import Memory, Worth, empty_memory, pick
 from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, worth_of
 from allais.policies.bins import Bins, bins_for, draw_value
 from allais.policies.steps import learn_without_band, no_interval, recommend_best, survey
 from allais.policies.verbs import register
 from allais.preferences import Preference
-from allais.values.draws import stream_of
+from allais.samples.draws import stream_of
+from allais.samples.memory import Memory, Worth, empty_memory, pick
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from allais.errors import IntArray, share
+from allais._checks import IntArray, share
 from allais.policies.base import Policy, RewardsOfArms, check_settings, worth_of
 from allais.policies.wsr import WSRRule, WSRState, check_budget, check_phase, enough_for, fresh_state, phases
 from allais.preferences import Preference

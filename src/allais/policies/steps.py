@@ -6,7 +6,7 @@ import numpy as np
 
 from allais._kernels import kernel
 from allais.bands.base import settle
-from allais.memory import insert, measure
+from allais.samples.memory import insert, measure
 
 
 @kernel

@@ -8,25 +8,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from allais._checks import FloatArray, IntArray, not_negative, share
 from allais._kernels import kernel, routine
 from allais.bands.base import anytime_rule, widen
 from allais.bands.kl import IDLE, price_of
 from allais.bands.tails import ends_of
-from allais.errors import FloatArray, IntArray, not_negative, share
-from allais.memory import Memory, Worth, empty_memory, pick
-from allais.policies.base import (
-    Policy,
-    RewardsOfArms,
-    as_list,
-    check_settings,
-    first_pulls,
-    fitting_band,
-    worth_of,
-)
+from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, first_pulls, fitting_band, worth_of
 from allais.policies.steps import judged, learn_with_band, recommend_best, survey
 from allais.policies.verbs import SETTLED, register
 from allais.preferences import Preference
-from allais.values.draws import stream_of, uniform
+from allais.samples.draws import stream_of, uniform
+from allais.samples.memory import Memory, Worth, empty_memory, pick
 
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
 TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made

@@ -8,11 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from allais._checks import FloatArray, IntArray, not_negative, positive, share
 from allais._kernels import kernel
 from allais.bands import Band
 from allais.bands.base import anytime_rule, widen
-from allais.errors import FloatArray, IntArray, not_negative, positive, share
-from allais.memory import Memory, Worth, empty_memory, pick
 from allais.policies.base import (
     Policy,
     RewardsOfArms,
@@ -28,6 +27,7 @@ from allais.policies.base import (
 from allais.policies.steps import anticipate, fewest_asked, judged, learn_with_band, recommend_best, survey
 from allais.policies.verbs import SETTLED, register
 from allais.preferences import Preference
+from allais.samples.memory import Memory, Worth, empty_memory, pick
 
 PAPER_UNION = math.pi**2 / 3.0 + 1.0  # of the union bound in gamma'
 

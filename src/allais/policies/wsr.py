@@ -8,13 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel
-from allais.errors import FloatArray, IntArray
-from allais.memory import Memory, Worth, empty_memory, insert, measure, pick
 from allais.policies.base import Policy, RewardsOfArms, check_settings, require_place, worth_of
 from allais.policies.steps import no_interval
 from allais.policies.verbs import SETTLED, WAITING, register
 from allais.preferences import Preference
+from allais.samples.memory import Memory, Worth, empty_memory, insert, measure, pick
 
 
 @dataclass(frozen=True)

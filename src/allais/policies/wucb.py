@@ -8,11 +8,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from allais import theory
+from allais._checks import FloatArray, IntArray, positive
 from allais._kernels import kernel
 from allais.bands import Band, Holder
 from allais.bands.base import widen
-from allais.errors import FloatArray, IntArray, positive
-from allais.memory import Memory, Worth, empty_memory, pick
 from allais.policies.base import (
     Policy,
     RewardsOfArms,
@@ -27,6 +26,7 @@ from allais.policies.steps import learn_with_band, recommend_best, survey
 from allais.policies.verbs import register
 from allais.preferences import Preference
 from allais.rewards import SubGaussian
+from allais.samples.memory import Memory, Worth, empty_memory, pick
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from allais.problems.bandit import Bandit
 from allais.problems.base import Problem
-from allais.problems.linear import LinearBandit
 from allais.problems.program import Program
 from allais.problems.simulator import Simulator
 
-__all__ = ["Bandit", "LinearBandit", "Problem", "Program", "Simulator"]
+__all__ = ["Bandit", "Problem", "Program", "Simulator"]

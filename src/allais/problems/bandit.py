@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from allais.errors import FloatArray
+from allais._checks import FloatArray
 from allais.lotteries import Lottery
 from allais.preferences import Preference
 from allais.problems.base import Problem, checked_names

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from allais._checks import FloatArray, brief
 from allais._random import generator
-from allais.errors import FloatArray, brief
 from allais.preferences import Preference
 
 MOST_ARMS = 1_000_000  # a number beyond it is a slip: a learner of so many arms takes gigabytes

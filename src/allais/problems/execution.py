@@ -9,8 +9,8 @@ import signal
 import subprocess
 import time
 
-from allais._guard import end_group, end_marked
-from allais._processes import guard, marked_environment
+from allais._system.guard import end_group, end_marked
+from allais._system.processes import guard, marked_environment
 
 MOST_KEPT = 1 << 16  # bytes of an output, its end: a program may print without limit
 LONGEST_WAIT = 3600.0  # seconds that a selector is sure to take

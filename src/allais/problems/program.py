@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from allais.errors import FloatArray, RunFailed, brief, positive
+from allais._checks import FloatArray, brief, positive
+from allais.errors import RunFailed
 from allais.problems.base import Problem, checked_names
 from allais.problems.execution import MOST_KEPT, Execution, Output
 

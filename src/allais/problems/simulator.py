@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais.errors import FloatArray, finite_array
+from allais._checks import FloatArray, finite_array
 from allais.preferences import Preference
 from allais.problems.base import Problem, checked_names
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from allais.experiment import Outcome, Run, Search
-from allais.report.chances import chances_of_best
-from allais.report.forecast import Forecast, forecast
+from allais.searches import Outcome, Run, Search
+from allais.searches.chances import chances_of_best
+from allais.searches.forecast import Forecast, forecast
 
 REFRESH = 0.5  # seconds between pictures
 THINK = 2.0  # seconds between chances and forecasts, which take a while

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy as np
 
-from allais.errors import FloatArray
-from allais.explain import Explanation
-from allais.report.chances import chances_of_best
-from allais.report.forecast import forecast
-from allais.report.limit import Seen, fewest_runs
+from allais._checks import FloatArray
+from allais.files.atomic import write_atomically
+from allais.preferences import Explanation
 from allais.report.picture import intervals_as_svg
 from allais.report.shell import html_page
 from allais.report.words import by_mean, confidence, contrast, explained, recommendation
+from allais.searches.chances import chances_of_best
+from allais.searches.forecast import forecast
+from allais.searches.limit import Seen, fewest_runs
 from allais.simulation import BestArm
-from allais.storage import write_atomically
 
 MOST_FAILURES_LISTED = 20
 MOST_ON_A_PHONE = 4  # columns; rows with more become cards there

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais.explain import Explanation
 from allais.learner import Learner
 from allais.lotteries import Discrete
+from allais.preferences import Explanation
 from allais.simulation import BestArm
 
 # Where the outcomes of many runs are grouped: the rare ends apart, since they matter most.

@@ -10,7 +10,7 @@ from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
 from allais.simulation.results import Results
-from allais.simulation.runs import simulate
+from allais.simulation.simulate import simulate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

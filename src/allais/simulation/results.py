@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from allais.errors import FloatArray, IntArray
-from allais.storage import read_arrays, write_arrays
+from allais._checks import FloatArray, IntArray
+from allais.files.arrays import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,14 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, loop
-from allais.errors import FloatArray, IntArray
-from allais.memory import NEVER, grown, is_full
+from allais.learner import Learner
 from allais.policies.base import Policy, started
 from allais.policies.verbs import choose, learn, recommend
 from allais.problems import Problem
 from allais.rewards import Rewards
-from allais.simulation.fit import drawn, lotteries_of
+from allais.samples.memory import NEVER, grown, is_full
+from allais.simulation.suitability import drawn, lotteries_of
 
 DONE, STOPPED, REFILL, GROW = 0, 1, 2, 3
 FIRST_STRETCH = 64  # outcomes drawn for an arm at first; then twice as many each time
@@ -141,6 +142,10 @@ class Rollout:
                 self.stopped = True
         while record.done[0] < record.marks.size:  # nothing changes any more
             write_down(self.rule, self.state, record)
+
+    def learner(self) -> Learner:
+        """A learner that knows what this run has learned, and goes on from there."""
+        return Learner.with_state(self.policy, self.problem.arms, self.rng, self.rule, self.state)
 
     def _refill(self, arm: int) -> None:
         outcomes = next(self._streams[arm])

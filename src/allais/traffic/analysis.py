@@ -9,11 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais.errors import DominanceWarning, FloatArray
+from allais._checks import FloatArray
+from allais.errors import DominanceWarning
+from allais.linear.noise import ArmNoise
+from allais.linear.regression import LinearFit, fit_linear
 from allais.lotteries import Discrete, Empirical, Normal
-from allais.noise import ArmNoise
 from allais.preferences import Preference, expected_value
-from allais.regression import LinearFit, fit_linear
 from allais.traffic.network import route_matrix
 from allais.traffic.recording import Recording
 from allais.weights import TverskyKahneman

@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from allais.errors import positive
+from allais._checks import positive
 from allais.traffic.fastest import DECIMALS
 from allais.traffic.network import RoadNetwork
 from allais.traffic.trips import read_trips, span_of, trips_of

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
-from allais.errors import FloatArray
+from allais._checks import FloatArray
 
 ROUNDING = 1e-9  # relative: sums of the same times in another order differ by less
 DECIMALS = 6  # of seconds: ways that differ by less are as fast

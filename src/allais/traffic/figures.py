@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 
-from allais.errors import FloatArray
+from allais._checks import FloatArray
 from allais.traffic.analysis import RouteTable
 from allais.traffic.network import RoadNetwork
 from allais.traffic.recording import Recording

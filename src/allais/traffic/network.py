@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from allais.errors import FloatArray
+from allais._checks import FloatArray
 from allais.traffic.fastest import EdgeGraph
 from allais.traffic.files import parsed, read_text
 from allais.traffic.places import Place, PlaceLike, edges_at, find_place

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from allais.noise import ArmNoise
-from allais.policies import NPTS, OFUL, UCB1, WLUCB, WOFUL, WSR, WUCB, LinGapE, LinTS
+from allais.linear import OFUL, WOFUL, LinGapE, LinTS
+from allais.linear.noise import ArmNoise
+from allais.policies import NPTS, UCB1, WLUCB, WSR, WUCB
 from allais.policies.base import Policy
 from allais.rewards import Bounded
 from allais.simulation import simulate

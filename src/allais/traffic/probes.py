@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
-from allais.errors import FloatArray, IntArray
+from allais._checks import FloatArray, IntArray
 from allais.traffic import sumo
 from allais.traffic.demand import CAR, PROBE, Closure, Demand
 from allais.traffic.network import RoadNetwork, Route

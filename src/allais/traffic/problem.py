@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from allais.errors import FloatArray, positive
+from allais._checks import FloatArray, positive
 from allais.problems import Problem
 from allais.traffic import sumo
 from allais.traffic.demand import OPEN_END, Closure, Crossing, Demand

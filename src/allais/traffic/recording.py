@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from allais._processes import process_pool
-from allais.errors import FloatArray, IntArray, positive
+from allais._checks import FloatArray, IntArray, positive
+from allais._system.processes import process_pool
+from allais.files.arrays import read_arrays, write_arrays
 from allais.lotteries import Empirical
 from allais.problems import Bandit
-from allais.simulation.runs import workers
-from allais.storage import read_arrays, write_arrays
+from allais.simulation.simulate import workers
 from allais.traffic import sumo
 from allais.traffic.demand import DAY
 from allais.traffic.network import Route, route_matrix

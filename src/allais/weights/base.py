@@ -6,13 +6,14 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from allais.errors import DominanceWarning, FloatArray, real
+from allais._checks import FloatArray, real
+from allais.errors import DominanceWarning
 from allais.weights.bounds import certified_maximum
 
 if TYPE_CHECKING:
@@ -277,6 +278,17 @@ class Dual(Weight):
 
     def __hash__(self) -> int:
         return hash((Dual, self.of))
+
+    def as_setting(self) -> dict[str, Any]:
+        """What a file holds of it."""
+        return {"type": "Dual", "of": self.of}
+
+    @staticmethod
+    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Weight:
+        """The weight that a file describes."""
+        if not isinstance(content["of"], Weight):
+            raise ValueError(f"a dual is of a weight; got {content['of']!r}. Use a backup.")
+        return content["of"].dual()
 
     def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
         return self.of._log_complement(log_q, log_p)

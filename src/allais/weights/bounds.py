@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais.errors import FloatArray
+from allais._checks import FloatArray
 
 MOST_CELLS = 1 << 17  # a function that is flat at its maximum would be split for ever
 

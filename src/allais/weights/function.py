@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais.errors import FloatArray, positive, share
+from allais._checks import FloatArray, positive, share
+from allais.settings import address_of, trusted
 from allais.weights.base import HolderPair, Weight
 
 TOLERANCE = 1e-12  # rounding that a well-written curve may show at its ends
@@ -42,6 +43,18 @@ class FunctionWeight(Weight):
 
     def __hash__(self) -> int:
         return hash(self._key)
+
+    def as_setting(self) -> dict[str, Any]:
+        """What a file holds of it: the curve by its name in a module."""
+        pair = None if self._holder is None else list(self._holder)
+        function = address_of(self.function)
+        return {"type": "FunctionWeight", "function": function, "kinks": self._kinks, "holder": pair, "name": self.name}
+
+    @staticmethod
+    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> FunctionWeight:
+        """The weight that a file describes; its curve comes from a module that is trusted."""
+        pair = None if content["holder"] is None else tuple(content["holder"])
+        return FunctionWeight(trusted(content["function"], trust), tuple(content["kinks"]), pair, content["name"])
 
     @property
     def _key(self) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
-from allais.errors import FloatArray, positive, share
+from allais._checks import FloatArray, positive, share
 from allais.weights.base import HolderPair
 from allais.weights.risk import Power
 from allais.weights.shapes import EndSteep, steepest

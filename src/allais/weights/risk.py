@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from allais.errors import FloatArray, positive, real, share
+from allais._checks import FloatArray, positive, real, share
 from allais.weights.base import HolderPair, Weight, log_complement
 from allais.weights.shapes import EndSteep, ModulusKind
 

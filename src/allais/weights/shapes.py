@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from allais.errors import FloatArray
+from allais._checks import FloatArray
 from allais.weights.base import Weight
 
 ModulusKind = Literal["exact", "bound", "estimate"]

@@ -8,28 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais import theory
+from allais.linear import WG, WOFUL, LinearBandit
+from allais.linear.noise import ParameterNoise
 from allais.lotteries import Bernoulli
-from allais.noise import ParameterNoise
 from allais.paper.batched import stops
 from allais.paper.drawing import drawing
 from allais.paper.experiment import Done, Experiment
 from allais.paper.findings import Finding, Outcome, Table, with_error
 from allais.paper.measure import mean_of, share_of
 from allais.paper.printed import printed_statements
-from allais.paper.problems import (
-    COSTS,
-    PEOPLE,
-    PROBLEM_A,
-    RANGE_A,
-    RANGE_SETUP,
-    RANGE_THREE,
-    SETUP,
-    THREE,
-    WEIGHT,
-)
-from allais.policies import WG, WOFUL, WSR, WUCB
+from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, RANGE_A, RANGE_SETUP, RANGE_THREE, SETUP, THREE, WEIGHT
+from allais.policies import WSR, WUCB
 from allais.preferences import expected_value
-from allais.problems import Bandit, LinearBandit
+from allais.problems import Bandit
 from allais.simulation import Results, best_arm, simulate
 from allais.weights import HolderPair
 

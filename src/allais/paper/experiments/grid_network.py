@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais.noise import ArmNoise
+from allais.linear import WG, GAllocation
+from allais.linear.noise import ArmNoise
 from allais.paper.drawing import GREY, drawing
 from allais.paper.experiment import Done, Experiment
 from allais.paper.findings import Finding, Outcome, Table
@@ -23,7 +24,6 @@ from allais.paper.problems import (
     grid_network,
     traveller,
 )
-from allais.policies import WG, GAllocation
 from allais.policies.base import Policy
 from allais.simulation import best_arm
 

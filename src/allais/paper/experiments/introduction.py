@@ -9,8 +9,7 @@ from allais.paper.drawing import GREY, drawing
 from allais.paper.experiment import Done, Experiment
 from allais.paper.findings import Finding, Outcome, Table
 from allais.paper.problems import WEIGHT
-from allais.preferences import Preference
-from allais.utilities import PowerUtility
+from allais.preferences import PowerUtility, Preference
 from allais.weights import Identity, Weight
 
 SURE, RARE = Discrete({10: 1.0}), Discrete({10_000: 0.001, 0: 0.999})

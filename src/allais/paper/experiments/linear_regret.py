@@ -6,15 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from allais.linear import OFUL, WOFUL, LinearBandit
+from allais.linear.noise import ArmNoise
 from allais.lotteries import Discrete, Normal
-from allais.noise import ArmNoise
 from allais.paper.experiment import Done, Experiment
 from allais.paper.findings import Finding, Outcome, Table
 from allais.paper.measure import below, growth, is_linear, part, played, regret_figure, regret_now, regret_table
 from allais.paper.problems import BETA, CLOCK, DELAYS, LAWS, PEOPLE, USUAL, grid_network
-from allais.policies import OFUL, WOFUL
 from allais.preferences import expected_value
-from allais.problems import LinearBandit
 
 DELTA, LAMBDA = 0.05, 0.01
 RARE = ArmNoise([Normal(0, 1), Discrete({1.0: 0.99, -99.0: 0.01})])

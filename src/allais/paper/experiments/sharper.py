@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from allais import theory
-from allais.noise import ArmNoise, Noise, ParameterNoise
+from allais.linear import WG, LinearBandit, LinGapE
+from allais.linear.noise import ArmNoise, Noise, ParameterNoise
 from allais.paper.batched import stops
 from allais.paper.experiment import Done, Experiment
 from allais.paper.findings import Finding, Outcome, Table
@@ -29,9 +30,9 @@ from allais.paper.problems import (
     THREE,
     grid_network,
 )
-from allais.policies import NPTS, WG, WLUCB, WUCB, LinGapE, TopTwo
+from allais.policies import NPTS, WLUCB, WUCB, TopTwo
 from allais.preferences import Preference
-from allais.problems import Bandit, LinearBandit
+from allais.problems import Bandit
 from allais.rewards import Bounded, Finite
 from allais.simulation import Results, best_arm, simulate
 

@@ -1,0 +1,1 @@
+"""Processes, their ends, and locks of objects."""

@@ -1,0 +1,1 @@
+"""Files: written whole, read with suspicion, kept by one process at a time."""

@@ -1,0 +1,118 @@
+"""Whether what a file says can be: kinds, lengths, signs, order and places, before compiled code relies on them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allais._checks import FloatArray, IntArray
+
+GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+INFINITIES = ("inf", "-inf", "nan")  # which JSON lacks; they are written as text
+LARGEST_COUNT = 2**62  # so that sums of two fit
+
+
+class Damaged(Exception):  # noqa: N818
+    """What a file says cannot be; whoever reads it says of which file."""
+
+
+# what reading a file that says the impossible may raise, beside sentences of ours
+DAMAGE = (Damaged, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError, MemoryError)
+
+
+def require(possible: object, what: str) -> None:
+    """Go on only where a file says what can be."""
+    if not possible:
+        raise Damaged(what)
+
+
+def whole(number: Any, what: str, least: int = 0, most: int = LARGEST_COUNT) -> int:
+    """A whole number of a file."""
+    require(type(number) is int and least <= number <= most, f"{what} cannot be {_short(number)}")
+    return int(number)
+
+
+def finite(number: Any, what: str) -> float:
+    """A finite number of a file."""
+    require(type(number) in (int, float) and math.isfinite(number), f"{what} cannot be {_short(number)}")
+    return float(number)
+
+
+def _short(thing: Any) -> str:
+    text = repr(thing)
+    return text if len(text) <= 40 else f"{text[:37]}..."
+
+
+def finite_list(numbers: Any, what: str) -> FloatArray:
+    """A list of finite numbers of a file."""
+    require(isinstance(numbers, list), f"{what} must be a list")
+    return np.array([finite(number, what) for number in numbers], dtype=np.float64)
+
+
+def whole_list(numbers: Any, what: str, least: int) -> IntArray:
+    """A list of whole numbers of a file."""
+    require(isinstance(numbers, list), f"{what} must be a list")
+    return np.array([whole(number, what, least) for number in numbers], dtype=np.int64)
+
+
+def array_like(numbers: Any, target: NDArray[Any], what: str) -> NDArray[Any]:
+    """A list of a file as an array of the kind and the shape that another one has."""
+    require(isinstance(numbers, list) and len(numbers) == target.size, f"{what} must have {target.size} entries")
+    if target.dtype == np.bool_:
+        require(all(type(entry) is bool for entry in numbers), f"{what} must be true or false")
+    elif np.issubdtype(target.dtype, np.integer):
+        limits = np.iinfo(target.dtype)
+        for entry in numbers:
+            whole(entry, what, int(limits.min), int(limits.max))
+    else:
+        for entry in numbers:
+            require(
+                entry in INFINITIES if isinstance(entry, str) else type(entry) in (int, float), f"{what} has no number"
+            )
+    return np.array(numbers, dtype=target.dtype).reshape(target.shape)
+
+
+def generator_of(state: Any) -> np.random.Generator:
+    """The random generator that a file describes; its state must come back as it was given."""
+    require(isinstance(state, dict) and state.get("bit_generator") in GENERATORS, "the generator is unknown")
+    bits: Any = getattr(np.random, state["bit_generator"])()
+    given = {key: _arrays(value) for key, value in state.items()}
+    bits.state = given
+    require(plain(bits.state) == plain(given), "the generator's state cannot be")
+    inner = state["state"]
+    places = (inner.get("pos", 0), 624), (state.get("buffer_pos", 0), 4), (state.get("has_uint32", 0), 1)
+    require(all(0 <= place <= most for place, most in places), "the generator's state cannot be")
+    return np.random.Generator(bits)
+
+
+def _arrays(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _arrays(entry) for key, entry in value.items()}
+    return (
+        np.array([whole(entry, "the generator", 0, 2**64 - 1) for entry in value], np.uint64)
+        if isinstance(value, list)
+        else value
+    )
+
+
+def plain(state: Any) -> Any:
+    """A generator's state as JSON has it."""
+    if isinstance(state, dict):
+        return {key: plain(value) for key, value in state.items()}
+    return state.tolist() if isinstance(state, np.ndarray | np.generic) else state
+
+
+def checksum(document: dict[str, Any]) -> str:
+    """Of everything else in a document, so that no damage goes unseen."""
+    content = {key: value for key, value in document.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def reason(error: Exception) -> str:
+    """What is wrong with a file, in a few words."""
+    return f"{error.args[0]!r} is missing" if isinstance(error, KeyError) and error.args else str(error)

@@ -1,0 +1,226 @@
+"""Learners as JSON documents: readable, versioned, bit-exact, written atomically."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from allais._checks import FloatArray, IntArray
+from allais.errors import MissingFile
+from allais.files.atomic import write_atomically
+from allais.files.reading import (
+    DAMAGE,
+    array_like,
+    checksum,
+    finite,
+    finite_list,
+    generator_of,
+    plain,
+    reason,
+    require,
+    whole,
+    whole_list,
+)
+from allais.learner.learner import Learner
+from allais.policies.base import Policy
+from allais.problems.base import checked_names
+from allais.samples.cells import RAW_HIGH, RAW_LOW, ROWS, spread_out
+from allais.samples.checks import check_cells, check_moments, check_outcomes
+from allais.samples.memory import FLAT, cells_of_arm, outcomes_of_arm, remembered
+from allais.settings import checked_trust, from_spec, to_spec
+
+FORMAT = "allais learner"
+VERSION = 2  # of a learner; version 1 had neither cells nor `exact`, and kept every outcome
+
+
+def document_of(learner: Learner) -> dict[str, Any]:
+    """Everything a learner knows, as JSON can say it."""
+    require_plain_names(learner._names)
+    state = learner._state
+    arms = []
+    for k, name in enumerate(learner._names):
+        felt, raw, counts = outcomes_of_arm(state.memory, k)
+        moments = {"mean": float(state.memory.mean[k]), "spread": float(state.memory.spread[k])}
+        seen = {"outcomes": raw.tolist(), "felt": felt.tolist(), "counts": counts.tolist()}
+        cells = {"cells": cells_of_arm(state.memory, k).tolist()}
+        arms.append({"name": name, "pulls": int(state.memory.pulls[k]), **moments, **seen, **cells})
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "policy": to_spec(learner.policy),
+        "exact": learner.exact,
+        "arms": arms,
+        "state": {name: _numbers(getattr(state, name)) for name in state._fields if name != "memory"},
+        "outstanding": [[id_, listed(arm), ticket, features] for id_, (arm, ticket, features) in learner._out.items()],
+        "next": learner._next,
+        "draw": learner._draw,
+        "generator": plain(learner._rng.bit_generator.state),
+    }
+    return {**document, "checksum": checksum(document)}
+
+
+def listed(name: Any) -> Any:
+    """A tuple, such as a route, as JSON has it."""
+    return [listed(part) for part in name] if isinstance(name, tuple) else name
+
+
+def unlisted(name: Any) -> Any:
+    """The name that `listed` wrote."""
+    return tuple(unlisted(part) for part in name) if isinstance(name, list) else name
+
+
+def require_plain_names(names: Iterable[Hashable]) -> None:
+    """Refuse arm names that JSON would change."""
+    for name in names:
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            raise ValueError(
+                f"only arms with names that are strings or whole numbers can be saved; got {name!r}. Rename it."
+            )
+
+
+def _numbers(array: Any) -> list[Any]:
+    """An array as JSON has it: infinities, which JSON lacks, as strings."""
+    return [x if isinstance(x, bool | int) or math.isfinite(x) else str(x) for x in array.ravel().tolist()]
+
+
+def learner_from(document: Any, trust: Sequence[str] = ()) -> Learner:
+    """The learner that a document describes; `trust` names the modules whose own types it may use."""
+    checked_trust(trust)
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ValueError("a saved learner must say so in its first line; this file does not. Check the path.")
+    require_known_version("a saved learner", document.get("version"))
+    if document.get("checksum") != checksum(document):
+        raise ValueError(
+            "a saved learner must be as it was written; this file is damaged (its checksum differs). Use a backup."
+        )
+    try:
+        return _rebuilt(document, trust)
+    except DAMAGE as error:
+        raise ValueError(
+            f"a saved learner must be whole; this file is damaged ({reason(error)}). Use a backup."
+        ) from None
+
+
+def require_known_version(what: str, version: Any) -> None:
+    """Refuse what a newer version wrote, and what is no version."""
+    if type(version) is int and version > VERSION:
+        raise ValueError(
+            f"{what} must be of version {VERSION} or older; this one is of version {version}. Update allais."
+        )
+    if type(version) is not int or version < 1:
+        raise ValueError(f"{what} must be of a version that there is; this one is of {version!r}. Use a backup.")
+
+
+def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
+    policy = from_spec(document["policy"], trust)
+    require(isinstance(policy, Policy), "its policy is none")
+    arms = document["arms"]
+    require(isinstance(arms, list) and all(isinstance(arm, dict) for arm in arms), "its arms must be a list")
+    names = checked_names([arm["name"] for arm in arms])
+    require_plain_names(names)
+    exact = document.get("exact", True)  # version 1 kept every outcome
+    require(type(exact) is bool, "exact must be true or false")
+    learner = Learner(policy, names, seed=0, exact=exact)
+    cells = [_cells(arm.get("cells", [])) for arm in arms]
+    seen = [_outcomes(learner, k, arm, cells[k]) for k, arm in enumerate(arms)]
+    pulls = np.array([whole(arm["pulls"], "the pulls of an arm") for arm in arms], dtype=np.int64)
+    if policy.keeps_outcomes:
+        require([counts.sum() for _, _, counts in seen] == pulls.tolist(), "pulls are not the sum of counts")
+    means, spreads = (np.array([finite(arm[name], name) for arm in arms]) for name in ("mean", "spread"))
+    for (felt, raw, counts), table, mean, spread in zip(seen, cells, means, spreads, strict=True):
+        if felt.size > FLAT or (felt.size and table.size):  # of fewer outcomes nothing reads them
+            check_moments(spread_out(felt, raw, counts, table), counts, float(mean), float(spread))
+    memory = remembered(seen, means, spreads, cells)._replace(limit=learner._state.memory.limit)
+    memory.pulls[:] = pulls
+    state, written = learner._state, document["state"]
+    require(isinstance(written, dict), "it has no state")
+    for name in state._fields:
+        if name != "memory":
+            target = getattr(state, name)
+            target[...] = array_like(written[name], target, name)
+    learner._next = whole(document["next"], "the number of the next choice", 1)
+    learner._out = _outstanding(learner, document["outstanding"])
+    _check_state(learner, state, pulls)
+    learner._adopt(policy, names, learner._rule, state._replace(memory=memory))
+    draw = document["draw"]
+    require(draw is None or 0.0 <= finite(draw, "a draw") < 1.0, "a draw must lie in [0, 1)")
+    learner._draw = draw
+    learner._rng = generator_of(document["generator"])
+    return learner
+
+
+def _cells(table: Any) -> FloatArray:
+    """The table of an arm's cells; an arm without cells has none."""
+    require(isinstance(table, list) and len(table) in (0, ROWS), "cells must have as many rows as there are")
+    rows = [finite_list(row, "a cell") for row in table]
+    require(len({row.size for row in rows}) <= 1, "cells must be complete")
+    return np.array(rows).reshape(ROWS, -1)
+
+
+def _outcomes(
+    learner: Learner, k: int, arm: dict[str, Any], cells: FloatArray
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """What was seen of an arm: felt, as told, and how often."""
+    felt, raw = finite_list(arm["felt"], "what is felt"), finite_list(arm["outcomes"], "an outcome")
+    counts = whole_list(arm["counts"], "a count", least=1)
+    single = check_cells(felt, raw, cells, learner.policy.preference)
+    check_outcomes(felt, raw, counts, learner.policy.preference, single)
+    require(learner.policy.keeps_outcomes or not raw.size, "its policy keeps no outcomes")
+    told = np.concatenate([raw[single], cells[RAW_LOW], cells[RAW_HIGH]])
+    if told.size and learner._known:
+        learner._known[k].check(told)
+    first = np.flatnonzero(np.append(True, (np.diff(felt) > 0.0) | (np.diff(raw) > 0.0))[: raw.size])
+    return (felt, raw, counts) if first.size == raw.size else (felt[first], raw[first], np.add.reduceat(counts, first))
+
+
+def _outstanding(learner: Learner, entries: Any) -> dict[int, tuple[Any, float, tuple[float, ...] | None]]:
+    """The choices that are out, by their numbers."""
+    require(isinstance(entries, list), "choices must be a list")
+    out: dict[int, tuple[Any, float, tuple[float, ...] | None]] = {}
+    for entry in entries:
+        require(isinstance(entry, list) and len(entry) == 4, "a choice has a number, an arm, a ticket and features")
+        number, arm, ticket, features = entry
+        require(whole(number, "the number of a choice", 1, learner._next - 1) not in out, "a choice is there twice")
+        row = None
+        if features:
+            arm, row = unlisted(arm), tuple(finite_list(features, "features").tolist())
+            hash(arm)
+            learner._require_features(len(row))
+        else:
+            whole(arm, "the arm of a choice", 0, len(learner._names) - 1)
+        out[number] = (arm, finite(ticket, "a ticket"), row)
+    return out
+
+
+def _check_state(learner: Learner, state: Any, pulls: IntArray) -> None:
+    """Refuse a state that kernels would follow out of their arrays."""
+    require(state.active.any(), "no arm is in play")
+    require((state.asked >= 0).all(), "an arm was asked a negative number of times")
+    if type(learner.policy).__module__.startswith("allais."):  # others may count as they like
+        out = [arm for arm, _, row in learner._out.values() if row is None]
+        expected = pulls + np.bincount(np.array(out, dtype=np.int64), minlength=pulls.size)
+        require(np.array_equal(state.asked, expected), "what was asked is not what was told or is out")
+    learner.policy.check_state(learner._rule, state)
+
+
+def write_document(learner: Learner, path: Path) -> None:
+    """Write a learner's document so that at every moment the old or the new file is whole."""
+    write_atomically(path, json.dumps(document_of(learner), indent=1, allow_nan=False) + "\n")
+
+
+def read_document(path: Path, trust: Sequence[str] = ()) -> Learner:
+    """The learner that a file holds."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise MissingFile(f"a saved learner is read from a file; {path} does not exist. Check the path.") from None
+    except (ValueError, RecursionError) as error:  # of JSON, of its encoding, or of a number too long
+        raise ValueError(f"a saved learner must be whole JSON; {path} is damaged ({error}). Use a backup.") from None
+    except OSError as error:
+        raise ValueError(f"a saved learner is one file, not a folder; {path} cannot be read ({error}).") from None
+    return learner_from(document, trust)

@@ -1,0 +1,38 @@
+"""Linear bandits: arms that share features, such as routes that share roads (Sections IV and V)."""
+
+from allais.linear.arm_sets import Ball, Box
+from allais.linear.bandit import LinearBandit
+from allais.linear.classic import OFUL, GAllocation
+from allais.linear.limits import linear_characteristic_time
+from allais.linear.lingape import LinGapE
+from allais.linear.lints import LinTS
+from allais.linear.noise import AdditiveNoise, ArmNoise, EstimatedNoise, FeatureNoise, ParameterNoise
+from allais.linear.policy import RadiusWarning
+from allais.linear.regression import LinearFit, fit_linear
+from allais.linear.routes import PathProblem, Routes, simple_routes
+from allais.linear.wg import WG
+from allais.linear.woful import WOFUL
+
+__all__ = [
+    "OFUL",
+    "WG",
+    "WOFUL",
+    "AdditiveNoise",
+    "ArmNoise",
+    "Ball",
+    "Box",
+    "EstimatedNoise",
+    "FeatureNoise",
+    "GAllocation",
+    "LinGapE",
+    "LinTS",
+    "LinearBandit",
+    "LinearFit",
+    "ParameterNoise",
+    "PathProblem",
+    "RadiusWarning",
+    "Routes",
+    "fit_linear",
+    "linear_characteristic_time",
+    "simple_routes",
+]

@@ -1,0 +1,139 @@
+"""Arms too many to list: sets with an oracle that finds the best arm for a given theta.
+
+A policy that needs nothing but the best arm for one theta, such as LinTS, works on any of them:
+`learner.ask(among=routes)`. Each oracle is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from allais._checks import FloatArray, positive
+from allais.linear.location_tables import Locations, locations_of, value_at
+from allais.linear.noise import AdditiveNoise, Noise, ParameterNoise
+from allais.preferences import Preference
+
+
+class Arm(NamedTuple):
+    """An arm of a set: what it is called, and its features."""
+
+    name: Hashable
+    features: FloatArray
+
+
+class ArmSet(Protocol):
+    """Arms that are never listed."""
+
+    @property
+    def dimension(self) -> int:
+        """How many features an arm has."""
+        ...
+
+    def best(self, theta: FloatArray, judge: Judge) -> Arm:
+        """The arm of the highest value, if theta is true."""
+        ...
+
+
+class Judge:
+    """What (location + noise) is worth when the noise has a given spread: one table for all of a set's arms."""
+
+    def __init__(self, preference: Preference, noise: Noise) -> None:
+        if not isinstance(noise, ParameterNoise | AdditiveNoise):
+            raise ValueError(
+                f"arms that are not listed need ParameterNoise or AdditiveNoise; got {noise!r}. "
+                "List the arms to give each a law of its own."
+            )
+        if preference.utility is not None:
+            raise ValueError(
+                "arms that are not listed are valued with a linear utility; got a preference with a utility. "
+                "List the arms, or leave the utility out."
+            )
+        self.preference, self.noise = preference, noise
+        one = noise.of(np.ones((1, 1)))
+        self._mean = float(one.mean[0])
+        self._grows = isinstance(noise, ParameterNoise)
+        self._tables: Locations = locations_of(preference, one)
+
+    @property
+    def grows(self) -> bool:
+        """Whether an arm's noise grows with its length."""
+        return self._grows
+
+    def value(self, mean: float, length: float) -> float:
+        """The value of an arm with a given x.theta and length."""
+        preference = self.preference
+        gain = mean + self._mean - preference.reference
+        gain = -gain if preference.costs else gain
+        factor = length if self._grows else 1.0
+        # a spread of `factor` times the table's: mu(cX) = c mu(X)
+        return factor * float(value_at(self._tables, 0, gain / factor))
+
+
+def _direction(theta: FloatArray, judge: Judge) -> FloatArray:
+    return -theta if judge.preference.costs else theta
+
+
+class Ball:
+    """All vectors of a length up to `radius`.
+
+    >>> judge = Judge(Preference(TverskyKahneman(0.61)), AdditiveNoise())
+    >>> Ball(2, radius=5.0).best(np.array([3.0, 4.0]), judge).features
+    array([3., 4.])
+    """
+
+    def __init__(self, dimension: int, radius: float = 1.0) -> None:
+        self._dimension, self.radius = int(dimension), positive("radius", radius)
+
+    @property
+    def dimension(self) -> int:
+        """How many features an arm has."""
+        return self._dimension
+
+    def best(self, theta: FloatArray, judge: Judge) -> Arm:
+        """The arm of the highest value: along theta, at the best length."""
+        size = float(np.linalg.norm(theta))
+        unit = _direction(theta, judge) / size if size > 0.0 else np.eye(self._dimension)[0]
+        length = self.radius
+        if judge.grows:  # longer arms are noisier too: the best length is a search in one dimension
+            slope = float(unit @ theta)
+            grid = self.radius * np.linspace(1e-3, 1.0, 65)
+            values = [judge.value(slope * s, s) for s in grid.tolist()]
+            k = int(np.argmax(values))
+            around = (float(grid[max(k - 1, 0)]), float(grid[min(k + 1, grid.size - 1)]))
+            found = minimize_scalar(lambda s: -judge.value(slope * s, s), bounds=around, method="bounded")
+            length = float(found.x) if -found.fun > values[k] else float(grid[k])
+        features = length * unit
+        return Arm(tuple(features.tolist()), features)
+
+
+class Box:
+    """All vectors between `low` and `high`, number by number; for noise that no arm changes.
+
+    >>> judge = Judge(Preference(TverskyKahneman(0.61)), AdditiveNoise())
+    >>> Box([-1, 0], [1, 2]).best(np.array([-0.5, 1.0]), judge).features
+    array([-1.,  2.])
+    """
+
+    def __init__(self, low: Any, high: Any) -> None:
+        self.low, self.high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
+        if self.low.shape != self.high.shape or self.low.ndim != 1 or not (self.low <= self.high).all():
+            raise ValueError(f"a box needs low ends below high ones, as many of each; got {low!r} and {high!r}.")
+
+    @property
+    def dimension(self) -> int:
+        """How many features an arm has."""
+        return self.low.size
+
+    def best(self, theta: FloatArray, judge: Judge) -> Arm:
+        """The corner that theta points to."""
+        if judge.grows:
+            raise ValueError(
+                "the best arm of a box is found for noise that no arm changes; got ParameterNoise. "
+                "Use AdditiveNoise, or list the corners."
+            )
+        features = np.where(_direction(theta, judge) > 0.0, self.high, self.low)
+        return Arm(tuple(features.tolist()), features)

@@ -1,0 +1,114 @@
+"""LinTS: play the arm that is best for a theta drawn around the estimate (Thompson sampling)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from allais._checks import FloatArray, positive
+from allais._kernels import kernel
+from allais.linear.ellipsoid import (
+    LinearState,
+    World,
+    bracket_linear,
+    dot,
+    learn_linear,
+    recommend_linear,
+    worth,
+    worth_ceiling,
+)
+from allais.linear.policy import LinearPolicy
+from allais.policies.verbs import register
+from allais.samples.draws import normal, stream_of
+from allais.samples.memory import pick
+
+
+@dataclass(frozen=True)
+class LinTS(LinearPolicy):
+    """LinTS, low regret over arms with features: the arm of the highest value at theta ~ N(theta_hat, v^2 A^-1).
+
+    `inflation` is v. With v = 1 it is the usual choice in practice, without a proof (Agrawal and Goyal 2013 need a
+    larger one). Before it learns, theta ~ N(0, v^2 / regularisation): make that as wide as theta may be, else arms
+    go untried. `delta` and `beta` serve the intervals only; without beta there are none. The default for low regret.
+
+    >>> from allais import simulate
+    >>> from allais.linear import LinearBandit, ParameterNoise
+    >>> problem = LinearBandit([[1, 0], [0, 1], [0.6, 0.6]], theta=[0.5, 0.2], noise=ParameterNoise())
+    >>> policy = LinTS(Preference(TverskyKahneman(0.61)), ParameterNoise())
+    >>> simulate(policy, problem, n_rounds=2_000, n_runs=2, seed=1).pulls[:, -1].sum(axis=1)
+    array([2000, 2000])
+    """
+
+    delta: float = 0.05
+    beta: float | None = None
+    inflation: float = field(default=1.0, kw_only=True)
+    name: str = field(default="LinTS", repr=False)
+
+    goal: ClassVar[str] = "regret"
+    with_factor: ClassVar[bool] = True
+    open_to_contexts: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "inflation", positive("inflation", self.inflation))
+        super().__post_init__()
+
+    def rule(self, n_arms: int) -> LinTSRule:
+        """The settings as the kernels read them."""
+        return self.rule_for(self._rows(n_arms))
+
+    def rule_for(self, rows: FloatArray) -> LinTSRule:
+        """The settings for given arms."""
+        return LinTSRule(self.world(rows), self.inflation)
+
+    def drawn_theta(self, rule: LinTSRule, state: LinearState, u: float) -> FloatArray:
+        """The theta of one draw, for sets of arms that are not listed."""
+        draw_theta(state, rule.inflation, u)
+        return state.step.copy()
+
+
+class LinTSRule(NamedTuple):
+    """LinTS's settings."""
+
+    world: World
+    inflation: float  # v
+
+
+@kernel
+def draw_theta(state, inflation, u):
+    """Write theta ~ N(theta_hat, v^2 A^-1) to `step`: theta_hat + v y, where U y = z and A = U' U."""
+    d = state.theta.size
+    stream = stream_of(u)
+    for i in range(d):
+        state.step[i] = 0.0
+    for i in range(d - 1, -1, -1):  # from the last row up
+        z, stream = normal(stream)
+        state.step[i] = (z - dot(state.factor[i], state.step)) / state.factor[i, i]
+    for i in range(d):
+        state.step[i] = state.theta[i] + inflation * state.step[i]
+
+
+@kernel
+def _choose(rule, state, u):
+    world = rule.world
+    draw_theta(state, rule.inflation, u)
+    highest, first = -np.inf, -1
+    for arm in range(state.asked.size):
+        mean = dot(world.features[arm], state.step) + world.mean[arm]
+        state.along[arm] = world.sign * (mean - world.reference)
+        state.scores[arm] = worth_ceiling(world, state, arm, state.along[arm])
+        if state.active[arm] and (first < 0 or state.scores[arm] > highest):
+            highest, first = state.scores[arm], arm
+    best = worth(world, state, first, state.along[first])
+    level = best - 1e-12 * abs(best)
+    for arm in range(state.asked.size):  # arms that cannot win are not looked up
+        state.eligible[arm] = state.active[arm]
+        if state.active[arm] and state.scores[arm] >= level:
+            state.scores[arm] = worth(world, state, arm, state.along[arm])
+    arm = pick(state.scores, state.eligible, state.asked, u)
+    state.asked[arm] += 1
+    return arm
+
+
+register(LinTSRule, choose=_choose, learn=learn_linear, recommend=recommend_linear, bracket=bracket_linear)

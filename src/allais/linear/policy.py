@@ -1,0 +1,191 @@
+"""The settings that linear policies share: features, noise, the radius of the ellipsoid (Section V)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._checks import FloatArray, not_negative, positive, share
+from allais._random import Seed
+from allais.linear.ellipsoid import MOST_SEEN, LinearState, World, project
+from allais.linear.location_tables import locations_of
+from allais.linear.noise import EstimatedNoise, Noise, check_noise, checked_features
+from allais.numerics.table import curve_of
+from allais.policies.base import Policy, check_settings, require_place
+from allais.preferences import Preference
+from allais.samples.memory import empty_memory
+
+if TYPE_CHECKING:
+    from allais.learner import Learner
+
+
+class RadiusWarning(UserWarning):
+    """The bound beta on the length of theta is too small for the problem at hand."""
+
+
+@dataclass(frozen=True)
+class LinearPolicy(Policy):
+    """A policy whose arms are feature vectors: rewards x.theta plus noise of a known kind.
+
+    `beta` bounds the length of theta, `delta` the chance that the ellipsoid ever misses it. The features come
+    with the problem (`on`) or with `start`. Arms need not span the space: what no arm shows is never asked.
+    """
+
+    preference: Preference
+    noise: Noise
+    delta: float
+    beta: float | None
+    regularisation: float = 1.0
+    features: Any = field(default=None, repr=False)  # rows of numbers, or None before they are known
+    rewards: None = field(default=None, init=False, repr=False)  # what is known of them is the noise
+
+    keeps_outcomes: ClassVar[bool] = False
+    with_cross: ClassVar[bool] = False  # whether the products x' A^-1 y of all arms are kept
+    with_factor: ClassVar[bool] = False  # whether Cholesky's factor of A is kept
+
+    def __post_init__(self) -> None:
+        check_settings(self.preference, None, needs_rewards=False)
+        if not hasattr(self.noise, "of"):
+            raise TypeError(f"noise must be a kind of noise; got {self.noise!r}. Write ParameterNoise().")
+        if self.estimates and self.preference.utility is not None:
+            raise ValueError(
+                "noise is estimated for a linear utility; got a preference with a utility. "
+                "Use a K-armed policy, or leave the utility out."
+            )
+        if self.estimates and self.goal != "regret":
+            raise ValueError(
+                f"{type(self).__name__} promises an error rate, which needs noise of a known form; got EstimatedNoise. "
+                "Use LinTS or WOFUL, or a K-armed policy."
+            )
+        object.__setattr__(self, "delta", share("delta", self.delta))
+        if self.beta is not None:
+            object.__setattr__(self, "beta", not_negative("beta", self.beta, "Give a bound on the length of theta."))
+        object.__setattr__(self, "regularisation", positive("regularisation", self.regularisation))
+        if self.features is not None:
+            rows = checked_features(self.features)
+            object.__setattr__(self, "features", tuple(map(tuple, rows.tolist())))
+            self.world(rows)  # refuses what does not fit
+
+    def on(self, problem: Any) -> LinearPolicy:
+        """The policy with a problem's features; warns where beta is below the length of its theta."""
+        features = getattr(problem, "features", None)
+        if features is None:
+            if self.features is not None:
+                return self
+            raise ValueError(
+                f"{type(self).__name__} needs arms with features; {problem!r} has none. "
+                "Use LinearBandit, or give features=."
+            )
+        theta = getattr(problem, "theta", None)
+        if theta is not None and self.beta is not None and np.linalg.norm(theta) > self.beta * (1.0 + 1e-12):
+            warnings.warn(
+                f"beta must be at least the length of theta for the ellipsoid to hold; got {self.beta:g} for "
+                f"{np.linalg.norm(theta):.6g}. Raise beta.",
+                RadiusWarning,
+                stacklevel=3,
+            )
+        return replace(self, features=features)
+
+    def with_features(self, features: ArrayLike) -> LinearPolicy:
+        """The policy for arms with these features, one row for each."""
+        return replace(self, features=features)
+
+    def start(
+        self,
+        arms: int | Sequence[Hashable],
+        seed: Seed,
+        features: ArrayLike | None = None,
+        *,
+        exact: bool = False,  # of no effect: theta is learned, and no outcome is kept
+    ) -> Learner:
+        """A learner over arms with these features, one row an arm."""
+        placed = self if features is None else self.with_features(features)
+        if placed.features is None:
+            raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
+        return Policy.start(placed, arms, seed, exact=exact)
+
+    def world(self, features: FloatArray) -> World:
+        """What the kernels know of arms with these features."""
+        noise = self.noise.of(features)
+        check_noise(noise, len(features))
+        root = math.sqrt(self.regularisation)
+        return World(
+            features,
+            noise.mean,
+            noise.scale,
+            locations_of(self.preference, noise),
+            curve_of(self.preference.gains),
+            curve_of(self.preference.losses),
+            -1.0 if self.preference.costs else 1.0,
+            self.preference.reference,
+            2.0 * math.log(1.0 / self.delta) - features.shape[1] * math.log(self.regularisation),
+            math.inf if self.beta is None else self.beta * root,
+        )
+
+    def _rows(self, n_arms: int) -> FloatArray:
+        if self.features is None:
+            raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
+        if len(self.features) != n_arms:
+            raise ValueError(
+                f"features must be one row an arm; got {len(self.features)} for {n_arms} arms. Give as many."
+            )
+        return np.array(self.features)
+
+    def state(self, n_arms: int) -> LinearState:
+        """The state before the first round: A = lambda I, b = 0."""
+        rows = self._rows(n_arms)
+        d = rows.shape[1]
+        state = LinearState(
+            **self.of_arms(n_arms),
+            ticket=np.zeros(1),
+            gram=self.regularisation * np.eye(d),
+            inverse=np.eye(d) / self.regularisation,
+            vector=np.zeros(d),
+            theta=np.zeros(d),
+            log_det=np.array([d * math.log(self.regularisation)]),
+            told=np.zeros(2, dtype=np.int64),
+            factor=math.sqrt(self.regularisation) * np.eye(d if self.with_factor else 0),
+            step=np.zeros(d),
+            work=np.zeros((d, d)),
+            rival=np.full(1, -1, dtype=np.int64),
+        )
+        project(rows, state)
+        return state
+
+    def check_state(self, rule: Any, state: Any) -> None:
+        """Refuse a rival or an outcome that is not there, and what is not a number."""
+        require_place("rival", int(state.rival[0]), -1, state.asked.size - 1)
+        for size in state.sizes.tolist():
+            require_place("number of outcomes", size, 0, max(state.seen.shape[2] - 1, 0))
+        for told in state.told.tolist():
+            require_place("number of outcomes", told, 0, 2**62)
+        learned = (state.gram, state.inverse, state.vector, state.theta, state.log_det, state.factor, state.seen)
+        if not all(np.isfinite(part).all() for part in learned):
+            raise ValueError("what a linear policy has learned must be finite; a saved number is not. Use a backup.")
+
+    def of_arms(self, n_arms: int) -> dict[str, Any]:
+        """The parts of a state that belong to arms; the others belong to theta."""
+        return {
+            "memory": empty_memory(n_arms, capacity=1),
+            "asked": np.zeros(n_arms, dtype=np.int64),
+            "active": np.ones(n_arms, dtype=np.bool_),
+            "norms": np.zeros(n_arms),
+            "locations": np.zeros(n_arms),
+            "cross": np.zeros((n_arms, n_arms) if self.with_cross else (0, 0)),
+            "along": np.zeros(n_arms),
+            "scores": np.zeros(n_arms),
+            "eligible": np.ones(n_arms, dtype=np.bool_),
+            "seen": np.zeros((n_arms, 2, MOST_SEEN + 1 if self.estimates else 0)),
+            "sizes": np.zeros(n_arms, dtype=np.int64),
+        }
+
+    @property
+    def estimates(self) -> bool:
+        """Whether the law of the noise is learned too."""
+        return isinstance(self.noise, EstimatedNoise)

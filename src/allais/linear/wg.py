@@ -1,0 +1,122 @@
+"""W-G: G-allocation until one arm is the best for every theta in the ellipsoid (Algorithm 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from allais._checks import FloatArray, not_negative
+from allais._kernels import kernel
+from allais.linear.ellipsoid import World, bracket_linear, learn_linear, location, radius, recommend_linear, worth
+from allais.linear.pairwise import beats
+from allais.linear.policy import LinearPolicy
+from allais.policies.verbs import SETTLED, register
+from allais.samples.memory import pick
+
+
+@dataclass(frozen=True)
+class WG(LinearPolicy):
+    """W-G, the best arm with features at a given confidence (Algorithm 6, corrected: docs/paper/errata.md, 5 to 7).
+
+    It plays the arm that most reduces the largest uncertainty, and stops when one arm is best whatever theta of
+    the ellipsoid is true: `stopping="exact"` looks at every pair of arms, `"paper"` at the printed sufficient
+    condition with its factor kappa. Equal arms are never told apart: give a `tolerance`.
+
+    >>> from allais import best_arm
+    >>> from allais.linear import LinearBandit, ParameterNoise
+    >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[2.0, 0.0], noise=ParameterNoise())
+    >>> policy = WG(Preference(TverskyKahneman(0.61)), ParameterNoise(), delta=0.05, beta=2.0)
+    >>> best_arm(problem, policy, seed=1).arm
+    0
+    """
+
+    tolerance: float = 0.0
+    stopping: str = "exact"
+    name: str = field(default="W-G", repr=False)
+
+    goal: ClassVar[str] = "confidence"
+    with_cross: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        slack = not_negative("tolerance", self.tolerance, "0 asks for the best arm itself.")
+        object.__setattr__(self, "tolerance", slack)
+        if self.stopping not in ("exact", "paper"):
+            raise ValueError(f'stopping must be "exact" or "paper"; got {self.stopping!r}. Choose one.')
+        if self.stopping == "paper" and getattr(self.preference, "utility", None) is not None:
+            raise ValueError(
+                "the paper's stopping rule holds for a linear utility; got a preference with a utility. "
+                'Use stopping="exact".'
+            )
+        super().__post_init__()
+
+    @property
+    def error_rate(self) -> float:
+        """The chance of a wrong recommendation that is allowed: delta."""
+        return self.delta
+
+    def rule(self, n_arms: int) -> WGRule:
+        """The settings as the kernels read them."""
+        return self.rule_for(self._rows(n_arms))
+
+    def rule_for(self, rows: FloatArray) -> WGRule:
+        """The settings for given arms."""
+        kappa = self.preference.kappa if self.stopping == "paper" else 0.0
+        return WGRule(self.world(rows), self.tolerance, kappa)
+
+
+class WGRule(NamedTuple):
+    """W-G's settings."""
+
+    world: World
+    tolerance: float
+    kappa: float  # of the paper's stopping rule; 0 for the exact one
+
+
+@kernel
+def settled(rule, state):
+    """Whether an arm is certainly the best, within the tolerance."""
+    world = rule.world
+    for arm in range(state.asked.size):
+        state.scores[arm] = worth(world, state, arm, location(world, state, arm))
+        state.eligible[arm] = state.active[arm]
+    leader = pick(state.scores, state.eligible, state.asked, 0.0)
+    reach = radius(world, state)
+    if rule.kappa > 0.0:  # a lead of 2 kappa max |x|_{A^-1} D over every other arm (docs/paper/errata.md, 6, 7)
+        widest = 0.0
+        second = -np.inf
+        for arm in range(state.asked.size):
+            widest = max(widest, state.norms[arm])
+            if arm != leader:
+                second = max(second, state.scores[arm])
+        return state.scores[leader] - second >= 2.0 * rule.kappa * np.sqrt(widest) * reach - rule.tolerance
+    rival = state.rival[0]  # who prevented it last time most often does so again
+    if rival >= 0 and rival != leader and not beats(world, state, reach, leader, rival, rule.tolerance):
+        return False
+    for arm in range(state.asked.size):
+        if arm not in (leader, rival) and not beats(world, state, reach, leader, arm, rule.tolerance):
+            state.rival[0] = arm
+            return False
+    return True
+
+
+@kernel
+def _choose(rule, state, u):
+    if settled(rule, state):
+        return SETTLED
+    world = rule.world
+    n_arms = state.asked.size
+    for arm in range(n_arms):  # after one more play of an arm, the largest |x|_{A^-1} (docs/paper/errata.md, 5)
+        variance = world.scale[arm] * world.scale[arm] + state.cross[arm, arm]
+        worst = 0.0
+        for other in range(n_arms):
+            worst = max(worst, state.norms[other] - state.cross[other, arm] * state.cross[other, arm] / variance)
+        state.scores[arm] = -worst
+        state.eligible[arm] = True
+    arm = pick(state.scores, state.eligible, state.asked, u)  # ties by the fewest asks
+    state.asked[arm] += 1
+    return arm
+
+
+register(WGRule, choose=_choose, learn=learn_linear, recommend=recommend_linear, bracket=bracket_linear)

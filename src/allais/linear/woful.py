@@ -1,0 +1,105 @@
+"""W-OFUL: play the arm whose value could be the highest for some theta in the ellipsoid (Algorithm 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from allais import theory
+from allais._checks import FloatArray, IntArray
+from allais._kernels import kernel
+from allais.linear.ellipsoid import (
+    World,
+    bracket_linear,
+    learn_linear,
+    location,
+    radius,
+    recommend_linear,
+    worth,
+    worth_ceiling,
+)
+from allais.linear.policy import LinearPolicy
+from allais.policies.verbs import register
+from allais.samples.memory import pick
+
+
+@dataclass(frozen=True)
+class WOFUL(LinearPolicy):
+    """W-OFUL, low regret over arms with features (Algorithm 5, corrected: docs/paper/errata.md, 1 to 4).
+
+    Regret stays below `theory.woful_regret` with probability 1 - delta. Its learner also takes arms that
+    differ from round to round: `ask(features=X)`.
+
+    >>> from allais import simulate
+    >>> from allais.linear import LinearBandit, ParameterNoise
+    >>> problem = LinearBandit([[1, 0], [0, 1], [0.6, 0.6]], theta=[0.5, 0.2], noise=ParameterNoise())
+    >>> policy = WOFUL(Preference(TverskyKahneman(0.61)), ParameterNoise(), delta=0.05, beta=1.0)
+    >>> simulate(policy, problem, n_rounds=2_000, n_runs=2, seed=1).pulls[:, -1].sum(axis=1)
+    array([2000, 2000])
+    """
+
+    name: str = field(default="W-OFUL", repr=False)
+
+    goal: ClassVar[str] = "regret"
+    open_to_contexts: ClassVar[bool] = True
+
+    def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
+        """Theorem 10, corrected; it holds with probability 1 - delta, for a linear utility."""
+        if self.preference.utility is not None or self.beta is None or self.estimates:
+            return None
+        noise = self.noise.of(self._rows(values.size))
+        lengths = np.linalg.norm(np.array(self.features), axis=1) / noise.scale
+        d = len(self.features[0])
+        return np.array(
+            [
+                theory.woful_regret(
+                    self.preference, int(n), d, self.delta, self.beta, self.regularisation,
+                    float(noise.scale.max()), float(lengths.max()),
+                )
+                for n in rounds
+            ]
+        )  # fmt: skip
+
+    def rule(self, n_arms: int) -> WOFULRule:
+        """The settings as the kernels read them."""
+        return self.rule_for(self._rows(n_arms))
+
+    def rule_for(self, rows: FloatArray) -> WOFULRule:
+        """The settings for given arms."""
+        return WOFULRule(self.world(rows))
+
+
+class WOFULRule(NamedTuple):
+    """W-OFUL's settings."""
+
+    world: World
+
+
+@kernel
+def _choose(rule, state, u):
+    world = rule.world
+    reach = radius(world, state)
+    # optimism over the ellipsoid is exact, since a value rises with its location: theta-bar is the centre plus
+    # D A^-1 x / |x|_{A^-1} (docs/paper/errata.md, 3)
+    ceiling, first = -np.inf, -1
+    for arm in range(state.asked.size):
+        place = location(world, state, arm) + reach * np.sqrt(max(state.norms[arm], 0.0))
+        state.along[arm] = place
+        state.scores[arm] = worth_ceiling(world, state, arm, place)
+        if state.active[arm] and (first < 0 or state.scores[arm] > ceiling):
+            ceiling, first = state.scores[arm], arm
+    # arms that cannot win are not looked up
+    best = worth(world, state, first, state.along[first])
+    level = best - 1e-12 * abs(best)
+    for arm in range(state.asked.size):
+        state.eligible[arm] = state.active[arm]
+        if state.active[arm] and state.scores[arm] >= level:
+            state.scores[arm] = worth(world, state, arm, state.along[arm])
+    arm = pick(state.scores, state.eligible, state.asked, u)
+    state.asked[arm] += 1
+    return arm
+
+
+register(WOFULRule, choose=_choose, learn=learn_linear, recommend=recommend_linear, bracket=bracket_linear)

@@ -1,0 +1,161 @@
+"""A weight as a table that compiled code reads: any weight, one speed, no formula written twice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import chebyshev
+
+from allais._checks import FloatArray, IntArray
+from allais._kernels import kernel
+from allais.weights import Weight
+
+TERMS = 10  # of each polynomial; even and odd powers are summed side by side
+# Buckets say which cells to search: EIGHTHS of each power of 2 towards 0 and towards 1, and equal
+# stretches between 1/4 and 3/4.
+EIGHTHS, OCTAVES, MIDDLE = 8, 61, 256
+FINEST = 60  # cells shrink by halves towards a singular point, to 2^-60
+PRECISION = 2e-15  # what a cell may leave out, relative to its size
+HALVINGS = 6  # of a cell between two powers of 2; what is left then is the function's own noise
+
+_nodes = chebyshev.chebpts1(TERMS)
+_FIT = 2.0 / TERMS * chebyshev.chebvander(_nodes, TERMS - 1).T
+_FIT[0] /= 2.0
+_POWERS = np.array([np.pad(chebyshev.cheb2poly(row), (0, TERMS))[:TERMS] for row in np.eye(TERMS)])
+
+
+class Curve(NamedTuple):
+    """Polynomials on cells of [0, 1]; two arrays only, since each costs when a kernel is called."""
+
+    # a row a cell: where it starts, its centre, 1 / half-width, and the powers of
+    # s = (p - centre) / half-width; (cells, FIRST_POWER + TERMS)
+    cells: FloatArray
+    buckets: IntArray  # the first and the last cell of each bucket, (buckets, 2)
+
+
+START, CENTRE, SCALE, FIRST_POWER = 0, 1, 2, 3  # columns of `cells`
+
+
+@lru_cache(maxsize=256)
+def curve_of(weight: Weight) -> Curve:
+    """The table of a weight, built once."""
+    return tabulate(weight, weight.singularities)
+
+
+def tabulate(function: Callable[[FloatArray], FloatArray], singularities: tuple[float, ...] = (0.0, 1.0)) -> Curve:
+    """A function on [0, 1] as a table, to 1e-15 but next to singular points, where p itself is rounded."""
+    halves = 2.0 ** -np.arange(1.0, FINEST + 1)
+    points = [np.array([0.0, 1.0]), halves]
+    for point in (1.0, *singularities):
+        coarse = halves[:47]  # doubles next to 1 are 2^-53 apart
+        points += [np.array([point]), point - coarse, point + coarse]
+    edges = np.concatenate(points)
+    edges = np.unique(edges[(edges >= 0.0) & (edges <= 1.0)])
+    low, high = edges[:-1], edges[1:]
+    kept: list[tuple[FloatArray, FloatArray]] = []
+    for halved in range(HALVINGS + 1):
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        nodes = np.clip(middle[:, None] + half[:, None] * _nodes, 0.0, 1.0)
+        coefficients = function(nodes.ravel()).reshape(nodes.shape) @ _FIT.T
+        left_out = np.abs(coefficients[:, -2:]).max(axis=1)
+        # the innermost cells end at a singular point: a chord, which is exact at the point itself
+        innermost = (half <= 2.0**-48) & (high > 2.0**-40) | (high <= 2.0**-59)
+        if innermost.any():
+            ends = function(np.concatenate([low[innermost], high[innermost]])).reshape(2, -1)
+            coefficients[innermost] = 0.0
+            coefficients[innermost, 0] = 0.5 * (ends[0] + ends[1])
+            coefficients[innermost, 1] = 0.5 * (ends[1] - ends[0])
+            left_out[innermost] = 0.0
+        # p itself is rounded: what that does to the function cannot be fitted
+        noise = 4.0 * np.abs(coefficients[:, 1]) / half * np.spacing(high)
+        done = left_out <= PRECISION * np.abs(coefficients[:, 0]) + noise
+        done |= halved == HALVINGS
+        kept.append((low[done], coefficients[done]))
+        left, right, middle = low[~done], high[~done], middle[~done]
+        low, high = np.concatenate([left, middle]), np.concatenate([middle, right])
+    starts = np.concatenate([piece[0] for piece in kept])
+    order = np.argsort(starts)
+    powers = np.concatenate([piece[1] for piece in kept])[order] @ _POWERS
+    return _cells(np.append(starts[order], 1.0), powers)
+
+
+def staircase(points: FloatArray, values: FloatArray) -> Curve:
+    """The step function that takes `values[i]` up to `points[i]`; the last point is 1."""
+    powers = np.zeros((points.size, TERMS))
+    powers[:, 0] = values
+    return _cells(np.append(0.0, points), powers)
+
+
+def _cells(breaks: FloatArray, powers: FloatArray) -> Curve:
+    half = 0.5 * np.diff(breaks)
+    return table(np.hstack([breaks[:-1, None], (breaks[:-1] + half)[:, None], 1.0 / half[:, None], powers]))
+
+
+def table(cells: FloatArray) -> Curve:
+    """Cells, ascending, with the buckets that lead to them."""
+    low, high = _bucket_ends()
+    starts = cells[:, START]
+    first_cell = np.maximum(np.searchsorted(starts, low, side="right") - 1, 0)
+    last_cell = np.maximum(np.searchsorted(starts, high, side="right") - 1, 0)
+    return Curve(np.ascontiguousarray(cells), np.ascontiguousarray(np.stack([first_cell, last_cell], axis=1)))
+
+
+@lru_cache(maxsize=1)
+def _bucket_ends() -> tuple[FloatArray, FloatArray]:
+    """The probabilities between which each bucket lies, in the order of `cell_of`."""
+    octave, eighth = np.divmod(np.arange(OCTAVES * EIGHTHS), EIGHTHS)
+    step = 2.0 ** -(octave + 6.0)
+    low = 2.0 ** -(octave + 3.0) + eighth * step  # octave 0 is [1/8, 1/4)
+    high = low + step
+    deepest = octave == OCTAVES - 1
+    low[deepest], high[deepest] = 0.0, 2.0 ** -(OCTAVES + 1.0)
+    middle = 0.25 + np.arange(MIDDLE + 1) / (2.0 * MIDDLE)
+    return (
+        np.concatenate([low, 1.0 - high, middle]),
+        np.concatenate([high, 1.0 - low, np.append(middle[1:], 0.76)]),
+    )
+
+
+@kernel
+def _octave(p):
+    """The bucket of a probability below 1/4, by its power of 2 and the eighth of that."""
+    mantissa, exponent = math.frexp(p)
+    return min(-exponent - 2, OCTAVES - 1) * EIGHTHS + int((mantissa - 0.5) * (2.0 * EIGHTHS))
+
+
+@kernel
+def cell_of(cells, buckets, p):
+    """The last cell that starts at or before a probability between 0 and 1."""
+    if p < 0.25:
+        bucket = _octave(p)
+    elif p > 0.75:
+        bucket = OCTAVES * EIGHTHS + _octave(1.0 - p)
+    else:
+        bucket = 2 * OCTAVES * EIGHTHS + int((p - 0.25) * (2.0 * MIDDLE))
+    low, high = buckets[bucket, 0], buckets[bucket, 1]
+    while low < high:
+        middle = (low + high + 1) // 2
+        if cells[middle, START] <= p:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+@kernel
+def weigh(curve, p):
+    """w(p) from the table; p is clipped to [0, 1], since rounding may pass it."""
+    if p <= 0.0:
+        return 0.0
+    if p >= 1.0:
+        return 1.0
+    cell = curve.cells[cell_of(curve.cells, curve.buckets, p)]
+    s = (p - cell[CENTRE]) * cell[SCALE]
+    t = s * s
+    even = (((cell[11] * t + cell[9]) * t + cell[7]) * t + cell[5]) * t + cell[3]
+    odd = (((cell[12] * t + cell[10]) * t + cell[8]) * t + cell[6]) * t + cell[4]
+    return even + s * odd

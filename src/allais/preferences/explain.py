@@ -1,0 +1,209 @@
+"""Why a value is what it is: probabilities beside the decision weights that they get."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from allais._checks import FloatArray
+from allais.lotteries import Lottery
+from allais.numerics.quadrature import Integrand, integrate, integrate_tail
+from allais.preferences.preference import Preference
+from allais.weights import Weight
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Where a continuous lottery is cut into bins: the rare ends apart, since they matter most.
+CUTS = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
+GAPS_BEYOND = np.array([0.05, 0.95])  # a gap out there parts a rare event from the rest
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """One row an outcome (or a bin of a continuous lottery), worst first.
+
+    >>> explanation = Preference(TverskyKahneman(0.61)).explain(Discrete({50: 0.1, 0: 0.9}))
+    >>> explanation.decision_weights.round(4), round(explanation.value, 4)
+    (array([0.8137, 0.1863]), 9.3151)
+    """
+
+    labels: tuple[str, ...]
+    probabilities: FloatArray
+    decision_weights: FloatArray
+    contributions: FloatArray  # to the value; they add up to it
+    value: float
+
+    def __str__(self) -> str:
+        header = ("outcome", "probability", "decision weight", "contribution")
+        rows = [
+            (label, _small(p), _small(w), f"{c:.4f}")
+            for label, p, w, c in zip(
+                (*self.labels, "total"),
+                np.append(self.probabilities, self.probabilities.sum()),
+                np.append(self.decision_weights, self.decision_weights.sum()),
+                np.append(self.contributions, self.value),
+                strict=True,
+            )
+        ]
+        widths = [max(len(row[column]) for row in (header, *rows)) for column in range(4)]
+        lines = [
+            "   ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)
+        ]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Two stacked bars: what an outcome's probability is, and what it counts for."""
+        import matplotlib.pyplot as plt
+        from matplotlib.patches import Patch
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(5.5, 4.2), layout="constrained")
+        colours = plt.get_cmap("RdYlBu")(np.linspace(0.1, 0.9, len(self.labels)))
+        for position, shares in enumerate((self.probabilities, self.decision_weights)):
+            bottom = 0.0
+            for share, colour in zip(shares, colours, strict=True):
+                ax.bar(position, share, bottom=bottom, color=colour, edgecolor="white", width=0.62)
+                if share > 0.035:  # room for the letters
+                    ink = "white" if colour[:3] @ (0.3, 0.59, 0.11) < 0.5 else "black"
+                    middle = bottom + share / 2.0
+                    ax.text(position, middle, f"{share:.3f}", ha="center", va="center", color=ink, fontsize=9)
+                bottom += share
+        ax.set_xticks([0, 1], ["probability", "decision weight"])
+        ax.set_ylabel("share")
+        ax.set_title(f"value {self.value:.4g}")
+        ax.spines[["top", "right"]].set_visible(False)
+        handles = [Patch(color=colour) for colour in colours]
+        ax.legend(
+            handles[::-1],
+            self.labels[::-1],
+            title="outcome",
+            loc="center left",
+            bbox_to_anchor=(1.0, 0.5),
+            frameon=False,
+        )
+        return ax
+
+
+def explain(preference: Preference, lottery: Lottery) -> Explanation:
+    """The decision weight of each outcome: the step of w that its probability takes."""
+    value = preference.value(lottery)
+    finite = lottery.as_finite()
+    if finite is None:
+        return _explain_bins(preference, lottery, value)
+    outcomes = finite.outcomes[::-1] if preference.costs else finite.outcomes  # worst first
+    order = slice(None, None, -1) if preference.costs else slice(None)
+    at_least, below = finite.at_least, finite.below
+    up_to, above = np.append(below[1:], 1.0), np.append(at_least[1:], 0.0)
+    if preference.costs:
+        at_least, below, up_to, above = up_to, above, at_least, below
+    felt = preference.felt(finite.outcomes)
+    gain_weight = preference.gains.of_tails(at_least, below) - preference.gains.of_tails(above, up_to)
+    loss_weight = preference.losses.of_tails(up_to, above) - preference.losses.of_tails(below, at_least)
+    weights = np.where(felt >= 0.0, gain_weight, loss_weight)[order]
+    labels = tuple(f"{outcome:.6g}" for outcome in outcomes)
+    return Explanation(labels, finite.probabilities[order], weights, weights * felt[order], value)
+
+
+def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Explanation:
+    """Bins at quantiles and at the reference point; contributions add up to the value."""
+    low, high = lottery.support
+    cuts = np.concatenate([lottery.quantile(CUTS), _gaps(lottery, preference.reference), [preference.reference]])
+    inner = np.unique(cuts)
+    edges = np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
+    labels, probabilities, weights, contributions = [], [], [], []
+    for left, right in pairwise(edges.tolist()):
+        inside = _between(lottery, left, right)
+        is_gain = (right > preference.reference) != preference.costs
+        weight, contribution = _bin(preference, lottery, left, right, gain=is_gain)
+        labels.append(_label(left, right))
+        probabilities.append(inside)
+        weights.append(weight)
+        contributions.append(contribution)
+    order = slice(None, None, -1) if preference.costs else slice(None)
+    return Explanation(
+        tuple(labels[order]),
+        np.array(probabilities[order]),
+        np.array(weights[order]),
+        np.array(contributions[order]),
+        value,
+    )
+
+
+def _gaps(lottery: Lottery, reference: float) -> FloatArray:
+    """The widest gap of a law below its 0.05 and above its 0.95 quantile: a rare event has a row of its own."""
+    low, high = lottery.quantile(GAPS_BEYOND).tolist()
+    marks = lottery.landmarks()
+    marks = np.unique(marks[np.isfinite(marks)])
+    left, right = marks[:-1], marks[1:]
+    apart = (reference <= left) | (right <= reference)  # else the reference parts the two sides already
+    left, right = left[apart], right[apart]
+    before = np.nextafter(right, left)  # an outcome may lie on the gap's end itself
+    cuts = []
+    beneath = np.flatnonzero((right <= low) & (lottery.log_cdf(before) == lottery.log_cdf(left)))
+    if beneath.size:
+        cuts.append(before[beneath[np.argmax((right - left)[beneath])]])
+    above = np.flatnonzero((left >= high) & (lottery.log_survival(before) == lottery.log_survival(left)))
+    if above.size:
+        cuts.append(left[above[np.argmax((right - left)[above])]])
+    return np.array(cuts)
+
+
+def _between(lottery: Lottery, left: float, right: float) -> float:
+    ends = np.array([left, right])
+    up_to, above = np.exp(lottery.log_cdf(ends)), np.exp(lottery.log_survival(ends))
+    if left == lottery.support[0]:
+        return float(up_to[1])  # with what lies on the end itself
+    return float(up_to[1] - up_to[0] if up_to[0] < 0.5 else above[0] - above[1])
+
+
+def _bin(preference: Preference, lottery: Lottery, left: float, right: float, *, gain: bool) -> tuple[float, float]:
+    """The decision weight of a bin, and what it contributes, by parts: the integral of z dw."""
+    sign = 1.0 if gain else -1.0
+    weight = preference.gains if gain else preference.losses
+    side = preference.side(lottery, sign, weight)
+
+    def weighted(z: FloatArray) -> FloatArray:
+        return weight.of_logs(*side.tail(z))
+
+    upward = gain != preference.costs  # whether larger outcomes lie further out on this side
+    inner, outer = (left, right) if upward else (right, left)
+    near = max(sign * float(preference.felt(np.array(inner))), 0.0)
+    far = sign * float(preference.felt(np.array(outer)))
+    # at the ends of the support the weight is known, and rounding would blur it
+    at_near = 1.0 if inner == lottery.support[0 if upward else 1] else _beyond(weight, lottery, inner, upward)
+    at_far = 0.0 if outer == lottery.support[1 if upward else 0] else _beyond(weight, lottery, outer, upward)
+    if not np.isfinite(far):
+        return at_near, sign * (near * at_near + _to_infinity(weighted, near, side.reach))
+    breaks = np.concatenate([[near], side.breaks[(side.breaks > near) & (side.breaks < far)], [far]])
+    area = integrate(weighted, breaks).value
+    return at_near - at_far, sign * (near * at_near - far * at_far + area)
+
+
+def _beyond(weight: Weight, lottery: Lottery, x: float, upward: bool) -> float:
+    """w of the probability of an outcome further out than x."""
+    at = np.array([x])
+    above, below = lottery.log_survival(at), lottery.log_cdf(at)
+    return float(weight.of_logs(above, below)[0] if upward else weight.of_logs(below, above)[0])
+
+
+def _to_infinity(weighted: Integrand, near: float, reach: float) -> float:
+    start = near if near > 0.0 else 1.0
+    head = integrate(weighted, [near, start]).value if start > near else 0.0
+    return head + integrate_tail(weighted, start, reach, head).value
+
+
+def _small(share: float) -> str:
+    """A share to four places, or what is left of a smaller one: a rare event is not shown as impossible."""
+    return f"{share:.4f}" if share == 0.0 or abs(share) >= 5e-5 else f"{share:.1e}"
+
+
+def _label(left: float, right: float) -> str:
+    if not np.isfinite(left):
+        return f"below {right:.4g}"
+    if not np.isfinite(right):
+        return f"above {left:.4g}"
+    return f"{left:.4g} to {right:.4g}"

@@ -1,0 +1,325 @@
+"""Preferences: what is maximised, and what a lottery is worth under it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._checks import FloatArray, finite_array, real
+from allais.errors import AccuracyWarning, DominanceWarning, UndefinedValueError
+from allais.lotteries import Lottery
+from allais.numerics import Parts, Side, distorted_integral, finite_parts, normal_table, sample_parts
+from allais.preferences import utilities
+from allais.preferences.utilities import PowerUtility, Utility
+from allais.rewards import SubGaussian
+from allais.weights import Identity, TailAverage, TverskyKahneman, Weight
+from allais.weights.bounds import certified_maximum
+
+if TYPE_CHECKING:
+    from allais.preferences.explain import Explanation
+
+PROMISED = 1e-9  # the relative error of a value, beyond which a warning says what it is
+
+
+@dataclass(frozen=True)
+class Preference:
+    """What is maximised: the distorted value of gains and losses from a reference point.
+
+    `gains` and `losses` weight probabilities (`losses` defaults to the same weight), `utility`
+    says how outcomes feel, and with `costs=True` an outcome y is the gain reference - y.
+
+    >>> from allais import Discrete
+    >>> people = Preference(TverskyKahneman(0.61))
+    >>> people.value(Discrete({50: 0.1, 0: 0.9}))
+    9.31512831885...
+    >>> delays = Preference(TverskyKahneman(0.61), reference=80, costs=True)
+    >>> delays.value(Discrete({71: 1.0}))
+    9.0
+    """
+
+    gains: Weight
+    losses: Weight = None  # type: ignore[assignment]  # replaced by `gains` below
+    utility: Utility | None = None
+    reference: float = 0.0
+    costs: bool = False
+
+    def __post_init__(self) -> None:
+        if self.losses is None:
+            object.__setattr__(self, "losses", self.gains)
+        sides = [("gains", self.gains), ("losses", self.losses)]
+        for name, weight in sides[: 1 if self.losses is self.gains else 2]:
+            if not isinstance(weight, Weight):
+                raise TypeError(
+                    f"{name} must be a weight; got {weight!r}. "
+                    "Use TverskyKahneman(), or Weight.from_function(f) for your own curve."
+                )
+            if not weight.is_monotone:
+                warnings.warn(
+                    f"{weight!r} is not monotone: a lottery that is better in every outcome may be valued "
+                    "lower (first-order dominance can fail). Use a monotone weight unless you study this.",
+                    DominanceWarning,
+                    stacklevel=3,
+                )
+        advice = "Give the outcome that counts as neither gain nor loss."
+        object.__setattr__(self, "reference", real("reference", self.reference, advice))
+        if not isinstance(self.costs, bool):
+            raise TypeError(f"costs must be True or False; got {self.costs!r}. True if a smaller outcome is better.")
+        if self.utility is not None:
+            utilities.check_utility(self.utility)
+
+    @classmethod
+    def tversky_kahneman(cls, *, reference: float = 0.0, costs: bool = False) -> Preference:
+        """Cumulative prospect theory with the medians of Tversky & Kahneman (1992).
+
+        >>> Preference.tversky_kahneman().utility
+        PowerUtility(alpha=0.88, loss_aversion=2.25)
+        """
+        gains, losses = TverskyKahneman(0.61), TverskyKahneman(0.69)
+        return cls(gains, losses, PowerUtility(0.88, 2.25), reference, costs)
+
+    @classmethod
+    def rank_dependent(
+        cls, weight: Weight, *, utility: Utility | None = None, reference: float = 0.0, costs: bool = False
+    ) -> Preference:
+        """Rank-dependent utility (Quiggin 1982): losses are weighted by the dual.
+
+        Then gains and losses do not matter apart, and the value moves with a shift of outcomes.
+
+        >>> from allais import Discrete, Power
+        >>> Preference.rank_dependent(Power(2)).value(Discrete({10: 0.5, -10: 0.5}))
+        -5.0
+        """
+        return cls(weight, weight.dual(), utility, reference, costs)
+
+    @cached_property
+    def kappa(self) -> float:
+        """sup over p of w+(p) + w-(1 - p), to 1e-9: how fast the value moves with a shift of outcomes.
+
+        >>> round(Preference(TverskyKahneman(0.61), TverskyKahneman(0.69)).kappa, 4)
+        1.0028
+        """
+        gains, losses = self.gains, self.losses
+        if losses == gains.dual():
+            return 1.0  # w(p) + 1 - w(p)
+        edges = np.sinh(np.linspace(-20.0, 20.0, 1001))  # log odds, so that both ends are resolved
+        inside = certified_maximum(
+            lambda low, high: gains.greatest_over_logits(low, high) + losses.greatest_over_logits(-high, -low),
+            lambda t: gains.at_logit(t) + losses.at_logit(-t),
+            edges,
+            1e-9,
+        )
+        return max(1.0, inside.attained)  # 1 at p = 0 and p = 1
+
+    # -- outcomes and what they feel like ---------------------------------------------------------
+
+    def felt(self, outcomes: ArrayLike) -> FloatArray:
+        """The utility of outcomes, as gains (positive) and losses (negative) from the reference.
+
+        >>> Preference(Identity(), reference=80, costs=True).felt([71.0, 100.0])
+        array([  9., -20.])
+        """
+        outcome = np.asarray(outcomes, dtype=np.float64)
+        if self.utility is None and not self.reference:  # nothing can overflow
+            return 0.0 - outcome if self.costs else outcome - 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            gain = self.reference - outcome if self.costs else outcome - self.reference
+            return gain if self.utility is None else np.asarray(self.utility(gain), dtype=np.float64)
+
+    def unfelt(self, values: ArrayLike) -> FloatArray:
+        """The outcomes that feel like the given utilities: the inverse of `felt`.
+
+        >>> Preference(Identity(), reference=80, costs=True).unfelt([9.0, -20.0])
+        array([ 71., 100.])
+        """
+        gain = utilities.inverse(self.utility, np.asarray(values, dtype=np.float64))
+        return self.reference - gain if self.costs else self.reference + gain
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def value(self, lottery: Lottery) -> float:
+        """The distorted value mu of a lottery (equation 1, with two weights).
+
+        Exact for finite lotteries; to 1e-9 of the gain plus the loss part for others, or with an
+        `AccuracyWarning` that gives the bound. Infinite where it diverges.
+
+        >>> from allais import Normal
+        >>> Preference(TverskyKahneman(0.61)).value(Normal(9, 1))
+        8.73581631298...
+        """
+        parts = self.parts(lottery)
+        size = parts.gain + parts.loss
+        if parts.error > PROMISED * size or math.isinf(parts.error):
+            warnings.warn(
+                f"the value of {lottery!r} is {parts.value:.10g} to within {parts.error:.2g} only: its distorted "
+                "tail is near divergence, or not resolved. Use parts(lottery).error, or a lighter tail.",
+                AccuracyWarning,
+                stacklevel=2,
+            )
+        return parts.value
+
+    def parts(self, lottery: Lottery) -> Parts:
+        """The gain part, the loss part (not negative) and a bound on the error of their difference.
+
+        >>> from allais import Discrete
+        >>> Preference(Identity()).parts(Discrete({10: 0.5, -4: 0.5}))
+        Parts(gain=5.0, loss=2.0, error=0.0)
+        """
+        if not isinstance(lottery, Lottery):
+            raise TypeError(
+                f"a value is that of a lottery; got {lottery!r}. "
+                "Wrap it, e.g. Discrete({50: 0.1, 0: 0.9}), or call estimate(samples)."
+            )
+        finite = lottery.as_finite()
+        if finite is not None:
+            felt, at_least, below = self.felt(finite.outcomes), finite.at_least, finite.below
+            if self.costs:  # the order turns: P(Y >= y) is P(X <= x)
+                felt, at_least, below = (
+                    felt[::-1],
+                    np.append(below[1:], 1.0)[::-1],
+                    np.append(at_least[1:], 0.0)[::-1],
+                )
+            return finite_parts(felt, at_least, below, self.gains, self.losses)
+        gain = distorted_integral(self.gains, self.side(lottery, 1.0, self.gains))
+        loss = distorted_integral(self.losses, self.side(lottery, -1.0, self.losses))
+        if math.isinf(gain.value) and math.isinf(loss.value):
+            raise UndefinedValueError(
+                f"a value needs a finite gain or loss part; both of {lottery!r} are infinite. "
+                "Bound the outcomes, or use a weight that is less steep at 0."
+            )
+        return Parts(gain.value, loss.value, gain.error + loss.error)
+
+    def side(self, lottery: Lottery, sign: float, weight: Weight) -> Side:
+        """The gains (sign 1) or mirrored losses (sign -1) of a lottery, ready for quadrature."""
+        upward = (sign > 0.0) != self.costs  # whether larger outcomes lie further out on this side
+
+        def tail(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+            x = self.unfelt(sign * z)
+            above, below = lottery.log_survival(x), lottery.log_cdf(x)
+            return (above, below) if upward else (below, above)
+
+        kinks = np.array([p for p in weight.singularities if 0.0 < p < 1.0])
+        crossings = lottery.quantile(1.0 - kinks if upward else kinks) if kinks.size else kinks
+        breaks = sign * self.felt(np.concatenate([lottery.landmarks(), crossings]))
+        farthest = lottery.support[1 if upward else 0]
+        reach = sign * float(self.felt(np.float64(1e300 if upward else -1e300)))
+        end = sign * float(self.felt(np.float64(farthest))) if math.isfinite(farthest) else math.inf
+        if math.isinf(end) and not reach > 1e30:
+            end = reach  # a utility that (almost) stops growing
+        return Side(tail, np.unique(breaks[np.isfinite(breaks)]), end, min(reach, 1e300))
+
+    def certainty_equivalent(self, lottery: Lottery) -> float:
+        """The sure outcome that is worth as much as the lottery, in the outcome's own units.
+
+        >>> from allais import Discrete
+        >>> Preference(TverskyKahneman(0.61), reference=80, costs=True).certainty_equivalent(
+        ...     Discrete({68: 0.99, 168: 0.01}))
+        73.924415...
+        """
+        worth = self.value(lottery)
+        if math.isinf(worth):
+            return -worth if self.costs else worth
+        sure = float(self.unfelt(np.float64(worth)))
+        if not abs(sure) < 1e308:
+            raise ValueError(
+                f"a certainty equivalent needs a utility that reaches the value; got {worth:g} for {lottery!r}, "
+                "which no sure outcome reaches. Use an unbounded utility."
+            )
+        return sure
+
+    def estimate(self, samples: ArrayLike) -> float:
+        """The distorted value of the empirical law of samples (Algorithm 1).
+
+        >>> Preference(Power(0.5)).estimate([0.0, 0.0, 0.0, 8.0])
+        4.0
+        """
+        return self.estimate_parts(samples).value
+
+    def estimate_parts(self, samples: ArrayLike) -> Parts:
+        """The gain and the loss part of `estimate`."""
+        felt = self.felt(finite_array("samples", samples))
+        return sample_parts(np.sort(felt), self.gains, self.losses)
+
+    def estimate_truncated(self, samples: ArrayLike, rewards: SubGaussian) -> float:
+        """The truncated estimator for unbounded rewards (Proposition 1, corrected for the mean).
+
+        Both integrals stop at M_n = m + sigma sqrt(log n), where m bounds the mean from the reference.
+        """
+        if not isinstance(rewards, SubGaussian):
+            raise TypeError(f"truncation needs SubGaussian rewards; got {rewards!r}. Use estimate(samples).")
+        gain = self.felt(rewards.check(samples))
+        edge = self.truncation(rewards, gain.size)
+        # integrals that stop at M_n are those of the clipped samples
+        return sample_parts(np.sort(np.clip(gain, -edge, edge)), self.gains, self.losses).value
+
+    def truncation(self, rewards: SubGaussian, n: int) -> float:
+        """M_n = m + sigma sqrt(log n), with m = mean_bound + |reference|."""
+        if self.utility is not None:
+            raise ValueError(
+                "the truncated estimator holds for outcomes themselves; got a preference with a utility. "
+                "Bound the rewards (Bounded), or leave the utility out."
+            )
+        # docs/paper/errata.md, 11: the paper prints M_n without the mean
+        return rewards.mean_bound + abs(self.reference) + rewards.scale * math.sqrt(math.log(n))
+
+    def value_of_normal(self, mean: ArrayLike, sd: ArrayLike) -> FloatArray:
+        """The values of normal laws, for arrays of means and sds, from one table a weight.
+
+        To 1e-10 of the sd; under a microsecond an entry. Needs a linear utility.
+
+        >>> Preference(TverskyKahneman(0.69)).value_of_normal([9.0, 10.0], 1.0).round(9)
+        array([8.85693954, 9.85693954])
+        """
+        if self.utility is not None:
+            raise ValueError(
+                "the normal table holds for a linear utility; got a preference with a utility. "
+                "Use value(Normal(mean, sd)), one lottery at a time."
+            )
+        centre, spread = np.broadcast_arrays(np.asarray(mean, dtype=np.float64), np.asarray(sd, dtype=np.float64))
+        wrong = ~(np.isfinite(centre) & np.isfinite(spread) & (spread > 0.0))
+        if wrong.any():
+            raise ValueError(
+                "means must be finite, and sds finite and positive; "
+                f"got mean {centre[wrong].flat[0]} with sd {spread[wrong].flat[0]}. Repair them first."
+            )
+        t = (self.reference - centre if self.costs else centre - self.reference) / spread
+        return spread * (normal_table(self.gains)(t) - normal_table(self.losses)(-t))
+
+    def explain(self, lottery: Lottery) -> Explanation:
+        """Why a lottery is worth what it is: each outcome's probability and decision weight.
+
+        >>> from allais import Discrete
+        >>> print(Preference(TverskyKahneman(0.61)).explain(Discrete({50: 0.1, 0: 0.9})))
+        outcome   probability   decision weight   contribution
+              0        0.9000            0.8137         0.0000
+             50        0.1000            0.1863         9.3151
+          total        1.0000            1.0000         9.3151
+        """
+        from allais.preferences.explain import explain
+
+        return explain(self, lottery)
+
+
+def expected_value(*, reference: float = 0.0, costs: bool = False) -> Preference:
+    """The preference of a machine: the mean, no distortion.
+
+    >>> from allais import Discrete
+    >>> expected_value().value(Discrete({50: 0.1, 0: 0.9}))
+    5.0
+    """
+    return Preference(Identity(), reference=reference, costs=costs)
+
+
+def cvar(level: float, *, reference: float = 0.0, costs: bool = False) -> Preference:
+    """The conditional value at risk: the mean of the worst `level` share of outcomes.
+
+    >>> from allais import Uniform
+    >>> round(cvar(0.1).value(Uniform(0, 10)), 12)
+    0.5
+    """
+    return Preference.rank_dependent(TailAverage(level), reference=reference, costs=costs)

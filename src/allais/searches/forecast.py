@@ -1,0 +1,124 @@
+"""How many runs a search will take, if the arms are worth what they seem to be."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from allais import theory
+from allais._checks import FloatArray, IntArray
+from allais.bands import Holder
+from allais.lotteries import Discrete
+from allais.policies.base import Policy
+from allais.policies.wlucb import WLUCB
+from allais.policies.wsr import WSR, phases
+from allais.problems import Bandit
+from allais.simulation.best_arm import best_arm
+
+MOST = 1e18  # runs; more is never
+TRIALS, TRIED = 3, 300_000  # how often a policy is tried out, and for how many runs at most
+
+Seen = tuple[FloatArray, IntArray]
+
+
+class Forecast(NamedTuple):
+    """Runs in all, from the first; infinite where two arms seem equal."""
+
+    expected: float  # if values stay as they are
+    at_most: float | None  # with probability 1 - delta (Theorem 5), where that is known
+
+
+def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = None) -> Forecast | None:
+    """What a policy will take at these values; None where it cannot be told.
+
+    W-LUCB with the paper's band samples the leader every other time and its rivals in between, until
+    their intervals part: so its end can be computed when the values are known, and needs no theorem's
+    slack. Other policies are tried out on what was `seen` of each arm (outcomes, and how often), as if
+    that were its law.
+
+    >>> policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Holder())
+    >>> predicted = forecast(policy, np.array([0.9, 0.5]))
+    >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.5)])
+    >>> seen = np.mean([best_arm(problem, policy, seed=seed).samples for seed in range(20)])
+    >>> round(float(seen / predicted.expected), 1)
+    1.0
+    """
+    if isinstance(policy, WSR):
+        ends = phases(policy.budget, values.size)
+        return Forecast(float(ends.sum() + ends[-1]) if ends.size else 0.0, float(policy.budget))
+    if values.size < 2 or not np.isfinite(values).all():
+        return None
+    if not (isinstance(policy, WLUCB) and isinstance(policy.band, Holder)):
+        return None if seen is None else _tried_out(policy, values, seen)
+    gaps = values.max() - values
+    leader = int(values.argmax())
+    rivals = [arm for arm in range(values.size) if arm != leader]
+    radius = _radius(policy, values.size)
+
+    def enough(total: float) -> bool:
+        """Whether this many runs part the intervals, if the leader gets half of them."""
+        exponent = _exponent(policy, values.size, total / 2.0)
+        left = [gaps[k] + policy.tolerance - radius(leader, total / 2.0, exponent) for k in rivals]
+        return sum(_fewest(radius, k, r, exponent) for k, r in zip(rivals, left, strict=True)) <= total / 2.0
+
+    return Forecast(_smallest(enough, 2.0 * values.size), _theorem(policy, values))
+
+
+def _tried_out(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> Forecast | None:
+    """The runs that a policy takes on arms whose laws are what was seen of them."""
+    if policy.goal == "regret" or any(outcomes.size == 0 for outcomes, _ in seen):
+        return None
+    slack = getattr(policy, "tolerance", 0.0)
+    first, second = np.sort(values)[::-1][:2]
+    if first - second + slack <= 0.0:
+        return Forecast(math.inf, None)
+    laws = [Discrete(dict(zip(x.tolist(), (n / n.sum()).tolist(), strict=True))) for x, n in seen]
+    took = [best_arm(Bandit(laws), policy, seed=trial, max_samples=TRIED) for trial in range(TRIALS)]
+    if not all(answer.settled for answer in took):
+        return None  # too long to try out
+    return Forecast(float(np.mean([answer.samples for answer in took])), None)
+
+
+def _radius(policy: WLUCB, n_arms: int) -> Callable[[int, float, float], float]:
+    band: Any = policy.band
+    known = policy.rewards_of(n_arms)
+
+    def radius(arm: int, runs: float, exponent: float) -> float:
+        return float(band.radius(policy.preference, known[arm], max(round(runs), 1), exponent))
+
+    return radius
+
+
+def _exponent(policy: WLUCB, n_arms: int, rounds: float) -> float:
+    return 4.0 * math.log(max(rounds, 1.0)) + math.log(n_arms * policy.union / policy.delta)
+
+
+def _fewest(radius: Callable[[int, float, float], float], arm: int, target: float, exponent: float) -> float:
+    """The runs that bring an arm's radius down to a target."""
+    return math.inf if target <= 0.0 else _smallest(lambda runs: radius(arm, runs, exponent) <= target, 1.0)
+
+
+def _smallest(enough: Callable[[float], bool], first: float) -> float:
+    """The smallest number that is enough, to a thousandth; infinite beyond 1e18."""
+    most = first
+    while not enough(most):
+        most *= 2.0
+        if most > MOST:
+            return math.inf
+    least = most / 2.0 if most > first else first
+    while most - least > 1e-3 * most + 0.5:
+        middle = (least + most) / 2.0
+        least, most = (least, middle) if enough(middle) else (middle, most)
+    return float(math.ceil(most))
+
+
+def _theorem(policy: WLUCB, values: FloatArray) -> float | None:
+    if isinstance(policy.rewards, Sequence) or policy.tolerance > 0.0 or policy.band != Holder():
+        return None
+    try:
+        return float(theory.wlucb_samples(policy.preference, policy.rewards, values, policy.delta))
+    except ValueError:  # two arms seem equal
+        return math.inf

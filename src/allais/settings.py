@@ -1,0 +1,147 @@
+"""Settings as plain JSON and back: weights, preferences, rewards, bands, noise and policies.
+
+A setting is a dataclass, or has `as_setting()` and `from_setting(content, trust)`. Its type is known by name; the
+module that defines it is imported when a file names it, and nothing else ever is.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+HOMES = {
+    "allais.weights": "GonzalezWu HolderPair Identity Power Prelec SteepMiddle TailAverage TverskyKahneman Wang",
+    "allais.weights.base": "Dual",
+    "allais.weights.function": "FunctionWeight",
+    "allais.preferences": "PowerUtility Preference",
+    "allais.lotteries": "Discrete Normal Uniform",
+    "allais.rewards": "Bounded Finite SubGaussian",
+    "allais.bands": "DKW KL EmpiricalBernstein Envelope Holder",
+    "allais.policies": "EXP3 IMED NPTS PatientRejects SequentialHalving TopTwo WLUCB WSR WUCB",
+    "allais.linear": "AdditiveNoise ArmNoise EstimatedNoise FeatureNoise LinGapE LinTS ParameterNoise WG WOFUL",
+}
+KNOWN = {name: home for home, names in HOMES.items() for name in names.split()}
+
+
+def kind_named(name: str) -> Any:
+    """The type of this library that a file calls by this name, or None."""
+    return getattr(importlib.import_module(KNOWN[name]), name) if name in KNOWN else None
+
+
+def to_spec(thing: Any) -> Any:
+    """A setting as numbers, strings, lists and mappings."""
+    if thing is None or isinstance(thing, bool | int | float | str):
+        return thing
+    if isinstance(thing, list | tuple):
+        return [to_spec(entry) for entry in thing]
+    if isinstance(thing, dict):
+        return {key: to_spec(entry) for key, entry in thing.items()}
+    if hasattr(thing, "as_setting") and not isinstance(thing, type):
+        return to_spec(thing.as_setting())
+    if is_dataclass(thing) and not isinstance(thing, type):
+        kind = type(thing)
+        known = kind.__name__ in KNOWN and kind_named(kind.__name__) is kind
+        own = {field.name: to_spec(getattr(thing, field.name)) for field in fields(thing) if field.init}
+        return {"type": kind.__name__ if known else address_of(kind), **own}
+    if callable(thing):
+        return {"type": "function", "function": address_of(thing)}
+    raise ValueError(
+        f"only settings that are dataclasses, and named functions, can be saved; got {thing!r}. "
+        "Make it a dataclass in a module, so that it can be found again."
+    )
+
+
+def from_spec(spec: Any, trust: Sequence[str] = ()) -> Any:
+    """The setting that a spec describes: of this library's types, and of those in the modules that are trusted.
+
+    >>> from_spec({"type": "Power", "alpha": 0.5})
+    Power(alpha=0.5)
+    >>> from_spec({"type": "os:system"})
+    Traceback (most recent call last):
+        ...
+    ValueError: a file may name only modules that you trust; this one names os:system. Add trust=['os'] if you do.
+    """
+    return _made(spec, checked_trust(trust))
+
+
+def checked_trust(trust: Sequence[str]) -> tuple[str, ...]:
+    """The names of the modules that are trusted, or an error that says what came."""
+    if not isinstance(trust, list | tuple) or not all(isinstance(name, str) for name in trust):
+        raise TypeError(f'trust is a list of the names of modules; got {trust!r}. Write trust=["mymodule"].')
+    return tuple(trust)
+
+
+def _made(spec: Any, trust: tuple[str, ...]) -> Any:
+    if isinstance(spec, list):
+        return [_made(entry, trust) for entry in spec]
+    if not isinstance(spec, dict):
+        return spec
+    kind = str(spec.get("type"))
+    if kind == "function":
+        return trusted(spec["function"], trust)
+    content = {name: _made(value, trust) for name, value in spec.items() if name != "type"}
+    found = trusted(kind, trust) if ":" in kind else kind_named(kind)
+    if isinstance(found, type) and hasattr(found, "from_setting"):
+        return found.from_setting(content, trust)
+    if not (isinstance(found, type) and is_dataclass(found)):
+        raise ValueError(f"a saved setting must be one that this version knows; got {kind!r}. Update allais.")
+    return found(**content)
+
+
+def modules_of(spec: Any) -> list[str]:
+    """The modules beside this library whose types or functions a spec names."""
+    if isinstance(spec, dict):
+        addresses = [spec.get("type"), spec.get("function")]
+        here = [str(one).partition(":")[0] for one in addresses if isinstance(one, str) and ":" in one]
+        return here + [name for value in spec.values() for name in modules_of(value)]
+    return [name for entry in spec for name in modules_of(entry)] if isinstance(spec, list) else []
+
+
+def address_of(function: Any) -> str:
+    """The module and the name under which a function or a type is found again."""
+    module, name = getattr(function, "__module__", None), getattr(function, "__qualname__", "<unnamed>")
+    if module is None or "<" in name or module == "__main__" or hasattr(function, "__self__"):
+        raise ValueError(
+            f"a function can be saved by its name in a module only; got {name} of {module}. "
+            "Define it at the top of a module that can be imported."
+        )
+    address = f"{module}:{name}"
+    try:
+        same = _found(address) == function
+    except ValueError:
+        same = False
+    if not same:
+        raise ValueError(
+            f"a function can be saved by its name in a module only; {address} stands for something else. "
+            "Define it at the top of a module that can be imported."
+        )
+    return address
+
+
+def trusted(address: Any, trust: tuple[str, ...]) -> Any:
+    """What a file names, from a module that the caller trusts; nothing else is imported."""
+    module, _, name = str(address).partition(":")
+    if not any(module == name_ or module.startswith(f"{name_}.") for name_ in trust):
+        raise ValueError(
+            f"a file may name only modules that you trust; this one names {address}. Add trust=[{module!r}] if you do."
+        )
+    thing = _found(address)
+    # what a module merely imports is not its own: without this, trust in one would be trust in all
+    if getattr(thing, "__module__", None) != module or getattr(thing, "__qualname__", None) != name:
+        raise ValueError(f"a saved function must be its module's own; got {address}, which is not. Use a backup.")
+    return thing
+
+
+def _found(address: str) -> Any:
+    module, _, name = address.partition(":")
+    try:
+        thing = importlib.import_module(module)
+        for part in name.split("."):
+            thing = getattr(thing, part)
+    except (ImportError, AttributeError):
+        raise ValueError(
+            f"a saved function must be importable; got {address}, which is not found. Put its module on the path."
+        ) from None
+    return thing

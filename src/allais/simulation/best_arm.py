@@ -1,0 +1,113 @@
+"""The best arm of a problem, by a policy that stops, at compiled speed."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from allais._random import Seed
+from allais.bands import Interval
+from allais.learner import Learner
+from allais.policies.base import Policy
+from allais.problems import Problem
+from allais.problems.base import require_rivals
+from allais.simulation.confidence import reached_delta
+from allais.simulation.rollout import Rollout
+from allais.simulation.simulate import root_of, whole_count
+from allais.simulation.suitability import fitted
+
+
+class Failure(NamedTuple):
+    """A run of an expensive simulator that failed, and what it counted as."""
+
+    arm: Hashable
+    number: int
+    seed: int
+    reason: str
+    reward: float | None  # None: it was left out
+
+
+@dataclass(frozen=True, eq=False)
+class BestArm:
+    """What a policy recommends, and how sure it is.
+
+    >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)], arms=["A21", "A28"])
+    >>> print(best_arm(TopTwo(expected_value(), Finite([0, 1]), delta=0.05), problem, seed=1))
+    'A21' (settled at delta = 0.05, value 1, 19 samples)
+    """
+
+    arm: Hashable
+    value: float  # the estimated value of that arm, as felt
+    settled: bool  # False: a limit came first, and delta says nothing
+    delta: float | None  # the chance that a settled answer is wrong, for fixed confidence
+    samples: int
+    pulls: dict[Hashable, int]
+    intervals: dict[Hashable, Interval]
+    learner: Learner  # all that was learned; it can go on asking
+    failures: tuple[Failure, ...] = ()  # the runs that failed, of an expensive problem
+
+    @property
+    def reached_delta(self) -> float | None:
+        """The chance of a wrong answer that the samples really support; None if they support none below 1."""
+        return reached_delta(self.learner)
+
+    def __str__(self) -> str:
+        sure = "settled" if self.settled else "not settled"
+        if self.settled and self.delta is not None:
+            sure += f" at delta = {self.delta:g}"
+        return f"{self.arm!r} ({sure}, value {self.value:.4g}, {self.samples} samples)"
+
+
+def best_arm(
+    policy: Policy, problem: Problem, *, seed: Seed, max_samples: int | None = None, exact: bool = False
+) -> BestArm:
+    """Run a policy until it settles on the best arm, or until `max_samples`, in one compiled loop.
+
+    With `exact=True` every outcome is kept, also where an arm has more than 16,384 distinct ones. A simulator that
+    takes long, and runs on many workers, is for `search`.
+
+    >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
+    >>> answer = best_arm(LUCB(Bounded(0, 1), delta=0.05), problem, seed=1)
+    >>> answer.arm, answer.settled, answer.delta
+    (0, True, 0.05)
+    """
+    policy = stopping(policy, problem, "best_arm")
+    limit = np.iinfo(np.int64).max if max_samples is None else whole_count("max_samples", max_samples)
+    rollout = Rollout(policy, problem, root_of(seed), exact=exact)
+    rollout.run(int(limit))
+    return answer_of(rollout.learner(), rollout.stopped)
+
+
+def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
+    """The policy for a problem, or an error before anything runs: it must stop, and have arms to choose among."""
+    if isinstance(problem, Policy) or isinstance(policy, Problem):
+        raise TypeError(f"{caller} takes a policy, then a problem; got them the other way round. Swap the two.")
+    if not isinstance(policy, Policy):
+        raise TypeError(f"{caller} runs a policy; got {policy!r}. Write WLUCB(preference, rewards, delta=0.05).")
+    if policy.goal == "regret":
+        raise ValueError(
+            f"{caller} needs a policy that stops; {type(policy).__name__} keeps regret low for ever. "
+            "Use WLUCB or TopTwo (a confidence), or PatientRejects (a budget)."
+        )
+    policy = fitted(policy, problem)
+    require_rivals(problem.arms)
+    return policy
+
+
+def answer_of(learner: Learner, settled: bool, failures: tuple[Failure, ...] = ()) -> BestArm:
+    """What a learner recommends, with all that it knows."""
+    answer = learner.recommend()
+    return BestArm(
+        answer.arm,
+        answer.value,
+        settled,
+        learner.policy.error_rate,
+        learner.samples,
+        learner.pulls,
+        learner.intervals(),
+        learner,
+        failures,
+    )

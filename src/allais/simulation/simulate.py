@@ -1,0 +1,198 @@
+"""Run policies on problems: many runs, true regret, the same numbers for any number of workers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from allais._checks import IntArray
+from allais._random import Seed
+from allais._system.processes import process_pool
+from allais.policies.base import Policy
+from allais.preferences import Preference
+from allais.problems import Problem
+from allais.simulation.progress import Progress
+from allais.simulation.results import Results
+from allais.simulation.rollout import Rollout, new_record
+from allais.simulation.suitability import fitted
+
+CHECKPOINTS = 200  # enough for a smooth curve on a log axis
+
+
+def simulate(
+    policy: Policy,
+    problem: Problem,
+    n_rounds: int,
+    n_runs: int = 1,
+    seed: Seed = 0,
+    n_jobs: int = 1,
+    executor: Executor | None = None,
+    checkpoints: Sequence[int] | int | None = None,
+    trace: bool = False,
+    judge: Preference | None = None,
+    progress: bool | None = None,
+    exact: bool = False,
+) -> Results:
+    """Run a policy on a problem; results hold pulls and recommendations at checkpoints, and true regret.
+
+    The same seed gives the same numbers for any `n_jobs` and any `executor` (the
+    `concurrent.futures` protocol), and lets different policies meet the same outcomes.
+    `checkpoints` are rounds, or how many of them (200, log-spaced); `trace=True` keeps every
+    choice. Regret is what `judge` loses, by default the policy's own preference. A progress bar
+    shows on a terminal. An arm with more than 16,384 distinct outcomes keeps neighbours in cells, as
+    a learner does; `exact=True` keeps every outcome.
+
+    >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
+    >>> results = simulate(UCB1(Bounded(0, 1)), problem, n_rounds=1000, n_runs=10, seed=1)
+    >>> results.regret.shape
+    (10, 131)
+    """
+    rounds, runs = whole_count("n_rounds", n_rounds), whole_count("n_runs", n_runs)
+    marks = _checkpoints(checkpoints, rounds)
+    policy = fitted(policy, problem)  # or refused, before anything runs
+    seeds = root_of(seed).spawn(runs)
+    chunks = _chunks(runs, n_jobs, executor)
+    tasks = [(policy, problem, marks, [seeds[run] for run in chunk], trace, exact) for chunk in chunks]
+    parts: list[dict[str, Any]] = [{} for _ in chunks]
+    with Progress(runs, policy.name, progress) as bar, _workers(n_jobs, executor, policy, problem) as play:
+        for index, part in play(tasks):
+            parts[index] = part
+            bar.advance(len(chunks[index]))
+    judged_by = policy.preference if judge is None else judge
+    values = problem.true_values(judged_by)
+    joined = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    return Results(
+        policy=repr(policy),
+        label=policy.name,
+        arms=tuple(problem.arms),
+        checkpoints=marks,
+        values=values,
+        bound=policy.regret_bound(values, marks) if values is not None and judged_by == policy.preference else None,
+        **joined,
+    )
+
+
+def _play(
+    policy: Policy,
+    problem: Problem,
+    marks: IntArray,
+    seeds: list[np.random.SeedSequence],
+    trace: bool,
+    exact: bool,
+    given_up: threading.Event | None = None,
+) -> dict[str, Any]:
+    """Some runs, one after the other: what a worker does."""
+    records = [new_record(marks, problem.n_arms, int(marks[-1]) if trace else 0) for _ in seeds]
+    samples, stopped = np.zeros(len(seeds), dtype=np.int64), np.zeros(len(seeds), dtype=np.bool_)
+    for run, (seed, record) in enumerate(zip(seeds, records, strict=True)):
+        rollout = Rollout(policy, problem, seed, exact=exact)
+        rollout.run(int(marks[-1]), record, given_up)
+        samples[run], stopped[run] = rollout.samples, rollout.stopped
+    return {
+        "pulls": np.array([record.pulls for record in records]),
+        "recommended": np.array([record.recommended for record in records]),
+        "samples": samples,
+        "stopped": stopped,
+        "choices": np.array([record.choices for record in records]),
+    }
+
+
+def whole_count(name: str, number: int) -> int:
+    """A number of things, one or more, or an error that says what came."""
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
+        raise ValueError(f"{name} must be a whole number, 1 or more; got {number!r}. Give an int.")
+    return int(number)
+
+
+def _checkpoints(wanted: Sequence[int] | int | None, rounds: int) -> IntArray:
+    if wanted is None or isinstance(wanted, int | np.integer):
+        how_many = CHECKPOINTS if wanted is None else whole_count("checkpoints", int(wanted))
+        return np.unique(np.geomspace(1, rounds, min(how_many, rounds)).round().astype(np.int64))
+    marks = np.unique(np.array(wanted, dtype=np.int64))
+    if marks.size == 0 or marks[0] < 1 or marks[-1] > rounds:
+        raise ValueError(f"checkpoints must lie between 1 and n_rounds = {rounds}; got {list(wanted)}. Repair them.")
+    return np.unique(np.append(marks, rounds))
+
+
+def root_of(seed: Seed) -> np.random.SeedSequence:
+    """The root that all seeds of a run grow from."""
+    if isinstance(seed, np.random.SeedSequence):
+        # a copy: spawning from the caller's own would change what it spawns next
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    if isinstance(seed, np.random.Generator):
+        return np.random.SeedSequence(seed.integers(2**63, size=4).tolist())
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(
+            f"a seed must be a non-negative int, a SeedSequence or a Generator; got {seed!r}. Give seed=1."
+        )
+    return np.random.SeedSequence(int(seed))
+
+
+def workers(n_jobs: int) -> int:
+    """How many workers are meant; -1 is every core that this process may use."""
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or (n_jobs < 1 and n_jobs != -1):
+        raise ValueError(f"n_jobs must be 1 or more, or -1 for every core; got {n_jobs!r}. Give an int.")
+    if n_jobs > 0:
+        return int(n_jobs)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def _chunks(runs: int, n_jobs: int, executor: Executor | None) -> list[range]:
+    """Runs in chunks: one each when serial, else a few for each worker."""
+    pieces = runs if executor is None and workers(n_jobs) == 1 else min(runs, 8 * max(workers(n_jobs), 2))
+    edges = np.linspace(0, runs, pieces + 1).astype(int)
+    return [range(low, high) for low, high in pairwise(edges) if high > low]
+
+
+Task = tuple[Any, ...]
+Play = Callable[[list[Task]], Iterator[tuple[int, dict[str, Any]]]]  # the number of a task, and what came of it
+
+
+@contextmanager
+def _workers(n_jobs: int, executor: Executor | None, policy: Policy, problem: Problem) -> Iterator[Play]:
+    """A way to play tasks; after an error or an interruption, what is not finished is given up."""
+    if executor is not None:  # the caller's own: it is not shut down here
+        yield partial(_by_callers, executor)
+    elif workers(n_jobs) == 1:
+        yield lambda tasks: ((index, _play(*task)) for index, task in enumerate(tasks))
+    elif problem.batch > 1:  # compiled: the kernels release the interpreter's lock
+        # compiled here, since only the main thread can be interrupted while it compiles
+        Rollout(policy, problem, np.random.SeedSequence(0)).run(0)
+        given_up = threading.Event()
+        with ThreadPoolExecutor(workers(n_jobs)) as threads:
+            try:
+                yield lambda tasks: _by(threads, [(*task, given_up) for task in tasks])
+            except BaseException:
+                given_up.set()
+                threads.shutdown(wait=False, cancel_futures=True)
+                raise
+    else:  # a simulator in Python holds the lock
+        with process_pool(workers(n_jobs)) as processes:
+            yield partial(_by, processes)
+
+
+def _by(executor: Executor, tasks: list[Task]) -> Iterator[tuple[int, dict[str, Any]]]:
+    waiting: dict[Future[dict[str, Any]], int] = {
+        executor.submit(_play, *task): index for index, task in enumerate(tasks)
+    }
+    for future in as_completed(waiting):
+        yield waiting[future], future.result()
+
+
+def _by_callers(executor: Executor, tasks: list[Task]) -> Iterator[tuple[int, dict[str, Any]]]:
+    futures = [executor.submit(_play, *task) for task in tasks]
+    try:  # in the order given: an executor's own futures need not be known to `as_completed`
+        for index, future in enumerate(futures):
+            yield index, future.result()
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise

@@ -1,0 +1,44 @@
+"""What is provable: the paper's bounds, corrected, and the limits that no policy beats."""
+
+from allais.theory.bounds import (
+    EDPMCounterexample,
+    edpm_counterexample,
+    ellipsoid_radius,
+    gaps,
+    h1_alpha,
+    h1_alpha_of_transformations,
+    h2_alpha,
+    h_alpha,
+    regret_lower_slope,
+    samples_to_estimate,
+    wg_samples,
+    wlucb_samples,
+    woful_regret,
+    wsr_error,
+    wucb_regret,
+    wucb_regret_any_gap,
+)
+from allais.theory.limits import CharacteristicTime, characteristic_time, k_inf, regret_slope
+
+__all__ = [
+    "CharacteristicTime",
+    "EDPMCounterexample",
+    "characteristic_time",
+    "edpm_counterexample",
+    "ellipsoid_radius",
+    "gaps",
+    "h1_alpha",
+    "h1_alpha_of_transformations",
+    "h2_alpha",
+    "h_alpha",
+    "k_inf",
+    "regret_lower_slope",
+    "regret_slope",
+    "samples_to_estimate",
+    "wg_samples",
+    "wlucb_samples",
+    "woful_regret",
+    "wsr_error",
+    "wucb_regret",
+    "wucb_regret_any_gap",
+]

@@ -1,0 +1,350 @@
+"""The paper's bounds, corrected, as functions.
+
+Each says where it comes from; `docs/paper/errata.md` lists what was corrected and why.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._checks import FloatArray, finite_array, positive, share
+from allais.bands import Holder
+from allais.preferences import Preference
+from allais.rewards import Rewards
+from allais.weights import HolderPair, Power, Weight
+
+MOST_SAMPLES = 10**18
+
+
+CONSTANT_PULLS = 1.0 + 2.0 * math.pi**2 / 3.0  # of Theorem 2: pulls that no gap explains
+
+
+def samples_to_estimate(preference: Preference, rewards: Rewards, eps: float, delta: float) -> int:
+    """How many samples put the estimate within eps of the value with probability 1 - delta (Theorem 1).
+
+    For one weight and rewards in [0, M] this is log(2/delta) / 2 (LM/eps)^(2/alpha).
+
+    >>> from allais import Bounded, TverskyKahneman
+    >>> samples_to_estimate(Preference(TverskyKahneman(0.61)), Bounded(0, 1), eps=0.1, delta=0.05)
+    17717
+    """
+    target, exponent = positive("eps", eps), math.log(2.0 / share("delta", delta))
+    samples = _samples_for_radius(preference, rewards, target, exponent)
+    if samples > MOST_SAMPLES:
+        raise ValueError(
+            f"eps must be reachable; got {target:g}, which takes more than 1e18 samples. Ask for less accuracy."
+        )
+    return samples
+
+
+def _samples_for_radius(preference: Preference, rewards: Rewards, radius: float, exponent: float) -> int:
+    """The fewest samples whose Hölder radius is at most `radius`; beyond 1e18, a larger number."""
+    band = Holder()
+
+    def enough(samples: int) -> bool:
+        return band.radius(preference, rewards, samples, exponent) <= radius
+
+    most = 1
+    while not enough(most):
+        most *= 2
+        if most > MOST_SAMPLES:
+            return most
+    least = most // 2  # known to be too few
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (least, middle) if enough(middle) else (middle, most)
+    return most
+
+
+def wucb_regret(
+    preference: Preference,
+    rewards: Rewards | Sequence[Rewards],
+    values: ArrayLike,
+    n_rounds: float,
+    exploration: float = 3.0,
+) -> float:
+    """An upper bound on W-UCB's expected regret after n rounds (Theorem 2, any support and two weights).
+
+    Each arm of gap Delta is pulled at most until 2 gamma_{n,l} < Delta, and 1 + 2 pi^2 / 3 times
+    more. `rewards` are one for all arms or one an arm.
+
+    >>> people = Preference(TverskyKahneman(0.61))
+    >>> round(wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000))
+    310385
+    """
+    worth = finite_array("values", values)
+    each = list(rewards) if isinstance(rewards, Sequence) else [rewards] * worth.size
+    exponent = positive("exploration", exploration) * math.log(n_rounds)
+    return float(
+        sum(
+            gap * (_samples_for_radius(preference, known, gap / 2.0, exponent) + CONSTANT_PULLS)
+            for gap, known in zip((worth.max() - worth).tolist(), each, strict=True)
+            if gap > 0.0
+        )
+    )
+
+
+def wucb_regret_any_gap(holder: HolderPair, span: float, n_arms: int, n_rounds: int) -> float:
+    """W-UCB's regret whatever the gaps: M K^(a/2) (3/2 (2L)^(2/a) log n + 1 + 2 pi^2/3)^(a/2) n^(1 - a/2).
+
+    The corollary to Theorem 2, with its constant made explicit.
+
+    >>> round(wucb_regret_any_gap(HolderPair(1.0, 1.0), span=1.0, n_arms=2, n_rounds=10_000))
+    1121
+    """
+    constant, alpha = holder
+    inner = 1.5 * (2.0 * constant) ** (2.0 / alpha) * math.log(n_rounds) + CONSTANT_PULLS
+    return float(positive("span", span) * (n_arms * inner) ** (alpha / 2.0) * n_rounds ** (1.0 - alpha / 2.0))
+
+
+def regret_lower_slope(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
+    """What no consistent policy's regret per log n falls below, for the hardest weight of a Hölder class (Theorem 3).
+
+    The sum over arms of (L M / 2)^(2/alpha) / Delta^(2/alpha - 1); the paper's constant is wrong
+    (docs/paper/errata.md, 13).
+
+    >>> round(regret_lower_slope([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
+    1.25
+    """
+    worth = finite_array("values", values)
+    below = np.delete(worth.max() - worth, int(np.argmax(worth)))
+    if (below <= 0.0).any():
+        raise ValueError("the lower bound needs one best arm; got two with the same value. Drop one of them.")
+    power = 2.0 / holder.exponent
+    return float(np.sum((holder.constant * span / 2.0) ** power / below ** (power - 1.0)))
+
+
+def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike, delta: float) -> int:
+    """How many samples W-LUCB with the Hölder band takes at most, with probability 1 - delta (Theorem 5).
+
+    While all intervals hold, an arm whose radius is at most Delta / 4 is never needy, and every
+    round samples a needy arm: so m rounds end as soon as m exceeds the sum over arms of
+    2^(2/alpha) beta = 1/2 (4 L M / Delta)^(2/alpha) log(m^4 K (pi^2/3 + 1) / delta), plus one each.
+
+    >>> people = Preference(TverskyKahneman(0.61))
+    >>> wlucb_samples(people, Bounded(0, 50), [9.31512831885871, 7.822895485040594, 7.0], 0.05) > 10**8
+    True
+    """
+    each = gaps(values)
+    failure = share("delta", delta)
+
+    def rounds_needed(m: int) -> int:
+        exponent = math.log(m**4 * each.size * (math.pi**2 / 3.0 + 1.0) / failure)
+        return sum(_samples_for_radius(preference, rewards, gap / 4.0, exponent) + 1 for gap in each.tolist())
+
+    m = each.size
+    while (needed := rounds_needed(m)) > m:
+        m = needed  # grows like log m, so a few steps suffice
+    return int(each.size + 2 * m)
+
+
+def wsr_error(values: ArrayLike, holder: HolderPair, span: float, budget: int, *, monotone: bool = True) -> float:
+    """An upper bound on the chance that W-SR recommends a wrong arm (Theorem 7, corrected; at most 1).
+
+    K(K-1) exp(-2^(1 - 2/alpha) (n - K) / (logbar(K) (b-a)^(2/alpha) H_2)); twice that for a weight
+    that is not monotone. The printed theorem is false (docs/paper/errata.md, 17).
+
+    >>> wsr_error([0.9, 0.1], HolderPair(1.0, 1.0), span=1.0, budget=1000) < 1e-50
+    True
+    """
+    n_arms = finite_array("values", values).size
+    log_bar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
+    power = 2.0 / holder.exponent
+    rate = 2.0 ** (1.0 - power) * (budget - n_arms) / (log_bar * positive("span", span) ** power)
+    pairs = n_arms * (n_arms - 1) * (1 if monotone else 2)
+    return min(1.0, pairs * math.exp(-rate / h2_alpha(values, holder)))
+
+
+def gaps(values: ArrayLike) -> FloatArray:
+    """Delta_k, in the order given: to the best value, and for the best arm to the second best.
+
+    >>> gaps([9.0, 7.5, 7.0])
+    array([1.5, 1.5, 2. ])
+    """
+    worth = finite_array("values", values)
+    if worth.size < 2:
+        raise ValueError(f"a gap needs two arms; got {worth.size}. Give the value of every arm.")
+    best = int(np.argmax(worth))
+    below = worth[best] - worth
+    below[best] = np.delete(below, best).min()
+    if (below <= 0.0).any():
+        raise ValueError(
+            "the hardness of a problem needs one best arm; got two with the same value. "
+            "Ask for a tolerance instead of the best arm."
+        )
+    return below
+
+
+def h_alpha(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
+    """H_alpha, the sum over arms of (2 L M / Delta)^(2/alpha): hardness at fixed confidence (Theorem 5).
+
+    >>> round(h_alpha([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
+    200.0
+    """
+    constant, alpha = holder
+    return float(np.sum((2.0 * constant * positive("span", span) / gaps(values)) ** (2.0 / alpha)))
+
+
+def h1_alpha(values: ArrayLike, holder: HolderPair) -> float:
+    """H_{1,alpha}, the sum over suboptimal arms of (L / Delta)^(2/alpha): hardness at fixed budget.
+
+    >>> round(h1_alpha([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
+    25.0
+    """
+    return float(np.sum(_suboptimal(values, holder)))
+
+
+def h2_alpha(values: ArrayLike, holder: HolderPair) -> float:
+    """H_{2,alpha}, the greatest i (L / Delta_i)^(2/alpha) over ranks i >= 2 (Theorem 7).
+
+    With H_1 it satisfies H_2 / 2 <= H_1 <= log(K) H_2; the H_2 <= H_1 that the paper prints is
+    false (two arms: H_2 = 2 H_1).
+
+    >>> h2_alpha([0.5, 0.3], HolderPair(1.0, 1.0)) / h1_alpha([0.5, 0.3], HolderPair(1.0, 1.0))
+    2.0
+    """
+    hardness = _suboptimal(values, holder)
+    return float(np.max(np.arange(2, hardness.size + 2) * hardness))
+
+
+def _suboptimal(values: ArrayLike, holder: HolderPair) -> FloatArray:
+    """(L / Delta_i)^(2/alpha) for the suboptimal arms, nearest first."""
+    worth = finite_array("values", values)
+    below = np.sort(np.delete(gaps(worth), int(np.argmax(worth))))
+    return (holder.constant / below) ** (2.0 / holder.exponent)
+
+
+def h1_alpha_of_transformations(weight: Weight, probabilities: ArrayLike) -> float:
+    """max over i of H(i, alpha): the hardest of the Bernoulli problems MAB_i of the lower bounds.
+
+    In MAB_i arm i's probability p_i becomes 1 - p_i. Gaps are between weights w(p); the paper
+    writes p (docs/paper/errata.md, 18).
+
+    >>> from allais.weights import SteepMiddle
+    >>> round(h1_alpha_of_transformations(SteepMiddle(0.5), [0.5, 0.4, 0.3]), 3)
+    500.0
+    """
+    p = finite_array("probabilities", probabilities)
+    if p.size < 2 or p[0] != 0.5 or ((p[1:] < 0.25) | (p[1:] >= 0.5)).any():
+        raise ValueError(
+            f"the lower bounds take p_1 = 1/2 and the others in [1/4, 1/2); got {p.tolist()}. Rescale the problem."
+        )
+    if not weight.is_monotone:
+        raise ValueError(f"the lower bounds need a monotone weight; {weight!r} is not. Use another weight.")
+    if weight.holder is None:
+        raise ValueError(f"the lower bounds need a Hölder weight; {weight!r} has no pair. Use another weight.")
+    hardness = []
+    for i in range(p.size):
+        flipped = p.copy()
+        flipped[i] = 1.0 - p[i]
+        worth = weight(flipped)
+        others = np.delete(worth[i] - worth, i)
+        hardness.append(float(np.sum((weight.holder.constant / others) ** (2.0 / weight.holder.exponent))))
+    return max(hardness)
+
+
+class EDPMCounterexample(NamedTuple):
+    """Both sides of the stability condition of Cassel et al. (2018), for one eps."""
+
+    value_difference: float  # |mu(F) - mu(G)|
+    cdf_difference: float  # F - G on [0, 1), so that any norm of F - G is |this| times a constant
+    ratio: float  # of the two sizes: unbounded as eps falls, so no constant b can exist
+
+
+def edpm_counterexample(eps: float) -> EDPMCounterexample:
+    """Bernoulli(4 eps) against Bernoulli(eps) under w = sqrt: no norm makes the value stable.
+
+    The paper prints F - G = eps; it is -3 eps (docs/paper/errata.md, 12). The conclusion stands:
+
+    >>> [round(edpm_counterexample(eps).ratio, 6) for eps in (1e-2, 1e-4, 1e-6)]
+    [3.333333, 33.333333, 333.333333]
+    """
+    small = share("eps", eps)
+    if small > 0.25:
+        raise ValueError(f"4 eps must be a probability; got eps = {small:g}. Take eps of at most 0.25.")
+    root = Power(0.5)
+    value_difference = root(4.0 * small) - root(small)  # sqrt(eps)
+    return EDPMCounterexample(value_difference, -3.0 * small, value_difference / (3.0 * small))
+
+
+def ellipsoid_radius(
+    n_rounds: int, dimension: int, delta: float, beta: float, regularisation: float, length: float = 1.0
+) -> float:
+    """A bound on the radius D_n of the ellipsoid after n rounds (Lemma 7, corrected: docs/paper/errata.md, 1).
+
+    `length` bounds |x| / sigma_x, which is 1 in the paper's model.
+
+    >>> round(ellipsoid_radius(1000, 12, delta=0.05, beta=1.0, regularisation=1.0), 3)
+    8.695
+    """
+    lam = positive("regularisation", regularisation)
+    spread = dimension * math.log1p(n_rounds * length**2 / (lam * dimension))
+    return math.sqrt(2.0 * math.log(1.0 / share("delta", delta)) + spread) + beta * math.sqrt(lam)
+
+
+def woful_regret(
+    preference: Preference,
+    n_rounds: int,
+    dimension: int,
+    delta: float,
+    beta: float,
+    regularisation: float = 1.0,
+    scale: float = 1.0,
+    length: float = 1.0,
+) -> float:
+    """A bound on W-OFUL's regret after n rounds, with probability 1 - delta (Theorem 10; docs/paper/errata.md, 19).
+
+    `scale` is the largest sigma_x (|x| in the paper's model), `length` the largest |x| / sigma_x (there 1).
+
+    >>> people = Preference(TverskyKahneman(0.61))
+    >>> round(woful_regret(people, 10_000, 3, delta=0.05, beta=1.0))
+    9079
+    """
+    if preference.utility is not None:
+        raise ValueError("the bound holds for a linear utility; got a preference with a utility. Leave it out.")
+    lam = positive("regularisation", regularisation)
+    # a round's regret is at most 2 kappa sigma_x D |u|_{A^-1} with u = x / sigma_x, and the squares of these
+    # norms sum to at most 2 d max(1, U^2 / lambda) log(1 + n U^2 / (lambda d))
+    squares = 2.0 * dimension * max(1.0, length**2 / lam) * math.log1p(n_rounds * length**2 / (lam * dimension))
+    reach = ellipsoid_radius(n_rounds, dimension, delta, beta, lam, length)
+    return 2.0 * preference.kappa * scale * reach * math.sqrt(n_rounds * squares)
+
+
+def wg_samples(
+    preference: Preference,
+    values: ArrayLike,
+    dimension: int,
+    delta: float,
+    beta: float,
+    regularisation: float = 1.0,
+    scale: float = 1.0,
+    length: float = 1.0,
+    excess: float = 1.0,
+) -> float:
+    """The samples after which W-G has stopped, with probability 1 - delta (Theorem 11; docs/paper/errata.md, 20).
+
+    The smallest n with n >= 16 kappa^2 D_n^2 rho / Delta_min^2, where rho = (1 + excess) d max sigma_x^2; `excess`
+    is the epsilon by which a greedy design may miss the best one.
+
+    >>> people = Preference(TverskyKahneman(0.61))
+    >>> round(wg_samples(people, [1.0, 0.5], 2, delta=0.05, beta=1.0))
+    8508
+    """
+    if preference.utility is not None:
+        raise ValueError("the bound holds for a linear utility; got a preference with a utility. Leave it out.")
+    worth = finite_array("values", values)
+    least = float(np.sort(gaps(worth))[1]) if worth.size > 1 else math.inf
+    if least == 0.0:
+        return math.inf
+    factor = 16.0 * preference.kappa**2 * (1.0 + excess) * dimension * scale**2 / least**2
+    samples = 1.0
+    while True:  # D_n grows like log n, so the fixed point is reached from below
+        needed = factor * ellipsoid_radius(math.ceil(samples), dimension, delta, beta, regularisation, length) ** 2
+        if needed <= samples * (1.0 + 1e-9):
+            return needed
+        samples = needed
