@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from allais import WLUCB, Bounded, Preference, Program, Simulator, TverskyKahneman, best_arm
+from allais import WLUCB, Bounded, Preference, Program, Simulator, TverskyKahneman, search
 from allais.problems import Problem
 from benchmarks.timing import bare_speed, fastest, markdown_table
 
@@ -43,7 +43,7 @@ def work() -> None:
 
 def run() -> str:
     program = Program(f"{sys.executable} -S -c 'import time; time.sleep({RUN}); print({{arm}} * {{seed}} * 0)'", ARMS)
-    best_arm(Simulator(asleep, ARMS), POLICY, seed=1, executor=ThreadPoolExecutor(8), max_samples=16)  # compiles
+    search(POLICY, Simulator(asleep, ARMS), seed=1, executor=ThreadPoolExecutor(8), max_runs=16)  # compiles
     rows = [
         *_busy_rows(),
         _row("processes, a simulator that sleeps 100 ms", ProcessPoolExecutor, Simulator(asleep, ARMS), 2, 1.8),
@@ -80,7 +80,7 @@ def _runs_a_second(kind: Pool, problem: Problem, workers: int) -> float:
         _warm(executor, workers)
         start = time.perf_counter()
         path = Path(folder) / "runs.jsonl"
-        answer = best_arm(problem, POLICY, seed=1, executor=executor, journal=path, max_samples=runs)
+        answer = search(POLICY, problem, seed=1, executor=executor, journal=path, max_runs=runs)
         assert answer.samples == runs
         return runs / (time.perf_counter() - start)
 

@@ -167,12 +167,12 @@ def _budgets() -> str:
     rows = []
     for name, problems, budget, runs in cases:
         policies = [
-            PatientRejects(BOTH, budget),
-            PatientRejects(BOTH, budget, floor=0.5),
-            PatientRejects(BOTH, budget, floor=0.75),
-            WSR(BOTH, budget),
-            SequentialHalving(BOTH, budget),
-            UniformSampling(BOTH, budget),
+            PatientRejects(BOTH, budget=budget),
+            PatientRejects(BOTH, budget=budget, floor=0.5),
+            PatientRejects(BOTH, budget=budget, floor=0.75),
+            WSR(BOTH, budget=budget),
+            SequentialHalving(BOTH, budget=budget),
+            UniformSampling(BOTH, budget=budget),
         ]
         wrong = np.array([[_run(one, arms, budget, runs).error_rate[-1] for one in policies] for arms in problems])
         spread = np.sqrt((wrong * (1.0 - wrong) / runs).sum(axis=0)).max() / len(problems)

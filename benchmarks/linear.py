@@ -73,7 +73,7 @@ def _numpy_woful(problem: LinearBandit, rounds: int) -> float:
 
 def _speed() -> str:
     problem = _problem(50, 10)
-    ours, plain = WOFUL(PEOPLE, NOISE, 0.05, 1.0), OFUL(NOISE, 0.05, 1.0)
+    ours, plain = WOFUL(PEOPLE, NOISE, delta=0.05, beta=1.0), OFUL(NOISE, delta=0.05, beta=1.0)
     for policy in (ours, plain):
         _seconds(policy, problem, 100)
     pairs = [(_seconds(ours, problem, ROUNDS), _seconds(plain, problem, ROUNDS)) for _ in range(9)]
@@ -109,7 +109,7 @@ def _scaling() -> str:
             work = n_arms * dimension + dimension**2
             times = [
                 min(_seconds(policy, problem, rounds) for _ in range(2)) / rounds
-                for policy in (WOFUL(PEOPLE, NOISE, 0.05, 1.0), WG(PEOPLE, NOISE, 0.05, 1.0))
+                for policy in (WOFUL(PEOPLE, NOISE, delta=0.05, beta=1.0), WG(PEOPLE, NOISE, delta=0.05, beta=1.0))
             ]
             rows.append(
                 (
@@ -135,16 +135,21 @@ def _grid_network() -> str:
             samples = []
             for stopping in ("exact", "paper"):
                 if name == "G-allocation":
-                    policy = GAllocation(noise, 0.01, BETA, 0.01, stopping=stopping, reference=80, costs=True)
+                    policy = GAllocation(
+                        noise, delta=0.01, beta=BETA, regularisation=0.01, stopping=stopping, reference=80, costs=True
+                    )
                 else:
                     people = traveller(float(name[-3:]))
-                    policy = WG(people, noise, 0.01, BETA, 0.01, stopping=stopping)
-                answers = [best_arm(problem, policy, seed=seed) for seed in range(10)]
+                    policy = WG(people, noise, delta=0.01, beta=BETA, regularisation=0.01, stopping=stopping)
+                answers = [best_arm(policy, problem, seed=seed) for seed in range(10)]
                 samples.append(median(answer.samples for answer in answers))
                 arms = sorted({str(answer.arm) for answer in answers})
             quick = "-"
             if name != "G-allocation":
-                found = [best_arm(problem, LinGapE(people, noise, 0.01, BETA, 0.01), seed=seed) for seed in range(10)]
+                found = [
+                    best_arm(LinGapE(people, noise, delta=0.01, beta=BETA, regularisation=0.01), problem, seed=seed)
+                    for seed in range(10)
+                ]
                 quick = f"{median(answer.samples for answer in found):,.0f}"
                 arms = sorted({*arms, *(str(answer.arm) for answer in found)})
             rows.append((label, name, ", ".join(arms), f"{samples[0]:,.0f}", f"{samples[1]:,.0f}", quick))
@@ -161,9 +166,9 @@ def _few_samples() -> str:
         cases.append((f"random {index + 1}, {dimension} features", *_random_instance(index, dimension), 2))
     rows = []
     for name, problem, beta, runs in cases:
-        ours = [best_arm(problem, LinGapE(PEOPLE, NOISE, 0.05, beta), seed=seed) for seed in range(runs)]
-        paper = WG(PEOPLE, NOISE, 0.05, beta, stopping="paper")
-        theirs = best_arm(problem, paper, seed=1, max_samples=MOST)
+        ours = [best_arm(LinGapE(PEOPLE, NOISE, delta=0.05, beta=beta), problem, seed=seed) for seed in range(runs)]
+        paper = WG(PEOPLE, NOISE, delta=0.05, beta=beta, stopping="paper")
+        theirs = best_arm(paper, problem, seed=1, max_samples=MOST)
         values = problem.true_values(PEOPLE)
         wrong = sum(answer.arm != int(np.argmax(values)) for answer in ours)
         limit = theory.linear_characteristic_time(PEOPLE, problem.features, problem.theta, NOISE, rounds=60)
@@ -203,14 +208,14 @@ def _regret() -> str:
     rng = np.random.default_rng(8)
     theta = rng.normal(size=8)
     problem = LinearBandit(rng.normal(size=(60, 8)), theta / np.linalg.norm(theta), NOISE)
-    policies = [LinTS(PEOPLE, NOISE), WOFUL(PEOPLE, NOISE, 0.05, 1.0), OFUL(NOISE, 0.05, 1.0)]
+    policies = [LinTS(PEOPLE, NOISE), WOFUL(PEOPLE, NOISE, delta=0.05, beta=1.0), OFUL(NOISE, delta=0.05, beta=1.0)]
     text = str(compare(policies, problem, n_rounds=5_000, n_runs=20, seed=1))
     rare = ArmNoise([Normal(0, 1), Discrete({1.0: 0.99, -99.0: 0.01})])
     tailed = LinearBandit(np.eye(2), [9.0, 11.0], rare)
     policies = [
         LinTS(PEOPLE, rare, regularisation=0.01),
-        WOFUL(PEOPLE, rare, 0.05, 15.0, 0.01),
-        OFUL(rare, 0.05, 15.0, 0.01),
+        WOFUL(PEOPLE, rare, delta=0.05, beta=15.0, regularisation=0.01),
+        OFUL(rare, delta=0.05, beta=15.0, regularisation=0.01),
     ]
     other = str(compare(policies, tailed, n_rounds=20_000, n_runs=20, seed=1))
     return (
@@ -226,7 +231,7 @@ def _large() -> str:
         rounds = max(300, 20_000_000 // (n_arms * dimension))
         times = [
             _seconds(policy, problem, rounds) / rounds
-            for policy in (LinTS(PEOPLE, NOISE), WOFUL(PEOPLE, NOISE, 0.05, 1.0))
+            for policy in (LinTS(PEOPLE, NOISE), WOFUL(PEOPLE, NOISE, delta=0.05, beta=1.0))
         ]
         cells = n_arms * dimension + dimension**2
         rows.append(

@@ -95,7 +95,7 @@ def row(name: str, preference: Preference, rewards: Bounded, arms: list[Lottery]
     problem = Bandit(arms)
     values = [preference.value(arm) for arm in arms]
     ours, error = _regret(NPTS(preference, rewards), problem, RUNS)
-    others, others_error = _regret(WUCB(preference, rewards, KL(), 1.0), problem, RUNS_OF_WUCB)
+    others, others_error = _regret(WUCB(preference, rewards, band=KL(), exploration=1.0), problem, RUNS_OF_WUCB)
     return (
         name,
         ", ".join(f"{value:.4g}" for value in values),

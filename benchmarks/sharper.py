@@ -56,7 +56,7 @@ def _regret() -> str:
         runs_of_imed = RUNS if max(len(one.values) for one in known) == 2 else 4  # three values are slow
         papers = _run(WUCB(preference, rewards), problem, ROUNDS, runs).mean_regret[-1]
         policies: list[tuple[Policy, int]] = [
-            (WUCB(preference, rewards, KL(), 1.0), runs),
+            (WUCB(preference, rewards, band=KL(), exploration=1.0), runs),
             (NPTS(preference, rewards), runs),
             (NPTS(preference, known), runs),
             (IMED(preference, known), runs_of_imed),

@@ -89,6 +89,6 @@ PEOPLE = allais.Preference(allais.TverskyKahneman(0.61))
 @pytest.mark.filterwarnings("ignore:.*finished runs are used again")  # where a policy chooses otherwise by now
 def test_the_journal_of_a_search_is_continued(name, policy, tmp_path):
     path = Path(shutil.copy(DATA / name, tmp_path))
-    answer = allais.best_arm(PROBLEM, policy, seed=1, journal=path, max_samples=EXPECTED[name]["samples"])
+    answer = allais.search(policy, PROBLEM, seed=1, journal=path, max_runs=EXPECTED[name]["samples"])
     assert answer.samples == EXPECTED[name]["samples"]
     assert sum(answer.pulls.values()) == answer.samples

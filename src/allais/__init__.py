@@ -58,8 +58,8 @@ _BEHIND = {
     "bands": "DKW KL EmpiricalBernstein Envelope Holder Interval",
     "errors": "AccuracyWarning DominanceWarning RunFailed UndefinedValueError",
     "learner": "Choice NotNow Recommendation",
-    "linear": "AdditiveNoise ArmNoise Ball Box EstimatedNoise FeatureNoise GAllocation LinGapE LinTS LinearBandit LinearFit "
-    "OFUL ParameterNoise PathProblem RadiusWarning Routes WG WOFUL fit_linear simple_routes",
+    "linear": "AdditiveNoise ArmNoise Ball Box EstimatedNoise FeatureNoise GAllocation LinGapE LinTS LinearBandit "
+    "LinearFit OFUL ParameterNoise PathProblem RadiusWarning Routes WG WOFUL fit_linear simple_routes",
     "policies": "EXP3 UCBV UniformSampling WELUCB WEUCB",
     "preferences": "Explanation Parts",
     "searches": "Failures",

@@ -43,7 +43,7 @@ def felt_ends(preference, rewards):
 @pytest.mark.parametrize("rewards", [FIFTY, Finite([0, 10, 50]), Bounded(-30, 50)], ids=repr)
 def test_every_band_of_every_policy_ends_at_the_bounds_as_felt(preference, band, rewards):
     low, high = felt_ends(preference, rewards)
-    for policy in (WUCB(preference, rewards, band), WLUCB(preference, rewards, 0.05, band=band)):
+    for policy in (WUCB(preference, rewards, band=band), WLUCB(preference, rewards, delta=0.05, band=band)):
         learner = policy.start(2, seed=1)
         learner.observe(0, [10.0, 0.0])
         learner.observe(1, [50.0])
@@ -69,7 +69,7 @@ def test_the_other_policies_with_intervals_end_at_the_bounds_too():
     for policy, bounds in (
         (UCBV(FIFTY), (0.0, 50.0)),
         (WEUCB(PEOPLE, Bounded(0.2, 0.4)), (0.0, 1.0)),  # values are weights of means
-        (TopTwo(costs, Bounded(50, 90), 0.05), (-30.0, 10.0)),
+        (TopTwo(costs, Bounded(50, 90), delta=0.05), (-30.0, 10.0)),
         (WUCB(costs, [Bounded(50, 90), Bounded(40, 60)]), (-30.0, 20.0)),
     ):
         learner = policy.start(2, seed=1)
@@ -82,7 +82,7 @@ def test_the_other_policies_with_intervals_end_at_the_bounds_too():
 
 def test_reports_and_answers_show_what_was_cut():
     problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
-    answer = best_arm(problem, WLUCB(PEOPLE, FIFTY, 0.05, band=Holder()), seed=1, max_samples=100)
+    answer = best_arm(WLUCB(PEOPLE, FIFTY, delta=0.05, band=Holder()), problem, seed=1, max_samples=100)
     for low, value, high in answer.intervals.values():
         assert 0.0 <= low <= value <= high <= 50.0
     assert answer.reached_delta is None  # what is shown is cut; what is concluded is not

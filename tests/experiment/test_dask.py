@@ -13,7 +13,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import pytest
 
 import allais.cli.best_arm
-from allais import WSR, WUCB, Bandit, Bounded, Discrete, Preference, Simulator, TverskyKahneman, best_arm, simulate
+from allais import WSR, WUCB, Bandit, Bounded, Discrete, Preference, Simulator, TverskyKahneman, search, simulate
 from allais.searches.cluster import PATIENCE, ClusterLost
 from tests.cli.test_best_arm import COIN, ROOT, run
 from tests.experiment.simulators import ARMS, coin, slow_coin
@@ -46,8 +46,8 @@ def test_simulate_gives_the_same_numbers_through_threads_processes_and_dask(clie
 
 def test_a_cluster_gives_the_recommendation_and_the_accounting_of_one_machine(client):
     with ThreadPoolExecutor(2) as threads, client.get_executor() as cluster:
-        here = best_arm(Simulator(coin, ARMS), BUDGET, seed=4, executor=threads)
-        there = best_arm(Simulator(coin, ARMS), BUDGET, seed=4, executor=cluster)
+        here = search(BUDGET, Simulator(coin, ARMS), seed=4, executor=threads)
+        there = search(BUDGET, Simulator(coin, ARMS), seed=4, executor=cluster)
     assert there.arm == here.arm
     assert there.pulls == here.pulls
     assert there.learner.value() == here.learner.value()
@@ -74,10 +74,10 @@ def test_a_worker_killed_in_mid_run_loses_no_run_and_none_is_told_twice(client, 
     killer = threading.Thread(target=kill)
     killer.start()
     with client.get_executor() as cluster:
-        answer = best_arm(Simulator(slow_coin, ARMS), BUDGET, seed=4, executor=cluster, journal=path)
+        answer = search(BUDGET, Simulator(slow_coin, ARMS), seed=4, executor=cluster, journal=path)
     killer.join()
     with ThreadPoolExecutor(2) as threads:
-        here = best_arm(Simulator(coin, ARMS), BUDGET, seed=4, executor=threads)
+        here = search(BUDGET, Simulator(coin, ARMS), seed=4, executor=threads)
     assert answer.failures == ()
     assert answer.pulls == here.pulls
     assert answer.learner.value() == here.learner.value()
@@ -156,8 +156,8 @@ def finish_here_and_compare(path):
     """Resume without a cluster: the same answer as if nothing had happened, and no run twice."""
     problem = Simulator(slow_coin, ARMS)
     with ThreadPoolExecutor(2) as threads:
-        resumed = best_arm(problem, BUDGET, seed=4, executor=threads, journal=path)
-        alone = best_arm(problem, BUDGET, seed=4, executor=threads)
+        resumed = search(BUDGET, problem, seed=4, executor=threads, journal=path)
+        alone = search(BUDGET, problem, seed=4, executor=threads)
     assert resumed.pulls == alone.pulls
     assert resumed.learner.value() == alone.learner.value()
     runs = [(run["arm"], run["index"]) for run in map(json.loads, path.read_text().splitlines()[1:])]
@@ -180,7 +180,7 @@ def test_a_cluster_that_is_lost_is_said_and_the_search_can_be_resumed(parts, tmp
         pytest.warns(UserWarning, match=r"\d\d:\d\d:\d\d: a .*; the search waits, 1 s at most"),
         pytest.raises(ClusterLost, match=said),
     ):
-        best_arm(problem, BUDGET, seed=4, executor=executor, journal=path, patience=1.0, watch=kill)
+        search(BUDGET, problem, seed=4, executor=executor, journal=path, patience=1.0, watch=kill)
     finish_here_and_compare(path)
 
 
@@ -196,7 +196,7 @@ def test_a_search_waits_for_new_workers_if_it_is_told_to(parts, tmp_path):
         pytest.warns(UserWarning, match="has none left; the search waits, until it is back"),
         pytest.warns(UserWarning, match="is back; the search goes on"),
     ):
-        best_arm(problem, BUDGET, seed=4, executor=executor, journal=path, patience=math.inf, watch=watch)
+        search(BUDGET, problem, seed=4, executor=executor, journal=path, patience=math.inf, watch=watch)
     finish_here_and_compare(path)
 
 
@@ -232,4 +232,4 @@ def test_patience_is_a_number_and_the_command_line_has_that_of_the_library():
     assert allais.cli.best_arm.PATIENCE == PATIENCE
     for patience in (-1, math.nan, "long", True):
         with pytest.raises(ValueError, match="patience must be a number of seconds, 0 or more"):
-            best_arm(Simulator(coin, ARMS), BUDGET, seed=1, patience=patience)
+            search(BUDGET, Simulator(coin, ARMS), seed=1, patience=patience)

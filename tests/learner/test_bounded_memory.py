@@ -330,7 +330,7 @@ def test_simulations_are_exact_on_request(small):
     runs = [simulate(policy, problem, 3_000, seed=1, trace=True, exact=exact).choices for exact in (False, True)]
     assert runs[0].shape == runs[1].shape
     policy = WSR(PREFERENCES["TK"], budget=400)
-    answers = [best_arm(problem, policy, seed=1, exact=exact).learner.exact for exact in (False, True)]
+    answers = [best_arm(policy, problem, seed=1, exact=exact).learner.exact for exact in (False, True)]
     assert answers == [False, True]
 
 

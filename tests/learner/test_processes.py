@@ -26,6 +26,7 @@ from allais import (
     TverskyKahneman,
     ValueStream,
     best_arm,
+    search,
 )
 from allais.learner import journal
 from allais.learner.document import document_of
@@ -77,7 +78,7 @@ def test_a_copied_or_pickled_learner_goes_on_alike_and_alone(name, twin_of):
 def test_an_answer_can_be_pickled(tmp_path):
     problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)], arms=["A21", "A28"])
     policy = LUCB(Bounded(0, 1), delta=0.05)
-    for answer in (best_arm(problem, policy, seed=1), best_arm(problem, policy, seed=1, journal=tmp_path / "runs")):
+    for answer in (best_arm(policy, problem, seed=1), search(policy, problem, seed=1, journal=tmp_path / "runs")):
         again = pickle.loads(pickle.dumps(answer))
         assert str(again) == str(answer)
         assert again.intervals == answer.intervals

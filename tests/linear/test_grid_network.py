@@ -30,10 +30,10 @@ def test_the_values_of_both_tables():
 def test_one_run_finds_the_arms_of_the_paper(noise, eta):
     problem = grid_network()
     people = WG(traveller(eta), noise, delta=0.01, beta=BETA, regularisation=0.01)
-    machine = GAllocation(noise, 0.01, BETA, 0.01, reference=80, costs=True)
+    machine = GAllocation(noise, delta=0.01, beta=BETA, regularisation=0.01, reference=80, costs=True)
     assert machine.preference == CLOCK
-    assert best_arm(problem, people, seed=1).arm == 1
-    assert best_arm(problem, machine, seed=1).arm == 3
+    assert best_arm(people, problem, seed=1).arm == 1
+    assert best_arm(machine, problem, seed=1).arm == 3
 
 
 @pytest.mark.slow
@@ -43,10 +43,10 @@ def test_a_hundred_runs_find_the_arms_of_the_paper(noise, lam):
     # the length of theta, 69, hides it
     problem = grid_network()
     for policy, arm in (
-        (WG(traveller(0.61), noise, 0.01, BETA, lam), 1),
-        (WG(traveller(0.69), noise, 0.01, BETA, lam), 1),
-        (GAllocation(noise, 0.01, BETA, lam, reference=80, costs=True), 3),
+        (WG(traveller(0.61), noise, delta=0.01, beta=BETA, regularisation=lam), 1),
+        (WG(traveller(0.69), noise, delta=0.01, beta=BETA, regularisation=lam), 1),
+        (GAllocation(noise, delta=0.01, beta=BETA, regularisation=lam, reference=80, costs=True), 3),
     ):
-        answers = [best_arm(problem, policy, seed=seed) for seed in range(100)]
+        answers = [best_arm(policy, problem, seed=seed) for seed in range(100)]
         assert all(answer.settled for answer in answers)
         assert sum(answer.arm == arm for answer in answers) >= 95

@@ -73,7 +73,7 @@ def test_the_ellipsoid_is_that_of_the_corrected_formulas():
     # errata 1 and 2: A, b, theta and D from the pulls and the sums of rewards
     noise, lam, delta, beta = ParameterNoise(), 0.25, 0.05, 1.0
     problem = LinearBandit(FEATURES, THETA, noise)
-    policy = WOFUL(PEOPLE, noise, delta, beta, lam)
+    policy = WOFUL(PEOPLE, noise, delta=delta, beta=beta, regularisation=lam)
     rollout = played(policy, problem, 3_000)
     state, pulls = rollout.state, rollout.state.memory.pulls
     units = FEATURES / np.linalg.norm(FEATURES, axis=1)[:, None]
@@ -135,7 +135,7 @@ def test_wg_stops_though_no_arm_beats_itself():
     # errata 6: with the printed "for all x'" it never would
     problem = LinearBandit(np.eye(2), [2.0, 0.0], ParameterNoise())
     for stopping in ("exact", "paper"):
-        answer = best_arm(problem, WG(PEOPLE, ParameterNoise(), 0.05, 2.0, stopping=stopping), seed=1)
+        answer = best_arm(WG(PEOPLE, ParameterNoise(), delta=0.05, beta=2.0, stopping=stopping), problem, seed=1)
         assert (answer.arm, answer.settled) == (0, True)
 
 
@@ -143,8 +143,8 @@ def test_the_papers_stop_takes_its_kappa():
     # errata 7: under the square root a lead of 2 max|x| D is not enough, 2 kappa max|x| D is
     root = Preference(Power(0.5))
     problem = LinearBandit([[1.0], [-1.0]], [0.5], ParameterNoise())
-    one = played(WG(PEOPLE, ParameterNoise(), 0.05, 1.0, stopping="paper"), problem, 10**6)
-    other = played(WG(root, ParameterNoise(), 0.05, 1.0, stopping="paper"), problem, 10**6)
+    one = played(WG(PEOPLE, ParameterNoise(), delta=0.05, beta=1.0, stopping="paper"), problem, 10**6)
+    other = played(WG(root, ParameterNoise(), delta=0.05, beta=1.0, stopping="paper"), problem, 10**6)
     for rollout, preference in ((one, PEOPLE), (other, root)):
         from allais.linear.ellipsoid import radius
 
@@ -159,7 +159,7 @@ def test_the_papers_stop_takes_its_kappa():
 def test_the_exact_stop_holds_for_every_theta_of_the_ellipsoid():
     noise = NOISES["a law an arm"]
     problem = LinearBandit(FEATURES, 3 * THETA, noise)
-    rollout = played(WG(PEOPLE, noise, 0.05, 3.0), problem, 10**6)
+    rollout = played(WG(PEOPLE, noise, delta=0.05, beta=3.0), problem, 10**6)
     assert rollout.stopped
     from allais.linear.ellipsoid import radius
     from allais.policies.verbs import recommend
@@ -183,7 +183,7 @@ def test_with_noise_that_no_arm_changes_woful_is_oful():
     problem = LinearBandit(rng.normal(size=(20, 5)), rng.normal(size=5) / 3, noise)
     runs = [
         simulate(policy, problem, 10_000, 1, seed=4, trace=True).choices
-        for policy in (WOFUL(PEOPLE, noise, 0.05, 1.0), OFUL(noise, 0.05, 1.0))
+        for policy in (WOFUL(PEOPLE, noise, delta=0.05, beta=1.0), OFUL(noise, delta=0.05, beta=1.0))
     ]
     assert np.array_equal(*runs)
 
@@ -196,8 +196,23 @@ def preferred_is_not_fastest():
 def test_woful_learns_the_preferred_arm_where_ofuls_regret_stays_linear():
     problem, noise = preferred_is_not_fastest()
     marks = [10_000, 100_000]
-    ours = simulate(WOFUL(PEOPLE, noise, 0.05, 15.0, 0.01), problem, 100_000, 10, seed=1, checkpoints=marks)
-    theirs = simulate(OFUL(noise, 0.05, 15.0, 0.01), problem, 100_000, 10, seed=1, checkpoints=marks, judge=PEOPLE)
+    ours = simulate(
+        WOFUL(PEOPLE, noise, delta=0.05, beta=15.0, regularisation=0.01),
+        problem,
+        100_000,
+        10,
+        seed=1,
+        checkpoints=marks,
+    )
+    theirs = simulate(
+        OFUL(noise, delta=0.05, beta=15.0, regularisation=0.01),
+        problem,
+        100_000,
+        10,
+        seed=1,
+        checkpoints=marks,
+        judge=PEOPLE,
+    )
     gap = 8.7358 - 6.0756
     assert theirs.regret[:, -1].mean() > 0.9 * gap * 90_000  # linear: the rest was exploration
     assert ours.regret[:, 1].mean() < 2.0 * ours.regret[:, 0].mean()
@@ -208,7 +223,7 @@ def test_woful_learns_the_preferred_arm_where_ofuls_regret_stays_linear():
 def test_a_million_rounds_leave_the_inverse_exact():
     rng = np.random.default_rng(7)
     problem = LinearBandit(rng.normal(size=(8, 6)), rng.normal(size=6) / 5, ParameterNoise())
-    state = played(WOFUL(PEOPLE, ParameterNoise(), 0.05, 1.0, 1e-3), problem, 1_000_000).state
+    state = played(WOFUL(PEOPLE, ParameterNoise(), delta=0.05, beta=1.0, regularisation=1e-3), problem, 1_000_000).state
     inverse = np.linalg.inv(state.gram)
     assert state.inverse == pytest.approx(inverse, rel=1e-9, abs=1e-9 * np.abs(inverse).max())
     assert state.norms == pytest.approx(np.einsum("ij,jk,ik->i", problem.features, inverse, problem.features), rel=1e-8)
@@ -217,9 +232,9 @@ def test_a_million_rounds_leave_the_inverse_exact():
 
 def test_arms_that_do_not_span_the_space_are_fine():
     problem = LinearBandit([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]], [0.5, 3.0, 1.0], ParameterNoise())
-    results = simulate(WOFUL(PEOPLE, ParameterNoise(), 0.05, 4.0), problem, 2_000, 2, seed=1)
+    results = simulate(WOFUL(PEOPLE, ParameterNoise(), delta=0.05, beta=4.0), problem, 2_000, 2, seed=1)
     assert (results.pulls[:, -1].sum(axis=1) == 2_000).all()
-    assert best_arm(problem, WG(PEOPLE, ParameterNoise(), 0.05, 4.0), seed=1).arm == 1
+    assert best_arm(WG(PEOPLE, ParameterNoise(), delta=0.05, beta=4.0), problem, seed=1).arm == 1
 
 
 # -- contexts -----------------------------------------------------------------------------------------
@@ -228,7 +243,7 @@ def test_arms_that_do_not_span_the_space_are_fine():
 def test_arms_may_differ_from_round_to_round(tmp_path):
     rng = np.random.default_rng(1)
     theta = np.array([1.0, -0.5])
-    policy = WOFUL(PEOPLE, AdditiveNoise(Normal(0, 0.1)), 0.05, 2.0)
+    policy = WOFUL(PEOPLE, AdditiveNoise(Normal(0, 0.1)), delta=0.05, beta=2.0)
     learner = policy.start(["stay"], seed=1, features=[[1.0, 1.0]])
     regret = []
     for step in range(400):
@@ -246,7 +261,7 @@ def test_arms_may_differ_from_round_to_round(tmp_path):
 
 
 def test_choices_with_contexts_survive_a_file_and_a_journal(tmp_path):
-    policy = WOFUL(PEOPLE, ParameterNoise(), 0.05, 2.0, features=[[1.0, 0.0], [0.0, 1.0]])
+    policy = WOFUL(PEOPLE, ParameterNoise(), delta=0.05, beta=2.0, features=[[1.0, 0.0], [0.0, 1.0]])
     with Learner.open(tmp_path / "folder", policy, 2, seed=1) as learner:
         first = learner.ask(features=[[1.0, 2.0], [3.0, 1.0], [0.5, 0.5]])
         second = learner.ask()
@@ -262,7 +277,7 @@ def test_choices_with_contexts_survive_a_file_and_a_journal(tmp_path):
 
 
 def test_contexts_that_do_not_fit_are_refused_and_change_nothing():
-    learner = WOFUL(PEOPLE, ParameterNoise(), 0.05, 2.0).start(2, seed=1, features=np.eye(2))
+    learner = WOFUL(PEOPLE, ParameterNoise(), delta=0.05, beta=2.0).start(2, seed=1, features=np.eye(2))
     for features, message in (
         ([[1.0, 2.0, 3.0]], "2 numbers an arm"),
         ([[0.0, 0.0]], "zero"),
@@ -274,7 +289,7 @@ def test_contexts_that_do_not_fit_are_refused_and_change_nothing():
         learner.ask(2, features=[[1.0, 2.0]])
     assert learner.samples == 0
     assert not learner.outstanding
-    fixed = WG(PEOPLE, ParameterNoise(), 0.05, 2.0).start(2, seed=1, features=np.eye(2))
+    fixed = WG(PEOPLE, ParameterNoise(), delta=0.05, beta=2.0).start(2, seed=1, features=np.eye(2))
     with pytest.raises(ValueError, match="WOFUL"):
         fixed.ask(features=np.eye(2))
 
@@ -284,7 +299,9 @@ def test_contexts_that_do_not_fit_are_refused_and_change_nothing():
 
 def test_a_learner_knows_values_and_intervals_and_other_peoples_values():
     problem, noise = preferred_is_not_fastest()
-    learner = WOFUL(PEOPLE, noise, 0.05, 15.0, 0.01).on(problem).start(["slow", "fast"], seed=1)
+    learner = (
+        WOFUL(PEOPLE, noise, delta=0.05, beta=15.0, regularisation=0.01).on(problem).start(["slow", "fast"], seed=1)
+    )
     rng = np.random.default_rng(1)
     learner.observe("slow", problem.draw(0, rng, 4_000))
     learner.observe("fast", problem.draw(1, rng, 40_000))
@@ -316,21 +333,21 @@ def test_refusals_say_what_to_do():
         with pytest.raises(ValueError, match=message):
             WOFUL(PEOPLE, noise, **settings)
     with pytest.raises(TypeError, match="kind of noise"):
-        WOFUL(PEOPLE, Normal(0, 1), 0.05, 1.0)
+        WOFUL(PEOPLE, Normal(0, 1), delta=0.05, beta=1.0)
     with pytest.raises(ValueError, match="stopping must be"):
-        WG(PEOPLE, noise, 0.05, 1.0, stopping="soon")
+        WG(PEOPLE, noise, delta=0.05, beta=1.0, stopping="soon")
     with pytest.raises(ValueError, match="linear utility"):
-        WG(Preference.tversky_kahneman(), noise, 0.05, 1.0, stopping="paper")
+        WG(Preference.tversky_kahneman(), noise, delta=0.05, beta=1.0, stopping="paper")
     with pytest.raises(ValueError, match="needs arms with features"):
-        simulate(WOFUL(PEOPLE, noise, 0.05, 1.0), Bandit([Bernoulli(0.5)]), 10)
+        simulate(WOFUL(PEOPLE, noise, delta=0.05, beta=1.0), Bandit([Bernoulli(0.5)]), 10)
     with pytest.raises(ValueError, match="needs the features"):
-        WOFUL(PEOPLE, noise, 0.05, 1.0).start(2, seed=1)
+        WOFUL(PEOPLE, noise, delta=0.05, beta=1.0).start(2, seed=1)
     with pytest.raises(ValueError, match="one row an arm"):
-        WOFUL(PEOPLE, noise, 0.05, 1.0).start(3, seed=1, features=np.eye(2))
+        WOFUL(PEOPLE, noise, delta=0.05, beta=1.0).start(3, seed=1, features=np.eye(2))
     with pytest.raises(ValueError, match="theta must have"):
         LinearBandit(np.eye(2), [1.0], noise)
     with pytest.warns(RadiusWarning, match="Raise beta"):
-        simulate(WOFUL(PEOPLE, noise, 0.05, 1.0), LinearBandit(np.eye(2), [3.0, 0.0], noise), 10)
+        simulate(WOFUL(PEOPLE, noise, delta=0.05, beta=1.0), LinearBandit(np.eye(2), [3.0, 0.0], noise), 10)
 
 
 # -- bounds and fits ----------------------------------------------------------------------------------
@@ -341,10 +358,10 @@ def test_wg_stops_within_the_corrected_bound():
     values = problem.true_values(PEOPLE)
     bound = theory.wg_samples(PEOPLE, values, 3, 0.05, 2.1, excess=0.1)
     for seed in range(5):
-        answer = best_arm(problem, WG(PEOPLE, ParameterNoise(), 0.05, 2.1, stopping="paper"), seed=seed)
+        answer = best_arm(WG(PEOPLE, ParameterNoise(), delta=0.05, beta=2.1, stopping="paper"), problem, seed=seed)
         assert answer.arm == 0
         assert answer.samples <= bound
-        exact = best_arm(problem, WG(PEOPLE, ParameterNoise(), 0.05, 2.1), seed=seed)
+        exact = best_arm(WG(PEOPLE, ParameterNoise(), delta=0.05, beta=2.1), problem, seed=seed)
         assert exact.samples <= answer.samples
 
 
@@ -370,7 +387,7 @@ def test_a_fit_recovers_theta_with_its_standard_errors():
 def test_theta_stays_in_the_ellipsoid_in_all_rounds(kind, lam):
     delta, runs, rounds = 0.05, 1_000, 150
     problem = LinearBandit(FEATURES, THETA, NOISES[kind])
-    policy = WOFUL(PEOPLE, NOISES[kind], delta, beta=float(np.linalg.norm(THETA)), regularisation=lam).on(problem)
+    policy = WOFUL(PEOPLE, NOISES[kind], delta=delta, beta=float(np.linalg.norm(THETA)), regularisation=lam).on(problem)
     from allais.linear.ellipsoid import radius
 
     missed = 0

@@ -56,8 +56,8 @@ def tailed():
     "policy",
     [
         LinTS(PEOPLE, ParameterNoise()),
-        LinTS(Preference.tversky_kahneman(), ParameterNoise(), 0.05, 2.0, inflation=2.0),
-        LinGapE(PEOPLE, ParameterNoise(), 0.05, 2.0),
+        LinTS(Preference.tversky_kahneman(), ParameterNoise(), delta=0.05, beta=2.0, inflation=2.0),
+        LinGapE(PEOPLE, ParameterNoise(), delta=0.05, beta=2.0),
     ],
     ids=["LinTS", "LinTS with a utility", "LinGapE"],
 )
@@ -66,7 +66,7 @@ def test_the_policies_keep_the_contract(policy):
 
 
 def test_estimating_policies_keep_the_contract():
-    for policy in (LinTS(PEOPLE, EstimatedNoise(33.0)), WOFUL(PEOPLE, EstimatedNoise(33.0), 0.05, 15.0)):
+    for policy in (LinTS(PEOPLE, EstimatedNoise(33.0)), WOFUL(PEOPLE, EstimatedNoise(33.0), delta=0.05, beta=15.0)):
         testing.check_policy(policy, tailed(), rounds=600)
     testing.check_policy(LinTS(PEOPLE, EstimatedNoise(1.0)), five_axes_and_a_near_one(), rounds=1_500)
 
@@ -101,8 +101,8 @@ def test_the_factor_of_the_gram_matrix_does_not_drift():
 
 def test_lingape_needs_a_hundredth_of_the_papers_samples():
     problem = five_axes_and_a_near_one()
-    ours = [best_arm(problem, LinGapE(PEOPLE, ParameterNoise(), 0.05, 2.0), seed=seed) for seed in range(3)]
-    theirs = best_arm(problem, WG(PEOPLE, ParameterNoise(), 0.05, 2.0, stopping="paper"), seed=1)
+    ours = [best_arm(LinGapE(PEOPLE, ParameterNoise(), delta=0.05, beta=2.0), problem, seed=seed) for seed in range(3)]
+    theirs = best_arm(WG(PEOPLE, ParameterNoise(), delta=0.05, beta=2.0, stopping="paper"), problem, seed=1)
     assert all(answer.arm == 0 and answer.settled for answer in ours)
     assert max(answer.samples for answer in ours) < theirs.samples / 100
     limit = theory.linear_characteristic_time(PEOPLE, problem.features, problem.theta, ParameterNoise(), rounds=200)
@@ -117,10 +117,10 @@ def beaten_but_uncertain():
 
 def test_lingape_does_not_sample_for_ever_against_an_arm_that_is_beaten():
     # it did in most runs; 200 of 200 runs stop after 3,758 samples on average, with a standard deviation of 480
-    policy = LinGapE(PEOPLE, ParameterNoise(), 0.05, 10.5)
-    answers = [best_arm(beaten_but_uncertain(), policy, seed=seed, max_samples=20_000) for seed in range(10)]
+    policy = LinGapE(PEOPLE, ParameterNoise(), delta=0.05, beta=10.5)
+    answers = [best_arm(policy, beaten_but_uncertain(), seed=seed, max_samples=20_000) for seed in range(10)]
     assert all(answer.settled and answer.arm == 0 for answer in answers)
-    reference = best_arm(beaten_but_uncertain(), WG(PEOPLE, ParameterNoise(), 0.05, 10.5), seed=1)
+    reference = best_arm(WG(PEOPLE, ParameterNoise(), delta=0.05, beta=10.5), beaten_but_uncertain(), seed=1)
     assert (reference.arm, reference.settled) == (0, True)
     assert np.mean([answer.samples for answer in answers]) < reference.samples
 
@@ -145,8 +145,8 @@ def test_lints_beats_woful_and_finds_the_preferred_arm():
         policy.name: simulate(policy, problem, 20_000, 10, seed=1, judge=PEOPLE)
         for policy in (
             LinTS(PEOPLE, noise, regularisation=0.01),
-            WOFUL(PEOPLE, noise, 0.05, 15.0, 0.01),
-            OFUL(noise, 0.05, 15.0, 0.01),
+            WOFUL(PEOPLE, noise, delta=0.05, beta=15.0, regularisation=0.01),
+            OFUL(noise, delta=0.05, beta=15.0, regularisation=0.01),
         )
     }
     final = {name: results.regret[:, -1].mean() for name, results in runs.items()}
@@ -161,7 +161,9 @@ def test_with_estimated_noise_the_preferred_arm_is_found_where_a_gaussian_never_
     assert (learned.recommended[:, -1] == 0).all()
     late = learned.pulls[:, -1, 0] - learned.pulls[:, 0, 0]
     assert late.mean() > 9_900
-    gaussian = simulate(WOFUL(PEOPLE, ParameterNoise(33.0), 0.05, 15.0, 0.01), problem, 20_000, 10, seed=1)
+    gaussian = simulate(
+        WOFUL(PEOPLE, ParameterNoise(33.0), delta=0.05, beta=15.0, regularisation=0.01), problem, 20_000, 10, seed=1
+    )
     assert (gaussian.recommended[:, -1] == 1).all()
 
 
@@ -179,7 +181,7 @@ def test_estimated_noise_keeps_few_outcomes_and_their_mean():
     with pytest.raises(ValueError, match="stay the same"):
         learner.ask(features=[[2.0]])
     with pytest.raises(ValueError, match="known form"):
-        LinGapE(PEOPLE, EstimatedNoise(1.0), 0.05, 1.0)
+        LinGapE(PEOPLE, EstimatedNoise(1.0), delta=0.05, beta=1.0)
     with pytest.raises(ValueError, match="linear utility"):
         LinTS(Preference.tversky_kahneman(), EstimatedNoise(1.0))
 
@@ -328,7 +330,7 @@ def test_lints_on_a_box_and_what_is_refused():
     with pytest.raises(ValueError, match="as before"):
         learner.ask(among=Ball(2))
     with pytest.raises(ValueError, match="LinTS"):
-        WOFUL(PEOPLE, noise, 0.05, 3.0).start(1, seed=1, features=[[1.0, 1.0, 1.0]]).ask(among=box)
+        WOFUL(PEOPLE, noise, delta=0.05, beta=3.0).start(1, seed=1, features=[[1.0, 1.0, 1.0]]).ask(among=box)
     with pytest.raises(ValueError, match="linear utility"):
         Judge(Preference.tversky_kahneman(), noise)
     with pytest.raises(ValueError, match="AdditiveNoise"):
@@ -338,7 +340,7 @@ def test_lints_on_a_box_and_what_is_refused():
 @pytest.mark.slow
 def test_lingape_errs_in_no_more_than_delta_of_its_runs():
     problem = five_axes_and_a_near_one()
-    policy = LinGapE(PEOPLE, ParameterNoise(), 0.05, 2.0)
-    wrong = sum(best_arm(problem, policy, seed=seed).arm != 0 for seed in range(200))
+    policy = LinGapE(PEOPLE, ParameterNoise(), delta=0.05, beta=2.0)
+    wrong = sum(best_arm(policy, problem, seed=seed).arm != 0 for seed in range(200))
     # at an error rate of delta, more than 10 + 5 standard errors of 200 has a chance below 1e-6
     assert wrong <= 10

@@ -106,7 +106,7 @@ def test_batches_stop_when_the_rule_in_every_round_does():
     batched = stops(
         SETUP, PEOPLE, RANGE_SETUP, 0.1, 200, np.random.default_rng(1), undistorted_widths=True
     ).samples  # fmt: skip
-    policy = WLUCB(PEOPLE, RANGE_SETUP, 0.1, band=settings)
+    policy = WLUCB(PEOPLE, RANGE_SETUP, delta=0.1, band=settings)
     exact = simulate(policy, SETUP, 10**7, 200, seed=1, checkpoints=[10**7]).samples
     spread = np.hypot(*(one.std(ddof=1) / np.sqrt(one.size) for one in (batched, exact)))
     assert abs(batched.mean() - exact.mean()) < 0.015 * exact.mean() + 5.0 * spread

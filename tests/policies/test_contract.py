@@ -53,8 +53,8 @@ POLICIES = [
     WLUCB(PEOPLE, UNIT, delta=0.1, band=Holder()),
     WLUCB(PEOPLE, Finite([0, 0.2, 1]), delta=0.1),
     WLUCB(PEOPLE, UNIT, delta=0.1, band=DKW()),
-    WUCB(ROUTES, UNIT, DKW()),
-    WUCB(PEOPLE, [UNIT, Finite([0, 1]), Bounded(-3, 4)], KL(), exploration=1.0),
+    WUCB(ROUTES, UNIT, band=DKW()),
+    WUCB(PEOPLE, [UNIT, Finite([0, 1]), Bounded(-3, 4)], band=KL(), exploration=1.0),
     TopTwo(PEOPLE, UNIT, delta=0.1),
     TopTwo(ROUTES, Finite([0, 0.2, 1]), delta=0.1, tolerance=0.01),
     LUCB(UNIT, delta=0.1),
@@ -89,7 +89,7 @@ def test_learner_and_loop_choose_alike_for_20000_rounds(policy):
         WUCB(PEOPLE, [UNIT, SubGaussian(1.0, 2.0), UNIT]),
         WLUCB(PEOPLE, SubGaussian(1.0, 2.0), delta=0.1, band=Holder()),
         TopTwo(PEOPLE, SubGaussian(1.0, 2.0), delta=0.1),
-        WUCB(PEOPLE, SubGaussian(1.0, 2.0), Envelope()),
+        WUCB(PEOPLE, SubGaussian(1.0, 2.0), band=Envelope()),
     ],
     ids=lambda policy: policy.name,
 )
@@ -100,7 +100,12 @@ def test_unbounded_rewards_work_through_the_truncated_estimator(policy):
 
 @pytest.mark.parametrize(
     "policy",
-    [NPTS(ROUTES, UNIT), WLUCB(ROUTES, UNIT, delta=0.1), WUCB(PEOPLE, UNIT, DKW()), TopTwo(PEOPLE, UNIT, delta=0.1)],
+    [
+        NPTS(ROUTES, UNIT),
+        WLUCB(ROUTES, UNIT, delta=0.1),
+        WUCB(PEOPLE, UNIT, band=DKW()),
+        TopTwo(PEOPLE, UNIT, delta=0.1),
+    ],
     ids=lambda policy: policy.name,
 )
 def test_arms_with_more_outcomes_than_a_flat_memory_holds_choose_alike(policy):

@@ -118,14 +118,14 @@ def test_a_policy_written_elsewhere_runs_in_the_same_loop():
 FOREIGN = """
 from tests.policies.own_band import Wide
 from allais import Bandit, Bernoulli, Bounded, WLUCB, best_arm, expected_value
-policy = WLUCB(expected_value(), Bounded(0, 1), 0.1, band=Wide())
-print(best_arm(Bandit([Bernoulli(1.0), Bernoulli(0.0)]), policy, seed=1).samples)
+policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Wide())
+print(best_arm(policy, Bandit([Bernoulli(1.0), Bernoulli(0.0)]), seed=1).samples)
 """
 OWN = """
 from allais import Bandit, Bernoulli, Bounded, WLUCB, best_arm, expected_value
 from allais.bands import Holder
-policy = WLUCB(expected_value(), Bounded(0, 1), 0.1, band=Holder())
-print(best_arm(Bandit([Bernoulli(1.0), Bernoulli(0.0)]), policy, seed=1).samples)
+policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Holder())
+print(best_arm(policy, Bandit([Bernoulli(1.0), Bernoulli(0.0)]), seed=1).samples)
 """
 
 

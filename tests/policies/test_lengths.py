@@ -69,7 +69,7 @@ class NarrowBand:
 
 def test_a_users_band_with_an_array_that_does_not_fit_is_refused():
     with pytest.raises(ValueError, match=r"for each of its 3 arms in band.reach; got \(1,\)"):
-        WUCB(expected_value(), Bounded(0, 1), NarrowBand()).start(3, seed=1)
+        WUCB(expected_value(), Bounded(0, 1), band=NarrowBand()).start(3, seed=1)
 
 
 @dataclass(frozen=True)

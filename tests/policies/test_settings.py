@@ -44,12 +44,15 @@ UNIT = Bounded(0, 1)
         (lambda: SR(budget=3).start(3, seed=1), "budget must exceed the number of arms; got 3 samples for 3 arms"),
         (lambda: WUCB(PEOPLE, UNIT, exploration=0.0), "exploration must be above 0; got 0"),
         (lambda: WUCB(PEOPLE, [UNIT, UNIT]).start(3, seed=1), "one an arm; got 2 for 3 arms"),
-        (lambda: WUCB(PEOPLE, UNIT, EmpiricalBernstein()), "holds for means; got a preference with TverskyKahneman"),
+        (
+            lambda: WUCB(PEOPLE, UNIT, band=EmpiricalBernstein()),
+            "holds for means; got a preference with TverskyKahneman",
+        ),
         (lambda: UCBV(SubGaussian(1.0, 0.0)), "needs bounded rewards"),
         (lambda: EXP3(SubGaussian(1.0, 0.0)), "EXP3 needs bounded rewards"),
         (lambda: EXP3(UNIT, gamma=0.0), r"gamma must lie in \(0, 1\]; got 0"),
         (lambda: WEUCB(PEOPLE, Bounded(0, 50)), r"must lie in \[0, 1\]; got rewards from 0 to 50"),
-        (lambda: WELUCB(PEOPLE, Bounded(-1, 1), 0.1), r"must lie in \[0, 1\]; got rewards from -1 to 1"),
+        (lambda: WELUCB(PEOPLE, Bounded(-1, 1), delta=0.1), r"must lie in \[0, 1\]; got rewards from -1 to 1"),
         (lambda: WUCB(Preference.tversky_kahneman(), SubGaussian(1.0, 0.0)), "with a utility"),
         (lambda: WUCB(PEOPLE, UNIT).start(["A", "A"], seed=1), "distinct names; got 'A' twice"),
         (lambda: WUCB(PEOPLE, UNIT).start([], seed=1), "at least one arm"),
@@ -67,7 +70,7 @@ def test_a_setting_that_makes_no_sense_is_refused(make, message):
         (lambda: WUCB(TverskyKahneman(), UNIT), "a policy takes a preference; got TverskyKahneman"),
         (lambda: WUCB(PEOPLE, (0, 50)), r"rewards must be Bounded, Finite or SubGaussian.*got \(0, 50\)"),
         (lambda: WUCB(PEOPLE, None), "rewards must be Bounded, Finite or SubGaussian"),
-        (lambda: WSR("people", 100), "a policy takes a preference; got 'people'"),
+        (lambda: WSR("people", budget=100), "a policy takes a preference; got 'people'"),
         (lambda: WUCB(PEOPLE, UNIT).start("AB", seed=1), "a number or a list of names; got 'AB'"),
     ],
 )
@@ -87,7 +90,7 @@ def test_a_policy_is_frozen_and_prints_what_it_is():
     "policy",
     [
         WUCB(PEOPLE, UNIT),
-        WUCB(Preference.tversky_kahneman(), [UNIT, Bounded(-1, 3)], KL(), exploration=1.5),
+        WUCB(Preference.tversky_kahneman(), [UNIT, Bounded(-1, 3)], band=KL(), exploration=1.5),
         WLUCB(PEOPLE, SubGaussian(2.0, 1.0), delta=0.1, tolerance=0.5),
         TopTwo(Preference(TverskyKahneman(0.61), reference=3.0, costs=True), Finite([0, 7, 50]), delta=0.05),
         NPTS(PEOPLE, UNIT),
@@ -105,7 +108,8 @@ def test_a_policy_prints_what_makes_it_again(policy):
 
 
 @pytest.mark.parametrize(
-    "make", [lambda band: WUCB(PEOPLE, UNIT, band), lambda band: WLUCB(PEOPLE, UNIT, 0.1, 0.0, band)]
+    "make",
+    [lambda band: WUCB(PEOPLE, UNIT, band=band), lambda band: WLUCB(PEOPLE, UNIT, delta=0.1, tolerance=0.0, band=band)],
 )
 @pytest.mark.parametrize("band", ["KL", KL, 3])
 def test_what_is_no_band_is_refused(make, band):

@@ -201,35 +201,39 @@ def test_top_two_stops_only_where_every_split_of_the_exponent_parts_the_arms():
 def test_top_two_and_wlucb_find_the_preferred_arm_and_agree_with_a_tolerance():
     problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
     for policy in (TopTwo, WLUCB):
-        answer = best_arm(problem, policy(PEOPLE, [Finite([0, 50]), Finite([7])], 0.05), seed=2)
+        answer = best_arm(policy(PEOPLE, [Finite([0, 50]), Finite([7])], 0.05), problem, seed=2)
         assert (answer.arm, answer.settled) == (0, True)
-        loose = best_arm(problem, policy(PEOPLE, [Finite([0, 50]), Finite([7])], 0.05, tolerance=5.0), seed=2)
+        loose = best_arm(policy(PEOPLE, [Finite([0, 50]), Finite([7])], 0.05, tolerance=5.0), problem, seed=2)
         assert loose.samples < answer.samples
     equal = Bandit([Discrete({1: 1.0}), Discrete({1: 1.0})])
-    assert not best_arm(equal, TopTwo(PEOPLE, Bounded(0, 2), 0.1), seed=1, max_samples=2_000).settled
+    assert not best_arm(TopTwo(PEOPLE, Bounded(0, 2), delta=0.1), equal, seed=1, max_samples=2_000).settled
 
 
 def test_a_learner_with_a_single_arm_settles_and_a_search_among_one_is_refused():
     finite = Finite([0, 1])
-    for policy in (TopTwo(PEOPLE, finite, 0.1), WLUCB(PEOPLE, finite, 0.1), SequentialHalving(PEOPLE, 10)):
+    for policy in (
+        TopTwo(PEOPLE, finite, delta=0.1),
+        WLUCB(PEOPLE, finite, delta=0.1),
+        SequentialHalving(PEOPLE, budget=10),
+    ):
         learner = policy.start(["A"], seed=1)
         while not learner.is_settled():
             learner.tell(learner.ask(), 1.0)
         assert learner.samples <= 10
         with pytest.raises(ValueError, match=r"needs two arms or more; got 0 alone, which is the best without a run"):
-            best_arm(Bandit([Bernoulli(0.5)]), policy, seed=1)
+            best_arm(policy, Bandit([Bernoulli(0.5)]), seed=1)
 
 
 def test_the_default_band_fits_the_rewards():
-    assert WLUCB(PEOPLE, Bounded(0, 1), 0.1).band == KL()
-    assert WLUCB(PEOPLE, Finite([0, 1]), 0.1).band == KL()
-    assert WLUCB(PEOPLE, [Bounded(0, 1), SubGaussian(1.0, 0.0)], 0.1).band == Envelope()
+    assert WLUCB(PEOPLE, Bounded(0, 1), delta=0.1).band == KL()
+    assert WLUCB(PEOPLE, Finite([0, 1]), delta=0.1).band == KL()
+    assert WLUCB(PEOPLE, [Bounded(0, 1), SubGaussian(1.0, 0.0)], delta=0.1).band == Envelope()
 
 
 def test_sequential_halving_by_hand():
     # n = 96, K = 4: two phases of 48; 12 pulls for each of four, then 24 for each of two
     np.testing.assert_array_equal(halving_phases(96, 4), [12, 12, 36])
-    learner = SequentialHalving(expected_value(), 96).start(list("ABCD"), seed=1)
+    learner = SequentialHalving(expected_value(), budget=96).start(list("ABCD"), seed=1)
     outcome = dict(zip("ABCD", (1.0, 0.0, 0.5, 0.25), strict=True))
     chosen = []
     for _ in range(96):
@@ -245,7 +249,7 @@ def test_sequential_halving_by_hand():
 @pytest.mark.parametrize("n_arms", [2, 3, 7, 20])
 @pytest.mark.parametrize("budget", [100, 1001])
 def test_sequential_halving_never_spends_more_than_its_budget(n_arms, budget):
-    answer = best_arm(Bandit([Bernoulli(0.5)] * n_arms), SequentialHalving(expected_value(), budget), seed=3)
+    answer = best_arm(SequentialHalving(expected_value(), budget=budget), Bandit([Bernoulli(0.5)] * n_arms), seed=3)
     assert answer.samples <= budget
     assert answer.settled
 
@@ -257,18 +261,21 @@ def test_sequential_halving_never_spends_more_than_its_budget(n_arms, budget):
         (lambda: IMED(PEOPLE, Bounded(0, 1)), "IMED needs Finite rewards of at most 3 values; got Bounded"),
         (lambda: IMED(PEOPLE, Finite([0, 1, 2, 3])), "at most 3 values; got Finite"),
         (lambda: IMED(FALLING, Finite([0, 1])), "IMED needs monotone weights"),
-        (lambda: WLUCB(PEOPLE, SubGaussian(1.0, 0.0), 0.1, band=KL()), "the KL band needs bounded rewards"),
+        (lambda: WLUCB(PEOPLE, SubGaussian(1.0, 0.0), delta=0.1, band=KL()), "the KL band needs bounded rewards"),
         (lambda: TopTwo(PEOPLE, Bounded(0, 1), delta=1.5), r"delta must lie in \(0, 1\); got 1.5"),
-        (lambda: TopTwo(PEOPLE, Bounded(0, 1), 0.1, tolerance=-1), "tolerance must not be negative; got -1"),
-        (lambda: PatientRejects(PEOPLE, 100, floor=0.0), r"floor must lie in \(0, 1\]; got 0. Give the share"),
-        (lambda: PatientRejects(PEOPLE, 4).start(4, seed=1), "exceed the number of arms; got 4 samples for 4 arms"),
+        (lambda: TopTwo(PEOPLE, Bounded(0, 1), delta=0.1, tolerance=-1), "tolerance must not be negative; got -1"),
+        (lambda: PatientRejects(PEOPLE, budget=100, floor=0.0), r"floor must lie in \(0, 1\]; got 0. Give the share"),
+        (
+            lambda: PatientRejects(PEOPLE, budget=4).start(4, seed=1),
+            "exceed the number of arms; got 4 samples for 4 arms",
+        ),
         (lambda: SequentialHalving(PEOPLE, budget=0), "budget must be a whole number of samples; got 0"),
         (
-            lambda: SequentialHalving(PEOPLE, 5).start(4, seed=1),
+            lambda: SequentialHalving(PEOPLE, budget=5).start(4, seed=1),
             "every arm a sample in each of 2 phases; got 5 samples",
         ),
         (
-            lambda: WLUCB(PEOPLE, Finite([0, 1]), 0.1).start(2, seed=1).observe(0, [0.5]),
+            lambda: WLUCB(PEOPLE, Finite([0, 1]), delta=0.1).start(2, seed=1).observe(0, [0.5]),
             "one of the 2 declared values; got 0.5",
         ),
     ],
@@ -280,7 +287,7 @@ def test_what_a_policy_cannot_use_is_refused(make, message):
 
 def test_continuous_rewards_settle_with_the_kl_band():
     problem = Bandit([Uniform(0, 0.6), Uniform(0.4, 1)])
-    answer = best_arm(problem, WLUCB(PEOPLE, Bounded(0, 1), delta=0.1), seed=1)
+    answer = best_arm(WLUCB(PEOPLE, Bounded(0, 1), delta=0.1), problem, seed=1)
     assert (answer.arm, answer.settled) == (1, True)
     assert answer.samples < 1_000
 
@@ -288,7 +295,7 @@ def test_continuous_rewards_settle_with_the_kl_band():
 def test_patient_rejects_by_hand():
     # n = 200, K = 3: 33 each, and of the 101 left W-SR gives 25 and 37 (its phases of 101 less the 3 arms)
     np.testing.assert_array_equal(patient_phases(200, 3, 0.5), 33 + phases(101, 3))
-    learner = PatientRejects(expected_value(), 24, floor=0.5).start(list("AB"), seed=1)
+    learner = PatientRejects(expected_value(), budget=24, floor=0.5).start(list("AB"), seed=1)
     chosen = []
     while not learner.is_settled():
         choice = learner.ask()
@@ -305,18 +312,22 @@ def test_patient_rejects_gives_every_arm_its_floor_and_keeps_within_its_budget(n
     assert ends.size == n_arms - 1
     assert (np.diff(ends) >= 0).all()
     assert (ends >= max(1, int(floor * budget) // n_arms)).all()
-    answer = best_arm(Bandit([Bernoulli(0.5)] * n_arms), PatientRejects(expected_value(), budget, floor=floor), seed=3)
+    answer = best_arm(
+        PatientRejects(expected_value(), budget=budget, floor=floor), Bandit([Bernoulli(0.5)] * n_arms), seed=3
+    )
     assert answer.samples <= budget
     assert answer.settled
 
 
 def test_one_arm_alone_is_settled_without_a_sample():
-    for policy in (PatientRejects(PEOPLE, 10), UniformSampling(PEOPLE, 10)):
+    for policy in (PatientRejects(PEOPLE, budget=10), UniformSampling(PEOPLE, budget=10)):
         assert policy.start(1, seed=1).is_settled()
 
 
 def test_uniform_sampling_spends_its_budget_evenly():
-    answer = best_arm(Bandit([Bernoulli(0.2)] * 3 + [Bernoulli(0.9)]), UniformSampling(expected_value(), 402), seed=1)
+    answer = best_arm(
+        UniformSampling(expected_value(), budget=402), Bandit([Bernoulli(0.2)] * 3 + [Bernoulli(0.9)]), seed=1
+    )
     assert answer.arm == 3
     assert set(answer.pulls.values()) == {100}
 
@@ -328,8 +339,8 @@ def test_a_jackpot_that_halving_rejects_unseen_is_found_by_patience():
     problem = Bandit(arms)
     assert problem.true_values(PEOPLE).argmax() == 0
     settings = {"n_rounds": 4_000, "n_runs": 300, "seed": 1, "checkpoints": [4_000]}
-    halving = simulate(SequentialHalving(PEOPLE, 4_000), problem, **settings).error_rate[-1]
-    patient = simulate(PatientRejects(PEOPLE, 4_000, floor=0.5), problem, **settings).error_rate[-1]
+    halving = simulate(SequentialHalving(PEOPLE, budget=4_000), problem, **settings).error_rate[-1]
+    patient = simulate(PatientRejects(PEOPLE, budget=4_000, floor=0.5), problem, **settings).error_rate[-1]
     assert patient < halving - 0.1
 
 
@@ -349,5 +360,5 @@ def test_top_two_samples_the_wider_half_interval_more_often():
 def test_top_two_keeps_sampling_where_nothing_is_uncertain():
     # two sure arms alike: no half-interval is left, and no number of samples settles them
     equal = Bandit([Discrete({1: 1.0}), Discrete({1: 1.0})])
-    answer = best_arm(equal, TopTwo(PEOPLE, Finite([1]), 0.1), seed=1, max_samples=50)
+    answer = best_arm(TopTwo(PEOPLE, Finite([1]), delta=0.1), equal, seed=1, max_samples=50)
     assert answer.samples <= 50

@@ -119,23 +119,23 @@ def test_wlucb_stops_where_the_arithmetic_says():
     # means 1 and 0 in [0, 1]: stop when 2 sqrt(x / 2m) <= 1 with x = log(m^4 2 (pi^2/3 + 1) / 0.1),
     # that is m >= 2 x: 38 < 2 * 19.002, 39 >= 2 * 19.106; two arms, 78 samples
     problem = Bandit([Bernoulli(1.0), Bernoulli(0.0)])
-    answer = best_arm(problem, WLUCB(expected_value(), Bounded(0, 1), 0.1, band=Holder()), seed=1)
+    answer = best_arm(WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Holder()), problem, seed=1)
     assert (answer.arm, answer.samples, answer.settled, answer.delta) == (0, 78, True, 0.1)
     # LUCB has 5/4 for pi^2/3 + 1: x = log(25 m^4), 35 < 2 * 17.44 is wrong, 35 >= 34.88 right
-    assert best_arm(problem, LUCB(Bounded(0, 1), delta=0.1), seed=1).samples == 70
+    assert best_arm(LUCB(Bounded(0, 1), delta=0.1), problem, seed=1).samples == 70
     # a tolerance of 1/2 lets the intervals overlap by it: m >= 8/9 x
-    loose = WLUCB(expected_value(), Bounded(0, 1), 0.1, tolerance=0.5, band=Holder())
-    m = best_arm(problem, loose, seed=1).samples / 2
+    loose = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, tolerance=0.5, band=Holder())
+    m = best_arm(loose, problem, seed=1).samples / 2
     assert m == math.ceil(m)
     assert 2 * math.sqrt(math.log(m**4 * 2 * (math.pi**2 / 3 + 1) / 0.1) / (2 * m)) <= 1.5
 
 
 def test_two_equal_arms_settle_only_with_a_tolerance():
     problem = Bandit([Discrete({1: 1.0}), Discrete({1: 1.0})])
-    never = best_arm(problem, WLUCB(ROOT, Bounded(0, 2), delta=0.1), seed=1, max_samples=20_000)
+    never = best_arm(WLUCB(ROOT, Bounded(0, 2), delta=0.1), problem, seed=1, max_samples=20_000)
     assert not never.settled
     assert never.samples == 20_000
-    assert best_arm(problem, WLUCB(ROOT, Bounded(0, 2), 0.1, tolerance=3.0), seed=1).settled
+    assert best_arm(WLUCB(ROOT, Bounded(0, 2), delta=0.1, tolerance=3.0), problem, seed=1).settled
 
 
 def test_wsr_by_hand():
@@ -156,7 +156,7 @@ def test_wsr_by_hand():
 @pytest.mark.parametrize("budget", [21, 100, 1001])
 def test_wsr_never_spends_more_than_its_budget(n_arms, budget):
     problem = Bandit([Bernoulli(0.5)] * n_arms)
-    answer = best_arm(problem, WSR(expected_value(), budget), seed=3)
+    answer = best_arm(WSR(expected_value(), budget=budget), problem, seed=3)
     assert answer.samples <= budget
     assert answer.settled
 

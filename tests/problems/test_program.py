@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allais import Bounded, Program, best_arm, testing
+from allais import Bounded, Program, search, testing
 from allais._system.processes import guard
 from allais.errors import RunFailed
 from allais.policies import SR
@@ -203,7 +203,7 @@ def test_the_output_of_a_failed_run_is_for_the_log(tmp_path):
     with pytest.raises(
         RunFailed, match=r"ended with 2 \(no fuel\)\. Repair it\. What it printed is in .*runs.failures.log"
     ):
-        best_arm(Program(script(code), 2), policy, seed=1, journal=tmp_path / "runs.jsonl")
+        search(policy, Program(script(code), 2), seed=1, journal=tmp_path / "runs.jsonl")
     text = (tmp_path / "runs.failures.log").read_text()
     assert "-- standard output\nat step 3\n-- standard error\nno fuel\n" in text
 
@@ -230,8 +230,8 @@ def test_a_retry_has_the_same_seed_and_is_counted_as_one_run(tmp_path):
     problem = Program(f"{PYTHON} {flaky} {{arm}} {{seed}}", ["A", "B"])
     policy = SR(budget=6, rewards=Bounded(0, 1))
     with pytest.raises(RunFailed, match="ended with 3"):
-        best_arm(problem, policy, seed=1, failures=Failures(retries=0))
-    answer = best_arm(problem, policy, seed=2, failures=Failures(retries=1))
+        search(policy, problem, seed=1, failures=Failures(retries=0))
+    answer = search(policy, problem, seed=2, failures=Failures(retries=1))
     assert answer.settled
     assert answer.failures == ()
 

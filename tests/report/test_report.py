@@ -25,6 +25,7 @@ from allais import (
     Uniform,
     best_arm,
     compare,
+    search,
     theory,
 )
 from allais.bands import DKW, KL, Holder
@@ -48,20 +49,20 @@ SEEN = [(law.outcomes, np.round(1000 * law.probabilities).astype(int)) for law i
 
 @pytest.fixture(scope="module")
 def answer():
-    return best_arm(ROUTES, WSR(PEOPLE, budget=6_000, rewards=Bounded(50, 180)), seed=1)
+    return best_arm(WSR(PEOPLE, budget=6_000, rewards=Bounded(50, 180)), ROUTES, seed=1)
 
 
 def test_a_forecast_from_the_true_values_comes_true():
     for policy in (WLUCB(MILD, Bounded(-1, 1), delta=0.1, band=Holder()), LUCB(Bounded(-1, 1), delta=0.1)):
         predicted = forecast(policy, GAINS_AND_LOSSES.true_values(policy.preference))
-        samples = np.mean([best_arm(GAINS_AND_LOSSES, policy, seed=seed).samples for seed in range(30)])
+        samples = np.mean([best_arm(policy, GAINS_AND_LOSSES, seed=seed).samples for seed in range(30)])
         # the samples of one run vary by a fifth or less, their mean of 30 by 4%: 25% is six of that
         assert samples == pytest.approx(predicted.expected, rel=0.25)
         assert samples > fewest_runs(policy, GAINS_AND_LOSSES.true_values(policy.preference), SEEN)
         assert predicted.expected < predicted.at_most
     assert (
         forecast(WSR(MILD, budget=100), np.zeros(3)).expected
-        == best_arm(GAINS_AND_LOSSES, WSR(MILD, budget=100), seed=1).samples
+        == best_arm(WSR(MILD, budget=100), GAINS_AND_LOSSES, seed=1).samples
     )
 
 
@@ -119,7 +120,7 @@ def test_other_policies_are_tried_out_on_what_was_seen():
     values = GAINS_AND_LOSSES.true_values(MILD)
     for policy in (WLUCB(MILD, Bounded(-1, 1), delta=0.1), TopTwo(MILD, Bounded(-1, 1), delta=0.1)):
         # what was seen is the laws themselves, so the trials are these very searches
-        trials = [best_arm(GAINS_AND_LOSSES, policy, seed=seed).samples for seed in range(3)]
+        trials = [best_arm(policy, GAINS_AND_LOSSES, seed=seed).samples for seed in range(3)]
         assert forecast(policy, values, SEEN).expected == np.mean(trials)
     assert forecast(policy, values) is None
     assert forecast(policy, np.array([0.5, 0.5, 0.1]), SEEN).expected == math.inf
@@ -185,7 +186,7 @@ def test_many_outcomes_are_grouped_and_add_up_to_the_value(answer):
 
 
 def test_the_picture_has_every_interval():
-    answer = best_arm(GAINS_AND_LOSSES, WLUCB(MILD, Bounded(-1, 1), delta=0.1), seed=1)
+    answer = best_arm(WLUCB(MILD, Bounded(-1, 1), delta=0.1), GAINS_AND_LOSSES, seed=1)
     picture = ElementTree.fromstring(intervals_as_svg(answer))
     place = {float(text.text): share(text.get("x")) for text in picture.iter("text") if text.get("class") == "tick"
              and text.text != "value, as felt"}  # fmt: skip
@@ -205,7 +206,7 @@ def share(text):
 
 
 def test_the_picture_of_a_search_without_a_run_is_empty_and_names_are_harmless():
-    answer = best_arm(Simulator(always_lose, ["<A>", "B"]), WSR(MILD, budget=60), seed=1, max_samples=1)
+    answer = best_arm(WSR(MILD, budget=60), Simulator(always_lose, ["<A>", "B"]), seed=1, max_samples=1)
     text = intervals_as_svg(answer)
     assert "&lt;A&gt;" in text
     assert text.count("no run yet") == 1
@@ -231,7 +232,7 @@ def test_the_page_says_everything_and_stands_alone(tmp_path, answer):
 
 def test_the_page_of_a_search_that_was_cut_short_says_how_far_it_is(tmp_path):
     answer = best_arm(
-        GAINS_AND_LOSSES, WLUCB(MILD, Bounded(-1, 1), delta=1e-9, band=Holder()), seed=1, max_samples=10_000
+        WLUCB(MILD, Bounded(-1, 1), delta=1e-9, band=Holder()), GAINS_AND_LOSSES, seed=1, max_samples=10_000
     )
     write_page(answer, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
@@ -252,7 +253,7 @@ def test_the_page_of_a_search_that_was_cut_short_says_how_far_it_is(tmp_path):
     ids=["KL", "DKW", "Holder", "Envelope", "top-two"],
 )
 def test_the_page_always_says_how_far_a_search_is_from_what_its_intervals_need(tmp_path, policy):
-    answer = best_arm(GAINS_AND_LOSSES, policy, seed=1)
+    answer = best_arm(policy, GAINS_AND_LOSSES, seed=1)
     assert answer.settled
     write_page(answer, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
@@ -270,7 +271,7 @@ def test_the_page_of_a_budget_says_that_it_waits_for_no_intervals(tmp_path, answ
 
 def test_failures_stand_in_the_page(tmp_path):
     policy = WSR(MILD, budget=60, rewards=Bounded(-1, 1))
-    answer = best_arm(Simulator(broken, ARMS), policy, seed=1, failures=Failures(then="exclude"))
+    answer = search(policy, Simulator(broken, ARMS), seed=1, failures=Failures(then="exclude"))
     write_page(answer, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text()
     assert f"{len(answer.failures)} runs failed" in text

@@ -25,6 +25,7 @@ from allais import (
     Uniform,
     best_arm,
     compare,
+    search,
     simulate,
 )
 from allais.linear import AdditiveNoise, LinearBandit
@@ -66,11 +67,11 @@ def test_lotteries_outside_the_rewards_are_refused(lottery, rewards, message, no
         compare([NPTS(PEOPLE, rewards)], problem, n_rounds=10)
     for policy in (WLUCB(PEOPLE, rewards, delta=0.1), TopTwo(PEOPLE, rewards, delta=0.1)):
         with pytest.raises(ValueError, match=message):
-            best_arm(problem, policy, seed=1)
+            best_arm(policy, problem, seed=1)
         with pytest.raises(ValueError, match=message):
-            best_arm(problem, policy, seed=1, max_hours=1.0)
+            search(policy, problem, seed=1, max_hours=1.0)
     with pytest.raises(ValueError, match=message):
-        best_arm(problem, WSR(PEOPLE, budget=50, rewards=rewards), seed=1)
+        best_arm(WSR(PEOPLE, budget=50, rewards=rewards), problem, seed=1)
 
 
 def test_a_k_armed_policy_on_a_linear_bandit_is_checked_as_well(nothing_runs):

@@ -38,8 +38,8 @@ def test_regret_per_round_falls_for_wucb_and_not_for_ucb1(name, problem, judge, 
 def test_wsr_finds_the_preferred_arm_and_sr_the_sure_one():
     # W-SR errs with probability well below 1/2 at 10^4 samples: 40 of 40 right fails by luck only
     # if a run errs with more than 1e-8; the gap of 1.5 is some 8 standard deviations of the estimate
-    ours = simulate(WSR(PEOPLE, 10_000), THREE, 10_000, 40, seed=1)
-    theirs = simulate(SR(10_000), THREE, 10_000, 40, seed=1)
+    ours = simulate(WSR(PEOPLE, budget=10_000), THREE, 10_000, 40, seed=1)
+    theirs = simulate(SR(budget=10_000), THREE, 10_000, 40, seed=1)
     assert (ours.recommended[:, -1] == 0).all()
     assert (theirs.recommended[:, -1] == 2).all()
 
@@ -50,7 +50,7 @@ def test_lucb_returns_the_wrong_arm_on_setup_star_and_wlucb_does_not():
     theirs = simulate(LUCB(rewards, delta=0.1), SETUP, 10**7, 10, seed=1, judge=PEOPLE)
     assert theirs.stopped.all()
     assert theirs.error_rate[-1] == 1.0
-    ours = simulate(WLUCB(PEOPLE, rewards, 0.1, band=Holder()), SETUP, 10**9, 4, seed=1, n_jobs=2)
+    ours = simulate(WLUCB(PEOPLE, rewards, delta=0.1, band=Holder()), SETUP, 10**9, 4, seed=1, n_jobs=2)
     assert ours.stopped.all()
     assert ours.error_rate[-1] == 0.0
     assert ours.samples.max() <= theory.wlucb_samples(PEOPLE, rewards, SETUP.true_values(PEOPLE), 0.1)

@@ -158,7 +158,7 @@ def test_a_comparison_measures_every_policy_by_what_people_prefer():
 
 
 def test_best_arm_keeps_what_it_learned_when_samples_run_out():
-    answer = best_arm(LOTTERY, WLUCB(PEOPLE, Bounded(0, 50), delta=0.1), seed=1, max_samples=1_001)
+    answer = best_arm(WLUCB(PEOPLE, Bounded(0, 50), delta=0.1), LOTTERY, seed=1, max_samples=1_001)
     assert not answer.settled
     assert answer.samples == 1_001
     assert sum(answer.pulls.values()) == 1_001
@@ -171,7 +171,7 @@ def test_best_arm_keeps_what_it_learned_when_samples_run_out():
 
 def test_best_arm_goes_on_from_a_learner_that_was_stopped():
     policy = WSR(PEOPLE, budget=500)
-    whole = best_arm(LOTTERY, policy, seed=1)
+    whole = best_arm(policy, LOTTERY, seed=1)
     assert whole.settled
     assert whole.learner.recommend().settled
 
@@ -184,7 +184,7 @@ def test_best_arm_goes_on_from_a_learner_that_was_stopped():
         (lambda: simulate(POLICY, LOTTERY, 10, 1, seed="x"), "a seed must be a non-negative int"),
         (lambda: simulate(POLICY, LOTTERY, 10, 1, seed=1, n_jobs=0), "n_jobs must be 1 or more, or -1"),
         (lambda: simulate(POLICY, LOTTERY, 10, 1, seed=1, checkpoints=[11]), "between 1 and n_rounds = 10"),
-        (lambda: best_arm(LOTTERY, POLICY, seed=1), "best_arm needs a policy that stops; WUCB"),
+        (lambda: best_arm(POLICY, LOTTERY, seed=1), "best_arm needs a policy that stops; WUCB"),
         (lambda: compare([], LOTTERY, 10), "there must be a policy to compare"),
         (lambda: Bandit([Bernoulli(0.5)], arms=["A", "B"]), "2 names for 1 lotteries"),
         (lambda: Simulator(walk, arms=2, true_values=[1.0]), "true_values must be one an arm; got 1 for 2"),

@@ -79,7 +79,7 @@ def test_random_problems_with_gains_and_losses_are_settled_right(seed):
         worth = np.sort([both.value(arm) for arm in arms])
         if worth[-1] - worth[-2] > 0.3:  # or it takes long
             break
-    for policy in (WLUCB(both, Finite(values), 0.1), TopTwo(both, Finite(values), 0.1)):
+    for policy in (WLUCB(both, Finite(values), delta=0.1), TopTwo(both, Finite(values), delta=0.1)):
         results = simulate(policy, Bandit(arms), 10**7, 100, seed=1, n_jobs=2, checkpoints=[10**7])
         assert results.stopped.all()
         assert results.error_rate[-1] < 0.3

@@ -100,8 +100,8 @@ def test_oful_settles_on_the_fastest_route_and_woful_on_the_preferred_one():
     recording = made_up()
     noise, people = residual_noise(recording), objectives(recording.baseline)
     scale = Scale(rounds=20_000, runs=3)
-    plain = OFUL(noise, 0.05, 400.0, reference=recording.baseline, costs=True)
-    for policy, route in ((plain, "R1"), (WOFUL(people["TK 0.61"], noise, 0.05, 400.0), "R2")):
+    plain = OFUL(noise, delta=0.05, beta=400.0, reference=recording.baseline, costs=True)
+    for policy, route in ((plain, "R1"), (WOFUL(people["TK 0.61"], noise, delta=0.05, beta=400.0), "R2")):
         outcome = play(policy, "residuals", recording, scale, seed=1)
         assert (outcome.route, outcome.agreement) == (route, 1.0)
         assert outcome.settled < 20_000

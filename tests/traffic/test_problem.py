@@ -55,7 +55,7 @@ def test_a_learner_a_simulation_and_a_search_run_on_the_simulator(grid):
     one, two = (simulate(WUCB(PEOPLE, SHORT), problem, 3, 2, seed=1, n_jobs=jobs, trace=True) for jobs in (1, 2))
     assert np.array_equal(one.choices, two.choices)
     stream = few(grid, "stream")
-    answer = best_arm(stream, WLUCB(PEOPLE, SHORT, delta=0.1), seed=1, max_samples=20)
+    answer = best_arm(WLUCB(PEOPLE, SHORT, delta=0.1), stream, seed=1, max_samples=20)
     assert answer.samples == 20
     assert not answer.settled
 

@@ -123,17 +123,16 @@ def _search(
     from allais.report import LiveView, write_page
     from allais.report.words import contrast, recommendation
     from allais.searches.log import FailureLog
-    from allais.simulation import best_arm
 
     known = kept(pilots, experiment)
     if known:
         typer.echo(f"note: {len(known)} pilot runs are used again; delete {pilots} if the simulator changed.", err=True)
     with writing(book), LiveView() if sys.stderr.isatty() else nullcontext() as view:
-        answer = best_arm(
-            Piloted(experiment.problem, known) if known else experiment.problem,
+        answer = search(
             experiment.policy,
-            experiment.seed,
-            max_runs,
+            Piloted(experiment.problem, known) if known else experiment.problem,
+            seed=experiment.seed,
+            max_runs=max_runs,
             executor=executor,
             journal=book,
             failures=experiment.failures,

@@ -20,7 +20,14 @@ def OFUL(  # noqa: N802
     >>> bool(simulate(policy, problem, n_rounds=500, seed=1).pulls[0, -1, 0] > 450)
     True
     """
-    return WOFUL(expected_value(reference=reference, costs=costs), noise, delta, beta, regularisation, name="OFUL")
+    return WOFUL(
+        expected_value(reference=reference, costs=costs),
+        noise,
+        delta=delta,
+        beta=beta,
+        regularisation=regularisation,
+        name="OFUL",
+    )
 
 
 def GAllocation(  # noqa: N802
@@ -39,11 +46,11 @@ def GAllocation(  # noqa: N802
     >>> from allais import best_arm
     >>> from allais.linear import LinearBandit, ParameterNoise
     >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[2.0, 0.0])
-    >>> best_arm(problem, GAllocation(ParameterNoise(), delta=0.05, beta=2.0), seed=1).arm
+    >>> best_arm(GAllocation(ParameterNoise(), delta=0.05, beta=2.0), problem, seed=1).arm
     0
     """
     preference = expected_value(reference=reference, costs=costs)
     return WG(
-        preference, noise, delta, beta, regularisation,
+        preference, noise, delta=delta, beta=beta, regularisation=regularisation,
         tolerance=tolerance, stopping=stopping, name="G-allocation",
     )  # fmt: skip

@@ -30,7 +30,7 @@ class LinGapE(LinearPolicy):
     >>> from allais.linear import LinearBandit, ParameterNoise
     >>> problem = LinearBandit([[1, 0], [0, 1], [0.9, 0.3]], theta=[2.0, 0.0], noise=ParameterNoise())
     >>> policy = LinGapE(Preference(TverskyKahneman(0.61)), ParameterNoise(), delta=0.05, beta=2.0)
-    >>> best_arm(problem, policy, seed=1).arm
+    >>> best_arm(policy, problem, seed=1).arm
     0
     """
 

@@ -150,7 +150,7 @@ def regret(folder: Path) -> None:
     policies = {
         "UCB1 (of the mean)": UCB1(rewards),
         "W-UCB (the paper's)": WUCB(PEOPLE, rewards),
-        "W-UCB, KL band, log m": WUCB(PEOPLE, rewards, KL(), exploration=1.0),
+        "W-UCB, KL band, log m": WUCB(PEOPLE, rewards, band=KL(), exploration=1.0),
         "NPTS": NPTS(PEOPLE, rewards),
     }
     comparison = compare(policies, THREE, n_rounds=100_000, n_runs=20, seed=1, judge=PEOPLE, progress=False)

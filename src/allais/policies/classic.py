@@ -23,7 +23,7 @@ def UCB1(rewards: RewardsOfArms, *, reference: float = 0.0, costs: bool = False)
     >>> UCB1(Bounded(0, 1)).exploration
     4.0
     """
-    return WUCB(expected_value(reference=reference, costs=costs), rewards, Holder(), AUER, name="UCB1")
+    return WUCB(expected_value(reference=reference, costs=costs), rewards, band=Holder(), exploration=AUER, name="UCB1")
 
 
 def LUCB(  # noqa: N802
@@ -32,11 +32,13 @@ def LUCB(  # noqa: N802
     """LUCB (Kalyanakrishnan et al. 2012): W-LUCB of the mean, with exponent log(5 K m^4 / 4 delta).
 
     >>> from allais import Bandit, best_arm
-    >>> best_arm(Bandit([Bernoulli(0.9), Bernoulli(0.2)]), LUCB(Bounded(0, 1), delta=0.05), seed=1).arm
+    >>> best_arm(LUCB(Bounded(0, 1), delta=0.05), Bandit([Bernoulli(0.9), Bernoulli(0.2)]), seed=1).arm
     0
     """
     preference = expected_value(reference=reference, costs=costs)
-    return WLUCB(preference, rewards, delta, tolerance, Holder(), KALYANAKRISHNAN, name="LUCB")
+    return WLUCB(
+        preference, rewards, delta=delta, tolerance=tolerance, band=Holder(), union=KALYANAKRISHNAN, name="LUCB"
+    )
 
 
 def SR(  # noqa: N802
@@ -45,10 +47,10 @@ def SR(  # noqa: N802
     """Successive rejects (Audibert et al. 2010): W-SR of the mean, with the same phases.
 
     >>> from allais import Bandit, best_arm
-    >>> best_arm(Bandit([Bernoulli(0.9), Bernoulli(0.2)]), SR(budget=200), seed=1).arm
+    >>> best_arm(SR(budget=200), Bandit([Bernoulli(0.9), Bernoulli(0.2)]), seed=1).arm
     0
     """
-    return WSR(expected_value(reference=reference, costs=costs), budget, rewards, name="SR")
+    return WSR(expected_value(reference=reference, costs=costs), budget=budget, rewards=rewards, name="SR")
 
 
 def UCBV(rewards: RewardsOfArms, *, reference: float = 0.0, costs: bool = False) -> WUCB:  # noqa: N802
@@ -60,7 +62,11 @@ def UCBV(rewards: RewardsOfArms, *, reference: float = 0.0, costs: bool = False)
     EmpiricalBernstein()
     """
     return WUCB(
-        expected_value(reference=reference, costs=costs), rewards, EmpiricalBernstein(), UCBV_ZETA, name="UCB-V"
+        expected_value(reference=reference, costs=costs),
+        rewards,
+        band=EmpiricalBernstein(),
+        exploration=UCBV_ZETA,
+        name="UCB-V",
     )
 
 
@@ -75,7 +81,7 @@ def WEUCB(preference: Preference, rewards: RewardsOfArms) -> WUCB:  # noqa: N802
     array([240, 760])
     """
     # Auer's width, which does not know the weight: the Hölder band of the mean
-    return WUCB(preference, rewards, Holder(undistorted=True), AUER, of_mean=True, name="WE-UCB")
+    return WUCB(preference, rewards, band=Holder(undistorted=True), exploration=AUER, of_mean=True, name="WE-UCB")
 
 
 def WELUCB(preference: Preference, rewards: RewardsOfArms, delta: float, tolerance: float = 0.0) -> WLUCB:  # noqa: N802
@@ -83,8 +89,17 @@ def WELUCB(preference: Preference, rewards: RewardsOfArms, delta: float, toleran
 
     >>> from allais import Bandit, best_arm
     >>> policy = WELUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 1), delta=0.05)
-    >>> best_arm(Bandit([Bernoulli(0.9), Bernoulli(0.2)]), policy, seed=1).arm
+    >>> best_arm(policy, Bandit([Bernoulli(0.9), Bernoulli(0.2)]), seed=1).arm
     0
     """
     band = Holder(undistorted=True)
-    return WLUCB(preference, rewards, delta, tolerance, band, KALYANAKRISHNAN, of_mean=True, name="WE-LUCB")
+    return WLUCB(
+        preference,
+        rewards,
+        delta=delta,
+        tolerance=tolerance,
+        band=band,
+        union=KALYANAKRISHNAN,
+        of_mean=True,
+        name="WE-LUCB",
+    )

@@ -23,7 +23,7 @@ class SequentialHalving(Policy):
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
-    >>> best_arm(problem, SequentialHalving(Preference(TverskyKahneman(0.61)), budget=10_000), seed=1).arm
+    >>> best_arm(SequentialHalving(Preference(TverskyKahneman(0.61)), budget=10_000), problem, seed=1).arm
     0
     """
 

@@ -23,7 +23,7 @@ class PatientRejects(Policy):
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
-    >>> best_arm(problem, PatientRejects(Preference(TverskyKahneman(0.61)), budget=10_000), seed=1).arm
+    >>> best_arm(PatientRejects(Preference(TverskyKahneman(0.61)), budget=10_000), problem, seed=1).arm
     0
     """
 
@@ -75,8 +75,9 @@ def UniformSampling(  # noqa: N802
     A yardstick: nothing else sees rare gains of every arm as well, and nothing is worse with many ordinary arms.
 
     >>> from allais import Bandit, best_arm
-    >>> answer = best_arm(Bandit([Bernoulli(0.9), Bernoulli(0.2)]), UniformSampling(expected_value(), 100), seed=1)
+    >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
+    >>> answer = best_arm(UniformSampling(expected_value(), budget=100), problem, seed=1)
     >>> answer.arm, answer.pulls
     (0, {0: 50, 1: 50})
     """
-    return PatientRejects(preference, budget, rewards, floor=1.0, name="uniform sampling")
+    return PatientRejects(preference, budget=budget, rewards=rewards, floor=1.0, name="uniform sampling")

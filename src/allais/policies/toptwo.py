@@ -38,7 +38,7 @@ class TopTwo(Policy):
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
     >>> policy = TopTwo(Preference(TverskyKahneman(0.61)), Finite([0, 7, 50]), delta=0.05)
-    >>> answer = best_arm(problem, policy, seed=1)
+    >>> answer = best_arm(policy, problem, seed=1)
     >>> answer.arm, answer.settled, answer.samples < 3_000
     (0, True, True)
     """

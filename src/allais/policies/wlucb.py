@@ -42,7 +42,7 @@ class WLUCB(Policy):
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.1)])
-    >>> answer = best_arm(problem, WLUCB(expected_value(), Bounded(0, 1), delta=0.1), seed=1)
+    >>> answer = best_arm(WLUCB(expected_value(), Bounded(0, 1), delta=0.1), problem, seed=1)
     >>> answer.arm, answer.settled
     (0, True)
     """

@@ -25,7 +25,7 @@ class WSR(Policy):
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
-    >>> best_arm(problem, WSR(Preference(TverskyKahneman(0.61)), budget=10_000), seed=1).arm
+    >>> best_arm(WSR(Preference(TverskyKahneman(0.61)), budget=10_000), problem, seed=1).arm
     0
     """
 

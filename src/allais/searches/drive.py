@@ -146,7 +146,7 @@ def capacity(executor: Executor) -> int:
             Cluster(executor, patience=0.0).look(now=True)  # says why
     if not isinstance(workers, int) or workers < 1:
         raise ValueError(
-            f"the number of runs at once must be known; {type(executor).__name__} tells {workers!r}. Give at_once=."
+            f"the number of runs at once must be known; {type(executor).__name__} tells {workers!r}. Give workers=."
         )
     return workers
 

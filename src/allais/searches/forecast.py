@@ -42,7 +42,7 @@ def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = N
     >>> policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Holder())
     >>> predicted = forecast(policy, np.array([0.9, 0.5]))
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.5)])
-    >>> seen = np.mean([best_arm(problem, policy, seed=seed).samples for seed in range(20)])
+    >>> seen = np.mean([best_arm(policy, problem, seed=seed).samples for seed in range(20)])
     >>> round(float(seen / predicted.expected), 1)
     1.0
     """
@@ -76,7 +76,7 @@ def _tried_out(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> Fore
     if first - second + slack <= 0.0:
         return Forecast(math.inf, None)
     laws = [Discrete(dict(zip(x.tolist(), (n / n.sum()).tolist(), strict=True))) for x, n in seen]
-    took = [best_arm(Bandit(laws), policy, seed=trial, max_samples=TRIED) for trial in range(TRIALS)]
+    took = [best_arm(policy, Bandit(laws), seed=trial, max_samples=TRIED) for trial in range(TRIALS)]
     if not all(answer.settled for answer in took):
         return None  # too long to try out
     return Forecast(float(np.mean([answer.samples for answer in took])), None)

@@ -35,7 +35,7 @@ def fewest_runs(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> flo
     >>> policy = WLUCB(expected_value(), Finite([0, 1]), delta=0.1)
     >>> outcomes = np.array([0.0, 1.0])
     >>> limit = fewest_runs(policy, np.array([0.9, 0.5]), [(outcomes, np.array([1, 9])), (outcomes, np.array([5, 5]))])
-    >>> answer = best_arm(Bandit([Bernoulli(0.9), Bernoulli(0.5)]), policy, seed=1)
+    >>> answer = best_arm(policy, Bandit([Bernoulli(0.9), Bernoulli(0.5)]), seed=1)
     >>> 0.5 * answer.samples < limit < 2 * answer.samples
     True
     """

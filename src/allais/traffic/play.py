@@ -105,20 +105,28 @@ def policies(recording: Recording, noises: dict[str, ArmNoise], budget: int) -> 
     felt, bounds = people[PEOPLE], Bounded(0.0, math.ceil(recording.delay.max()))
     for delta in (PAPER_DELTA, DELTA):
         noise = noises["residuals"]
-        yield f"delta {delta:g}", OFUL(noise, delta, BETA, LAMBDA, reference=baseline, costs=True)
+        yield (
+            f"delta {delta:g}",
+            OFUL(noise, delta=delta, beta=BETA, regularisation=LAMBDA, reference=baseline, costs=True),
+        )
         for name in ("TK 0.61", "TK 0.69"):
-            policy = WOFUL(people[name], noise, delta, BETA, LAMBDA, name=f"W-OFUL {name[3:]}")
+            policy = WOFUL(
+                people[name], noise, delta=delta, beta=BETA, regularisation=LAMBDA, name=f"W-OFUL {name[3:]}"
+            )
             yield f"residuals, delta {delta:g}", policy
     for model in ("roads", "normal"):
-        yield f"{model}, delta {DELTA:g}", WOFUL(felt, noises[model], DELTA, BETA, LAMBDA, name="W-OFUL 0.61")
+        yield (
+            f"{model}, delta {DELTA:g}",
+            WOFUL(felt, noises[model], delta=DELTA, beta=BETA, regularisation=LAMBDA, name="W-OFUL 0.61"),
+        )
     yield "residuals", LinTS(felt, noises["residuals"], regularisation=LAMBDA, name="LinTS 0.61")
-    linear = LinGapE(felt, noises["residuals"], DELTA, BETA, LAMBDA, name="LinGapE 0.61")
+    linear = LinGapE(felt, noises["residuals"], delta=DELTA, beta=BETA, regularisation=LAMBDA, name="LinGapE 0.61")
     yield f"residuals, delta {DELTA:g}", linear
     yield "bounds", UCB1(bounds, reference=baseline, costs=True)
     yield "bounds", WUCB(felt, bounds, name="W-UCB 0.61")
     yield "bounds", NPTS(felt, bounds, name="NPTS 0.61")
-    yield f"bounds, delta {DELTA:g}", WLUCB(felt, bounds, DELTA, name="W-LUCB 0.61")
-    yield f"budget {budget}", WSR(felt, budget, name="W-SR 0.61")
+    yield f"bounds, delta {DELTA:g}", WLUCB(felt, bounds, delta=DELTA, name="W-LUCB 0.61")
+    yield f"budget {budget}", WSR(felt, budget=budget, name="W-SR 0.61")
 
 
 def play(policy: Policy, knows: str, recording: Recording, scale: Scale, seed: int, n_jobs: int = 1) -> Outcome:

@@ -81,21 +81,26 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
         ("three arms", THREE, PEOPLE, holder, RANGE_THREE.high),
         ("coins .6 and .4, the mean", coins, mean_of_coins, HolderPair(1.0, 1.0), 1.0),
     ):
-        played = simulate(WSR(people, BUDGET), problem, BUDGET, 10 * size.runs, checkpoints=[BUDGET], **settings)
+        played = simulate(WSR(people, budget=BUDGET), problem, BUDGET, 10 * size.runs, checkpoints=[BUDGET], **settings)
         hits = round(played.error_rate[-1] * 10 * size.runs)
         most = theory.wsr_error(problem.true_values(people), pair, span, BUDGET)
         wrong = hits / (10 * size.runs)
         row(f"7: errors of W-SR at {BUDGET} samples", case, None, share_of(hits, 10 * size.runs), wrong, most, most=1.0)
     done(0.7)
     linear = simulate(
-        WOFUL(PEOPLE, ParameterNoise(), DELTA, 1.2), AXES, size.rounds, size.runs, checkpoints=[size.rounds], **settings
+        WOFUL(PEOPLE, ParameterNoise(), delta=DELTA, beta=1.2),
+        AXES,
+        size.rounds,
+        size.runs,
+        checkpoints=[size.rounds],
+        **settings,
     )
     mean, error = float(linear.mean_regret[-1]), float(linear.regret_error[-1])
     most = theory.woful_regret(PEOPLE, size.rounds, 3, DELTA, 1.2)
     row("10: regret of W-OFUL", "three axes", None, with_error(mean, error), mean, most)
     done(0.8)
     answers = [
-        best_arm(AXES, WG(PEOPLE, ParameterNoise(), DELTA, 1.2, stopping="paper"), seed=seed * 1_000 + k)
+        best_arm(WG(PEOPLE, ParameterNoise(), delta=DELTA, beta=1.2, stopping="paper"), AXES, seed=seed * 1_000 + k)
         for k in range(size.runs // 5)
     ]
     samples = np.array([answer.samples for answer in answers], dtype=float)

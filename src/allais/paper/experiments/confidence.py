@@ -50,7 +50,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
     )
     # the same rule in every round, where it can be run: the narrow widths
     delta, batched = size.deltas[0], found[kinds[2]][0]
-    policy = WLUCB(PEOPLE, RANGE_THREE, delta, band=Holder(undistorted=True))
+    policy = WLUCB(PEOPLE, RANGE_THREE, delta=delta, band=Holder(undistorted=True))
     exact = simulate(policy, THREE, 10**8, size.exact_runs, seed=seed, progress=False, checkpoints=[10**8])
     gap, spread = gap_of_means(batched.samples, exact.samples)
     most = theory.wlucb_samples(PEOPLE, RANGE_THREE, THREE.true_values(PEOPLE), size.deltas[0])

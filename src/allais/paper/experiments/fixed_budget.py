@@ -35,7 +35,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
     found = {name: np.zeros(THREE.n_arms, dtype=np.int64) for name in shares}
     for index, budget in enumerate(BUDGETS):
         results = played(
-            {"SR": SR(budget), "W-SR": WSR(PEOPLE, budget)}, THREE, budget, size.runs, seed, PEOPLE,
+            {"SR": SR(budget=budget), "W-SR": WSR(PEOPLE, budget=budget)}, THREE, budget, size.runs, seed, PEOPLE,
             part(done, index, len(BUDGETS)), [budget],
         )  # fmt: skip
         arms = {}

@@ -51,14 +51,24 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
     policies: list[tuple[str, str, Policy, int]] = []
     for label, noise, lam in (("valid", valid, LAMBDA), ("all taken for 1", as_run, 1.0)):
         for stopping in ("exact", "paper"):
-            machine = GAllocation(noise, DELTA, BETA, lam, stopping=stopping, reference=USUAL, costs=True)
+            machine = GAllocation(
+                noise, delta=DELTA, beta=BETA, regularisation=lam, stopping=stopping, reference=USUAL, costs=True
+            )
             policies.append((label, stopping, machine, 3))
             for eta in ETAS:
-                people = WG(traveller(eta), noise, DELTA, BETA, lam, stopping=stopping, name=f"W-G, eta = {eta:g}")
+                people = WG(
+                    traveller(eta),
+                    noise,
+                    delta=DELTA,
+                    beta=BETA,
+                    regularisation=lam,
+                    stopping=stopping,
+                    name=f"W-G, eta = {eta:g}",
+                )
                 policies.append((label, stopping, people, 1))
     rows, right = [], {"G-allocation": 0, "W-G": 0}
     for index, (label, stopping, policy, arm) in enumerate(policies):
-        answers = [best_arm(network, policy, seed=seed * 1_000 + number) for number in range(size.runs)]
+        answers = [best_arm(policy, network, seed=seed * 1_000 + number) for number in range(size.runs)]
         samples = np.array([answer.samples for answer in answers], dtype=float)
         hits = sum(answer.arm == arm and answer.settled for answer in answers)
         right[policy.name.partition(",")[0]] += hits

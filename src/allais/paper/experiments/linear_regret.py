@@ -33,13 +33,16 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
     cases = {
         "two-arms": (
             "two arms, one with a rare loss of 99", TWO_ARMS, PEOPLE,
-            {"OFUL": OFUL(RARE, DELTA, 15.0, LAMBDA), "W-OFUL": WOFUL(PEOPLE, RARE, DELTA, 15.0, LAMBDA)},
+            {
+                "OFUL": OFUL(RARE, delta=DELTA, beta=15.0, regularisation=LAMBDA),
+                "W-OFUL": WOFUL(PEOPLE, RARE, delta=DELTA, beta=15.0, regularisation=LAMBDA),
+            },
         ),
         "network": (
             "the 3x3 grid network", network, DELAYS,
             {
-                "OFUL": OFUL(noise, DELTA, BETA, LAMBDA, reference=USUAL, costs=True),
-                "W-OFUL": WOFUL(DELAYS, noise, DELTA, BETA, LAMBDA),
+                "OFUL": OFUL(noise, delta=DELTA, beta=BETA, regularisation=LAMBDA, reference=USUAL, costs=True),
+                "W-OFUL": WOFUL(DELAYS, noise, delta=DELTA, beta=BETA, regularisation=LAMBDA),
             },
         ),
     }  # fmt: skip

@@ -32,12 +32,12 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
     """LUCB and WE-LUCB in every round, W-LUCB in batches and a few times in every round."""
     found: dict[str, list[Stops]] = {"LUCB": [], "WE-LUCB": [], "W-LUCB": []}
     for index, delta in enumerate(size.deltas):
-        for policy in (LUCB(RANGE_SETUP, delta), WELUCB(PEOPLE, RANGE_SETUP, delta)):
+        for policy in (LUCB(RANGE_SETUP, delta=delta), WELUCB(PEOPLE, RANGE_SETUP, delta=delta)):
             found[policy.name].append(_played(policy, size.runs, seed))
         rng = np.random.default_rng([seed, index])
         found["W-LUCB"].append(stops(SETUP, PEOPLE, RANGE_SETUP, delta, size.runs, rng))
         done(0.6 * (index + 1) / len(size.deltas))
-    exact = _played(WLUCB(PEOPLE, RANGE_SETUP, size.deltas[0], band=Holder()), size.exact_runs, seed)
+    exact = _played(WLUCB(PEOPLE, RANGE_SETUP, delta=size.deltas[0], band=Holder()), size.exact_runs, seed)
     batched = found["W-LUCB"][0].samples
     gap, spread = gap_of_means(batched, exact.samples)
     ours = found["W-LUCB"]

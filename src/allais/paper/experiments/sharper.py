@@ -153,7 +153,7 @@ def _samples(size: Size, seed: int, done: Done) -> tuple[Rows, dict[str, float],
     for index, (name, known, problem, rewards, span) in enumerate(cases):
         papers = stops(problem, PEOPLE, span, DELTA, size.runs, np.random.default_rng(seed)).samples
         needed, cells = [], [mean_of(papers)]
-        for policy in (WLUCB(PEOPLE, rewards, DELTA), TopTwo(PEOPLE, rewards, DELTA)):
+        for policy in (WLUCB(PEOPLE, rewards, delta=DELTA), TopTwo(PEOPLE, rewards, delta=DELTA)):
             results = simulate(policy, problem, 10**7, size.runs, seed=seed, progress=False, checkpoints=[10**7])
             needed.append(float(results.samples.mean()))
             errors.append(round(results.error_rate[-1] * size.runs))
@@ -175,7 +175,7 @@ def _linear(size: Size, seed: int, done: Done) -> tuple[Rows, dict[str, Lead]]:
     for index, (name, problem, settings) in enumerate(cases):
         policies = (WG(*settings, stopping="paper"), WG(*settings), LinGapE(*settings))
         samples = [
-            np.array([best_arm(problem, policy, seed=seed * 1_000 + k).samples for k in range(size.linear_runs)])
+            np.array([best_arm(policy, problem, seed=seed * 1_000 + k).samples for k in range(size.linear_runs)])
             for policy in policies
         ]
         rows.append((name, *(mean_of(one) for one in samples)))
