@@ -21,15 +21,15 @@ from allais.problems import Simulator
 from allais.searches import Search
 from allais.searches.journal import RunJournal, identity
 from allais.simulation.simulate import _root
-from tests.experiment.simulators import ARMS, always_lose
 from tests.problems.test_program import is_gone
+from tests.searches.simulators import ARMS, always_lose
 
 ROOT = Path(__file__).parents[2]
 COIN = """
 seed = 4
 
 [problem]
-function = "tests.experiment.simulators:{function}"
+function = "tests.searches.simulators:{function}"
 arms = ["A", "B", "C"]
 
 [preference]
@@ -203,10 +203,10 @@ def test_an_unreachable_scheduler_is_one_sentence(spec, monkeypatch):
         (
             "simulators:coin",
             "simulators:coyn",
-            "line 5: tests.experiment.simulators has no function 'coyn'. Did",
+            "line 5: tests.searches.simulators has no function 'coyn'. Did",
         ),
         (
-            "tests.experiment.simulators",
+            "tests.searches.simulators",
             "no_such",
             "line 5: function must be \"module:name\"; 'no_such' cannot be",
         ),
@@ -223,7 +223,7 @@ def test_an_unreachable_scheduler_is_one_sentence(spec, monkeypatch):
             "line 4: what a failure leads to must be",
         ),
         ('arms = ["A", "B", "C"]', 'arms = ["A", "A"]', "arms must have distinct names"),
-        ('function = "tests.experiment.simulators:coin"', 'command = "sim {arm} {plan}"', "got {plan}"),
+        ('function = "tests.searches.simulators:coin"', 'command = "sim {arm} {plan}"', "got {plan}"),
     ],
 )
 def test_a_wrong_spec_is_refused_with_its_line_and_the_nearest_name(spec, old, new, message):
@@ -372,8 +372,8 @@ def test_a_search_that_is_ended_leaves_nothing_running(tmp_path, kind, number):
     spec = tmp_path / "coin.toml"
     text = COIN.format(function="starting_others", policy="WSR", setting="budget = 100")
     if kind == "program":
-        command = f"{sys.executable} -m tests.experiment.simulators {tmp_path}/{{arm}} {{seed}} others"
-        text = text.replace('function = "tests.experiment.simulators:starting_others"', f'command = "{command}"')
+        command = f"{sys.executable} -m tests.searches.simulators {tmp_path}/{{arm}} {{seed}} others"
+        text = text.replace('function = "tests.searches.simulators:starting_others"', f'command = "{command}"')
     text = text.replace('["A", "B", "C"]', f'["{tmp_path}/A", "{tmp_path}/B"]' if kind == "function" else '["A", "B"]')
     spec.write_text(text)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}

@@ -36,7 +36,7 @@ from allais.report.picture import intervals_as_svg
 from allais.report.words import by_mean, contrast, explained, recommendation
 from allais.searches import Failures, Outcome, Search, chances_of_best, fewest_runs, forecast
 from allais.simulation.progress import Progress
-from tests.experiment.simulators import ARMS, always_lose, broken
+from tests.searches.simulators import ARMS, always_lose, broken
 
 PEOPLE = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69), reference=80, costs=True)
 ROUTES = Bandit(

@@ -122,6 +122,7 @@ def _search(
     from allais.cli.pilot import Piloted, kept
     from allais.report import LiveView, write_page
     from allais.report.words import contrast, recommendation
+    from allais.searches import search
     from allais.searches.log import FailureLog
 
     known = kept(pilots, experiment)

@@ -29,7 +29,7 @@ from allais.searches import Failures, Outcome, Run, Search
 from allais.searches.changes import changes
 from allais.searches.drive import _sorted_out
 from allais.searches.runs import perform
-from tests.experiment.simulators import ARMS, always_lose, broken, coin, dying, slow_coin
+from tests.searches.simulators import ARMS, always_lose, broken, coin, dying, slow_coin
 
 PEOPLE = Preference(TverskyKahneman(0.8), TverskyKahneman(0.85))
 BUDGET = WSR(PEOPLE, budget=60, rewards=Bounded(-1, 1))
@@ -493,10 +493,10 @@ def test_results_that_come_back_beside_a_failure_are_kept(tmp_path):
     with ThreadPoolExecutor(3) as executor, pytest.raises(RunFailed, match="no such plan"):
         search(BUDGET, Simulator(together, ARMS), seed=1, executor=executor, journal=path)
     assert {run["arm"] for run in lines(path)[1:]} <= {"A", "C"}
-    search = Search(BUDGET, ARMS, np.random.SeedSequence(1))
-    runs = [search.ask() for _ in range(3)]
+    progress = Search(BUDGET, ARMS, np.random.SeedSequence(1))
+    runs = [progress.ask() for _ in range(3)]
     back = [(runs[1], Outcome(None, 0.0, "it crashed")), (runs[0], Outcome(1.0, 0.0)), (runs[2], Outcome(7.0, 0.0))]
-    finished, refused, trouble = _sorted_out(search, Failures(), back)
+    finished, refused, trouble = _sorted_out(progress, Failures(), back)
     assert finished == [back[1]]
     assert refused == [back[2]]
     assert str(trouble) == "it crashed"

@@ -7,7 +7,7 @@ import pytest
 
 from allais import LUCB, SR, WLUCB, WSR, Bounded, Preference, TverskyKahneman
 from allais.searches import Outcome, Run, Search
-from tests.experiment.virtual import Late, play, tape
+from tests.searches.virtual import Late, play, tape
 
 PEOPLE = Preference(TverskyKahneman(0.8), TverskyKahneman(0.85))
 POLICY = WLUCB(PEOPLE, Bounded(-1, 1), delta=0.1)
