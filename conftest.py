@@ -12,7 +12,10 @@ settings.register_profile("allais", deadline=None, derandomize=True)
 settings.load_profile("allais")
 
 # examples of the reference may use what stands on the same page
-DOORS = ("allais.weights", "allais.bands", "allais.policies", "allais.linear", "allais")
+DOORS = (
+    *("allais.weights", "allais.preferences", "allais.bands", "allais.policies", "allais.linear", "allais.learner"),
+    *("allais.streams", "allais.simulation", "allais.searches", "allais"),
+)
 
 
 @pytest.fixture(autouse=True)

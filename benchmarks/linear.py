@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from allais import Discrete, Normal, Preference, TverskyKahneman, best_arm, compare, theory
+from allais import Discrete, Normal, Preference, TverskyKahneman, best_arm, compare
 from allais.linear import (
     OFUL,
     WG,
@@ -20,6 +20,7 @@ from allais.linear import (
     ParameterNoise,
     PathProblem,
     Routes,
+    linear_characteristic_time,
 )
 from allais.paper.problems import BETA, LAWS, PEOPLE, grid_network, traveller
 from allais.policies.base import Policy
@@ -171,7 +172,7 @@ def _few_samples() -> str:
         theirs = best_arm(paper, problem, seed=1, max_samples=MOST)
         values = problem.true_values(PEOPLE)
         wrong = sum(answer.arm != int(np.argmax(values)) for answer in ours)
-        limit = theory.linear_characteristic_time(PEOPLE, problem.features, problem.theta, NOISE, rounds=60)
+        limit = linear_characteristic_time(PEOPLE, problem.features, problem.theta, NOISE, rounds=60)
         samples = float(np.mean([answer.samples for answer in ours]))
         more = "" if theirs.settled else "more than "
         rows.append(

@@ -20,7 +20,7 @@ from allais.cli.spec import read_spec
 from allais.problems import Simulator
 from allais.searches import Search
 from allais.searches.journal import RunJournal, identity
-from allais.simulation.simulate import _root
+from allais.simulation.simulate import root_of
 from tests.problems.test_program import is_gone
 from tests.searches.simulators import ARMS, always_lose
 
@@ -149,7 +149,7 @@ def test_a_torn_journal_is_said_and_resumed(spec):
 def test_a_second_process_on_one_journal_is_refused(spec):
     experiment = read_spec(spec)
     path = spec.with_suffix(".runs.jsonl")
-    with RunJournal(path, identity(experiment.problem, experiment.policy, _root(experiment.seed))):
+    with RunJournal(path, identity(experiment.problem, experiment.policy, root_of(experiment.seed))):
         result = run(spec, "--resume")
     assert result.exit_code == 2
     assert "one process at a time may write a journal" in result.output
@@ -297,7 +297,7 @@ def started(spec, *arguments):
 def answer_in(spec):
     """What the journal leads to, by repeating it: pulls and values."""
     experiment = read_spec(spec)
-    root = _root(experiment.seed)
+    root = root_of(experiment.seed)
     search = Search(experiment.policy, experiment.problem.arms, root)
     with RunJournal(spec.with_suffix(".runs.jsonl"), identity(experiment.problem, experiment.policy, root)) as journal:
         journal.repeat(search)

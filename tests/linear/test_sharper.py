@@ -16,7 +16,6 @@ from allais import (
     expected_value,
     simulate,
     testing,
-    theory,
 )
 from allais.linear import (
     OFUL,
@@ -34,6 +33,7 @@ from allais.linear import (
     ParameterNoise,
     PathProblem,
     Routes,
+    linear_characteristic_time,
     simple_routes,
 )
 from allais.linear.arm_sets import Judge
@@ -105,7 +105,7 @@ def test_lingape_needs_a_hundredth_of_the_papers_samples():
     theirs = best_arm(WG(PEOPLE, ParameterNoise(), delta=0.05, beta=2.0, stopping="paper"), problem, seed=1)
     assert all(answer.arm == 0 and answer.settled for answer in ours)
     assert max(answer.samples for answer in ours) < theirs.samples / 100
-    limit = theory.linear_characteristic_time(PEOPLE, problem.features, problem.theta, ParameterNoise(), rounds=200)
+    limit = linear_characteristic_time(PEOPLE, problem.features, problem.theta, ParameterNoise(), rounds=200)
     assert np.mean([answer.samples for answer in ours]) > limit * math.log(1 / (2.4 * 0.05))
 
 
@@ -126,16 +126,14 @@ def test_lingape_does_not_sample_for_ever_against_an_arm_that_is_beaten():
 
 
 def test_the_limit_of_two_axes_is_eight_over_the_squared_gap():
-    limit = theory.linear_characteristic_time(expected_value(), np.eye(2), [1.0, 0.5], ParameterNoise(), rounds=50)
+    limit = linear_characteristic_time(expected_value(), np.eye(2), [1.0, 0.5], ParameterNoise(), rounds=50)
     assert limit == pytest.approx(32.0, rel=1e-4)
     # with noise twice as wide, four times as many
-    wide = theory.linear_characteristic_time(
-        expected_value(), np.eye(2), [1.0, 0.5], AdditiveNoise(Normal(0, 2)), rounds=50
-    )
+    wide = linear_characteristic_time(expected_value(), np.eye(2), [1.0, 0.5], AdditiveNoise(Normal(0, 2)), rounds=50)
     assert wide == pytest.approx(128.0, rel=1e-4)
-    assert theory.linear_characteristic_time(PEOPLE, np.eye(2), [1.0, 1.0], ParameterNoise()) == math.inf
+    assert linear_characteristic_time(PEOPLE, np.eye(2), [1.0, 1.0], ParameterNoise()) == math.inf
     with pytest.raises(ValueError, match="normal noise"):
-        theory.linear_characteristic_time(PEOPLE, np.eye(2), [1.0, 0.5], AdditiveNoise(RARE_LOSS))
+        linear_characteristic_time(PEOPLE, np.eye(2), [1.0, 0.5], AdditiveNoise(RARE_LOSS))
 
 
 def test_lints_beats_woful_and_finds_the_preferred_arm():
