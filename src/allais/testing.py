@@ -123,7 +123,7 @@ def _same_live_and_simulated(policy: Policy, problem: Problem, rounds: int, seed
     ends = np.zeros((2, problem.n_arms))
     bracket(rollout.rule, rollout.state, ends[0], ends[1])  # also brings the values up to date, where they are lazy
     # to the last bit, but for trees that saving has laid out anew
-    tolerance = 1e-12 if rollout.state.memory.in_forest.any() else 0.0
+    tolerance = 1e-12 if rollout.state.memory.in_trees.any() else 0.0
     same = np.allclose(learner._state.memory.value, rollout.state.memory.value, rtol=tolerance, atol=tolerance)
     _promise(same, "learner and loop must end with the same values")
 

@@ -12,7 +12,7 @@ import pytest
 from allais import Bounded, Discrete, Finite, Normal, Preference, SubGaussian, TverskyKahneman, Uniform
 from allais._kernels import loop
 from allais.bands import DKW, KL, Envelope, Holder
-from allais.bands.base import settle, widen
+from allais.bands.base import refresh, widen
 from allais.errors import DominanceWarning
 from allais.policies.base import worth_of
 from allais.samples.memory import empty_memory, insert, measure
@@ -46,7 +46,7 @@ def share_missed(rule, worth, memory, tapes, looks, exponent, truth, low, high):
             insert(memory, 0, tapes[stream, at], tapes[stream, at])
             if at + 1 == looks[look]:
                 measure(worth, memory, 0)
-                settle(rule, memory, 0)
+                refresh(rule, memory, 0)
                 widen(rule, memory, exponent, low, high)
                 ever = ever or not low[0] <= truth <= high[0]
                 look += 1

@@ -188,7 +188,7 @@ def test_a_memory_stays_within_its_limit():
         for arm in learner.arms:
             learner.observe(arm, rng.uniform(0, 50, size=40_000))
         memory = learner._state.memory
-        sizes.append(sum(part.nbytes for part in (*memory.forest, memory.cells)))
+        sizes.append(sum(part.nbytes for part in (*memory.trees, memory.cells)))
         for arm in learner.arms:
             outcomes, counts = learner.outcomes(arm)
             assert outcomes.size <= LIMIT

@@ -160,7 +160,7 @@ def print_of(thing):
     state = thing._state
     parts = [getattr(state, name).tobytes() for name in state._fields if name not in SCRATCH and name != "memory"]
     memory = [getattr(state.memory, name).tobytes() for name in ("felt", "raw", "counts", "sizes", "pulls")]
-    trees = state.memory.forest.trees.tobytes()
+    trees = state.memory.trees.heads.tobytes()
     return repr(thing._names), parts, memory, trees, dict(thing._out), thing._next, repr(thing.policy)
 
 

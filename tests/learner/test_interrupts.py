@@ -138,7 +138,7 @@ def test_asking_and_telling_in_memory_survive_every_interrupt():
     """Hundreds of interrupts of one learner, which goes on as its twin does."""
     learner, twin = (WUCB(PEOPLE, Bounded(0, 50)).start(ARMS, seed=1) for _ in range(2))
     rng, survived = random.Random(2), 0
-    for arm in ARMS:  # so many that they have moved to the forest, in the middle of which a learner would close
+    for arm in ARMS:  # so many that they have moved to the trees, in the middle of which a learner would close
         for one in (learner, twin):
             one.observe(arm, np.linspace(0, 50, 200))
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._kernels import kernel
-from allais.bands.base import add_settle, add_widen
+from allais.bands.base import add_refresh, add_widen
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class WideRule(NamedTuple):
 
 
 @kernel
-def _settle(band, memory, arm):
+def _refresh(band, memory, arm):
     pass
 
 
@@ -31,5 +31,5 @@ def _widen(band, memory, exponent, low, high):
         low[arm], high[arm] = memory.value[arm] - radius, memory.value[arm] + radius
 
 
-add_settle(WideRule, _settle)
+add_refresh(WideRule, _refresh)
 add_widen(WideRule, _widen)

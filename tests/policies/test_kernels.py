@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allais import Preference, TverskyKahneman, Weight
-from allais.numerics.table import curve_of, weigh
+from allais.numerics.table import table_of, weigh
 from allais.policies.base import worth_of
 from allais.samples.memory import empty_memory, grown, insert, measure, pick, remove
 from allais.weights import TailAverage
@@ -21,14 +21,14 @@ from tests.strategies import outcomes, weights_and_duals
 @given(weights_and_duals, st.integers(1, 10_000_000), st.floats(0, 1))
 def test_a_weights_table_equals_its_formula(weight, samples, share):
     p = round(share * samples) / samples  # what a memory asks for
-    assert weigh(curve_of(weight), p) == pytest.approx(weight(p), rel=1e-12, abs=2e-12)
+    assert weigh(table_of(weight), p) == pytest.approx(weight(p), rel=1e-12, abs=2e-12)
 
 
 def test_a_users_curve_with_kinks_is_tabulated_to_the_last_digits():
     kinked = Weight.from_function(lambda p: np.interp(p, [0, 0.1, 0.7, 1], [0, 0.3, 0.6, 1]), singularities=(0.1, 0.7))
     for p in np.random.default_rng(1).random(500):
-        assert weigh(curve_of(kinked), p) == pytest.approx(kinked(p), rel=1e-14)
-    assert weigh(curve_of(TailAverage(0.05)), 0.95) == pytest.approx(0.0, abs=1e-15)
+        assert weigh(table_of(kinked), p) == pytest.approx(kinked(p), rel=1e-14)
+    assert weigh(table_of(TailAverage(0.05)), 0.95) == pytest.approx(0.0, abs=1e-15)
 
 
 @settings(max_examples=60, deadline=None)

@@ -46,7 +46,7 @@ class Short(Greedy):
         ("active", np.ones(4, dtype=np.bool_), r"for each of its 3 arms in state.active; got \(4,\)"),
         ("active", None, r"for each of its 3 arms in state.active; got None"),
         ("memory", empty_memory(2), r"for each of its 3 arms in memory.felt; got \(2,\)"),
-        ("memory", empty_memory(3)._replace(forest=empty_memory(1).forest), r"made by empty_memory\(3\)"),
+        ("memory", empty_memory(3)._replace(trees=empty_memory(1).trees), r"made by empty_memory\(3\)"),
         ("memory", None, r"keeps its arms' outcomes in `memory`"),
         ("ticket", np.zeros(0), r"must have a ticket"),
     ],

@@ -195,7 +195,7 @@ def test_bounded_memory_stays_within_its_certified_error(name):
         whole.add_many(samples)
         value, error = small.certified()
         assert abs(value - whole.value()) <= error
-    assert small._blocks.counts.size <= 200
+    assert small._sketch.counts.size <= 200
     assert len(small) == len(whole)
     assert error < 0.1 * (whole.parts().gain + whole.parts().loss)
     for sample in samples[:100]:
@@ -216,7 +216,7 @@ def test_bounded_streams_merge_within_their_certified_error():
     streams[0].merge(streams[2])
     value, error = streams[0].certified()
     assert abs(value - preference.estimate(np.concatenate(parts))) <= error
-    assert streams[0]._blocks.samples == 9_000
+    assert streams[0]._sketch.samples == 9_000
 
 
 @pytest.mark.parametrize("max_blocks", [None, 50])
@@ -282,7 +282,7 @@ def test_policies_on_continuous_rewards_value_their_arms_by_trees():
     run = Rollout(WUCB(preference, Bounded(0, 1)), problem, np.random.SeedSequence(1))
     run.run(5_000)
     memory = run.state.memory
-    np.testing.assert_array_equal(memory.in_forest, memory.pulls > FLAT * np.array([1, 1, 10**9]))
+    np.testing.assert_array_equal(memory.in_trees, memory.pulls > FLAT * np.array([1, 1, 10**9]))
     for arm in range(3):
         _, raw, counts = outcomes_of_arm(memory, arm)
         samples = np.repeat(raw, counts)

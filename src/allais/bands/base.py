@@ -40,7 +40,7 @@ class Band(Protocol):
     def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> Any:
         """What the kernels read, for the rewards of each arm; the band's numbers in a NamedTuple.
 
-        Arrays that `settle` keeps up to date, one entry per arm, are part of it; tables of another length go into a
+        Arrays that `refresh` keeps up to date, one entry per arm, are part of it; tables of another length go into a
         NamedTuple of their own, since the lengths of all others are checked.
         """
         ...
@@ -76,7 +76,7 @@ def refuse_unbounded(what: str, rewards: Sequence[Rewards]) -> None:
         )
 
 
-def _settle(band, memory, arm):
+def _refresh(band, memory, arm):
     """Bring what the band keeps of an arm up to date, after its memory changed."""
 
 
@@ -87,5 +87,5 @@ def _widen(band, memory, exponent, low, high):
     """
 
 
-settle, add_settle = verb(_settle)
+refresh, add_refresh = verb(_refresh)
 widen, add_widen = verb(_widen)

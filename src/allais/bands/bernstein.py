@@ -10,7 +10,7 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._kernels import kernel
-from allais.bands.base import add_settle, add_widen, bounds_of
+from allais.bands.base import add_refresh, add_widen, bounds_of
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 from allais.samples.memory import moments
@@ -45,14 +45,14 @@ class EmpiricalBernstein:
 
 
 class BernsteinRule(NamedTuple):
-    """The range of each arm's rewards, and the variance that `settle` keeps."""
+    """The range of each arm's rewards, and the variance that `refresh` keeps."""
 
     span: FloatArray  # b - a, (n_arms,)
     variance: FloatArray  # V, (n_arms,)
 
 
 @kernel
-def _settle(band, memory, arm):
+def _refresh(band, memory, arm):
     band.variance[arm] = moments(memory, arm)[1] / memory.pulls[arm] if memory.pulls[arm] > 0 else 0.0
 
 
@@ -68,5 +68,5 @@ def _widen(band, memory, exponent, low, high):
         low[arm], high[arm] = memory.value[arm] - radius, memory.value[arm] + radius
 
 
-add_settle(BernsteinRule, _settle)
+add_refresh(BernsteinRule, _refresh)
 add_widen(BernsteinRule, _widen)

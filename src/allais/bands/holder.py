@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, share
 from allais._kernels import kernel
-from allais.bands.base import Interval, add_settle, add_widen, bounds_of
+from allais.bands.base import Interval, add_refresh, add_widen, bounds_of
 from allais.numerics.quadrature import integrate, integrate_tail
-from allais.numerics.table import Curve, staircase, tabulate, weigh
+from allais.numerics.table import Table, staircase, tabulate, weigh
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 from allais.samples.memory import VALUE_SLACK
@@ -153,9 +153,9 @@ class Side(NamedTuple):
     stretch: FloatArray  # (n_arms,)
     constant: float  # L
     half_alpha: float  # alpha / 2; 0 where the modulus is read instead
-    modulus: Curve
-    tail: Curve  # the integral beyond the truncation at sqrt(log n), as a function of 1 / log n
-    factor: FloatArray  # stretch L (1 / 2l)^(alpha / 2), kept by `settle`; (n_arms,)
+    modulus: Table
+    tail: Table  # the integral beyond the truncation at sqrt(log n), as a function of 1 / log n
+    factor: FloatArray  # stretch L (1 / 2l)^(alpha / 2), kept by `refresh`; (n_arms,)
 
 
 class HolderRule(NamedTuple):
@@ -165,20 +165,20 @@ class HolderRule(NamedTuple):
     losses: Side
     edge: FloatArray  # m of the truncation m + sigma sqrt(log n)
     scale: FloatArray  # sigma
-    beyond: FloatArray  # what lies beyond the truncation, kept by `settle`
+    beyond: FloatArray  # what lies beyond the truncation, kept by `refresh`
     variation: float  # of the weights: what cells of outcomes hide is their reach times this, at most
 
 
 def _side(weight: Weight, stretch: FloatArray, has_tail: bool) -> Side:
     pair = weight.holder
-    modulus = _modulus_curve(weight) if pair is None else _unread()
-    tail = _tail_curve(weight) if has_tail else _unread()
+    modulus = _modulus_table(weight) if pair is None else _unread()
+    tail = _tail_table(weight) if has_tail else _unread()
     constant, exponent = pair or (1.0, 0.0)
     return Side(stretch, constant, exponent / 2.0, modulus, tail, stretch.copy())
 
 
 @lru_cache(maxsize=256)
-def _modulus_curve(weight: Weight) -> Curve:
+def _modulus_table(weight: Weight) -> Table:
     if weight.modulus_kind == "exact":
         return tabulate(np.vectorize(weight.modulus, otypes=[np.float64]))
     # a bound that costs a search each: eight an octave, and the next larger one is a bound too
@@ -187,7 +187,7 @@ def _modulus_curve(weight: Weight) -> Curve:
 
 
 @lru_cache(maxsize=256)
-def _tail_curve(weight: Weight) -> Curve:
+def _tail_table(weight: Weight) -> Table:
     """The tail beyond sqrt(log n), against 1 / (1 + log n): smooth, and zero at zero."""
 
     def tail(inverse: FloatArray) -> FloatArray:
@@ -200,12 +200,12 @@ def _tail_curve(weight: Weight) -> Curve:
 
 
 @lru_cache(maxsize=1)
-def _unread() -> Curve:
+def _unread() -> Table:
     return staircase(np.ones(1), np.ones(1))
 
 
 @kernel
-def _settle(band, memory, arm):
+def _refresh(band, memory, arm):
     pulls = memory.pulls[arm]
     stretch_gain, stretch_loss = band.gains.stretch[arm], band.losses.stretch[arm]
     band.beyond[arm] = 0.0
@@ -246,7 +246,7 @@ def _reach(side, arm, power, eps):
 
 @kernel
 def _widen(band, memory, exponent, low, high):
-    # x^(alpha/2) is common to all arms; what depends on the arm was kept by `settle`
+    # x^(alpha/2) is common to all arms; what depends on the arm was kept by `refresh`
     by_modulus = band.gains.half_alpha == 0.0 or band.losses.half_alpha == 0.0
     gain_power = _power(exponent, band.gains.half_alpha)
     loss_power = _power(exponent, band.losses.half_alpha)
@@ -261,5 +261,5 @@ def _widen(band, memory, exponent, low, high):
         low[arm], high[arm] = memory.value[arm] - radius, memory.value[arm] + radius
 
 
-add_settle(HolderRule, _settle)
+add_refresh(HolderRule, _refresh)
 add_widen(HolderRule, _widen)

@@ -21,16 +21,17 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, share
 from allais._kernels import kernel, routine, verb
-from allais.bands.base import Interval, add_settle, add_widen, bounds_of
+from allais.bands.base import Interval, add_refresh, add_widen, bounds_of
 from allais.numerics.distortion import Distortion, distortion_of
 from allais.numerics.quadrature import integrate
-from allais.numerics.table import Curve, staircase, weigh
+from allais.numerics.table import Table, staircase, weigh
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 from allais.samples.cells import AT, HIGH, LOW, RAW, cell_of_outcome
 from allais.samples.memory import GAIN_SLACK, LOSS_SLACK, Memory, moments, remembered
-from allais.samples.tree import ROOT, TOP, TOTAL, count_beyond, outcome_at_rank
-from allais.samples.tree_value import harvest
+from allais.samples.tree import count_beyond, outcome_at_rank
+from allais.samples.tree_value import tree_value
+from allais.samples.trees import ROOT, TOP, TOTAL
 from allais.weights import Weight
 
 STEPS = 64.0  # an exponent is rounded up to 1 / STEPS, so that an interval serves many rounds
@@ -44,7 +45,7 @@ class Lens(NamedTuple):
 
     distortion: Distortion
     turns: FloatArray  # where the weight turns between rising and falling; none if it is monotone
-    tail: Curve  # int over v > u of max w([0, exp(-v^2 / 2)]), as a share of the whole, against exp(-u^2 / 2)
+    tail: Table  # int over v > u of max w([0, exp(-v^2 / 2)]), as a share of the whole, against exp(-u^2 / 2)
     whole: float  # that integral from u = 0
 
 
@@ -95,7 +96,7 @@ def _lens(weight: Weight, has_tail: bool) -> Lens:
 
 
 @lru_cache(maxsize=64)
-def _tail(weight: Weight) -> tuple[Curve, float]:
+def _tail(weight: Weight) -> tuple[Table, float]:
     """The integral beyond u of the greatest w of any probability up to exp(-v^2 / 2), against exp(-u^2 / 2)."""
 
     def height(v: FloatArray) -> FloatArray:
@@ -152,36 +153,36 @@ steady, add_steady = verb(_steady)
 
 @kernel
 def _greatest(lens, low, high):
-    result = weigh(lens.distortion.curve, high)
+    result = weigh(lens.distortion.table, high)
     if lens.turns.size > 0:
-        result = max(result, weigh(lens.distortion.curve, low))
+        result = max(result, weigh(lens.distortion.table, low))
         for turn in lens.turns:
             if low < turn < high:
-                result = max(result, weigh(lens.distortion.curve, turn))
+                result = max(result, weigh(lens.distortion.table, turn))
     return result
 
 
 @kernel
 def _smallest(lens, low, high):
-    result = weigh(lens.distortion.curve, low)
+    result = weigh(lens.distortion.table, low)
     if lens.turns.size > 0:
-        result = min(result, weigh(lens.distortion.curve, high))
+        result = min(result, weigh(lens.distortion.table, high))
         for turn in lens.turns:
             if low < turn < high:
-                result = min(result, weigh(lens.distortion.curve, turn))
+                result = min(result, weigh(lens.distortion.table, turn))
     return result
 
 
 @routine
-def shifted(forest, tree, distortion, pulls, eps, start, end):
+def shifted(trees, tree, distortion, pulls, eps, start, end):
     """The least and the most that one side is worth when its probabilities move by eps; a monotone weight."""
     if end <= 0.0:
         return 0.0, 0.0
-    beyond = max(end - forest.numbers[forest.trees[tree, ROOT], TOP], 0.0)
-    most = harvest(forest, tree, distortion, pulls, eps, np.inf) + beyond * weigh(distortion.curve, eps)
+    beyond = max(end - trees.numbers[trees.heads[tree, ROOT], TOP], 0.0)
+    most = tree_value(trees, tree, distortion, pulls, eps, np.inf) + beyond * weigh(distortion.table, eps)
     # below the support the probability is 1, not 1 - eps
     sure = max(start, 0.0)
-    least = harvest(forest, tree, distortion, pulls, -eps, np.inf) + sure * (1.0 - weigh(distortion.curve, 1.0 - eps))
+    least = tree_value(trees, tree, distortion, pulls, -eps, np.inf) + sure * (1.0 - weigh(distortion.table, 1.0 - eps))
     return least, most
 
 
@@ -225,8 +226,8 @@ def _slice(band, lens, arm, pulls, exponent, fewest, counted, inner, outer, mean
 def _walk(band, lens, memory, arm, sign, start, end, exponent, mean_low, mean_high):
     """The least and the most that one side is worth: stretch by stretch, from the outside in."""
     pulls, tree = memory.pulls[arm], 2 * arm + (sign < 0.0)
-    in_tree, size = memory.in_forest[arm], memory.sizes[arm]
-    total = int(memory.forest.numbers[memory.forest.trees[tree, ROOT], TOTAL]) if in_tree else 0
+    in_tree, size = memory.in_trees[arm], memory.sizes[arm]
+    total = int(memory.trees.numbers[memory.trees.heads[tree, ROOT], TOTAL]) if in_tree else 0
     least, most = start, start  # up to `start` the probability is 1
     outer, fewest, step = end, 0, 0  # `fewest` samples lie at or beyond `outer`
     while outer > start:
@@ -236,10 +237,10 @@ def _walk(band, lens, memory, arm, sign, start, end, exponent, mean_low, mean_hi
             stride = max(1, int(STRIDE * np.sqrt(fewest * (pulls - fewest) / pulls)))
             reached = min(fewest + stride, total)
             counted = reached - 1  # of which z in (inner, outer] may have all but the last beyond it
-            inner = outcome_at_rank(memory.forest, tree, reached)
+            inner = outcome_at_rank(memory.trees, tree, reached)
             cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], sign * inner)
             if cell >= 0:  # its samples may lie anywhere in it, all of them at its outer end
-                reached = count_beyond(memory.forest, tree, abs(memory.cells[AT, cell]), memory.cells[RAW, cell], True)
+                reached = count_beyond(memory.trees, tree, abs(memory.cells[AT, cell]), memory.cells[RAW, cell], True)
                 counted = reached
                 inner = memory.cells[LOW, cell] if sign > 0.0 else -memory.cells[HIGH, cell]
             inner = max(inner, start)
@@ -265,11 +266,11 @@ def _side(band, lens, memory, arm, sign, exponent, mean, radius):
     middle = sign * band.centre[arm]
     mean_low = max(sign * mean - radius, middle - band.slack[arm])
     mean_high = min(sign * mean + radius, middle + band.slack[arm])
-    if memory.in_forest[arm] and lens.turns.size == 0 and band.scale[arm] == 0.0:
+    if memory.in_trees[arm] and lens.turns.size == 0 and band.scale[arm] == 0.0:
         eps = steady(band.shape, memory.pulls[arm], exponent)
         if eps >= 0.0:
             tree = 2 * arm + (sign < 0.0)
-            least, most = shifted(memory.forest, tree, lens.distortion, memory.pulls[arm], eps, start, end)
+            least, most = shifted(memory.trees, tree, lens.distortion, memory.pulls[arm], eps, start, end)
             slack = memory.slack[arm, GAIN_SLACK if sign > 0.0 else LOSS_SLACK]
             return (max(least - slack, start), min(most + slack, end)) if slack > 0.0 else (least, most)
     return _walk(band, lens, memory, arm, sign, start, end, exponent, mean_low, mean_high)
@@ -288,7 +289,7 @@ def ends_of(band, memory, arm, exponent):
 
 
 @kernel
-def _settle(band, memory, arm):
+def _refresh(band, memory, arm):
     band.kept_for[arm] = np.nan
 
 
@@ -305,5 +306,5 @@ def _widen(band, memory, exponent, low, high):
         low[arm], high[arm] = band.kept_low[arm], band.kept_high[arm]
 
 
-add_settle(TailRule, _settle)
+add_refresh(TailRule, _refresh)
 add_widen(TailRule, _widen)

@@ -23,7 +23,7 @@ OWN_HOURS, OWN_SPACING = 1.0, 60.0  # of a recording on a network that is not th
 app = typer.Typer(help="Vehicular routing on Eclipse SUMO (Section VI).", no_args_is_help=True)
 
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same delays, with the same version of SUMO.")]
-Blocks = Annotated[int, typer.Option(help="Independent blocks of simulated hours.")]
+Sketch = Annotated[int, typer.Option(help="Independent blocks of simulated hours.")]
 Hours = Annotated[
     float | None,
     typer.Option(help="Simulated hours per block; else 6, and 1 on a network of your own or what its demand has."),
@@ -101,7 +101,7 @@ def record(
     demand: Trips = None,
     vehicles_per_hour: Vehicles = 1200.0,
     seed: Seed = 1,
-    blocks: Blocks = 15,
+    blocks: Sketch = 15,
     hours: Hours = None,
     spacing: Annotated[
         float | None, typer.Option(help="Seconds between two probes; else 13.5, and 60 on a network of your own.")
@@ -162,7 +162,7 @@ def run(
     recording: Annotated[Path | None, typer.Option(help="A file that `record` wrote; else one is recorded.")] = None,
     output: Annotated[Path | None, typer.Option(help="A folder for the report and the pictures.")] = None,
     seed: Seed = 1,
-    blocks: Blocks = 15,
+    blocks: Sketch = 15,
     jobs: Jobs = -1,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter runs of the policies.")] = False,
 ) -> None:

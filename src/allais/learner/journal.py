@@ -194,7 +194,7 @@ class JournaledLearner(Learner):
 
     def _distinct(self) -> int:
         memory = self._state.memory
-        return int(memory.sizes.sum() + memory.forest.trees[:, 1].sum())
+        return int(memory.sizes.sum() + memory.trees.heads[:, 1].sum())
 
     def _take_snapshot(self) -> None:
         """Begin a new journal, or close the learner."""
@@ -208,7 +208,7 @@ class JournaledLearner(Learner):
 
     def _snapshot(self) -> None:
         """Begin a new journal: the snapshot names it, so that a crash in between loses nothing."""
-        self._settle_memory()
+        self._lay_out_memory()
         number = self._number + 1
         snapshot = {"journal": number, "began": self._began, "learner": document_of(self)}
         content = json.dumps({**snapshot, "checksum": checksum(snapshot)}, allow_nan=False) + "\n"

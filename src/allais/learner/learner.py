@@ -17,7 +17,7 @@ from allais._checks import finite_array, number
 from allais._kernels import bound
 from allais._random import Seed, generator
 from allais._system.locks import Guarded, one_at_a_time
-from allais.bands.base import Interval, settle
+from allais.bands.base import Interval, refresh
 from allais.linear.arm_sets import ArmSet, Judge
 from allais.linear.ellipsoid import project
 from allais.linear.noise import checked_features
@@ -486,7 +486,7 @@ class Learner(Guarded):
             felt = self._felt(outcome)
             if features is None:
                 memory = self._state.memory
-                if (memory.in_forest[arm] or memory.sizes[arm] == memory.felt.shape[1]) and is_full(memory, arm):
+                if (memory.in_trees[arm] or memory.sizes[arm] == memory.felt.shape[1]) and is_full(memory, arm):
                     self._make_room(arm)
                 learning = starmap(self._take_in, ((self._rule, self._state, arm, felt, outcome, ticket),))
                 self._midway = True
@@ -605,13 +605,13 @@ class Learner(Guarded):
 
     def _needs_room(self, arm: int) -> bool:
         memory = self._state.memory
-        crowded = memory.in_forest[arm] or memory.sizes[arm] == memory.felt.shape[1]
+        crowded = memory.in_trees[arm] or memory.sizes[arm] == memory.felt.shape[1]
         return bool(crowded and is_full(memory, arm))
 
     def _must_move(self, arm: int) -> bool:
-        """Whether an arm's outcomes move to the forest or into cells for want of room: in place, and seldom."""
+        """Whether an arm's outcomes move to the trees or into cells for want of room: in place, and seldom."""
         memory = self._state.memory
-        first = not memory.in_forest[arm] and memory.felt.shape[1] >= FLAT
+        first = not memory.in_trees[arm] and memory.felt.shape[1] >= FLAT
         return bool(first or is_crowded(memory, arm))
 
     def _make_room(self, arm: int) -> None:
@@ -755,9 +755,9 @@ class Learner(Guarded):
         self._choose, self._take_in = choosing, learning
         self._midway = self._durable
 
-    def _settle_memory(self) -> None:
+    def _lay_out_memory(self) -> None:
         """Lay the memory out as a file will, so that learner and file go on alike to the last bit."""
-        if self._state.memory.in_forest.any():
+        if self._state.memory.in_trees.any():
             state = self._state._replace(memory=laid_out(self._state.memory))
             self._adopt(self.policy, self._names, self._rule, state)
 
@@ -790,7 +790,7 @@ class Learner(Guarded):
         """Write everything to one readable JSON file; a crash while saving leaves the old one."""
         from allais.learner.document import write_document
 
-        self._settle_memory()
+        self._lay_out_memory()
         write_document(self, Path(path))
 
     @staticmethod
@@ -856,5 +856,5 @@ def _remeasure(rule: Any, state: Any, arm: int) -> None:
     """Bring an arm's value, and what the rule keeps of the arm, in line with its memory."""
     measure(rule.worth, state.memory, arm)
     for part in rule:
-        if type(part) in settle.kernels:  # a band, or bins
-            settle(part, state.memory, arm)
+        if type(part) in refresh.kernels:  # a band, or bins
+            refresh(part, state.memory, arm)

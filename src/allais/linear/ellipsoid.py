@@ -9,7 +9,7 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, loose_kernel, routine
 from allais.linear.location_tables import Locations, ceiling_at, value_at
-from allais.numerics.table import Curve, weigh
+from allais.numerics.table import Table, weigh
 from allais.samples.memory import Memory
 
 PERIOD = 1024  # rounds between two factorisations from scratch, which end the drift of rank-one updates
@@ -23,8 +23,8 @@ class World(NamedTuple):
     mean: FloatArray  # of each arm's noise: part of the reward, not of x.theta
     scale: FloatArray  # sigma_x: what is divided out, so that all noise is 1-sub-Gaussian
     locations: Locations
-    gains: Curve  # of the weights, where noise is estimated
-    losses: Curve
+    gains: Table  # of the weights, where noise is estimated
+    losses: Table
     sign: float  # -1 where outcomes are costs
     reference: float
     slack: float  # 2 log(1 / delta) - d log lambda, of the radius

@@ -16,7 +16,7 @@ from allais._random import Seed
 from allais.linear.ellipsoid import MOST_SEEN, LinearState, World, project
 from allais.linear.location_tables import locations_of
 from allais.linear.noise import EstimatedNoise, Noise, check_noise, checked_features
-from allais.numerics.table import curve_of
+from allais.numerics.table import table_of
 from allais.policies.base import Policy, check_settings, require_place
 from allais.preferences import Preference
 from allais.samples.memory import empty_memory
@@ -120,8 +120,8 @@ class LinearPolicy(Policy):
             noise.mean,
             noise.scale,
             locations_of(self.preference, noise),
-            curve_of(self.preference.gains),
-            curve_of(self.preference.losses),
+            table_of(self.preference.gains),
+            table_of(self.preference.losses),
             -1.0 if self.preference.costs else 1.0,
             self.preference.reference,
             2.0 * math.log(1.0 / self.delta) - features.shape[1] * math.log(self.regularisation),

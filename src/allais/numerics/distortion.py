@@ -1,8 +1,8 @@
 """A weight as overlapping polynomials, for sums over whole blocks of probabilities.
 
-A block of a tree is summed with one polynomial where it lies inside one patch. Patches overlap, so that a block
+A block of a tree is summed with one polynomial where it lies inside one piece. Pieces overlap, so that a block
 whose half-width is at most REACH of its centre's distance from the nearest singular point always finds one; where
-a function bends faster than its singular points say, patches are smaller.
+a function bends faster than its singular points say, pieces are smaller.
 
 A block of gaps g_i at places x_i in [-1, 1] is known by its moments sum g_i x_i^k / k!, k < TERMS. Seen from
 elsewhere, x = centre + half y, they are a convolution of theirs with centre^m / m!: `moved_moment`. All terms
@@ -21,18 +21,18 @@ from scipy.special import factorial
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, loose_kernel
-from allais.numerics.table import CENTRE, FIRST_POWER, SCALE, Curve, cell_of, curve_of, table
+from allais.numerics.table import CENTRE, FIRST_POWER, SCALE, Table, bucketed, cell_of, table_of
 from allais.weights import Weight
 
-TERMS = 16  # of a patch, and moments of a block
+TERMS = 16  # of a piece, and moments of a block
 REACH = 0.3  # half-width of a block over its distance from a singular point
-STEP = 1.0 / 64.0  # half-width of the stretch of centres that share a patch, over their distance
+STEP = 1.0 / 64.0  # half-width of the stretch of centres that share a piece, over their distance
 NEAREST = 2.0**-40  # to a singular point: a block of 10^12 samples comes no nearer
 OFFSETS = (
-    8  # powers of a block's offset from a patch's centre: that is at most STEP / REACH, so the rest is below 1e-15
+    8  # powers of a block's offset from a piece's centre: that is at most STEP / REACH, so the rest is below 1e-15
 )
-PRECISION = 5e-14  # what a patch may leave out, relative to its size
-HALVINGS = 8  # of a patch where the function bends faster
+PRECISION = 5e-14  # what a piece may leave out, relative to its size
+HALVINGS = 8  # of a piece where the function bends faster
 
 INVERSE_FACTORIALS = 1.0 / factorial(np.arange(TERMS))
 
@@ -51,8 +51,8 @@ _POWERS = np.array([np.pad(chebyshev.cheb2poly(row), (0, TERMS))[:TERMS] for row
 class Distortion(NamedTuple):
     """A weight for compiled code: at a point, and over a block."""
 
-    curve: Curve
-    cells: FloatArray  # patches, laid out as `Curve.cells`: more powers, each times the factorial of its exponent
+    table: Table
+    cells: FloatArray  # pieces, laid out as `Table.cells`: more powers, each times the factorial of its exponent
     buckets: IntArray
 
 
@@ -73,7 +73,7 @@ def distortion_of(weight: Weight) -> Distortion:
         done = left_out <= PRECISION * np.abs(coefficients[:, 0]) + noise
         done |= share == 0.0
         done |= halved == HALVINGS
-        # next to a singular point, and where halving did not help, there is no patch: no block fits into it
+        # next to a singular point, and where halving did not help, there is no piece: no block fits into it
         scale = np.where((share == 0.0) | (halved == HALVINGS), np.inf, 1.0 / half)
         kept.append(np.column_stack([low, first + half, scale, coefficients @ _POWERS / INVERSE_FACTORIALS])[done])
         left, right, part = low[~done], high[~done], 0.5 * share[~done]
@@ -82,12 +82,12 @@ def distortion_of(weight: Weight) -> Distortion:
         if low.size == 0:
             break
     rows = np.pad(np.concatenate(kept), ((0, 0), (0, OFFSETS)))
-    patches = table(rows[np.argsort(rows[:, 0])])
-    return Distortion(curve_of(weight), patches.cells, patches.buckets)
+    pieces = bucketed(rows[np.argsort(rows[:, 0])])
+    return Distortion(table_of(weight), pieces.cells, pieces.buckets)
 
 
 def _stretches(weight: Weight) -> list[tuple[float, float, float]]:
-    """Stretches of centres, and the share of their distance from a singular point that a patch reaches on."""
+    """Stretches of centres, and the share of their distance from a singular point that a piece reaches on."""
     result = []
     ratio = (1.0 + STEP) / (1.0 - STEP)
     for start, end in pairwise(_corners(weight)):
@@ -110,14 +110,14 @@ def _room(weight: Weight, p: FloatArray) -> FloatArray:
 
 
 @kernel
-def patch_over(distortion, centre, half):
-    """The patch that covers a block of probabilities, or -1."""
+def piece_over(distortion, centre, half):
+    """The piece that covers a block of probabilities, or -1."""
     if not 0.0 < centre < 1.0:
         return -1
-    patch = cell_of(distortion.cells, distortion.buckets, centre)
-    middle, scale = distortion.cells[patch, CENTRE], distortion.cells[patch, SCALE]
-    # the scale is infinite where there is no patch
-    return patch if (abs(centre - middle) + half) * scale <= 1.0 else -1
+    piece = cell_of(distortion.cells, distortion.buckets, centre)
+    middle, scale = distortion.cells[piece, CENTRE], distortion.cells[piece, SCALE]
+    # the scale is infinite where there is no piece
+    return piece if (abs(centre - middle) + half) * scale <= 1.0 else -1
 
 
 @kernel
@@ -143,9 +143,9 @@ def moved_moment(scratch, j):
 
 
 @kernel
-def weigh_block(distortion, patch, scratch, moments, first, centre, half):
-    """The sum over a block of gap times w, the block being `half` around `centre`, and inside the patch."""
-    row = distortion.cells[patch]
+def weigh_block(distortion, piece, scratch, moments, first, centre, half):
+    """The sum over a block of gap times w, the block being `half` around `centre`, and inside the piece."""
+    row = distortion.cells[piece]
     offset = (centre - row[CENTRE]) * row[SCALE]
     factor, power = half * row[SCALE], 1.0
     for k in range(TERMS):
@@ -160,7 +160,7 @@ def weigh_block(distortion, patch, scratch, moments, first, centre, half):
 
 @loose_kernel
 def _along(row, scratch, m):
-    """The m-th derivative of a patch's polynomial, over a block around the patch's centre."""
+    """The m-th derivative of a piece's polynomial, over a block around the piece's centre."""
     result = 0.0
     for k in range(TERMS):
         result += row[FIRST_POWER + m + k] * scratch[k]

@@ -28,7 +28,7 @@ _FIT[0] /= 2.0
 _POWERS = np.array([np.pad(chebyshev.cheb2poly(row), (0, TERMS))[:TERMS] for row in np.eye(TERMS)])
 
 
-class Curve(NamedTuple):
+class Table(NamedTuple):
     """Polynomials on cells of [0, 1]; two arrays only, since each costs when a kernel is called."""
 
     # a row a cell: where it starts, its centre, 1 / half-width, and the powers of
@@ -41,12 +41,12 @@ START, CENTRE, SCALE, FIRST_POWER = 0, 1, 2, 3  # columns of `cells`
 
 
 @lru_cache(maxsize=256)
-def curve_of(weight: Weight) -> Curve:
+def table_of(weight: Weight) -> Table:
     """The table of a weight, built once."""
     return tabulate(weight, weight.singularities)
 
 
-def tabulate(function: Callable[[FloatArray], FloatArray], singularities: tuple[float, ...] = (0.0, 1.0)) -> Curve:
+def tabulate(function: Callable[[FloatArray], FloatArray], singularities: tuple[float, ...] = (0.0, 1.0)) -> Table:
     """A function on [0, 1] as a table, to 1e-15 but next to singular points, where p itself is rounded."""
     halves = 2.0 ** -np.arange(1.0, FINEST + 1)
     points = [np.array([0.0, 1.0]), halves]
@@ -83,25 +83,25 @@ def tabulate(function: Callable[[FloatArray], FloatArray], singularities: tuple[
     return _cells(np.append(starts[order], 1.0), powers)
 
 
-def staircase(points: FloatArray, values: FloatArray) -> Curve:
+def staircase(points: FloatArray, values: FloatArray) -> Table:
     """The step function that takes `values[i]` up to `points[i]`; the last point is 1."""
     powers = np.zeros((points.size, TERMS))
     powers[:, 0] = values
     return _cells(np.append(0.0, points), powers)
 
 
-def _cells(breaks: FloatArray, powers: FloatArray) -> Curve:
+def _cells(breaks: FloatArray, powers: FloatArray) -> Table:
     half = 0.5 * np.diff(breaks)
-    return table(np.hstack([breaks[:-1, None], (breaks[:-1] + half)[:, None], 1.0 / half[:, None], powers]))
+    return bucketed(np.hstack([breaks[:-1, None], (breaks[:-1] + half)[:, None], 1.0 / half[:, None], powers]))
 
 
-def table(cells: FloatArray) -> Curve:
+def bucketed(cells: FloatArray) -> Table:
     """Cells, ascending, with the buckets that lead to them."""
     low, high = _bucket_ends()
     starts = cells[:, START]
     first_cell = np.maximum(np.searchsorted(starts, low, side="right") - 1, 0)
     last_cell = np.maximum(np.searchsorted(starts, high, side="right") - 1, 0)
-    return Curve(np.ascontiguousarray(cells), np.ascontiguousarray(np.stack([first_cell, last_cell], axis=1)))
+    return Table(np.ascontiguousarray(cells), np.ascontiguousarray(np.stack([first_cell, last_cell], axis=1)))
 
 
 @lru_cache(maxsize=1)
@@ -147,13 +147,13 @@ def cell_of(cells, buckets, p):
 
 
 @kernel
-def weigh(curve, p):
+def weigh(table, p):
     """w(p) from the table; p is clipped to [0, 1], since rounding may pass it."""
     if p <= 0.0:
         return 0.0
     if p >= 1.0:
         return 1.0
-    cell = curve.cells[cell_of(curve.cells, curve.buckets, p)]
+    cell = table.cells[cell_of(table.cells, table.buckets, p)]
     s = (p - cell[CENTRE]) * cell[SCALE]
     t = s * s
     even = (((cell[11] * t + cell[9]) * t + cell[7]) * t + cell[5]) * t + cell[3]

@@ -14,14 +14,15 @@ import numpy as np
 from matplotlib.patches import Rectangle
 
 from allais.bands import DKW, KL, Holder
-from allais.bands.base import anytime_rule, settle, widen
-from allais.numerics.distortion import distortion_of, patch_over
+from allais.bands.base import anytime_rule, refresh, widen
+from allais.numerics.distortion import distortion_of, piece_over
 from allais.paper.problems import DELAYS, FAST_ROUTE, FIFTY, PEOPLE, SAFE_ROUTE, THREE
 from allais.policies import NPTS, UCB1, WUCB
 from allais.policies.wlucb import PAPER_UNION
 from allais.rewards import Bounded, Finite
 from allais.samples.memory import remembered
-from allais.samples.tree import CHILD, LEAF_OF, ROOT, SIZE, TOTAL, new_forest, sown
+from allais.samples.tree import with_outcomes
+from allais.samples.trees import CHILD, LEAF_OF, ROOT, SIZE, TOTAL, new_trees
 from allais.simulation import compare
 from allais.theory.limits import regret_slope
 from allais.weights import GonzalezWu, Power, Prelec, SteepMiddle, TailAverage, TverskyKahneman, Wang
@@ -69,17 +70,17 @@ def streaming_tree(folder: Path) -> None:
     """The blocks of a tree that one value uses."""
     weight, samples = TverskyKahneman(0.61), 2000
     outcomes = np.random.default_rng(1).exponential(size=samples)
-    forest = sown(new_forest(2), 0, outcomes, outcomes, np.ones(samples, dtype=np.int64))
+    trees = with_outcomes(new_trees(2), 0, outcomes, outcomes, np.ones(samples, dtype=np.int64))
     distortion = distortion_of(weight)
     figure, (above, below) = plt.subplots(2, 1, figsize=(11.0, 6.4), sharex=True, layout="constrained")
     p = np.linspace(0.0, 1.0, 2001)
     above.plot(p, weight(p), color="0.25", linewidth=1.5)
-    stack = [(int(forest.trees[0, ROOT]), 0.0, 0)]
+    stack = [(int(trees.heads[0, ROOT]), 0.0, 0)]
     while stack:
         node, counted, level = stack.pop()
-        total, leaf = float(forest.numbers[node, TOTAL]), int(forest.links[node, LEAF_OF])
+        total, leaf = float(trees.numbers[node, TOTAL]), int(trees.links[node, LEAF_OF])
         left, width = counted / samples, total / samples
-        used = patch_over(distortion, left + 0.5 * width, 0.5 * width) >= 0
+        used = piece_over(distortion, left + 0.5 * width, 0.5 * width) >= 0
         colour = "#2a5da8" if used else ("#b5452c" if leaf >= 0 else "none")
         edge = "#2a5da8" if used else ("#b5452c" if leaf >= 0 else "0.5")
         below.add_patch(Rectangle((left, -level - 0.8), width, 0.8, facecolor=colour, edgecolor=edge, alpha=0.7))
@@ -88,10 +89,10 @@ def streaming_tree(folder: Path) -> None:
             above.fill_between(stretch, weight(stretch), color="#2a5da8", alpha=0.25)
             above.axvline(left, ymax=0.03, color="#2a5da8", linewidth=0.8)
         elif leaf < 0:
-            for i in range(int(forest.links[node, SIZE]) - 1, -1, -1):
-                child = int(forest.links[node, CHILD + i])
+            for i in range(int(trees.links[node, SIZE]) - 1, -1, -1):
+                child = int(trees.links[node, CHILD + i])
                 stack.append((child, counted, level + 1))
-                counted += float(forest.numbers[child, TOTAL])
+                counted += float(trees.numbers[child, TOTAL])
     above.set(ylabel="w(p)", ylim=(0.0, 1.0))
     below.set(xlabel="share of samples at or above, c / l", ylabel="level", xlim=(0.0, 1.0), yticks=[])
     below.autoscale_view(scalex=False)
@@ -132,7 +133,7 @@ def band_widths(folder: Path) -> None:
                 if always and name == "Hölder":
                     exponent += 4.0 * np.log(size) + np.log(PAPER_UNION)
                 low, high = np.zeros(1), np.zeros(1)
-                settle(rule, memory, 0)
+                refresh(rule, memory, 0)
                 widen(rule, memory, exponent, low, high)
                 widths.append(high[0] - low[0])
             ax.plot(pulls, widths, linewidth=2, label=label)

@@ -27,10 +27,10 @@ def write_markdown(path: Path, results: Sequence[Stored]) -> None:
 
 def markdown(results: Sequence[Stored]) -> str:
     """The text."""
-    return "\n\n".join(_blocks(results)) + "\n"
+    return "\n\n".join(_sketch(results)) + "\n"
 
 
-def _blocks(results: Sequence[Stored]) -> Iterator[str]:
+def _sketch(results: Sequence[Stored]) -> Iterator[str]:
     first = results[0]
     yield "# The paper, run again"
     yield (

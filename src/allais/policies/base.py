@@ -131,7 +131,7 @@ def started(policy: Policy, n_arms: int) -> tuple[Any, Any]:
     memory = getattr(state, "memory", None)
     if not isinstance(memory, Memory):
         raise TypeError(f"a policy's state keeps its arms' outcomes in `memory`; got {memory!r}. Use empty_memory.")
-    shared = ("forest", "cells", "limit")
+    shared = ("trees", "cells", "limit")
     each |= {f"memory.{name}": part for name, part in memory._asdict().items() if name not in shared}
     if hasattr(rule, "worth"):
         each |= {"worth.edge": rule.worth.edge, "worth.edge_scale": rule.worth.edge_scale}
@@ -146,7 +146,7 @@ def started(policy: Policy, n_arms: int) -> tuple[Any, Any]:
                 "Make it from the number of arms."
             )
     shapes = {memory.felt.shape, memory.raw.shape, memory.counts.shape}
-    if memory.forest.trees.shape[0] != 2 * n_arms or len(shapes) > 1:
+    if memory.trees.heads.shape[0] != 2 * n_arms or len(shapes) > 1:
         raise ValueError(f"the memory of {n_arms} arms must be made by empty_memory({n_arms}); this one was not.")
     ticket = getattr(state, "ticket", None)
     if not isinstance(ticket, np.ndarray) or ticket.shape != (1,):

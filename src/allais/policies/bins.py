@@ -23,12 +23,13 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine
-from allais.bands.base import add_settle
+from allais.bands.base import add_refresh
 from allais.numerics.table import weigh
 from allais.preferences import Preference
 from allais.samples.draws import gamma
 from allais.samples.memory import FLAT
-from allais.samples.tree import ROOT, TOTAL, outcome_at_rank
+from allais.samples.tree import outcome_at_rank
+from allais.samples.trees import ROOT, TOTAL
 
 SHARE = 8.0  # of the samples beyond a bin, over those in it; 12 costs a third more, and no regret was seen to fall
 FINE = 4.0  # bins to a standard deviation of what lies beyond a singular point inside (0, 1)
@@ -67,22 +68,22 @@ def _most_toward(samples: float) -> int:
 
 
 @kernel
-def _settle(band, memory, arm):
+def _refresh(band, memory, arm):
     band.sizes[arm] = 0
 
 
-add_settle(Bins, _settle)
+add_refresh(Bins, _refresh)
 
 
 @kernel
 def _felt_at(memory, arm, rank):
-    """The outcome of an arm in the forest that `rank` samples reach, as felt."""
-    forest = memory.forest
-    gains = int(forest.numbers[forest.trees[2 * arm, ROOT], TOTAL])
+    """The outcome of an arm in the trees that `rank` samples reach, as felt."""
+    trees = memory.trees
+    gains = int(trees.numbers[trees.heads[2 * arm, ROOT], TOTAL])
     if rank <= gains:
-        return outcome_at_rank(forest, 2 * arm, rank)
-    losses = int(forest.numbers[forest.trees[2 * arm + 1, ROOT], TOTAL])
-    return -outcome_at_rank(forest, 2 * arm + 1, losses - (rank - gains) + 1)
+        return outcome_at_rank(trees, 2 * arm, rank)
+    losses = int(trees.numbers[trees.heads[2 * arm + 1, ROOT], TOTAL])
+    return -outcome_at_rank(trees, 2 * arm + 1, losses - (rank - gains) + 1)
 
 
 @kernel
@@ -100,10 +101,10 @@ def stride(points, done, pulls):
 
 @routine
 def arrange(bins, worth, memory, arm):
-    """Bring an arm's bins up to date: one for each outcome in the flat memory, by rank for an arm in the forest."""
+    """Bring an arm's bins up to date: one for each outcome in the flat memory, by rank for an arm in the trees."""
     places, counts = bins.places[arm], bins.counts[arm]
     bins.lacking[arm] = 0.0
-    if not memory.in_forest[arm]:
+    if not memory.in_trees[arm]:
         size = memory.sizes[arm]
         for k in range(size):
             places[k + 1] = memory.felt[arm, size - 1 - k]
@@ -135,7 +136,7 @@ def value_of(worth, places, masses, first, last):
         above += masses[k]
         lower = max(places[k + 1], 0.0) if k + 1 < last else 0.0
         if places[k] > lower:  # several bins may lie at one outcome that was seen often
-            value += (places[k] - lower) * weigh(worth.gains.curve, above / total)
+            value += (places[k] - lower) * weigh(worth.gains.table, above / total)
         k += 1
     below = 0.0  # losses accumulate from the bottom: w- sees P(X <= z)
     k = last - 1
@@ -143,7 +144,7 @@ def value_of(worth, places, masses, first, last):
         below += masses[k]
         upper = min(places[k - 1], 0.0) if k > first else 0.0
         if upper > places[k]:
-            value -= (upper - places[k]) * weigh(worth.losses.curve, below / total)
+            value -= (upper - places[k]) * weigh(worth.losses.table, below / total)
         k -= 1
     return value
 

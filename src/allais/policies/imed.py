@@ -103,9 +103,9 @@ def _part(worth, low, high, p):
     loss = min(high, 0.0) - min(low, 0.0)
     result = 0.0
     if gain > 0.0:
-        result += gain * weigh(worth.gains.curve, p)
+        result += gain * weigh(worth.gains.table, p)
     if loss > 0.0:
-        result -= loss * weigh(worth.losses.curve, 1.0 - p)
+        result -= loss * weigh(worth.losses.table, 1.0 - p)
     return result
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel
-from allais.bands.base import bounds_of, refuse_unbounded, settle
+from allais.bands.base import bounds_of, refresh, refuse_unbounded
 from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, worth_of
 from allais.policies.bins import Bins, bins_for, draw_value
 from allais.policies.steps import learn_without_band, no_interval, recommend_best, survey
@@ -107,7 +107,7 @@ def _choose(rule, state, u):
 @kernel
 def _learn(rule, state, arm, felt, raw, ticket):
     learn_without_band(rule, state, arm, felt, raw, ticket)
-    settle(rule.bins, state.memory, arm)
+    refresh(rule.bins, state.memory, arm)
 
 
 @kernel

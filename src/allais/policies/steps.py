@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from allais._kernels import kernel
-from allais.bands.base import settle
+from allais.bands.base import refresh
 from allais.samples.memory import insert, measure
 
 
@@ -73,7 +73,7 @@ def learn_with_band(rule, state, arm, felt, raw, ticket):
     """Take in an outcome, and bring the arm's value and interval up to date."""
     insert(state.memory, arm, felt, raw)
     measure(rule.worth, state.memory, arm)
-    settle(rule.band, state.memory, arm)
+    refresh(rule.band, state.memory, arm)
 
 
 @kernel

@@ -30,20 +30,9 @@ from allais.samples.cells import (
     no_cells,
     widest_reach,
 )
-from allais.samples.tree import (
-    DISTINCT,
-    Forest,
-    cleared,
-    grown_forest,
-    has_room,
-    new_forest,
-    outcomes_of,
-    plant,
-    sown,
-    uproot,
-    with_trees,
-)
-from allais.samples.tree_value import harvest
+from allais.samples.tree import has_room, insert_outcome, outcomes_of, remove_outcome, with_outcomes
+from allais.samples.tree_value import tree_value
+from allais.samples.trees import DISTINCT, Trees, cleared, grown_trees, new_trees, with_trees
 
 FIRST_CAPACITY = 8  # distinct outcomes of an arm before its memory grows
 FLAT = 128  # distinct outcomes of an arm before they move to trees
@@ -56,13 +45,13 @@ class Memory(NamedTuple):
     felt: FloatArray  # distinct, ascending; (n_arms, capacity)
     raw: FloatArray  # the same outcomes in the user's units
     counts: IntArray  # how often each was seen
-    sizes: IntArray  # how many are distinct, (n_arms,); 0 for an arm in the forest
+    sizes: IntArray  # how many are distinct, (n_arms,); 0 for an arm in the trees
     pulls: IntArray  # T_k: how many were told
     value: FloatArray  # mu-hat_k, by `measure`
-    mean: FloatArray  # of what was felt, for an arm in the forest
+    mean: FloatArray  # of what was felt, for an arm in the trees
     spread: FloatArray  # sum of squares around that mean
-    in_forest: Any  # whether an arm's outcomes have moved to its trees, 2k and 2k + 1; (n_arms,)
-    forest: Forest
+    in_trees: Any  # whether an arm's outcomes have moved to its trees, 2k and 2k + 1; (n_arms,)
+    trees: Trees
     cells: FloatArray  # what lies in cells, a table for all arms (`samples/cells.py`)
     cell_range: IntArray  # the first cell of each arm, and the first that is no longer its own; (n_arms, 2)
     slack: FloatArray  # how far cells may move an arm's gains, its losses and its value; (n_arms, 3)
@@ -96,7 +85,7 @@ def empty_memory(n_arms: int, capacity: int = FIRST_CAPACITY) -> Memory:
         np.zeros(n_arms),
         np.zeros(n_arms),
         np.zeros(n_arms, dtype=np.bool_),
-        new_forest(2 * n_arms, leaves=0),
+        new_trees(2 * n_arms, leaves=0),
         no_cells(),
         np.zeros((n_arms, 2), dtype=np.int64),
         np.zeros((n_arms, 3)),
@@ -108,8 +97,8 @@ def grown(memory: Memory, arm: int) -> Memory:
     """The memory with room for another outcome of an arm that `is_full`."""
     if is_crowded(memory, arm):
         return _in_cells(memory, arm)
-    if memory.in_forest[arm]:
-        return memory._replace(forest=grown_forest(memory.forest))
+    if memory.in_trees[arm]:
+        return memory._replace(trees=grown_trees(memory.trees))
     if memory.felt.shape[1] < FLAT:
         wider = [np.concatenate([part, np.zeros_like(part)], axis=1) for part in memory[:3]]
         return memory._replace(felt=wider[0], raw=wider[1], counts=wider[2])
@@ -121,11 +110,11 @@ def grown(memory: Memory, arm: int) -> Memory:
 
 def _moved(memory: Memory, arm: int, felt: FloatArray, raw: FloatArray, counts: IntArray) -> Memory:
     """The memory with an arm's outcomes in its trees."""
-    memory.in_forest[arm] = True
-    forest = sown(memory.forest, 2 * arm, felt, raw, counts)
-    while not has_room(forest):
-        forest = grown_forest(forest)
-    return memory._replace(forest=forest)
+    memory.in_trees[arm] = True
+    trees = with_outcomes(memory.trees, 2 * arm, felt, raw, counts)
+    while not has_room(trees):
+        trees = grown_trees(trees)
+    return memory._replace(trees=trees)
 
 
 def _in_cells(memory: Memory, arm: int) -> Memory:
@@ -133,7 +122,7 @@ def _in_cells(memory: Memory, arm: int) -> Memory:
     tables = [cells_of_arm(memory, k) for k in range(memory.pulls.size)]
     most = int(FILLED * memory.limit[0])
     felt, raw, counts, tables[arm] = gathered(*outcomes_of_arm(memory, arm), tables[arm], most)
-    memory = memory._replace(forest=cleared(memory.forest, 2 * arm))
+    memory = memory._replace(trees=cleared(memory.trees, 2 * arm))
     return _with_cells(_moved(memory, arm, felt, raw, counts), tables)
 
 
@@ -160,11 +149,11 @@ def laid_out(memory: Memory) -> Memory:
 
 def outcomes_of_arm(memory: Memory, arm: int) -> tuple[FloatArray, FloatArray, IntArray]:
     """An arm's distinct outcomes, ascending as felt: felt, in the user's units, and how often each was seen."""
-    if not memory.in_forest[arm]:
+    if not memory.in_trees[arm]:
         size = int(memory.sizes[arm])
         parts = (memory.felt[arm, :size], memory.raw[arm, :size], memory.counts[arm, :size])
         return parts[0].copy(), parts[1].copy(), parts[2].copy()
-    gains, losses = outcomes_of(memory.forest, 2 * arm), outcomes_of(memory.forest, 2 * arm + 1)
+    gains, losses = outcomes_of(memory.trees, 2 * arm), outcomes_of(memory.trees, 2 * arm + 1)
     felt = np.concatenate([0.0 - losses[0][::-1], gains[0]])
     raw, counts = (np.concatenate([losses[i][::-1], gains[i]]) for i in (1, 2))
     return felt, raw, counts
@@ -197,25 +186,25 @@ def remembered(
 def with_arms(memory: Memory, n_arms: int) -> Memory:
     """The memory with new arms after those it has."""
     more = empty_memory(n_arms - memory.pulls.size, memory.felt.shape[1])
-    names = [name for name in Memory._fields if name not in ("forest", "cells", "limit")]
+    names = [name for name in Memory._fields if name not in ("trees", "cells", "limit")]
     joined = {name: np.concatenate([getattr(memory, name), getattr(more, name)]) for name in names}
-    return memory._replace(**joined, forest=with_trees(memory.forest, 2 * n_arms))
+    return memory._replace(**joined, trees=with_trees(memory.trees, 2 * n_arms))
 
 
 @kernel
 def is_crowded(memory, arm):
     """Whether an arm has as many distinct outcomes as it may have: a matter of what was seen, not of room."""
-    if not memory.in_forest[arm]:
+    if not memory.in_trees[arm]:
         return False
-    distinct = memory.forest.trees[2 * arm, DISTINCT] + memory.forest.trees[2 * arm + 1, DISTINCT]
+    distinct = memory.trees.heads[2 * arm, DISTINCT] + memory.trees.heads[2 * arm + 1, DISTINCT]
     return distinct >= memory.limit[0]
 
 
 @kernel
 def is_full(memory, arm):
     """Whether the next new outcome of an arm needs `grown` first."""
-    if memory.in_forest[arm]:
-        return not has_room(memory.forest) or is_crowded(memory, arm)
+    if memory.in_trees[arm]:
+        return not has_room(memory.trees) or is_crowded(memory, arm)
     return memory.sizes[arm] == memory.felt.shape[1]
 
 
@@ -240,7 +229,7 @@ def position(memory, arm, felt, raw):
 def insert(memory, arm, felt, raw):
     """Add one outcome; the caller has made sure that there is room."""
     memory.pulls[arm] += 1
-    if memory.in_forest[arm]:
+    if memory.in_trees[arm]:
         step = felt - memory.mean[arm]  # Welford's update
         memory.mean[arm] += step / memory.pulls[arm]
         memory.spread[arm] += step * (felt - memory.mean[arm])
@@ -250,7 +239,7 @@ def insert(memory, arm, felt, raw):
             memory.cells[RAW_LOW, cell] = min(memory.cells[RAW_LOW, cell], raw)
             memory.cells[RAW_HIGH, cell] = max(memory.cells[RAW_HIGH, cell], raw)
             felt, raw = memory.cells[AT, cell], memory.cells[RAW, cell]
-        plant(memory.forest, 2 * arm + (felt <= 0.0), abs(felt), raw, 1)
+        insert_outcome(memory.trees, 2 * arm + (felt <= 0.0), abs(felt), raw, 1)
         return
     at = position(memory, arm, felt, raw)
     size = memory.sizes[arm]
@@ -275,18 +264,18 @@ def remove(memory, arm, felt, raw):
     """
     at = position(memory, arm, felt, raw)
     size = memory.sizes[arm]
-    if memory.in_forest[arm]:
+    if memory.in_trees[arm]:
         cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], felt)
         place = felt if cell < 0 else memory.cells[AT, cell]
         told = raw if cell < 0 else memory.cells[RAW, cell]
-        if not uproot(memory.forest, 2 * arm + (place <= 0.0), abs(place), told):
+        if not remove_outcome(memory.trees, 2 * arm + (place <= 0.0), abs(place), told):
             return False
         if cell >= 0:
             memory.cells[SUM, cell] -= felt
     elif at == size or memory.felt[arm, at] != felt or memory.raw[arm, at] != raw:
         return False
     memory.pulls[arm] -= 1
-    if memory.in_forest[arm]:
+    if memory.in_trees[arm]:
         step = felt - memory.mean[arm]  # Welford's update, backwards
         memory.mean[arm] -= step / memory.pulls[arm] if memory.pulls[arm] > 0 else memory.mean[arm]
         memory.spread[arm] = max(memory.spread[arm] - step * (felt - memory.mean[arm]), 0.0)
@@ -304,7 +293,7 @@ def remove(memory, arm, felt, raw):
 @kernel
 def moments(memory, arm):
     """The mean of an arm's outcomes as felt, and the sum of squares around it."""
-    if memory.in_forest[arm]:
+    if memory.in_trees[arm]:
         return memory.mean[arm], memory.spread[arm]
     total = 0.0
     for i in range(memory.sizes[arm]):
@@ -325,7 +314,7 @@ def measure(worth, memory, arm):
         memory.value[arm] = -np.inf
         return
     if worth.of_mean:
-        memory.value[arm] = weigh(worth.gains.curve, moments(memory, arm)[0])
+        memory.value[arm] = weigh(worth.gains.table, moments(memory, arm)[0])
         return
     if worth.undistorted and worth.edge_scale[arm] == 0.0:
         memory.value[arm] = moments(memory, arm)[0]
@@ -333,9 +322,9 @@ def measure(worth, memory, arm):
     edge = np.inf
     if worth.edge_scale[arm] > 0.0:
         edge = worth.edge[arm] + worth.edge_scale[arm] * np.sqrt(np.log(pulls))  # M_n, Proposition 1
-    if memory.in_forest[arm]:
-        gain = harvest(memory.forest, 2 * arm, worth.gains, pulls, 0.0, edge)
-        loss = harvest(memory.forest, 2 * arm + 1, worth.losses, pulls, 0.0, edge)
+    if memory.in_trees[arm]:
+        gain = tree_value(memory.trees, 2 * arm, worth.gains, pulls, 0.0, edge)
+        loss = tree_value(memory.trees, 2 * arm + 1, worth.losses, pulls, 0.0, edge)
         memory.value[arm] = gain - loss
         memory.slack[arm, VALUE_SLACK] = memory.slack[arm, GAIN_SLACK] + memory.slack[arm, LOSS_SLACK]
         return
@@ -347,7 +336,7 @@ def measure(worth, memory, arm):
         lower = memory.felt[arm, i - 1] if i > 0 else 0.0
         step = min(memory.felt[arm, i], edge) - min(max(lower, 0.0), edge)
         if step > 0.0:
-            value += step * weigh(worth.gains.curve, above / pulls)
+            value += step * weigh(worth.gains.table, above / pulls)
         i -= 1
     below = 0  # losses accumulate from the bottom: w- sees P(X <= z)
     i = 0
@@ -356,7 +345,7 @@ def measure(worth, memory, arm):
         upper = memory.felt[arm, i + 1] if i + 1 < size else 0.0
         step = max(min(upper, 0.0), -edge) - max(memory.felt[arm, i], -edge)
         if step > 0.0:
-            value -= step * weigh(worth.losses.curve, below / pulls)
+            value -= step * weigh(worth.losses.table, below / pulls)
         i += 1
     memory.value[arm] = value
 

@@ -20,37 +20,38 @@ from allais.numerics.distortion import (
     SCRATCH,
     TERMS,
     moved_moment,
-    patch_over,
+    piece_over,
     view_from,
     weigh_block,
 )
 from allais.numerics.table import weigh
-from allais.samples.tree import BASE, CHILD, LEAF, LEAF_OF, MOMENT, ROOT, SIZE, STALE, TOP, TOTAL, count_at
+from allais.samples.tree import count_at
+from allais.samples.trees import BASE, CHILD, LEAF, LEAF_OF, MOMENT, ROOT, SIZE, STALE, TOP, TOTAL
 
 FEW = 4  # outcomes of a leaf that are weighed one by one at no more than a block's cost
 
 
 @routine
-def _compress(forest, node):
+def _compress(trees, node):
     """Set a node's moments from its outcomes, or from its children's moments."""
-    scratch = forest.scratch
-    moments = forest.numbers[node]
+    scratch = trees.scratch
+    moments = trees.numbers[node]
     per_sample = 2.0 / moments[TOTAL]
     seen = 0.0  # samples at or above, inside the node
-    if forest.links[node, LEAF_OF] >= 0:
-        leaf, size = forest.links[node, LEAF_OF], forest.links[node, SIZE]
+    if trees.links[node, LEAF_OF] >= 0:
+        leaf, size = trees.links[node, LEAF_OF], trees.links[node, SIZE]
         for i in range(size - 1, -1, -1):
-            seen += count_at(forest, node, leaf, i)
-            before = forest.outcomes[leaf, i - 1] if i > 0 else moments[BASE]
-            scratch[SCRATCH + i] = forest.outcomes[leaf, i] - before
+            seen += count_at(trees, node, leaf, i)
+            before = trees.outcomes[leaf, i - 1] if i > 0 else moments[BASE]
+            scratch[SCRATCH + i] = trees.outcomes[leaf, i] - before
             scratch[SCRATCH + LEAF + 1 + i] = per_sample * seen - 1.0
         for j in range(TERMS):
             moments[MOMENT + j] = INVERSE_FACTORIALS[j] * _next_moment(scratch, size)
     else:
         for j in range(TERMS):
             moments[MOMENT + j] = 0.0
-        for i in range(forest.links[node, SIZE] - 1, -1, -1):
-            below = forest.numbers[forest.links[node, CHILD + i]]
+        for i in range(trees.links[node, SIZE] - 1, -1, -1):
+            below = trees.numbers[trees.links[node, CHILD + i]]
             half = 0.5 * per_sample * below[TOTAL]
             centre = per_sample * seen - 1.0 + half
             if half > 0.0:
@@ -77,71 +78,71 @@ def _next_moment(scratch, size):
 
 
 @routine
-def _refresh(forest, node, free):
+def _refresh(trees, node, free):
     """Compress a node and whatever below it is out of date; the stack is free from `free` on."""
     depth = free
-    forest.stack[0, depth] = node
+    trees.stack[0, depth] = node
     while depth >= free:
-        current = forest.stack[0, depth]
+        current = trees.stack[0, depth]
         stale = -1
-        if forest.links[current, LEAF_OF] < 0:
-            for i in range(forest.links[current, SIZE]):
-                below = forest.links[current, CHILD + i]
-                if forest.numbers[below, STALE] and forest.numbers[below, TOTAL] > 0:
+        if trees.links[current, LEAF_OF] < 0:
+            for i in range(trees.links[current, SIZE]):
+                below = trees.links[current, CHILD + i]
+                if trees.numbers[below, STALE] and trees.numbers[below, TOTAL] > 0:
                     stale = below
         if stale >= 0:
             depth += 1
-            forest.stack[0, depth] = stale
+            trees.stack[0, depth] = stale
         else:
-            _compress(forest, current)
+            _compress(trees, current)
             depth -= 1
 
 
 @routine
-def harvest(forest, tree, distortion, samples, shift, edge):
+def tree_value(trees, tree, distortion, samples, shift, edge):
     """The sum of (gap up to `edge`) * w(c / samples + shift), over the outcomes of a tree.
 
     w is clipped at 0 and 1. Cost: O(log samples) blocks.
     """
-    curve = distortion.curve
+    curve = distortion.table
     result = 0.0
     depth = 0
-    forest.stack[0, 0] = forest.trees[tree, ROOT]
-    forest.stack[1, 0] = 0
+    trees.stack[0, 0] = trees.heads[tree, ROOT]
+    trees.stack[1, 0] = 0
     while depth >= 0:
-        node, above = forest.stack[0, depth], forest.stack[1, depth]
+        node, above = trees.stack[0, depth], trees.stack[1, depth]
         depth -= 1
-        n = forest.numbers[node, TOTAL]
-        if forest.links[node, SIZE] == 0 or forest.numbers[node, BASE] >= edge:
+        n = trees.numbers[node, TOTAL]
+        if trees.links[node, SIZE] == 0 or trees.numbers[node, BASE] >= edge:
             continue
         if n == 0:
-            result += (min(forest.numbers[node, TOP], edge) - forest.numbers[node, BASE]) * weigh(
+            result += (min(trees.numbers[node, TOP], edge) - trees.numbers[node, BASE]) * weigh(
                 curve, above / samples + shift
             )
             continue
-        leaf = forest.links[node, LEAF_OF]
+        leaf = trees.links[node, LEAF_OF]
         centre, half = (above + 0.5 * n) / samples + shift, 0.5 * n / samples
-        patch = -1
-        if (leaf < 0 or forest.links[node, SIZE] > FEW) and forest.numbers[node, TOP] <= edge:
-            patch = patch_over(distortion, centre, half)
-        if patch >= 0:
-            if forest.numbers[node, STALE]:
-                _refresh(forest, node, depth + 1)
-            result += weigh_block(distortion, patch, forest.scratch, forest.numbers[node], MOMENT, centre, half)
+        piece = -1
+        if (leaf < 0 or trees.links[node, SIZE] > FEW) and trees.numbers[node, TOP] <= edge:
+            piece = piece_over(distortion, centre, half)
+        if piece >= 0:
+            if trees.numbers[node, STALE]:
+                _refresh(trees, node, depth + 1)
+            result += weigh_block(distortion, piece, trees.scratch, trees.numbers[node], MOMENT, centre, half)
         elif leaf >= 0:
             seen = float(above)
-            for i in range(forest.links[node, SIZE] - 1, -1, -1):
-                seen += count_at(forest, node, leaf, i)
-                before = forest.outcomes[leaf, i - 1] if i > 0 else forest.numbers[node, BASE]
-                gap = min(forest.outcomes[leaf, i], edge) - min(before, edge)
+            for i in range(trees.links[node, SIZE] - 1, -1, -1):
+                seen += count_at(trees, node, leaf, i)
+                before = trees.outcomes[leaf, i - 1] if i > 0 else trees.numbers[node, BASE]
+                gap = min(trees.outcomes[leaf, i], edge) - min(before, edge)
                 if gap > 0.0:
                     result += gap * weigh(curve, seen / samples + shift)
         else:
             seen = float(above)
-            for i in range(forest.links[node, SIZE] - 1, -1, -1):
-                below = forest.links[node, CHILD + i]
+            for i in range(trees.links[node, SIZE] - 1, -1, -1):
+                below = trees.links[node, CHILD + i]
                 depth += 1
-                forest.stack[0, depth] = below
-                forest.stack[1, depth] = int(seen)
-                seen += forest.numbers[below, TOTAL]
+                trees.stack[0, depth] = below
+                trees.stack[1, depth] = int(seen)
+                seen += trees.numbers[below, TOTAL]
     return result

@@ -14,7 +14,7 @@ from allais.rewards import Bounded, Finite, SubGaussian
 from allais.samples.checks import check_outcomes
 from allais.samples.tree import outcomes_of
 from allais.settings import checked_trust, from_spec, to_spec
-from allais.streams.sketch import Blocks
+from allais.streams.sketch import Sketch
 from allais.streams.stream import GAINS, LOSSES, ValueStream
 
 STREAM_FORMAT, STREAM_VERSION = "allais stream", 1
@@ -46,9 +46,9 @@ def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]
         "max_blocks": stream.max_blocks,
         "samples": stream._samples,
     }
-    arrays: dict[str, Any] = dict(zip(Blocks._fields, stream._blocks, strict=True))
+    arrays: dict[str, Any] = dict(zip(Sketch._fields, stream._sketch, strict=True))
     for name, tree in (("gains", GAINS), ("losses", LOSSES)):
-        felt, merit, counts = outcomes_of(stream._forest, tree)
+        felt, merit, counts = outcomes_of(stream._trees, tree)
         arrays |= {f"{name}_felt": felt, f"{name}_raw": stream._by_merit(merit), f"{name}_counts": counts}
     return header, arrays
 
@@ -73,17 +73,17 @@ def stream_from(header: dict[str, Any], arrays: dict[str, Any], trust: Sequence[
         if rewards is not None and raw.size:
             rewards.check(raw)
         stream._take_in(felt, stream._by_merit(raw), counts)
-    blocks = Blocks(*(np.ascontiguousarray(arrays[name]) for name in Blocks._fields))
-    _check_blocks(blocks)
+    blocks = Sketch(*(np.ascontiguousarray(arrays[name]) for name in Sketch._fields))
+    _check_sketch(blocks)
     require(stream.max_blocks is None or stream._samples == 0, "blocks and single outcomes exclude each other")
     require(stream.max_blocks is not None or blocks.samples == 0, "blocks need max_blocks")
     samples = stream._samples + blocks.samples
     require(whole(header["samples"], "the number of samples") == samples, "the number of samples is another")
-    stream._blocks, stream._samples = blocks, samples
+    stream._sketch, stream._samples = blocks, samples
     return stream
 
 
-def _check_blocks(blocks: Blocks) -> None:
+def _check_sketch(blocks: Sketch) -> None:
     """Refuse blocks that overlap, hold nothing, or lie on both sides of zero."""
 
     low, high, at, counts = blocks

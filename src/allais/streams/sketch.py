@@ -17,7 +17,7 @@ from allais.numerics.sums import Parts, finite_parts
 from allais.weights import Weight
 
 
-class Blocks(NamedTuple):
+class Sketch(NamedTuple):
     """Ascending, disjoint blocks of outcomes; a block of one outcome has low = high."""
 
     low: FloatArray
@@ -31,12 +31,12 @@ class Blocks(NamedTuple):
         return int(self.counts.sum())
 
 
-def no_blocks() -> Blocks:
+def empty_sketch() -> Sketch:
     """No outcome yet."""
-    return Blocks(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
+    return Sketch(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
 
 
-def absorb(blocks: Blocks, outcomes: FloatArray, counts: IntArray) -> Blocks:
+def absorb(blocks: Sketch, outcomes: FloatArray, counts: IntArray) -> Sketch:
     """Add distinct ascending outcomes: to the blocks that cover them, or as blocks of their own."""
     where = np.searchsorted(blocks.high, outcomes, side="left")
     inside = where < blocks.high.size
@@ -46,10 +46,10 @@ def absorb(blocks: Blocks, outcomes: FloatArray, counts: IntArray) -> Blocks:
     fresh = outcomes[~inside]
     low, high = np.append(blocks.low, fresh), np.append(blocks.high, fresh)
     order = np.argsort(low, kind="stable")
-    return Blocks(low[order], high[order], np.append(blocks.at, fresh)[order], np.append(known, counts[~inside])[order])
+    return Sketch(low[order], high[order], np.append(blocks.at, fresh)[order], np.append(known, counts[~inside])[order])
 
 
-def join(left: Blocks, right: Blocks) -> Blocks:
+def join(left: Sketch, right: Sketch) -> Sketch:
     """All blocks of two streams; blocks that overlap become one."""
     parts = [np.concatenate(pair) for pair in zip(left, right, strict=True)]
     order = np.argsort(parts[0], kind="stable")
@@ -57,19 +57,19 @@ def join(left: Blocks, right: Blocks) -> Blocks:
     reach = np.maximum.accumulate(high)
     starts = np.append(True, low[1:] > reach[:-1])
     # two equal outcomes touch, and are one
-    return _merged(Blocks(low, high, at, counts), np.flatnonzero(starts))
+    return _merged(Sketch(low, high, at, counts), np.flatnonzero(starts))
 
 
-def _merged(blocks: Blocks, starts: IntArray) -> Blocks:
+def _merged(blocks: Sketch, starts: IntArray) -> Sketch:
     """Every run of blocks from one start to the next, as one block."""
     counts = np.add.reduceat(blocks.counts, starts)
     low, high = np.minimum.reduceat(blocks.low, starts), np.maximum.reduceat(blocks.high, starts)
     mean = np.add.reduceat(blocks.at * blocks.counts, starts) / counts
-    return Blocks(low, high, np.clip(mean, low, high), counts)
+    return Sketch(low, high, np.clip(mean, low, high), counts)
 
 
 @np.errstate(over="ignore")  # next to the largest double a mean is cut to its block, and a cost is infinite
-def thinned(blocks: Blocks, most: int, gains: Weight, losses: Weight) -> Blocks:
+def thinned(blocks: Sketch, most: int, gains: Weight, losses: Weight) -> Sketch:
     """At most `most` blocks, merging where it costs least; gains and losses stay apart."""
     while blocks.counts.size > most:
         cost = _pair_costs(blocks, gains, losses)
@@ -88,14 +88,14 @@ def thinned(blocks: Blocks, most: int, gains: Weight, losses: Weight) -> Blocks:
     return blocks
 
 
-def _tails(blocks: Blocks) -> tuple[FloatArray, FloatArray]:
+def _tails(blocks: Sketch) -> tuple[FloatArray, FloatArray]:
     """P(Y >= block) and P(Y < block) of each block."""
     total = blocks.counts.sum()
     up_to = np.cumsum(blocks.counts)
     return (total - up_to + blocks.counts) / total, (up_to - blocks.counts) / total
 
 
-def _pair_costs(blocks: Blocks, gains: Weight, losses: Weight) -> FloatArray:
+def _pair_costs(blocks: Sketch, gains: Weight, losses: Weight) -> FloatArray:
     """What merging each block with the next one would add to the bound; inf across zero."""
     at_least, below = _tails(blocks)
     above, up_to = np.append(at_least[1:], 0.0), np.append(below[1:], 1.0)
@@ -107,7 +107,7 @@ def _pair_costs(blocks: Blocks, gains: Weight, losses: Weight) -> FloatArray:
     return np.where(same_side, cost, np.inf)
 
 
-def block_parts(blocks: Blocks, gains: Weight, losses: Weight) -> Parts:
+def sketch_parts(blocks: Sketch, gains: Weight, losses: Weight) -> Parts:
     """Gain and loss part, with a bound on what the blocks hide."""
     at_least, below = _tails(blocks)
     exact = finite_parts(blocks.at, at_least, below, gains, losses)

@@ -22,9 +22,10 @@ from allais.numerics.distortion import distortion_of
 from allais.numerics.sums import Parts
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
-from allais.samples.tree import count_beyond, grown_forest, new_forest, nth_from_top, outcomes_of, samples_of, sow
-from allais.samples.tree_value import harvest
-from allais.streams.sketch import Blocks, absorb, block_parts, join, no_blocks, thinned
+from allais.samples.tree import count_beyond, insert_outcomes, nth_from_top, outcomes_of, samples_of
+from allais.samples.tree_value import tree_value
+from allais.samples.trees import grown_trees, new_trees
+from allais.streams.sketch import Sketch, absorb, empty_sketch, join, sketch_parts, thinned
 
 GAINS, LOSSES = 0, 1  # the trees of a stream
 ONCE = np.ones(1, dtype=np.int64)  # how often a single sample was seen; read only
@@ -67,9 +68,9 @@ class ValueStream(Guarded):
             raise ValueError(f"max_blocks must be a whole number, 3 or more; got {max_blocks!r}. Give an int.")
         self.preference, self.rewards, self.max_blocks = preference, rewards, max_blocks
         self._samples = 0
-        self._blocks = no_blocks()
+        self._sketch = empty_sketch()
         self._buffer: list[float] = []
-        self._forest = new_forest(2)
+        self._trees = new_trees(2)
         self._prepare()
         self._guard()
 
@@ -80,15 +81,15 @@ class ValueStream(Guarded):
             (tree, distortion_of(weight)) for tree, weight in ((GAINS, preference.gains), (LOSSES, preference.losses))
         )
         one, count = np.zeros(1), np.ones(1, dtype=np.int64)
-        self._sow = bound(sow, self._forest, 0, one, one, count, 0)
-        self._harvest = bound(harvest, self._forest, 0, self._sides[0][1], 1, 0.0, 0.0)
+        self._insert = bound(insert_outcomes, self._trees, 0, one, one, count, 0)
+        self._tree_value = bound(tree_value, self._trees, 0, self._sides[0][1], 1, 0.0, 0.0)
 
     @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("_sides", "_sow", "_harvest", "_lock")
+        derived = ("_sides", "_insert", "_tree_value", "_lock")
         settings = {name: value for name, value in self.__dict__.items() if name not in derived}
         # what is pickled, or belongs to a copy, does not change while this stream goes on
-        return {**settings, "_buffer": list(self._buffer), "_forest": copy.deepcopy(self._forest)}
+        return {**settings, "_buffer": list(self._buffer), "_trees": copy.deepcopy(self._trees)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -138,11 +139,11 @@ class ValueStream(Guarded):
         self._require_felt(raw, felt)
         if self.max_blocks is not None:
             self._flush()
-            blocks, size = self._blocks, array.size
+            blocks, size = self._sketch, array.size
             for start in range(0, size, 8 * BUFFER):
                 blocks = self._absorbed(blocks, array[start : start + 8 * BUFFER])
             self._midway = True
-            self._blocks = blocks
+            self._sketch = blocks
             self._samples += size
             self._midway = False
         else:
@@ -173,12 +174,12 @@ class ValueStream(Guarded):
         while done < felt.size:
             try:
                 while done < felt.size:
-                    sowing = starmap(self._sow, ((self._forest, GAINS, felt, merit, counts, done),))
+                    inserting = starmap(self._insert, ((self._trees, GAINS, felt, merit, counts, done),))
                     inside = True
-                    (done,) = sowing
+                    (done,) = inserting
                     inside = False
                     if done < felt.size:
-                        self._forest = grown_forest(self._forest)
+                        self._trees = grown_trees(self._trees)
             except BaseException as error:
                 if inside or late is not None:
                     raise
@@ -190,12 +191,12 @@ class ValueStream(Guarded):
 
     def _flush(self) -> None:
         if self._buffer:
-            blocks = self._absorbed(self._blocks, np.array(self._buffer))
+            blocks = self._absorbed(self._sketch, np.array(self._buffer))
             self._midway = True
-            self._blocks, self._buffer = blocks, []
+            self._sketch, self._buffer = blocks, []
             self._midway = False
 
-    def _absorbed(self, blocks: Blocks, samples: FloatArray) -> Blocks:
+    def _absorbed(self, blocks: Sketch, samples: FloatArray) -> Sketch:
         felt, counts = np.unique(self.preference.felt(samples), return_counts=True)
         assert self.max_blocks is not None
         more = absorb(blocks, felt, counts.astype(np.int64))
@@ -231,17 +232,17 @@ class ValueStream(Guarded):
     def _take_over(self, theirs: ValueStream) -> None:
         if self.max_blocks is not None:
             self._flush()
-            more = theirs._blocks
+            more = theirs._sketch
             if theirs._buffer:
                 felt, counts = np.unique(self.preference.felt(np.array(theirs._buffer)), return_counts=True)
                 more = absorb(more, felt, counts.astype(np.int64))
-            joined = thinned(join(self._blocks, more), self.max_blocks, self.preference.gains, self.preference.losses)
+            joined = thinned(join(self._sketch, more), self.max_blocks, self.preference.gains, self.preference.losses)
             self._midway = True
-            self._blocks = joined
+            self._sketch = joined
             self._samples += theirs._samples
             self._midway = False
             return
-        gains, losses = outcomes_of(theirs._forest, GAINS), outcomes_of(theirs._forest, LOSSES)
+        gains, losses = outcomes_of(theirs._trees, GAINS), outcomes_of(theirs._trees, LOSSES)
         felt = np.concatenate([gains[0], 0.0 - losses[0]])
         merit, counts = (np.concatenate([gains[i], losses[i]]) for i in (1, 2))
         self._take_in(felt, merit, counts)
@@ -265,13 +266,13 @@ class ValueStream(Guarded):
         self._require_samples()
         if self.max_blocks is not None:
             self._flush()
-            return block_parts(self._blocks, self.preference.gains, self.preference.losses)
+            return sketch_parts(self._sketch, self.preference.gains, self.preference.losses)
         gain, loss = (self._part(side, 0.0) for side in self._sides)
         return Parts(gain, loss)
 
     def _part(self, side: tuple[Any, ...], shift: float, edge: float = math.inf) -> float:
         tree, distortion = side
-        return float(self._harvest(self._forest, tree, distortion, self._samples, shift, edge))
+        return float(self._tree_value(self._trees, tree, distortion, self._samples, shift, edge))
 
     @one_at_a_time
     def interval(self, confidence: float = 0.95) -> Interval:
@@ -302,7 +303,7 @@ class ValueStream(Guarded):
         eps = math.sqrt(exponent / (2.0 * self._samples))
         low, high = bounds_of(self.preference, self.rewards)
         (least, most), (least_loss, most_loss) = (
-            shifted(self._forest, tree, distortion, self._samples, eps, start, end)
+            shifted(self._trees, tree, distortion, self._samples, eps, start, end)
             for (tree, distortion), (start, end) in zip(self._sides, ((low, high), (-high, -low)), strict=True)
         )
         return Interval(float(least - most_loss), self.value(), float(most - least_loss))
@@ -339,9 +340,9 @@ class ValueStream(Guarded):
         if self.max_blocks is not None:
             raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
         if felt > 0.0:
-            return int(count_beyond(self._forest, GAINS, felt, merit, or_equal))
-        everything = samples_of(self._forest, GAINS) + samples_of(self._forest, LOSSES)
-        return everything - int(count_beyond(self._forest, LOSSES, 0.0 - felt, merit, not or_equal))
+            return int(count_beyond(self._trees, GAINS, felt, merit, or_equal))
+        everything = samples_of(self._trees, GAINS) + samples_of(self._trees, LOSSES)
+        return everything - int(count_beyond(self._trees, LOSSES, 0.0 - felt, merit, not or_equal))
 
     @one_at_a_time
     def quantile(self, p: float) -> float:
@@ -358,12 +359,12 @@ class ValueStream(Guarded):
             raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
         rank = max(1, math.ceil(level * self._samples - 1e-9))
         from_top = rank if self.preference.costs else self._samples - rank + 1
-        gains = samples_of(self._forest, GAINS)
-        losses = samples_of(self._forest, LOSSES)
+        gains = samples_of(self._trees, GAINS)
+        losses = samples_of(self._trees, LOSSES)
         if from_top <= gains:
-            merit = nth_from_top(self._forest, GAINS, from_top)
+            merit = nth_from_top(self._trees, GAINS, from_top)
         else:
-            merit = nth_from_top(self._forest, LOSSES, losses - (from_top - gains) + 1)
+            merit = nth_from_top(self._trees, LOSSES, losses - (from_top - gains) + 1)
         return float(self._by_merit(np.array([merit]))[0])
 
     def _require_samples(self) -> None:
