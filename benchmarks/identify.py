@@ -98,7 +98,7 @@ def _confidence() -> str:
     ]  # fmt: skip
     rows = []
     for name, problem, rewards, runs in cases:
-        results = [_run(policy(BOTH, rewards, DELTA), problem, 10**8, runs) for policy in (WLUCB, TopTwo)]
+        results = [_run(policy(BOTH, rewards, delta=DELTA), problem, 10**8, runs) for policy in (WLUCB, TopTwo)]
         means = [one.samples.mean() for one in results]
         errors = [one.samples.std(ddof=1) / math.sqrt(runs) for one in results]
         shown = [f"{mean:,.0f} ± {error:,.0f}" for mean, error in zip(means, errors, strict=True)]

@@ -135,6 +135,7 @@ def _grid_network() -> str:
         for name in ("W-G .61", "W-G .69", "G-allocation"):
             samples = []
             for stopping in ("exact", "paper"):
+                policy: WG
                 if name == "G-allocation":
                     policy = GAllocation(
                         noise, delta=0.01, beta=BETA, regularisation=0.01, stopping=stopping, reference=80, costs=True

@@ -146,12 +146,25 @@ def bound(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     return compiled.get_overload(signature)
 
 
-def verb(stub: Function) -> tuple[Any, Callable[[type, Any], None]]:
-    """A function that looks its kernel up by the type of its first argument, and its register.
+class Kernels(dict[type, Any]):
+    """The kernels of a verb by the type of their first argument, and one for all other types."""
 
-    The kernels' parameters must have the names of the stub's.
+    default: Any = None
+
+    def __missing__(self, kind: type) -> Any:
+        if self.default is None:
+            raise TypeError(f"a kernel must be given for {kind.__name__}; got none. Write it with @verb.of(type).")
+        return self.default
+
+
+def verb(stub: Function, default: Any = None) -> Any:
+    """A function that looks its kernel up by the type of its first argument, alike in Python and in compiled code.
+
+    `@verb.of(type)` makes the kernel for a type; its parameters have the names of the stub's. Types without one of
+    their own have the default, if there is one.
     """
-    kernels: dict[type, Any] = {}
+    kernels = Kernels()
+    kernels.default = default
 
     def compiled(*arguments: Any) -> Any:
         return kernels[arguments[0].instance_class].py_func
@@ -165,6 +178,16 @@ def verb(stub: Function) -> tuple[Any, Callable[[type, Any], None]]:
     plain: Any = scope["plain"]
     plain.__name__, plain.__doc__, plain.__module__ = stub.__name__, stub.__doc__, stub.__module__
     plain.kernels = kernels
+
+    def of(*kinds: type) -> Callable[[Function], Function]:
+        def register(function: Function) -> Function:
+            made = function if hasattr(function, "py_func") else kernel(function)
+            kernels.update(dict.fromkeys(kinds, made))
+            return made
+
+        return register
+
+    plain.of = of
     extend: Any = overload
     extend(plain, jit_options=OPTIONS)(scope["typed"])
-    return plain, kernels.__setitem__
+    return plain

@@ -1,1 +1,80 @@
-"""Everything that a policy, a band, a weight or a problem of one's own needs."""
+"""Everything that a policy or a band of your own needs; docs/developer/new-policy.md shows both, whole.
+
+A policy is a frozen dataclass that derives from `KArmed`, a rule (a NamedTuple of settings that kernels read) and a
+kernel for `choose`; the verbs `learn`, `recommend`, `exponent` and `bracket` have defaults. A band is a dataclass with
+`rule(preference, rewards)`, and kernels for `refresh` and `widen`.
+"""
+
+from allais._checks import not_negative, positive, share
+from allais._kernels import kernel, routine
+from allais.bands.base import Band, NoBand, bounds_of, refresh, widen
+from allais.bands.tails import ceiling, steady, tail_rule
+from allais.policies.base import BandPolicy, FixedConfidence, KArmed, Policy, setting
+from allais.policies.state import State, fresh_state, require_place
+from allais.policies.steps import (
+    anticipate,
+    best_value,
+    bounds_at,
+    fewest_asked,
+    issue,
+    judged,
+    pick_highest,
+    rounds_so_far,
+    survey,
+)
+from allais.policies.verbs import SETTLED, WAITING, bracket, choose, exponent, learn, recommend, take_in
+from allais.problems import Problem
+from allais.samples.draws import gamma, normal, stream_of, uniform
+from allais.samples.memory import Memory, Worth, insert, measure, moments, pick
+
+__all__ = [
+    "SETTLED",
+    "WAITING",
+    "Band",
+    "BandPolicy",
+    "FixedConfidence",
+    "KArmed",
+    "Memory",
+    "NoBand",
+    "Policy",
+    "Problem",
+    "State",
+    "Worth",
+    "anticipate",
+    "best_value",
+    "bounds_at",
+    "bounds_of",
+    "bracket",
+    "ceiling",
+    "choose",
+    "exponent",
+    "fewest_asked",
+    "fresh_state",
+    "gamma",
+    "insert",
+    "issue",
+    "judged",
+    "kernel",
+    "learn",
+    "measure",
+    "moments",
+    "normal",
+    "not_negative",
+    "pick",
+    "pick_highest",
+    "positive",
+    "recommend",
+    "refresh",
+    "require_place",
+    "rounds_so_far",
+    "routine",
+    "setting",
+    "share",
+    "steady",
+    "stream_of",
+    "survey",
+    "tail_rule",
+    "take_in",
+    "uniform",
+    "widen",
+]

@@ -19,8 +19,10 @@ HOMES = {
     "allais.lotteries": "Discrete Normal Uniform",
     "allais.rewards": "Bounded Finite SubGaussian",
     "allais.bands": "DKW KL EmpiricalBernstein Envelope Holder",
-    "allais.policies": "EXP3 IMED NPTS PatientRejects SequentialHalving TopTwo WLUCB WSR WUCB",
-    "allais.linear": "AdditiveNoise ArmNoise EstimatedNoise FeatureNoise LinGapE LinTS ParameterNoise WG WOFUL",
+    "allais.policies": "EXP3 IMED LUCB NPTS PatientRejects SR SequentialHalving TopTwo UCB1 UCBV "
+    "UniformSampling WELUCB WEUCB WLUCB WSR WUCB",
+    "allais.linear": "AdditiveNoise ArmNoise EstimatedNoise FeatureNoise GAllocation LinGapE LinTS OFUL "
+    "ParameterNoise WG WOFUL",
 }
 KNOWN = {name: home for home, names in HOMES.items() for name in names.split()}
 

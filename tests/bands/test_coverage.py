@@ -14,7 +14,7 @@ from allais._kernels import loop
 from allais.bands import DKW, KL, Envelope, Holder
 from allais.bands.base import refresh, widen
 from allais.errors import DominanceWarning
-from allais.policies.base import worth_of
+from allais.policies.knowledge import worth_of
 from allais.samples.memory import empty_memory, insert, measure
 
 STREAMS, DELTA = 10_000, 0.1
@@ -35,7 +35,7 @@ CONTINUOUS = {"gains": Uniform(0, 1), "gains and losses": Uniform(-2, 1), "far f
 
 
 @loop
-def share_missed(rule, worth, memory, tapes, looks, exponent, truth, low, high):
+def share_missed(rule, kept, worth, memory, tapes, looks, exponent, truth, low, high):
     missed = 0
     for stream in range(tapes.shape[0]):
         memory.pulls[0] = 0
@@ -46,8 +46,8 @@ def share_missed(rule, worth, memory, tapes, looks, exponent, truth, low, high):
             insert(memory, 0, tapes[stream, at], tapes[stream, at])
             if at + 1 == looks[look]:
                 measure(worth, memory, 0)
-                refresh(rule, memory, 0)
-                widen(rule, memory, exponent, low, high)
+                refresh(rule, kept, memory, 0)
+                widen(rule, kept, memory, exponent, low, high)
                 ever = ever or not low[0] <= truth <= high[0]
                 look += 1
                 if look == looks.size:
@@ -61,7 +61,9 @@ def misses(rule, rewards, lottery, exponent, looks, preference=BOTH):
     memory, ends = empty_memory(1, capacity=128), (np.zeros(1), np.zeros(1))
     worth = worth_of(preference, [rewards], 1)
     truth = preference.value(lottery)
-    return share_missed(rule, worth, memory, preference.felt(tapes), np.array(looks), exponent, truth, *ends)
+    return share_missed(
+        rule, rule.kept(1), worth, memory, preference.felt(tapes), np.array(looks), exponent, truth, *ends
+    )
 
 
 ONCE = math.log(2 / DELTA)  # one look: the two sides fail with probability 2 e^-x

@@ -158,7 +158,7 @@ def test_an_arm_never_told_may_be_worth_anything():
     memory = memory_of(PEOPLE, np.array([1.0]))
     low, high = np.zeros(1), np.zeros(1)
     memory.pulls[0] = 0
-    widen(rule, memory, 1.0, low, high)
+    widen(rule, rule.kept(2), memory, 1.0, low, high)
     assert (low[0], high[0]) == (-np.inf, np.inf)
 
 

@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from allais._kernels import kernel
-from allais.bands.base import add_refresh, add_widen
+from allais.extend import widen
 
 
 @dataclass(frozen=True)
@@ -18,18 +17,12 @@ class Wide:
 class WideRule(NamedTuple):
     reach: Any
 
-
-@kernel
-def _refresh(band, memory, arm):
-    pass
+    def kept(self, n_arms):
+        return ()
 
 
-@kernel
-def _widen(band, memory, exponent, low, high):
+@widen.of(WideRule)
+def _(band, kept, memory, exponent, low, high):
     for arm in range(low.size):
         radius = band.reach[arm] / np.sqrt(max(memory.pulls[arm], 1))
         low[arm], high[arm] = memory.value[arm] - radius, memory.value[arm] + radius
-
-
-add_refresh(WideRule, _refresh)
-add_widen(WideRule, _widen)

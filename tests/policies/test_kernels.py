@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from allais import Preference, TverskyKahneman, Weight
 from allais.numerics.table import table_of, weigh
-from allais.policies.base import worth_of
+from allais.policies.knowledge import worth_of
 from allais.samples.memory import empty_memory, grown, insert, measure, pick, remove
 from allais.weights import TailAverage
 from tests.strategies import outcomes, weights_and_duals

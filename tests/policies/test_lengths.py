@@ -8,7 +8,9 @@ import pytest
 
 from allais import WUCB, Bandit, Bounded, Discrete, SubGaussian, expected_value, simulate
 from allais.linear import WOFUL, ParameterNoise
-from allais.policies.base import started, worth_of
+from allais.policies.base import setting
+from allais.policies.knowledge import worth_of
+from allais.policies.state import started
 from allais.samples.memory import empty_memory
 from tests.policies.own_band import WideRule
 from tests.policies.own_policy import Greedy, GreedyRule
@@ -17,7 +19,7 @@ PROBLEM = Bandit([Discrete({1: 0.5, 0: 0.5})] * 3)
 
 
 def test_a_list_of_rewards_that_is_shorter_than_the_arms_is_refused():
-    with pytest.raises(ValueError, match=r"one an arm, or none; got 1 for 3 arms"):
+    with pytest.raises(ValueError, match=r"one per arm, or none; got 1 for 3 arms"):
         worth_of(expected_value(), [SubGaussian(1.0, 1.0)], 3)
     assert worth_of(expected_value(), [], 3).edge.shape == (3,)
 
@@ -26,15 +28,15 @@ def test_a_list_of_rewards_that_is_shorter_than_the_arms_is_refused():
 class Short(Greedy):
     """A user's policy with one array that does not fit."""
 
-    part: str = ""
-    value: Any = None
+    part: str = setting("")
+    value: Any = setting(None)
 
     def rule(self, n_arms):
         rule = super().rule(n_arms)
         return rule._replace(worth=rule.worth._replace(edge=np.full(1, np.inf))) if self.part == "worth" else rule
 
-    def state(self, n_arms):
-        state = super().state(n_arms)
+    def state(self, n_arms, rule):
+        state = super().state(n_arms, rule)
         return state if self.part == "worth" else state._replace(**{self.part: self.value})
 
 

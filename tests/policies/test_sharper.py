@@ -34,7 +34,7 @@ from allais.errors import DominanceWarning
 from allais.learner import NotNow
 from allais.policies import UniformSampling
 from allais.policies.halving import halving_phases
-from allais.policies.imed import k_inf_of_three
+from allais.policies.k_inf import k_inf_of_three
 from allais.policies.patient import patient_phases
 from allais.policies.toptwo import _apart
 from allais.policies.wsr import phases

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from allais._kernels import verb
+from allais._kernels import kernel, verb
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 
@@ -40,10 +40,20 @@ class Band(Protocol):
     def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> Any:
         """What the kernels read, for the rewards of each arm; the band's numbers in a NamedTuple.
 
-        Arrays that `refresh` keeps up to date, one entry per arm, are part of it; tables of another length go into a
-        NamedTuple of their own, since the lengths of all others are checked.
+        Its arrays have one entry per arm; tables of another length go into a NamedTuple of their own, since the
+        lengths of all others are checked. Its method `kept(n_arms)` makes what `refresh` keeps up to date.
         """
         ...
+
+
+class NoBand(NamedTuple):
+    """The rule of a policy without intervals."""
+
+    keeps: bool = False
+
+    def kept(self, n_arms: int) -> Any:
+        """Nothing is kept of an arm."""
+        return ()
 
 
 def anytime_rule(band: Band, preference: Preference, rewards: Sequence[Rewards]) -> Any | None:
@@ -76,16 +86,28 @@ def refuse_unbounded(what: str, rewards: Sequence[Rewards]) -> None:
         )
 
 
-def _refresh(band, memory, arm):
+def _refresh(band, kept, memory, arm):
     """Bring what the band keeps of an arm up to date, after its memory changed."""
 
 
-def _widen(band, memory, exponent, low, high):
+def _widen(band, kept, memory, exponent, low, high):
     """Write the ends of every arm's interval: each fails with probability 2 e^-exponent at most, in this round.
 
     Under an `anytime_rule`, with probability e^-exponent at most in any round.
     """
 
 
-refresh, add_refresh = verb(_refresh)
-widen, add_widen = verb(_widen)
+@kernel
+def keep_nothing(band, kept, memory, arm):
+    """Of a band that keeps nothing, nothing is out of date."""
+
+
+@kernel
+def no_interval(band, kept, memory, exponent, low, high):
+    """The intervals of a policy that has none."""
+    for arm in range(low.size):
+        low[arm], high[arm] = -np.inf, np.inf
+
+
+refresh = verb(_refresh, default=keep_nothing)
+widen = verb(_widen, default=no_interval)

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray
-from allais._kernels import kernel
-from allais.bands.base import add_refresh, add_widen, bounds_of
+from allais.bands.base import bounds_of, refresh, widen
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 from allais.samples.memory import moments
@@ -41,32 +40,31 @@ class EmpiricalBernstein:
                 "the empirical Bernstein band needs bounded rewards; got SubGaussian. Declare Bounded(low, high)."
             )
         spans = [np.ptp(bounds_of(preference, known)) for known in rewards]
-        return BernsteinRule(np.array(spans), np.zeros(len(spans)))
+        return BernsteinRule(np.array(spans))
 
 
 class BernsteinRule(NamedTuple):
-    """The range of each arm's rewards, and the variance that `refresh` keeps."""
+    """The range of each arm's rewards."""
 
     span: FloatArray  # b - a, (n_arms,)
-    variance: FloatArray  # V, (n_arms,)
+
+    def kept(self, n_arms: int) -> FloatArray:
+        """V of each arm."""
+        return np.zeros(n_arms)
 
 
-@kernel
-def _refresh(band, memory, arm):
-    band.variance[arm] = moments(memory, arm)[1] / memory.pulls[arm] if memory.pulls[arm] > 0 else 0.0
+@refresh.of(BernsteinRule)
+def _(band, kept, memory, arm):
+    kept[arm] = moments(memory, arm)[1] / memory.pulls[arm] if memory.pulls[arm] > 0 else 0.0
 
 
-@kernel
-def _widen(band, memory, exponent, low, high):
+@widen.of(BernsteinRule)
+def _(band, kept, memory, exponent, low, high):
     for arm in range(low.size):
         pulls = memory.pulls[arm]
         if pulls == 0:
             low[arm], high[arm] = -np.inf, np.inf
             continue
         share = exponent / pulls
-        radius = np.sqrt(2.0 * band.variance[arm] * share) + 3.0 * band.span[arm] * share
+        radius = np.sqrt(2.0 * kept[arm] * share) + 3.0 * band.span[arm] * share
         low[arm], high[arm] = memory.value[arm] - radius, memory.value[arm] + radius
-
-
-add_refresh(BernsteinRule, _refresh)
-add_widen(BernsteinRule, _widen)

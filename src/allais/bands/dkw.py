@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._kernels import kernel
 from allais.bands.base import Interval, refuse_unbounded
-from allais.bands.tails import TailRule, add_ceiling, add_steady, interval_of, tail_rule
+from allais.bands.tails import TailRule, ceiling, interval_of, steady, tail_rule
 from allais.preferences import Preference
 from allais.rewards import Rewards
 
@@ -50,17 +49,13 @@ class DKWShape(NamedTuple):
     always: bool
 
 
-@kernel
+@steady.of(DKWShape)
 def _steady(shape, pulls, exponent):
     if shape.always:  # Theorem 2 of Howard & Ramdas
         return 0.85 * np.sqrt((np.log(1.0 + np.log(pulls)) + 0.8 * (exponent + np.log(1612.0))) / pulls)
     return np.sqrt(0.5 * exponent / pulls)  # Dvoretzky-Kiefer-Wolfowitz-Massart
 
 
-@kernel
+@ceiling.of(DKWShape)
 def _ceiling(shape, arm, count, pulls, exponent):
     return min(count / pulls + _steady(shape, pulls, exponent), 1.0)
-
-
-add_steady(DKWShape, _steady)
-add_ceiling(DKWShape, _ceiling)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, share
 from allais._kernels import kernel
-from allais.bands.base import Interval, add_refresh, add_widen, bounds_of
+from allais.bands.base import Interval, bounds_of, refresh, widen
 from allais.numerics.quadrature import integrate, integrate_tail
 from allais.numerics.table import Table, staircase, tabulate, weigh
 from allais.preferences import Preference
@@ -71,13 +71,11 @@ class Holder:
         gains, losses = self._weights(preference)
         bounded = [(0.0, 0.0) if isinstance(r, SubGaussian) else stretches(preference, r) for r in rewards]
         tailed = [r if isinstance(r, SubGaussian) else None for r in rewards]
-        n_arms = len(rewards)
         return HolderRule(
             _side(gains, np.array([stretch[0] for stretch in bounded]), any(tailed)),
             _side(losses, np.array([stretch[1] for stretch in bounded]), any(tailed)),
             np.array([0.0 if r is None else preference.truncation(r, 1) for r in tailed]),
             np.array([0.0 if r is None else r.scale for r in tailed]),
-            np.full(n_arms, np.inf),
             max(_variation(preference.gains), _variation(preference.losses)),
         )
 
@@ -155,7 +153,6 @@ class Side(NamedTuple):
     half_alpha: float  # alpha / 2; 0 where the modulus is read instead
     modulus: Table
     tail: Table  # the integral beyond the truncation at sqrt(log n), as a function of 1 / log n
-    factor: FloatArray  # stretch L (1 / 2l)^(alpha / 2), kept by `refresh`; (n_arms,)
 
 
 class HolderRule(NamedTuple):
@@ -165,8 +162,19 @@ class HolderRule(NamedTuple):
     losses: Side
     edge: FloatArray  # m of the truncation m + sigma sqrt(log n)
     scale: FloatArray  # sigma
-    beyond: FloatArray  # what lies beyond the truncation, kept by `refresh`
     variation: float  # of the weights: what cells of outcomes hide is their reach times this, at most
+
+    def kept(self, n_arms: int) -> HolderKept:
+        """Nothing is known of the arms yet."""
+        return HolderKept(np.zeros(n_arms), np.zeros(n_arms), np.full(n_arms, np.inf))
+
+
+class HolderKept(NamedTuple):
+    """What of each arm's radius does not depend on the round."""
+
+    gains: FloatArray  # stretch L (1 / 2l)^(alpha / 2), (n_arms,)
+    losses: FloatArray
+    beyond: FloatArray  # what lies beyond the truncation
 
 
 def _side(weight: Weight, stretch: FloatArray, has_tail: bool) -> Side:
@@ -174,7 +182,7 @@ def _side(weight: Weight, stretch: FloatArray, has_tail: bool) -> Side:
     modulus = _modulus_table(weight) if pair is None else _unread()
     tail = _tail_table(weight) if has_tail else _unread()
     constant, exponent = pair or (1.0, 0.0)
-    return Side(stretch, constant, exponent / 2.0, modulus, tail, stretch.copy())
+    return Side(stretch, constant, exponent / 2.0, modulus, tail)
 
 
 @lru_cache(maxsize=256)
@@ -204,23 +212,23 @@ def _unread() -> Table:
     return staircase(np.ones(1), np.ones(1))
 
 
-@kernel
-def _refresh(band, memory, arm):
+@refresh.of(HolderRule)
+def _(band, kept, memory, arm):
     pulls = memory.pulls[arm]
     stretch_gain, stretch_loss = band.gains.stretch[arm], band.losses.stretch[arm]
-    band.beyond[arm] = 0.0
+    kept.beyond[arm] = 0.0
     if band.scale[arm] > 0.0:  # sub-Gaussian: the stretch is the truncation, on both sides
         if pulls < 2:
-            band.beyond[arm] = np.inf
+            kept.beyond[arm] = np.inf
             return
         log_n = np.log(pulls)
         edge = band.edge[arm] + band.scale[arm] * np.sqrt(log_n)
         stretch_gain = edge
         stretch_loss = edge
         inverse = 1.0 / (1.0 + log_n)
-        band.beyond[arm] = band.scale[arm] * (weigh(band.gains.tail, inverse) + weigh(band.losses.tail, inverse))
-    _keep(band.gains, arm, stretch_gain, pulls)
-    _keep(band.losses, arm, stretch_loss, pulls)
+        kept.beyond[arm] = band.scale[arm] * (weigh(band.gains.tail, inverse) + weigh(band.losses.tail, inverse))
+    kept.gains[arm] = _factor(band.gains, stretch_gain, pulls)
+    kept.losses[arm] = _factor(band.losses, stretch_loss, pulls)
 
 
 @kernel
@@ -229,23 +237,24 @@ def _power(x, exponent):
 
 
 @kernel
-def _keep(side, arm, stretch, pulls):
-    side.factor[arm] = stretch
+def _factor(side, stretch, pulls):
+    """What of a radius depends on the arm alone: stretch L (1 / 2l)^(alpha / 2), or the stretch where there is no L."""
     if side.half_alpha > 0.0 and stretch > 0.0:
-        side.factor[arm] = stretch * side.constant * _power(0.5 / pulls, side.half_alpha)
+        return stretch * side.constant * _power(0.5 / pulls, side.half_alpha)
+    return stretch
 
 
 @kernel
-def _reach(side, arm, power, eps):
-    if side.factor[arm] == 0.0:
+def _reach(side, factor, power, eps):
+    if factor == 0.0:
         return 0.0
     if side.half_alpha > 0.0:
-        return side.factor[arm] * power
-    return side.factor[arm] * weigh(side.modulus, eps)
+        return factor * power
+    return factor * weigh(side.modulus, eps)
 
 
-@kernel
-def _widen(band, memory, exponent, low, high):
+@widen.of(HolderRule)
+def _(band, kept, memory, exponent, low, high):
     # x^(alpha/2) is common to all arms; what depends on the arm was kept by `refresh`
     by_modulus = band.gains.half_alpha == 0.0 or band.losses.half_alpha == 0.0
     gain_power = _power(exponent, band.gains.half_alpha)
@@ -256,10 +265,7 @@ def _widen(band, memory, exponent, low, high):
             low[arm], high[arm] = -np.inf, np.inf
             continue
         eps = np.sqrt(0.5 * exponent / pulls) if by_modulus else 0.0
-        radius = band.beyond[arm] + band.variation * memory.slack[arm, VALUE_SLACK]
-        radius += _reach(band.gains, arm, gain_power, eps) + _reach(band.losses, arm, loss_power, eps)
+        radius = kept.beyond[arm] + band.variation * memory.slack[arm, VALUE_SLACK]
+        gain_reach = _reach(band.gains, kept.gains[arm], gain_power, eps)
+        radius += gain_reach + _reach(band.losses, kept.losses[arm], loss_power, eps)
         low[arm], high[arm] = memory.value[arm] - radius, memory.value[arm] + radius
-
-
-add_refresh(HolderRule, _refresh)
-add_widen(HolderRule, _widen)

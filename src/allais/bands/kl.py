@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray
 from allais._kernels import kernel, routine
 from allais.bands.base import Interval, refuse_unbounded
-from allais.bands.tails import TailRule, add_ceiling, add_steady, interval_of, tail_rule
+from allais.bands.tails import TailRule, ceiling, interval_of, tail_rule
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards
 
@@ -181,8 +181,8 @@ def _ceiling_in_all_rounds(shape, arm, count, pulls, exponent):
     return 1.0 if step >= points else np.sin(0.5 * np.pi * step / points) ** 2
 
 
-@kernel
-def _ceiling(shape, arm, count, pulls, exponent):
+@ceiling.of(KLShape)
+def _(shape, arm, count, pulls, exponent):
     if shape.always:
         return _ceiling_in_all_rounds(shape, arm, count, pulls, exponent)
     # Chernoff at each of S - 1 cuts, or at each of l order statistics
@@ -197,12 +197,3 @@ def price_of(shape, arm, pulls):
         return shape.log_cuts[arm]
     level = _level(pulls)
     return np.log(2.0**level * (level - 2.0) * (level - 1.0))
-
-
-@kernel
-def _steady(shape, pulls, exponent):
-    return -1.0
-
-
-add_ceiling(KLShape, _ceiling)
-add_steady(KLShape, _steady)

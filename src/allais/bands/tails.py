@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, share
 from allais._kernels import kernel, routine, verb
-from allais.bands.base import Interval, add_refresh, add_widen, bounds_of
+from allais.bands.base import Interval, bounds_of, refresh, widen
 from allais.numerics.distortion import Distortion, distortion_of
 from allais.numerics.quadrature import integrate
 from allais.numerics.table import Table, staircase, weigh
@@ -50,7 +50,7 @@ class Lens(NamedTuple):
 
 
 class TailRule(NamedTuple):
-    """A band on probabilities: its shape, the weights, what is known of each arm, and what was computed last."""
+    """A band on probabilities: its shape, the weights, and what is known of each arm."""
 
     shape: Any
     gains: Lens
@@ -61,9 +61,18 @@ class TailRule(NamedTuple):
     centre: FloatArray  # its mean lies within `slack` of `centre`, as felt
     slack: FloatArray
     always: bool  # whether an interval must hold in all rounds at once
-    kept_for: FloatArray  # the exponent for which ends are kept; NaN after the memory changed
-    kept_low: FloatArray
-    kept_high: FloatArray
+
+    def kept(self, n_arms: int) -> TailEnds:
+        """No ends are known yet."""
+        return TailEnds(np.full(n_arms, np.nan), np.zeros(n_arms), np.zeros(n_arms))
+
+
+class TailEnds(NamedTuple):
+    """The ends of each arm's interval that were computed last."""
+
+    exponent: FloatArray  # for which they hold; NaN after the memory changed, (n_arms,)
+    low: FloatArray
+    high: FloatArray
 
 
 def tail_rule(shape: Any, preference: Preference, rewards: Sequence[Rewards], *, always: bool) -> TailRule:
@@ -83,9 +92,6 @@ def tail_rule(shape: Any, preference: Preference, rewards: Sequence[Rewards], *,
         np.full(n_arms, -sign * preference.reference),
         np.array([0.0 if known is None else known.mean_bound for known in tailed]),
         always,
-        np.full(n_arms, np.nan),
-        np.zeros(n_arms),
-        np.zeros(n_arms),
     )
 
 
@@ -147,8 +153,13 @@ def _steady(shape, pulls, exponent):
     """The distance of every ceiling from its share, where all are alike; else -1."""
 
 
-ceiling, add_ceiling = verb(_ceiling)
-steady, add_steady = verb(_steady)
+@kernel
+def _uneven(shape, pulls, exponent):
+    return -1.0
+
+
+ceiling = verb(_ceiling)
+steady = verb(_steady, default=_uneven)
 
 
 @kernel
@@ -288,23 +299,19 @@ def ends_of(band, memory, arm, exponent):
     return least_gain - most_loss, most_gain - least_loss
 
 
-@kernel
-def _refresh(band, memory, arm):
-    band.kept_for[arm] = np.nan
+@refresh.of(TailRule)
+def _(band, kept, memory, arm):
+    kept.exponent[arm] = np.nan
 
 
-@kernel
-def _widen(band, memory, exponent, low, high):
+@widen.of(TailRule)
+def _(band, kept, memory, exponent, low, high):
     rounded = np.ceil(STEPS * exponent) / STEPS
     for arm in range(low.size):
         if memory.pulls[arm] == 0:
             low[arm], high[arm] = -np.inf, np.inf
             continue
-        if band.kept_for[arm] != rounded:
-            band.kept_low[arm], band.kept_high[arm] = ends_of(band, memory, arm, rounded)
-            band.kept_for[arm] = rounded
-        low[arm], high[arm] = band.kept_low[arm], band.kept_high[arm]
-
-
-add_refresh(TailRule, _refresh)
-add_widen(TailRule, _widen)
+        if kept.exponent[arm] != rounded:
+            kept.low[arm], kept.high[arm] = ends_of(band, memory, arm, rounded)
+            kept.exponent[arm] = rounded
+        low[arm], high[arm] = kept.low[arm], kept.high[arm]

@@ -28,6 +28,7 @@ from allais.files.reading import (
 )
 from allais.learner.learner import Learner
 from allais.policies.base import Policy
+from allais.policies.state import saved_parts
 from allais.problems.base import checked_names
 from allais.samples.cells import RAW_HIGH, RAW_LOW, ROWS, spread_out
 from allais.samples.checks import check_cells, check_moments, check_outcomes
@@ -55,7 +56,7 @@ def document_of(learner: Learner) -> dict[str, Any]:
         "policy": to_spec(learner.policy),
         "exact": learner.exact,
         "arms": arms,
-        "state": {name: _numbers(getattr(state, name)) for name in state._fields if name != "memory"},
+        "state": {name: _numbers(part) for name, part in saved_parts(state).items()},
         "outstanding": [
             [id_, listed(arm), float(ticket), features] for id_, (arm, ticket, features) in learner._out.items()
         ],
@@ -141,10 +142,8 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     memory.pulls[:] = pulls
     state, written = learner._state, document["state"]
     require(isinstance(written, dict), "it has no state")
-    for name in state._fields:
-        if name != "memory":
-            target = getattr(state, name)
-            target[...] = array_like(written[name], target, name)
+    for name, target in saved_parts(state).items():
+        target[...] = array_like(written[name], target, name)
     learner._next = whole(document["next"], "the number of the next choice", 1)
     learner._out = _outstanding(learner, document["outstanding"])
     _check_state(learner, state, pulls)

@@ -361,6 +361,8 @@ def _require_agreement(
             "Leave arms out, or add() and retire() them."
         )
     given = None if policy is None else to_spec(policy)
+    if policy is not None and began["policy"].get("type") == type(policy.plain()).__name__:
+        given = to_spec(policy.plain())  # version 0.1.0 knew baselines by the policy that they are made from
     if isinstance(given, dict) and given.get("features", ()) is None:  # left out: the folder knows them
         given["features"] = began["policy"].get("features")
     if given is not None and given != began["policy"]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import dataclasses
 import math
 from collections.abc import Callable, Hashable, Sequence
 from itertools import starmap
@@ -22,7 +21,9 @@ from allais.linear.arm_sets import ArmSet, Judge
 from allais.linear.ellipsoid import project
 from allais.linear.noise import checked_features
 from allais.numerics.sums import finite_parts
-from allais.policies.base import Policy, check_settings, started
+from allais.policies.base import Policy
+from allais.policies.knowledge import check_settings
+from allais.policies.state import extended, started
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose, learn, recommend
 from allais.preferences import Preference
 from allais.problems.base import checked_names
@@ -204,7 +205,7 @@ class Learner(Guarded):
         if not isinstance(other, Preference):
             raise TypeError(f"an arm is valued by a preference; got {other!r}. Write Preference(...).")
         if not self.policy.keeps_outcomes:
-            rule = dataclasses.replace(self.policy, preference=other).rule(len(self._names))  # type: ignore[type-var]
+            rule = self.policy.but(preference=other).rule(len(self._names))
             recommend(rule, self._state)
             return dict(zip(self._names, self._state.memory.value.tolist(), strict=True))
         return {name: self._worth(k, other) for k, name in enumerate(self._names)}
@@ -287,7 +288,8 @@ class Learner(Guarded):
         if self.policy.goal == "regret":
             return False
         # `choose` writes to everything but the memory; only its answer is wanted
-        parts = {name: getattr(self._state, name).copy() for name in self._state._fields if name != "memory"}
+        shared = ("memory", "kept")
+        parts = {name: copy.deepcopy(getattr(self._state, name)) for name in self._state._fields if name not in shared}
         return bool(choose(self._rule, self._state._replace(**parts), 0.0) == SETTLED)
 
     # -- asking and telling -----------------------------------------------------------------------
@@ -686,7 +688,7 @@ class Learner(Guarded):
         if arm in self._index:
             self._bring_back(arm, rewards)
             return
-        each = isinstance(self.policy.rewards, Sequence)
+        each = isinstance(getattr(self.policy, "rewards", None), Sequence)
         if each != (rewards is not None):
             raise ValueError(
                 "a new arm needs rewards exactly if the policy has one an arm; "
@@ -695,7 +697,7 @@ class Learner(Guarded):
         policy = self.policy
         if each:
             more = [*policy.rewards_of(len(self._names)), rewards]
-            policy = dataclasses.replace(policy, rewards=more)  # type: ignore[type-var]  # checks them
+            policy = policy.but(rewards=more)  # checks them
         names = (*self._names, arm)
         rule, state = started(policy, len(names))  # refuses what does not fit
         self._adopt(policy, names, rule, _extended(self._state, state))
@@ -772,8 +774,9 @@ class Learner(Guarded):
 
     def _contents(self) -> dict[str, Any]:
         """All that it is, as copies: what is pickled does not change while it is written."""
-        contents = {name: getattr(self, name) for name in ("policy", "_names", "_index", "_known", "_next", "_draw")}
-        copies = {name: copy.deepcopy(getattr(self, name)) for name in ("_rule", "_state", "_rng")}
+        shared = ("policy", "_names", "_index", "_known", "_rule", "_next", "_draw")  # of which nothing changes
+        contents = {name: getattr(self, name) for name in shared}
+        copies = {name: copy.deepcopy(getattr(self, name)) for name in ("_state", "_rng")}
         return {**contents, **copies, "_out": dict(self._out)}
 
     @one_at_a_time
@@ -840,8 +843,8 @@ class Learner(Guarded):
 
 def _extended(old: Any, new: Any) -> Any:
     """A state for more arms that holds what the old one held."""
-    for part, target in zip(old[1:], new[1:], strict=True):
-        target[tuple(slice(length) for length in part.shape)] = part
+    for name in ("asked", "active", "ticket", "own"):
+        extended(getattr(old, name), getattr(new, name))
     return new._replace(memory=with_arms(old.memory, new.memory.pulls.size))
 
 
@@ -853,8 +856,6 @@ def _verbs(rule: Any, state: Any) -> tuple[Callable[..., Any], Callable[..., Any
 
 
 def _remeasure(rule: Any, state: Any, arm: int) -> None:
-    """Bring an arm's value, and what the rule keeps of the arm, in line with its memory."""
+    """Bring an arm's value, and what the band keeps of the arm, in line with its memory."""
     measure(rule.worth, state.memory, arm)
-    for part in rule:
-        if type(part) in refresh.kernels:  # a band, or bins
-            refresh(part, state.memory, arm)
+    refresh(rule.band, state.kept, state.memory, arm)

@@ -1,16 +1,17 @@
-"""The baselines of linear bandits: settings of the paper's own algorithms, no code."""
+"""The baselines of linear bandits: the paper's own algorithms under other settings, no code."""
 
 from __future__ import annotations
+
+from typing import Any, ClassVar
 
 from allais.linear.noise import Noise
 from allais.linear.wg import WG
 from allais.linear.woful import WOFUL
+from allais.policies.baseline import Baseline
 from allais.preferences import expected_value
 
 
-def OFUL(  # noqa: N802
-    noise: Noise, delta: float, beta: float, regularisation: float = 1.0, *, reference: float = 0.0, costs: bool = False
-) -> WOFUL:
+class OFUL(Baseline, WOFUL):
     """OFUL (Abbasi-Yadkori et al. 2011): W-OFUL of the mean, with the same ellipsoid.
 
     >>> from allais import simulate
@@ -20,27 +21,26 @@ def OFUL(  # noqa: N802
     >>> bool(simulate(policy, problem, n_rounds=500, seed=1).pulls[0, -1, 0] > 450)
     True
     """
-    return WOFUL(
-        expected_value(reference=reference, costs=costs),
-        noise,
-        delta=delta,
-        beta=beta,
-        regularisation=regularisation,
-        name="OFUL",
-    )
+
+    by_position: ClassVar[tuple[str, ...]] = ("noise",)
+
+    def __init__(
+        self,
+        noise: Noise,
+        *,
+        delta: float,
+        beta: float,
+        regularisation: float = 1.0,
+        features: Any = None,
+        reference: float = 0.0,
+        costs: bool = False,
+    ) -> None:
+        preference = expected_value(reference=reference, costs=costs)
+        shared: dict[str, Any] = {"delta": delta, "beta": beta, "regularisation": regularisation, "features": features}
+        super().__init__(preference, noise, name="OFUL", **shared)
 
 
-def GAllocation(  # noqa: N802
-    noise: Noise,
-    delta: float,
-    beta: float,
-    regularisation: float = 1.0,
-    tolerance: float = 0.0,
-    stopping: str = "exact",
-    *,
-    reference: float = 0.0,
-    costs: bool = False,
-) -> WG:
+class GAllocation(Baseline, WG):
     """G-allocation (Soare et al. 2014): W-G of the mean, with the same choices of arms.
 
     >>> from allais import best_arm
@@ -49,8 +49,22 @@ def GAllocation(  # noqa: N802
     >>> best_arm(GAllocation(ParameterNoise(), delta=0.05, beta=2.0), problem, seed=1).arm
     0
     """
-    preference = expected_value(reference=reference, costs=costs)
-    return WG(
-        preference, noise, delta=delta, beta=beta, regularisation=regularisation,
-        tolerance=tolerance, stopping=stopping, name="G-allocation",
-    )  # fmt: skip
+
+    by_position: ClassVar[tuple[str, ...]] = ("noise",)
+
+    def __init__(
+        self,
+        noise: Noise,
+        *,
+        delta: float,
+        beta: float,
+        regularisation: float = 1.0,
+        tolerance: float = 0.0,
+        stopping: str = "exact",
+        features: Any = None,
+        reference: float = 0.0,
+        costs: bool = False,
+    ) -> None:
+        preference = expected_value(reference=reference, costs=costs)
+        shared: dict[str, Any] = {"delta": delta, "beta": beta, "regularisation": regularisation, "features": features}
+        super().__init__(preference, noise, tolerance=tolerance, stopping=stopping, name="G-allocation", **shared)

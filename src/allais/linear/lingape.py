@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, not_negative
+from allais._checks import FloatArray
 from allais._kernels import kernel
 from allais.linear.ellipsoid import World, bracket_linear, dot, learn_linear, location, radius, recommend_linear, worth
 from allais.linear.pairwise import beats
 from allais.linear.policy import LinearPolicy
-from allais.policies.verbs import SETTLED, register
+from allais.policies.base import FixedConfidence
+from allais.policies.steps import issue
+from allais.policies.verbs import SETTLED, bracket, choose, learn, recommend
 from allais.samples.memory import pick
 
 SLOPE_STEP = 1e-4  # of the difference that gives a value's slope, in spreads; any direction is valid, this one is good
 
 
 @dataclass(frozen=True)
-class LinGapE(LinearPolicy):
+class LinGapE(FixedConfidence, LinearPolicy):
     """LinGapE, the best arm with features at a given confidence, from few samples: the default for that goal.
 
     The leader is the best arm at the estimate, its rival the one that could be ahead by most, among those that are
@@ -34,24 +36,7 @@ class LinGapE(LinearPolicy):
     0
     """
 
-    tolerance: float = 0.0
-    name: str = field(default="LinGapE", repr=False)
-
-    goal: ClassVar[str] = "confidence"
-
-    def __post_init__(self) -> None:
-        slack = not_negative("tolerance", self.tolerance, "0 asks for the best arm itself.")
-        object.__setattr__(self, "tolerance", slack)
-        super().__post_init__()
-
-    @property
-    def error_rate(self) -> float:
-        """The chance of a wrong recommendation that is allowed: delta."""
-        return self.delta
-
-    def rule(self, n_arms: int) -> LinGapERule:
-        """The settings as the kernels read them."""
-        return self.rule_for(self._rows(n_arms))
+    called: ClassVar[str] = "LinGapE"
 
     def rule_for(self, rows: FloatArray) -> LinGapERule:
         """The settings for given arms."""
@@ -73,8 +58,8 @@ def _slope(world, state, arm, place):
     return rise / (2.0 * half)
 
 
-@kernel
-def _choose(rule, state, u):
+@choose.of(LinGapERule)
+def _(rule, state, u):
     world = rule.world
     d, n_arms = state.theta.size, state.asked.size
     reach = radius(world, state)
@@ -111,8 +96,9 @@ def _choose(rule, state, u):
         state.scores[arm] = along * along / variance
         state.eligible[arm] = state.active[arm]
     arm = pick(state.scores, state.eligible, state.asked, u)
-    state.asked[arm] += 1
-    return arm
+    return issue(state, arm)
 
 
-register(LinGapERule, choose=_choose, learn=learn_linear, recommend=recommend_linear, bracket=bracket_linear)
+learn.of(LinGapERule)(learn_linear)
+recommend.of(LinGapERule)(recommend_linear)
+bracket.of(LinGapERule)(bracket_linear)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, positive
+from allais._checks import FloatArray, positive, share
 from allais._kernels import kernel
 from allais.linear.ellipsoid import (
     LinearState,
@@ -19,8 +19,10 @@ from allais.linear.ellipsoid import (
     worth,
     worth_ceiling,
 )
-from allais.linear.policy import LinearPolicy
-from allais.policies.verbs import register
+from allais.linear.policy import LinearPolicy, length
+from allais.policies.base import setting
+from allais.policies.steps import issue
+from allais.policies.verbs import bracket, choose, learn, recommend
 from allais.samples.draws import normal, stream_of
 from allais.samples.memory import pick
 
@@ -41,22 +43,13 @@ class LinTS(LinearPolicy):
     array([2000, 2000])
     """
 
-    delta: float = 0.05
-    beta: float | None = None
-    inflation: float = field(default=1.0, kw_only=True)
-    name: str = field(default="LinTS", repr=False)
-
+    delta: float = setting(0.05, share)
+    beta: float | None = setting(None, length)
+    inflation: float = setting(1.0, positive)
+    called: ClassVar[str] = "LinTS"
     goal: ClassVar[str] = "regret"
     with_factor: ClassVar[bool] = True
     open_to_contexts: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "inflation", positive("inflation", self.inflation))
-        super().__post_init__()
-
-    def rule(self, n_arms: int) -> LinTSRule:
-        """The settings as the kernels read them."""
-        return self.rule_for(self._rows(n_arms))
 
     def rule_for(self, rows: FloatArray) -> LinTSRule:
         """The settings for given arms."""
@@ -89,8 +82,8 @@ def draw_theta(state, inflation, u):
         state.step[i] = state.theta[i] + inflation * state.step[i]
 
 
-@kernel
-def _choose(rule, state, u):
+@choose.of(LinTSRule)
+def _(rule, state, u):
     world = rule.world
     draw_theta(state, rule.inflation, u)
     highest, first = -np.inf, -1
@@ -107,8 +100,9 @@ def _choose(rule, state, u):
         if state.active[arm] and state.scores[arm] >= level:
             state.scores[arm] = worth(world, state, arm, state.along[arm])
     arm = pick(state.scores, state.eligible, state.asked, u)
-    state.asked[arm] += 1
-    return arm
+    return issue(state, arm)
 
 
-register(LinTSRule, choose=_choose, learn=learn_linear, recommend=recommend_linear, bracket=bracket_linear)
+learn.of(LinTSRule)(learn_linear)
+recommend.of(LinTSRule)(recommend_linear)
+bracket.of(LinTSRule)(bracket_linear)

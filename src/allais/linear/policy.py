@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
+from abc import abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -17,8 +18,9 @@ from allais.linear.ellipsoid import MOST_SEEN, LinearState, World, project
 from allais.linear.location_tables import locations_of
 from allais.linear.noise import EstimatedNoise, Noise, check_noise, checked_features
 from allais.numerics.table import table_of
-from allais.policies.base import Policy, check_settings, require_place
-from allais.preferences import Preference
+from allais.policies.base import Policy, setting
+from allais.policies.knowledge import check_settings
+from allais.policies.state import require_place
 from allais.samples.memory import empty_memory
 
 if TYPE_CHECKING:
@@ -29,6 +31,11 @@ class RadiusWarning(UserWarning):
     """The bound beta on the length of theta is too small for the problem at hand."""
 
 
+def length(name: str, given: Any) -> float | None:
+    """A bound on the length of theta, or None where there is none."""
+    return None if given is None else not_negative(name, given, "Give a bound on the length of theta.")
+
+
 @dataclass(frozen=True)
 class LinearPolicy(Policy):
     """A policy whose arms are feature vectors: rewards x.theta plus noise of a known kind.
@@ -37,22 +44,29 @@ class LinearPolicy(Policy):
     with the problem (`on`) or with `start`. Arms need not span the space: what no arm shows is never asked.
     """
 
-    preference: Preference
-    noise: Noise
-    delta: float
-    beta: float | None
-    regularisation: float = 1.0
-    features: Any = field(default=None, repr=False)  # rows of numbers, or None before they are known
-    rewards: None = field(default=None, init=False, repr=False)  # what is known of them is the noise
+    noise: Noise = field(kw_only=False)  # second by position, without a default
+    delta: float = setting(check=share)
+    beta: float | None = setting(check=length)
+    regularisation: float = setting(1.0, positive)
+    features: Any = setting(None, repr=False)  # rows of numbers, or None before they are known
 
     keeps_outcomes: ClassVar[bool] = False
     with_cross: ClassVar[bool] = False  # whether the products x' A^-1 y of all arms are kept
     with_factor: ClassVar[bool] = False  # whether Cholesky's factor of A is kept
 
+    @property
+    def rewards(self) -> None:
+        """What is known of rewards is their noise."""
+        return
+
     def __post_init__(self) -> None:
         check_settings(self.preference, None, needs_rewards=False)
         if not hasattr(self.noise, "of"):
             raise TypeError(f"noise must be a kind of noise; got {self.noise!r}. Write ParameterNoise().")
+        super().__post_init__()
+
+    def check(self) -> None:
+        """Refuse settings that do not go together."""
         if self.estimates and self.preference.utility is not None:
             raise ValueError(
                 "noise is estimated for a linear utility; got a preference with a utility. "
@@ -63,14 +77,18 @@ class LinearPolicy(Policy):
                 f"{type(self).__name__} promises an error rate, which needs noise of a known form; got EstimatedNoise. "
                 "Use LinTS or WOFUL, or a K-armed policy."
             )
-        object.__setattr__(self, "delta", share("delta", self.delta))
-        if self.beta is not None:
-            object.__setattr__(self, "beta", not_negative("beta", self.beta, "Give a bound on the length of theta."))
-        object.__setattr__(self, "regularisation", positive("regularisation", self.regularisation))
         if self.features is not None:
             rows = checked_features(self.features)
             object.__setattr__(self, "features", tuple(map(tuple, rows.tolist())))
             self.world(rows)  # refuses what does not fit
+
+    def rule(self, n_arms: int) -> Any:
+        """The settings as the kernels read them."""
+        return self.rule_for(self._rows(n_arms))
+
+    @abstractmethod
+    def rule_for(self, rows: FloatArray) -> Any:
+        """The settings for arms with these features."""
 
     def on(self, problem: Any) -> LinearPolicy:
         """The policy with a problem's features; warns where beta is below the length of its theta."""
@@ -90,11 +108,11 @@ class LinearPolicy(Policy):
                 RadiusWarning,
                 stacklevel=3,
             )
-        return replace(self, features=features)
+        return self.but(features=features)  # type: ignore[return-value]
 
     def with_features(self, features: ArrayLike) -> LinearPolicy:
         """The policy for arms with these features, one row for each."""
-        return replace(self, features=features)
+        return self.but(features=features)  # type: ignore[return-value]
 
     def start(
         self,
@@ -104,7 +122,7 @@ class LinearPolicy(Policy):
         *,
         exact: bool = False,  # of no effect: theta is learned, and no outcome is kept
     ) -> Learner:
-        """A learner over arms with these features, one row an arm."""
+        """A learner over arms with these features, one row per arm."""
         placed = self if features is None else self.with_features(features)
         if placed.features is None:
             raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
@@ -133,11 +151,11 @@ class LinearPolicy(Policy):
             raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
         if len(self.features) != n_arms:
             raise ValueError(
-                f"features must be one row an arm; got {len(self.features)} for {n_arms} arms. Give as many."
+                f"features must be one row per arm; got {len(self.features)} for {n_arms} arms. Give as many."
             )
         return np.array(self.features)
 
-    def state(self, n_arms: int) -> LinearState:
+    def state(self, n_arms: int, rule: Any) -> LinearState:
         """The state before the first round: A = lambda I, b = 0."""
         rows = self._rows(n_arms)
         d = rows.shape[1]

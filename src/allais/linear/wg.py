@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, not_negative
+from allais._checks import FloatArray
 from allais._kernels import kernel
 from allais.linear.ellipsoid import World, bracket_linear, learn_linear, location, radius, recommend_linear, worth
+from allais.linear.noise import Noise
 from allais.linear.pairwise import beats
 from allais.linear.policy import LinearPolicy
-from allais.policies.verbs import SETTLED, register
+from allais.policies.base import FixedConfidence, setting
+from allais.policies.steps import issue
+from allais.policies.verbs import SETTLED, bracket, choose, learn, recommend
+from allais.preferences import Preference
 from allais.samples.memory import pick
 
 
 @dataclass(frozen=True)
-class WG(LinearPolicy):
+class WG(FixedConfidence, LinearPolicy):
     """W-G, the best arm with features at a given confidence (Algorithm 6, corrected: docs/paper/errata.md, 5 to 7).
 
     It plays the arm that most reduces the largest uncertainty, and stops when one arm is best whatever theta of
@@ -32,16 +36,21 @@ class WG(LinearPolicy):
     0
     """
 
-    tolerance: float = 0.0
-    stopping: str = "exact"
-    name: str = field(default="W-G", repr=False)
-
-    goal: ClassVar[str] = "confidence"
+    stopping: str = setting("exact")
+    called: ClassVar[str] = "W-G"
     with_cross: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        slack = not_negative("tolerance", self.tolerance, "0 asks for the best arm itself.")
-        object.__setattr__(self, "tolerance", slack)
+    @classmethod
+    def as_printed(cls, preference: Preference, noise: Noise, **settings: Any) -> WG:
+        """The paper's algorithm, with its sufficient condition for stopping.
+
+        >>> WG.as_printed(expected_value(), ParameterNoise(), delta=0.05, beta=2.0).stopping
+        'paper'
+        """
+        return cls(preference, noise, stopping="paper", **settings)
+
+    def check(self) -> None:
+        """Refuse a stopping rule that does not hold."""
         if self.stopping not in ("exact", "paper"):
             raise ValueError(f'stopping must be "exact" or "paper"; got {self.stopping!r}. Choose one.')
         if self.stopping == "paper" and getattr(self.preference, "utility", None) is not None:
@@ -49,16 +58,7 @@ class WG(LinearPolicy):
                 "the paper's stopping rule holds for a linear utility; got a preference with a utility. "
                 'Use stopping="exact".'
             )
-        super().__post_init__()
-
-    @property
-    def error_rate(self) -> float:
-        """The chance of a wrong recommendation that is allowed: delta."""
-        return self.delta
-
-    def rule(self, n_arms: int) -> WGRule:
-        """The settings as the kernels read them."""
-        return self.rule_for(self._rows(n_arms))
+        super().check()
 
     def rule_for(self, rows: FloatArray) -> WGRule:
         """The settings for given arms."""
@@ -75,7 +75,7 @@ class WGRule(NamedTuple):
 
 
 @kernel
-def settled(rule, state):
+def is_certain(rule, state):
     """Whether an arm is certainly the best, within the tolerance."""
     world = rule.world
     for arm in range(state.asked.size):
@@ -101,9 +101,9 @@ def settled(rule, state):
     return True
 
 
-@kernel
-def _choose(rule, state, u):
-    if settled(rule, state):
+@choose.of(WGRule)
+def _(rule, state, u):
+    if is_certain(rule, state):
         return SETTLED
     world = rule.world
     n_arms = state.asked.size
@@ -115,8 +115,9 @@ def _choose(rule, state, u):
         state.scores[arm] = -worst
         state.eligible[arm] = True
     arm = pick(state.scores, state.eligible, state.asked, u)  # ties by the fewest asks
-    state.asked[arm] += 1
-    return arm
+    return issue(state, arm)
 
 
-register(WGRule, choose=_choose, learn=learn_linear, recommend=recommend_linear, bracket=bracket_linear)
+learn.of(WGRule)(learn_linear)
+recommend.of(WGRule)(recommend_linear)
+bracket.of(WGRule)(bracket_linear)

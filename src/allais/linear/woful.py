@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from allais import theory
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel
 from allais.linear.ellipsoid import (
     World,
     bracket_linear,
@@ -21,7 +20,8 @@ from allais.linear.ellipsoid import (
     worth_ceiling,
 )
 from allais.linear.policy import LinearPolicy
-from allais.policies.verbs import register
+from allais.policies.steps import issue
+from allais.policies.verbs import bracket, choose, learn, recommend
 from allais.samples.memory import pick
 
 
@@ -40,8 +40,7 @@ class WOFUL(LinearPolicy):
     array([2000, 2000])
     """
 
-    name: str = field(default="W-OFUL", repr=False)
-
+    called: ClassVar[str] = "W-OFUL"
     goal: ClassVar[str] = "regret"
     open_to_contexts: ClassVar[bool] = True
 
@@ -62,10 +61,6 @@ class WOFUL(LinearPolicy):
             ]
         )  # fmt: skip
 
-    def rule(self, n_arms: int) -> WOFULRule:
-        """The settings as the kernels read them."""
-        return self.rule_for(self._rows(n_arms))
-
     def rule_for(self, rows: FloatArray) -> WOFULRule:
         """The settings for given arms."""
         return WOFULRule(self.world(rows))
@@ -77,8 +72,8 @@ class WOFULRule(NamedTuple):
     world: World
 
 
-@kernel
-def _choose(rule, state, u):
+@choose.of(WOFULRule)
+def _(rule, state, u):
     world = rule.world
     reach = radius(world, state)
     # optimism over the ellipsoid is exact, since a value rises with its location: theta-bar is the centre plus
@@ -98,8 +93,9 @@ def _choose(rule, state, u):
         if state.active[arm] and state.scores[arm] >= level:
             state.scores[arm] = worth(world, state, arm, state.along[arm])
     arm = pick(state.scores, state.eligible, state.asked, u)
-    state.asked[arm] += 1
-    return arm
+    return issue(state, arm)
 
 
-register(WOFULRule, choose=_choose, learn=learn_linear, recommend=recommend_linear, bracket=bracket_linear)
+learn.of(WOFULRule)(learn_linear)
+recommend.of(WOFULRule)(recommend_linear)
+bracket.of(WOFULRule)(bracket_linear)

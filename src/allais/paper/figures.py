@@ -133,8 +133,9 @@ def band_widths(folder: Path) -> None:
                 if always and name == "Hölder":
                     exponent += 4.0 * np.log(size) + np.log(PAPER_UNION)
                 low, high = np.zeros(1), np.zeros(1)
-                refresh(rule, memory, 0)
-                widen(rule, memory, exponent, low, high)
+                kept = rule.kept(1)
+                refresh(rule, kept, memory, 0)
+                widen(rule, kept, memory, exponent, low, high)
                 widths.append(high[0] - low[0])
             ax.plot(pulls, widths, linewidth=2, label=label)
         ax.set(xscale="log", yscale="log", xlabel="samples", title=title)

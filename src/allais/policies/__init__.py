@@ -1,12 +1,12 @@
 """Policies: how to explore. One file an algorithm; `classic` holds settings, not code."""
 
 from allais.policies.base import Policy
-from allais.policies.classic import LUCB, SR, UCB1, UCBV, WELUCB, WEUCB
+from allais.policies.classic import LUCB, SR, UCB1, UCBV, WELUCB, WEUCB, UniformSampling
 from allais.policies.exp3 import EXP3
 from allais.policies.halving import SequentialHalving
 from allais.policies.imed import IMED
 from allais.policies.npts import NPTS
-from allais.policies.patient import PatientRejects, UniformSampling
+from allais.policies.patient import PatientRejects
 from allais.policies.toptwo import TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.policies.wsr import WSR

@@ -1,49 +1,100 @@
-"""What every K-armed policy is to the rest of the library."""
+"""What every policy is to the rest of the library, and the settings that policies share."""
 
 from __future__ import annotations
 
+import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, brief
+from allais._checks import FloatArray, IntArray, brief, not_negative, share
 from allais._random import Seed
-from allais.bands import KL, Band, Envelope
-from allais.bands.base import bounds_of
-from allais.numerics.distortion import distortion_of
+from allais.bands.base import Band, bounds_of
+from allais.policies.knowledge import (
+    RewardsOfArms,
+    as_list,
+    check_band,
+    check_settings,
+    check_unit_interval,
+    first_pulls,
+    fitting_band,
+    rewards_of_arms,
+    worth_of,
+)
+from allais.policies.state import fresh_state
 from allais.preferences import Preference
-from allais.rewards import Bounded, Finite, Rewards, SubGaussian
-from allais.samples.memory import Memory, Worth
-from allais.weights import Identity
+from allais.rewards import Rewards
+from allais.samples.memory import Worth
 
 if TYPE_CHECKING:
     from allais.learner import Learner
 
-# What a policy takes as rewards: one for all arms, or one an arm.
-RewardsOfArms = Rewards | Sequence[Rewards]
+Check = Callable[[str, Any], Any]  # the checked value, from the name of a setting and what came
 
 
+def setting(default: Any = dataclasses.MISSING, check: Check | None = None, *, repr: bool = True) -> Any:
+    """A field that is given by name and checked when a policy is made.
+
+    >>> @dataclass(frozen=True)
+    ... class Greedy(KArmed):
+    ...     share: float = setting(0.1, share)
+    >>> Greedy(expected_value(), share=2.0)
+    Traceback (most recent call last):
+        ...
+    ValueError: share must lie in (0, 1); got 2. Give a share of 1, such as 0.05.
+    """
+    return field(default=default, kw_only=True, repr=repr, metadata={"check": check})
+
+
+@dataclass(frozen=True)
 class Policy(ABC):
     """How to explore: frozen settings, turned into a rule and a state for a number of arms."""
 
-    name: str  # for tables and legends
     preference: Preference
-    rewards: RewardsOfArms | None
+    _: KW_ONLY
+    name: str = setting("", repr=False)  # for tables and legends; by default what it is called
+
+    called: ClassVar[str] = ""
+    by_position: ClassVar[tuple[str, ...]] = ()  # settings that need no name, where they are not the fields' own
     goal: ClassVar[str]  # "regret", "confidence" or "budget"
     open_to_arms: ClassVar[bool] = False  # whether arms may come and go while it runs
     open_to_data: ClassVar[bool] = True  # whether it can use what it did not ask for
     open_to_contexts: ClassVar[bool] = False  # whether arms may differ from round to round, by their features
     keeps_outcomes: ClassVar[bool] = True  # whether each arm's outcomes are remembered
 
+    def __new__(cls, *given: Any, **named: Any) -> Policy:
+        """Refuse settings without a name: their order says nothing to a reader, and has changed before."""
+        allowed = cls.by_position or tuple(one.name for one in dataclasses.fields(cls) if one.init and not one.kw_only)
+        if len(given) > len(allowed):
+            rest = ", ".join(one.name for one in dataclasses.fields(cls) if one.kw_only and one.repr)
+            raise TypeError(
+                f"{cls.__name__} takes {' and '.join(allowed)}, and everything else by name; got "
+                f"{brief(given[len(allowed)])} without one. Name it{f': {rest}' if rest else ''}."
+            )
+        return object.__new__(cls)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.called or type(self).__name__)
+        for one in dataclasses.fields(self):
+            check = one.metadata.get("check")
+            if check is not None:
+                object.__setattr__(self, one.name, check(one.name, getattr(self, one.name)))
+        self.check()
+
+    def check(self) -> None:  # noqa: B027
+        """Refuse settings that do not go together; each by itself is checked already."""
+
     @abstractmethod
     def rule(self, n_arms: int) -> Any:
         """The settings as the kernels read them."""
 
     @abstractmethod
-    def state(self, n_arms: int) -> Any:
+    def state(self, n_arms: int, rule: Any) -> Any:
         """The state before the first round."""
 
     @property
@@ -57,7 +108,7 @@ class Policy(ABC):
 
     def rewards_of(self, n_arms: int) -> list[Rewards]:
         """What is known of each arm's rewards."""
-        return rewards_of_arms(self.rewards, n_arms)
+        return rewards_of_arms(getattr(self, "rewards", None), n_arms)
 
     def check_state(self, rule: Any, state: Any) -> None:  # noqa: B027
         """Raise a ValueError for a state, read from a file, whose numbers the kernels would follow out of an array.
@@ -67,10 +118,16 @@ class Policy(ABC):
 
     def value_bounds(self, n_arms: int) -> list[tuple[float, float]]:
         """What the value of each arm can be at least and at most, as felt; infinite where nothing is declared."""
-        if getattr(self, "of_mean", False):
-            return [(0.0, 1.0)] * n_arms  # w(mean) is a weight
         known = self.rewards_of(n_arms)
         return [bounds_of(self.preference, one) for one in known] or [(-np.inf, np.inf)] * n_arms
+
+    def but(self, **changes: Any) -> Policy:
+        """The same policy with other settings."""
+        return dataclasses.replace(self, **changes)
+
+    def plain(self) -> Policy:
+        """The policy with all of its settings: a baseline is another policy's setting."""
+        return self
 
     def on(self, problem: Any) -> Policy:
         """The policy for a problem at hand: linear ones take its features."""
@@ -80,7 +137,7 @@ class Policy(ABC):
         """The policy for arms with these features, one row for each: linear ones take them."""
         raise ValueError(
             f"{type(self).__name__} learns each arm on its own and takes no features; got some. "
-            "Leave features out, or use LinTS or WOFUL."
+            "Leave features out, or use allais.linear.LinTS or WOFUL."
         )
 
     def start(self, arms: int | Sequence[Hashable], seed: Seed, *, exact: bool = False) -> Learner:
@@ -100,128 +157,83 @@ class Policy(ABC):
         return Learner(self, arms, seed, exact=exact)
 
 
-def check_settings(preference: Preference, rewards: RewardsOfArms | None, *, needs_rewards: bool = True) -> None:
-    """Refuse settings of the wrong kind when they are made, not when they are used."""
-    if not isinstance(preference, Preference):
-        raise TypeError(f"a policy takes a preference; got {preference!r}. Write Preference(TverskyKahneman()).")
-    if rewards is None and not needs_rewards:
-        return
-    each = [rewards] if _is_known(rewards) else rewards
-    if rewards is None or not isinstance(each, Sequence) or not each or not all(map(_is_known, each)):
-        raise TypeError(
-            f"rewards must be Bounded, Finite or SubGaussian, one for all arms or one an arm; got {rewards!r}. "
-            "Write rewards=Bounded(0, 50)."
-        )
-    for known in as_list(rewards):
-        if isinstance(known, SubGaussian):
-            preference.truncation(known, 1)  # refuses a utility
-        elif not np.isfinite(preference.felt(np.array(known.support))).all():
-            raise ValueError(
-                f"rewards must feel finite; the ends of {known!r} do not under this utility. Rescale them."
-            )
+@dataclass(frozen=True)
+class KArmed(Policy):
+    """A policy that learns each arm on its own: what is known of rewards, the shared state, a rule with a `worth`.
 
-
-def started(policy: Policy, n_arms: int) -> tuple[Any, Any]:
-    """A policy's rule and state for a number of arms, or an error where an array has not an entry for each of them.
-
-    Compiled code does not check places, so an array that is too short would be read beyond its end.
+    A subclass writes `rule`, and a kernel for `choose`; the other verbs have defaults.
     """
-    rule, state = policy.rule(n_arms), policy.state(n_arms)
-    each: dict[str, Any] = {f"state.{name}": getattr(state, name, None) for name in ("asked", "active")}
-    memory = getattr(state, "memory", None)
-    if not isinstance(memory, Memory):
-        raise TypeError(f"a policy's state keeps its arms' outcomes in `memory`; got {memory!r}. Use empty_memory.")
-    shared = ("trees", "cells", "limit")
-    each |= {f"memory.{name}": part for name, part in memory._asdict().items() if name not in shared}
-    if hasattr(rule, "worth"):
-        each |= {"worth.edge": rule.worth.edge, "worth.edge_scale": rule.worth.edge_scale}
-    if hasattr(rule, "band"):
-        of_band = rule.band._asdict() if hasattr(rule.band, "_asdict") else {}
-        each |= {f"band.{name}": part for name, part in of_band.items() if isinstance(part, np.ndarray)}
-    for name, part in each.items():
-        if not isinstance(part, np.ndarray) or part.ndim == 0 or part.shape[0] != n_arms:
-            length = part.shape[:1] if isinstance(part, np.ndarray) else part
-            raise ValueError(
-                f"{type(policy).__name__} must have an entry for each of its {n_arms} arms in {name}; got {length}. "
-                "Make it from the number of arms."
-            )
-    shapes = {memory.felt.shape, memory.raw.shape, memory.counts.shape}
-    if memory.trees.heads.shape[0] != 2 * n_arms or len(shapes) > 1:
-        raise ValueError(f"the memory of {n_arms} arms must be made by empty_memory({n_arms}); this one was not.")
-    ticket = getattr(state, "ticket", None)
-    if not isinstance(ticket, np.ndarray) or ticket.shape != (1,):
-        raise ValueError("a policy's state must have a ticket, an array of one number; write np.zeros(1).")
-    return rule, state
+
+    rewards: RewardsOfArms | None = None
+
+    needs_rewards: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_settings(self.preference, self.rewards, needs_rewards=self.needs_rewards)
+        super().__post_init__()
+
+    def own(self, n_arms: int) -> Any:
+        """What the algorithm remembers beside outcomes and asks: a NamedTuple of arrays, which files hold by name."""
+        return ()
+
+    def state(self, n_arms: int, rule: Any) -> Any:
+        """The state before the first round."""
+        return fresh_state(n_arms, rule.band.kept(n_arms), self.own(n_arms))
+
+    def worth(self, n_arms: int) -> Worth:
+        """How kernels compute values from memories."""
+        return worth_of(self.preference, self.rewards_of(n_arms), n_arms)
 
 
-def check_band(band: object) -> None:
-    """Refuse what is no band, such as the name of one."""
-    if not callable(getattr(band, "rule", None)) or isinstance(band, type):
-        raise TypeError(f"band must be a band; got {brief(band)}. Write band=KL().")
+@dataclass(frozen=True)
+class BandPolicy(KArmed):
+    """A policy that bounds each arm's value; the band is the one that fits the rewards, unless one is given."""
+
+    band: Band = setting(None)
+    of_mean: bool = setting(False, repr=False)  # the WE heuristic: w(mean) in the place of the value
+
+    needs_rewards: ClassVar[bool] = True
+
+    def check(self) -> None:
+        """Refuse a band that does not hold for the rewards."""
+        assert self.rewards is not None
+        if self.band is None:
+            object.__setattr__(self, "band", fitting_band(self.rewards))
+        check_band(self.band)
+        self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
+        if self.of_mean:
+            check_unit_interval(self.preference, self.rewards)
+
+    def worth(self, n_arms: int) -> Worth:
+        """How kernels compute values from memories."""
+        return worth_of(self.preference, self.rewards_of(n_arms), n_arms, of_mean=self.of_mean)
+
+    def first(self, n_arms: int) -> int:
+        """How often each arm is pulled before the rule begins."""
+        return first_pulls(self.rewards_of(n_arms))
+
+    def value_bounds(self, n_arms: int) -> list[tuple[float, float]]:
+        """What the value of each arm can be at least and at most, as felt."""
+        return [(0.0, 1.0)] * n_arms if self.of_mean else super().value_bounds(n_arms)  # w(mean) is a weight
 
 
-def check_unit_interval(preference: Preference, rewards: RewardsOfArms) -> None:
-    """Refuse rewards whose mean is no probability: the WE heuristics weight the mean itself."""
-    for known in as_list(rewards):
-        low, high = bounds_of(preference, known)
-        if low < 0.0 or high > 1.0:
-            raise ValueError(
-                f"w(mean) needs a mean that must lie in [0, 1]; got rewards from {low:g} to {high:g}. "
-                "Rescale the rewards, or use a policy that estimates the value."
-            )
+def _tolerance(name: str, given: Any) -> float:
+    return not_negative(name, given, "0 asks for the best arm itself.")
 
 
-def _is_known(rewards: object) -> bool:
-    return isinstance(rewards, Bounded | Finite | SubGaussian)
+@dataclass(frozen=True)
+class FixedConfidence(Policy):
+    """A policy whose recommendation is wrong with probability below `delta`.
 
+    Arms that are truly equal are never told apart: give a `tolerance` within which either will do.
+    """
 
-def as_list(rewards: RewardsOfArms) -> list[Rewards]:
-    """The rewards that were declared, as a list."""
-    return list(rewards) if isinstance(rewards, Sequence) else [rewards]
+    delta: float = setting(check=share)
+    tolerance: float = setting(0.0, _tolerance)
 
+    goal: ClassVar[str] = "confidence"
 
-def rewards_of_arms(rewards: RewardsOfArms | None, n_arms: int) -> list[Rewards]:
-    """One entry an arm, from one for all or one each."""
-    if rewards is None:
-        return []
-    if not isinstance(rewards, Sequence):
-        return [rewards] * n_arms
-    if len(rewards) != n_arms:
-        raise ValueError(
-            f"rewards must be one for all arms or one an arm; got {len(rewards)} for {n_arms} arms. "
-            "Give as many as there are arms."
-        )
-    return list(rewards)
-
-
-def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *, of_mean: bool = False) -> Worth:
-    """How values are computed from memories, under a preference."""
-    if rewards and len(rewards) != n_arms:
-        raise ValueError(
-            f"rewards must be one an arm, or none; got {len(rewards)} for {n_arms} arms. Write self.rewards_of(n_arms)."
-        )
-    tails = [known if isinstance(known, SubGaussian) else None for known in rewards] or [None] * n_arms
-    return Worth(
-        distortion_of(preference.gains),
-        distortion_of(preference.losses),
-        np.array([np.inf if known is None else preference.truncation(known, 1) for known in tails]),
-        np.array([0.0 if known is None else known.scale for known in tails]),
-        of_mean,
-        isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity),
-    )
-
-
-def require_place(what: str, number: int, least: int, most: int) -> None:
-    """Refuse a number of a saved state that points at nothing."""
-    if not least <= number <= most:
-        raise ValueError(f"a saved {what} must lie between {least} and {most}; got {number}. Use a backup.")
-
-
-def first_pulls(rewards: Sequence[Rewards]) -> int:
-    """How often each arm is pulled before the rule begins: the truncated bound needs two."""
-    return 2 if any(isinstance(known, SubGaussian) for known in rewards) else 1
-
-
-def fitting_band(rewards: RewardsOfArms) -> Band:
-    """The narrowest band that holds for the rewards."""
-    return Envelope() if any(isinstance(known, SubGaussian) for known in as_list(rewards)) else KL()
+    @property
+    def error_rate(self) -> float:
+        """The chance of a wrong recommendation that is allowed: delta."""
+        return self.delta

@@ -23,7 +23,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine
-from allais.bands.base import add_refresh
+from allais.bands.base import refresh
 from allais.numerics.table import weigh
 from allais.preferences import Preference
 from allais.samples.draws import gamma
@@ -36,27 +36,50 @@ FINE = 4.0  # bins to a standard deviation of what lies beyond a singular point 
 MOST_SAMPLES = 2.0**40  # of an arm: what the arrays have room for; more would only widen the last bin
 
 
-class Bins(NamedTuple):
-    """The bins of each arm, best first, and the values that are drawn from them."""
+class Narrowing(NamedTuple):
+    """Where bins narrow, and how many there can be."""
 
-    points: FloatArray  # shares of the samples from the best down, toward which bins narrow: 0, 1, and between
+    points: FloatArray  # shares of the samples from the best down: 0, 1, and between
+    most: int  # bins of an arm, and the place of the best outcome that could occur
+
+
+class BinsRule(NamedTuple):
+    """How arms are put into bins."""
+
+    narrowing: Narrowing
+    tops: FloatArray  # the best outcome of each arm that could occur, as felt; (n_arms,)
+
+    def kept(self, n_arms: int) -> Bins:
+        """Empty bins."""
+        places, counts = np.zeros((n_arms, self.narrowing.most)), np.zeros((n_arms, self.narrowing.most))
+        places[:, 0], counts[:, 0] = self.tops, 1.0
+        scratch = Masses(np.zeros(self.narrowing.most))
+        return Bins(places, counts, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), scratch)
+
+
+class Masses(NamedTuple):
+    """Scratch: random masses of one arm."""
+
+    of_bins: FloatArray  # (most,)
+
+
+class Bins(NamedTuple):
+    """The bins of each arm, best first."""
+
     places: FloatArray  # the best outcome that could occur, then a bin's outcome as felt; (n_arms, most + 1)
     counts: FloatArray  # 1, then how many samples a bin holds
     sizes: IntArray  # how many bins an arm has; 0 where they are out of date, (n_arms,)
     lacking: FloatArray  # value of an arm's samples less that of its bins, (n_arms,)
-    masses: FloatArray  # scratch: random masses of one arm, (most + 1,)
+    masses: Masses
 
 
-def bins_for(preference: Preference, tops: FloatArray) -> Bins:
-    """Empty bins, for arms whose best outcomes that could occur are given, as felt."""
+def bins_for(preference: Preference, tops: FloatArray) -> BinsRule:
+    """How to put arms into bins whose best outcomes that could occur are given, as felt."""
     inside = {p for p in preference.gains.singularities if 0.0 < p < 1.0}
     inside |= {1.0 - p for p in preference.losses.singularities if 0.0 < p < 1.0}  # w- sees P(X <= z)
     points = np.array(sorted({0.0, *inside, 1.0}))
     most = max(FLAT, (points.size - 1) * _most_toward(MOST_SAMPLES)) + 1
-    places, counts = np.zeros((tops.size, most)), np.zeros((tops.size, most))
-    places[:, 0], counts[:, 0] = tops, 1.0
-    sizes = np.zeros(tops.size, dtype=np.int64)
-    return Bins(points, places, counts, sizes, np.zeros(tops.size), np.zeros(most))
+    return BinsRule(Narrowing(points, most), tops)
 
 
 def _most_toward(samples: float) -> int:
@@ -67,12 +90,9 @@ def _most_toward(samples: float) -> int:
 # -- compiled -------------------------------------------------------------------------------------
 
 
-@kernel
-def _refresh(band, memory, arm):
-    band.sizes[arm] = 0
-
-
-add_refresh(Bins, _refresh)
+@refresh.of(BinsRule)
+def _(band, kept, memory, arm):
+    kept.sizes[arm] = 0
 
 
 @kernel
@@ -100,7 +120,7 @@ def stride(points, done, pulls):
 
 
 @routine
-def arrange(bins, worth, memory, arm):
+def arrange(rule, bins, worth, memory, arm):
     """Bring an arm's bins up to date: one for each outcome in the flat memory, by rank for an arm in the trees."""
     places, counts = bins.places[arm], bins.counts[arm]
     bins.lacking[arm] = 0.0
@@ -114,7 +134,7 @@ def arrange(bins, worth, memory, arm):
     pulls, done, k = memory.pulls[arm], 0, 0
     while done < pulls:
         k += 1
-        upto = min(done + stride(bins.points, done, pulls), pulls)
+        upto = min(done + stride(rule.narrowing.points, done, pulls), pulls)
         if k + 1 == places.size:
             upto = pulls
         places[k] = _felt_at(memory, arm, (done + upto + 1) // 2)
@@ -150,11 +170,12 @@ def value_of(worth, places, masses, first, last):
 
 
 @routine
-def draw_value(bins, worth, memory, arm, stream):
+def draw_value(rule, bins, worth, memory, arm, stream):
     """The value of an arm under random masses, Gamma(how often) each; and where the stream goes on."""
     if bins.sizes[arm] == 0:
-        arrange(bins, worth, memory, arm)
+        arrange(rule, bins, worth, memory, arm)
     last = bins.sizes[arm] + 1
+    masses = bins.masses.of_bins
     for k in range(last):
-        bins.masses[k], stream = gamma(bins.counts[arm, k], stream)
-    return value_of(worth, bins.places[arm], bins.masses, 0, last) + bins.lacking[arm], stream
+        masses[k], stream = gamma(bins.counts[arm, k], stream)
+    return value_of(worth, bins.places[arm], masses, 0, last) + bins.lacking[arm], stream

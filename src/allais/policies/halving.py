@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from allais._checks import IntArray
-from allais.policies.base import Policy, RewardsOfArms, check_settings, worth_of
-from allais.policies.wsr import WSRRule, WSRState, check_budget, check_phase, fresh_state
-from allais.preferences import Preference
+from allais.policies.wsr import WSR
 
 
 @dataclass(frozen=True)
-class SequentialHalving(Policy):
+class SequentialHalving(WSR):
     """The best arm within a budget of samples: drop the worse half after each phase.
 
     The budget is shared evenly among phases. Values are estimated from all samples of an arm, not
@@ -27,33 +25,15 @@ class SequentialHalving(Policy):
     0
     """
 
-    preference: Preference
-    budget: int
-    rewards: RewardsOfArms | None = None  # to check what is told; SubGaussian truncates the estimate
-    name: str = field(default="sequential halving", repr=False)
+    called: ClassVar[str] = "sequential halving"
 
-    goal: ClassVar[str] = "budget"
-
-    def __post_init__(self) -> None:
-        check_settings(self.preference, self.rewards, needs_rewards=False)
-        object.__setattr__(self, "budget", check_budget(self.budget))
-
-    def rule(self, n_arms: int) -> WSRRule:
-        """The settings as the kernels read them: those of W-SR, which rejects one arm after another."""
-        ends = halving_phases(self.budget, n_arms)
-        return WSRRule(worth_of(self.preference, self.rewards_of(n_arms), n_arms), ends)
-
-    def state(self, n_arms: int) -> WSRState:
-        """The state before the first round."""
-        return fresh_state(n_arms)
-
-    def check_state(self, rule: Any, state: Any) -> None:
-        """Refuse a phase that is not there."""
-        check_phase(rule, state)
+    def phases(self, n_arms: int) -> IntArray:
+        """Those of halving; arms that are dropped together have the same entry."""
+        return halving_phases(self.budget, n_arms)
 
 
 def halving_phases(budget: int, n_arms: int) -> IntArray:
-    """How often an arm that is still alive has been pulled when each arm is rejected, one entry an arm.
+    """How often an arm that is still alive has been pulled when each arm is rejected, one entry per arm.
 
     Arms that are dropped together have the same entry.
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel
-from allais.bands.base import bounds_of, refresh, refuse_unbounded
-from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, worth_of
-from allais.policies.bins import Bins, bins_for, draw_value
-from allais.policies.steps import learn_without_band, no_interval, recommend_best, survey
-from allais.policies.verbs import register
-from allais.preferences import Preference
+from allais.bands.base import bounds_of, refuse_unbounded
+from allais.policies.base import KArmed
+from allais.policies.bins import BinsRule, bins_for, draw_value
+from allais.policies.knowledge import as_list
+from allais.policies.steps import issue, pick_highest, survey
+from allais.policies.verbs import choose
 from allais.samples.draws import stream_of
-from allais.samples.memory import Memory, Worth, empty_memory, pick
+from allais.samples.memory import Worth
 
 
 @dataclass(frozen=True)
-class NPTS(Policy):
+class NPTS(KArmed):
     """Non-parametric Thompson sampling, low regret: play the arm that is best under a random reweighting.
 
     Each outcome seen gets a weight from Gamma(how often), the best outcome that could occur one from
@@ -36,83 +34,44 @@ class NPTS(Policy):
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
     >>> people = Preference(TverskyKahneman(0.61))
     >>> ours = simulate(NPTS(people, Bounded(0, 50)), problem, n_rounds=10_000, n_runs=10, seed=1)
-    >>> papers = simulate(WUCB(people, Bounded(0, 50)), problem, n_rounds=10_000, n_runs=10, seed=1)
+    >>> papers = simulate(WUCB.as_printed(people, Bounded(0, 50)), problem, n_rounds=10_000, n_runs=10, seed=1)
     >>> bool(ours.mean_regret[-1] < 0.25 * papers.mean_regret[-1])
     True
     """
 
-    preference: Preference
-    rewards: RewardsOfArms
-    name: str = field(default="NPTS", repr=False)
-
+    called: ClassVar[str] = "NPTS"
     goal: ClassVar[str] = "regret"
     open_to_arms: ClassVar[bool] = True
+    needs_rewards: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_settings(self.preference, self.rewards)
+    def check(self) -> None:
+        """Refuse rewards without a best outcome that could occur."""
+        assert self.rewards is not None
         refuse_unbounded("NPTS", as_list(self.rewards))
 
     def rule(self, n_arms: int) -> NPTSRule:
         """The settings as the kernels read them."""
-        known = self.rewards_of(n_arms)
-        tops = [bounds_of(self.preference, one)[1] for one in known]
-        return NPTSRule(worth_of(self.preference, known, n_arms), bins_for(self.preference, np.array(tops)))
-
-    def state(self, n_arms: int) -> NPTSState:
-        """The state before the first round."""
-        return NPTSState(
-            empty_memory(n_arms),
-            np.zeros(n_arms, dtype=np.int64),
-            np.ones(n_arms, dtype=np.bool_),
-            np.zeros(1),
-            np.zeros(n_arms),
-            np.ones(n_arms, dtype=np.bool_),
-        )
+        tops = [bounds_of(self.preference, known)[1] for known in self.rewards_of(n_arms)]
+        return NPTSRule(self.worth(n_arms), bins_for(self.preference, np.array(tops)))
 
 
 class NPTSRule(NamedTuple):
     """The settings of NPTS."""
 
     worth: Worth
-    bins: Bins
+    band: BinsRule  # it draws values, and has no interval: bins stand where others have a band
 
 
-class NPTSState(NamedTuple):
-    """The memory of NPTS."""
-
-    memory: Memory
-    asked: IntArray
-    active: Any
-    ticket: FloatArray
-    worth: FloatArray  # scratch: the values drawn, (n_arms,)
-    eligible: Any
-
-
-@kernel
-def _choose(rule, state, u):
+@choose.of(NPTSRule)
+def _(rule, state, u):
     arm, _ = survey(1, state)
     if arm < 0:
         stream = stream_of(u)
         for k in range(state.asked.size):
             if state.eligible[k]:
                 if state.memory.pulls[k] == 0:  # nothing was told of any arm yet
-                    state.worth[k] = np.inf
+                    state.score[k] = np.inf
                     continue
-                state.worth[k], stream = draw_value(rule.bins, rule.worth, state.memory, k, stream)
-        arm = pick(state.worth, state.eligible, state.asked, u)
-    state.asked[arm] += 1
-    return arm
-
-
-@kernel
-def _learn(rule, state, arm, felt, raw, ticket):
-    learn_without_band(rule, state, arm, felt, raw, ticket)
-    refresh(rule.bins, state.memory, arm)
-
-
-@kernel
-def _bracket(rule, state, low, high):
-    no_interval(low, high)  # it draws values, and keeps no interval
-
-
-register(NPTSRule, choose=_choose, learn=_learn, recommend=recommend_best, bracket=_bracket)
+                state.score[k], stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, stream)
+        arm = pick_highest(state, state.score, u)
+    return issue(state, arm)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from allais._checks import IntArray, share
-from allais.policies.base import Policy, RewardsOfArms, check_settings, worth_of
-from allais.policies.wsr import WSRRule, WSRState, check_budget, check_phase, enough_for, fresh_state, phases
-from allais.preferences import Preference
+from allais.policies.base import setting
+from allais.policies.wsr import WSR, phases
+
+
+def _floor(name: str, given: Any) -> float:
+    return share(name, given, one=True, advice="Give the share of the budget that is spread evenly.")
 
 
 @dataclass(frozen=True)
-class PatientRejects(Policy):
+class PatientRejects(WSR):
     """The best arm within a budget, where outcomes may be rare: the default for that goal.
 
     An arm that is rejected before its rare gain was seen never comes back, and one that is kept needs many samples to
@@ -27,57 +32,22 @@ class PatientRejects(Policy):
     0
     """
 
-    preference: Preference
-    budget: int
-    rewards: RewardsOfArms | None = None  # to check what is told; SubGaussian truncates the estimate
-    floor: float = 0.25  # near 0 it is W-SR, at 1 uniform sampling; chosen in docs/choosing.md
-    name: str = field(default="patient rejects", repr=False)
+    floor: float = setting(0.25, _floor)  # near 0 it is W-SR, at 1 uniform sampling; chosen in docs/choosing.md
+    called: ClassVar[str] = "patient rejects"
 
-    goal: ClassVar[str] = "budget"
-
-    def __post_init__(self) -> None:
-        check_settings(self.preference, self.rewards, needs_rewards=False)
-        object.__setattr__(self, "budget", check_budget(self.budget))
-        advice = "Give the share of the budget that is spread evenly."
-        object.__setattr__(self, "floor", share("floor", self.floor, one=True, advice=advice))
-
-    def rule(self, n_arms: int) -> WSRRule:
-        """The settings as the kernels read them: those of W-SR."""
-        ends = patient_phases(self.budget, n_arms, self.floor)
-        return WSRRule(worth_of(self.preference, self.rewards_of(n_arms), n_arms), ends)
-
-    def state(self, n_arms: int) -> WSRState:
-        """The state before the first round."""
-        return fresh_state(n_arms)
-
-    def check_state(self, rule: Any, state: Any) -> None:
-        """Refuse a phase that is not there."""
-        check_phase(rule, state)
+    def phases(self, n_arms: int) -> IntArray:
+        """Those of W-SR, after the floor."""
+        return patient_phases(self.budget, n_arms, self.floor)
 
 
 def patient_phases(budget: int, n_arms: int, floor: float) -> IntArray:
-    """How often an arm that is still alive has been pulled when each arm is rejected, one entry an arm.
+    """How often an arm that is still alive has been pulled when each arm is rejected, one entry per arm.
 
     >>> patient_phases(200, 3, 0.5)  # 33 each, then the phases of W-SR with the 101 that are left
     array([58, 70])
     """
-    enough_for(budget, n_arms)
-    each = int(floor * budget) // n_arms
+    each = int(floor * budget) // n_arms if budget > n_arms else 0
     rest = budget - each * n_arms
-    return each + phases(max(rest, n_arms), n_arms)
-
-
-def UniformSampling(  # noqa: N802
-    preference: Preference, budget: int, rewards: RewardsOfArms | None = None
-) -> PatientRejects:
-    """Uniform sampling: every arm the same share of the budget, and the best estimate is recommended.
-
-    A yardstick: nothing else sees rare gains of every arm as well, and nothing is worse with many ordinary arms.
-
-    >>> from allais import Bandit, best_arm
-    >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
-    >>> answer = best_arm(UniformSampling(expected_value(), budget=100), problem, seed=1)
-    >>> answer.arm, answer.pulls
-    (0, {0: 50, 1: 50})
-    """
-    return PatientRejects(preference, budget=budget, rewards=rewards, floor=1.0, name="uniform sampling")
+    if each and rest <= n_arms:  # all of it is spread evenly
+        return np.full(n_arms - 1, each, dtype=np.int64)
+    return each + phases(rest, n_arms)

@@ -1,12 +1,12 @@
-"""Steps that several policies share."""
+"""Steps that policies share: kernels to build `choose` from."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from allais._kernels import kernel
-from allais.bands.base import refresh
-from allais.samples.memory import insert, measure
+from allais.bands.base import widen
+from allais.samples.memory import pick
 
 
 @kernel
@@ -69,21 +69,6 @@ def judged(first, state):
 
 
 @kernel
-def learn_with_band(rule, state, arm, felt, raw, ticket):
-    """Take in an outcome, and bring the arm's value and interval up to date."""
-    insert(state.memory, arm, felt, raw)
-    measure(rule.worth, state.memory, arm)
-    refresh(rule.band, state.memory, arm)
-
-
-@kernel
-def learn_without_band(rule, state, arm, felt, raw, ticket):
-    """Take in an outcome, and bring the arm's value up to date."""
-    insert(state.memory, arm, felt, raw)
-    measure(rule.worth, state.memory, arm)
-
-
-@kernel
 def best_value(state):
     """The active arm of the highest estimated value; ties by the most pulls. One that was never told comes last."""
     best = -1
@@ -98,13 +83,28 @@ def best_value(state):
 
 
 @kernel
-def recommend_best(rule, state):
-    """The arm of the highest estimated value."""
-    return best_value(state)
+def issue(state, arm):
+    """Count a choice, and return it."""
+    state.asked[arm] += 1
+    return arm
 
 
 @kernel
-def no_interval(low, high):
-    """The brackets of a policy that has none."""
-    for arm in range(low.size):
-        low[arm], high[arm] = -np.inf, np.inf
+def bounds_at(rule, state, exponent):
+    """Write the intervals at an exponent to `state.low` and `state.high`."""
+    widen(rule.band, state.kept, state.memory, exponent, state.low, state.high)
+
+
+@kernel
+def pick_highest(state, scores, u):
+    """The eligible arm of the highest score; ties go to the fewest asks, then by the draw u."""
+    return pick(scores, state.eligible, state.asked, u)
+
+
+@kernel
+def rounds_so_far(state):
+    """m: one more than the choices so far, so that it exceeds every T_k."""
+    m = 1
+    for asked in state.asked:
+        m += asked
+    return m

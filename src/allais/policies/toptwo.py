@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray, not_negative, share
 from allais._kernels import kernel, routine
-from allais.bands.base import anytime_rule, widen
+from allais.bands.base import anytime_rule
 from allais.bands.kl import IDLE, price_of
 from allais.bands.tails import ends_of
-from allais.policies.base import Policy, RewardsOfArms, as_list, check_settings, first_pulls, fitting_band, worth_of
-from allais.policies.steps import judged, learn_with_band, recommend_best, survey
-from allais.policies.verbs import SETTLED, register
-from allais.preferences import Preference
+from allais.policies.base import FixedConfidence, KArmed
+from allais.policies.knowledge import as_list, first_pulls, fitting_band
+from allais.policies.steps import bounds_at, issue, judged, pick_highest, survey
+from allais.policies.verbs import SETTLED, choose, exponent
 from allais.samples.draws import stream_of, uniform
-from allais.samples.memory import Memory, Worth, empty_memory, pick
+from allais.samples.memory import Worth
 
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
 TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made
@@ -26,7 +25,7 @@ SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than 
 
 
 @dataclass(frozen=True)
-class TopTwo(Policy):
+class TopTwo(FixedConfidence, KArmed):
     """The best arm at a given confidence: two arms are judged together, often in fewer samples than W-LUCB needs.
 
     A sample goes to the arm of the highest value or to the challenger that is hardest to tell from it, to the one
@@ -43,47 +42,21 @@ class TopTwo(Policy):
     (0, True, True)
     """
 
-    preference: Preference
-    rewards: RewardsOfArms
-    delta: float
-    tolerance: float = 0.0
-    name: str = field(default="top-two", repr=False)
+    called: ClassVar[str] = "top-two"
+    needs_rewards: ClassVar[bool] = True
 
-    goal: ClassVar[str] = "confidence"
-
-    def __post_init__(self) -> None:
-        check_settings(self.preference, self.rewards)
-        object.__setattr__(self, "delta", share("delta", self.delta))
-        object.__setattr__(
-            self, "tolerance", not_negative("tolerance", self.tolerance, "0 asks for the best arm itself.")
-        )
-        fitting_band(self.rewards).rule(self.preference, as_list(self.rewards))  # refuses what does not fit
-
-    @property
-    def error_rate(self) -> float:
-        """The chance of a wrong recommendation that is allowed: delta."""
-        return self.delta
+    def check(self) -> None:
+        """Refuse rewards for which no band holds."""
+        assert self.rewards is not None
+        fitting_band(self.rewards).rule(self.preference, as_list(self.rewards))
 
     def rule(self, n_arms: int) -> TopTwoRule:
         """The settings as the kernels read them."""
+        assert self.rewards is not None
         known = self.rewards_of(n_arms)
         band = anytime_rule(fitting_band(self.rewards), self.preference, known)
-        beta = math.log(max(n_arms - 1, 1) / self.delta)
-        worth = worth_of(self.preference, known, n_arms)
-        return TopTwoRule(worth, band, beta, math.log(n_arms / self.delta), self.tolerance, first_pulls(known))
-
-    def state(self, n_arms: int) -> TopTwoState:
-        """The state before the first round."""
-        return TopTwoState(
-            empty_memory(n_arms),
-            np.zeros(n_arms, dtype=np.int64),
-            np.ones(n_arms, dtype=np.bool_),
-            np.zeros(1),
-            np.zeros(n_arms),
-            np.zeros(n_arms),
-            np.zeros(n_arms),
-            np.ones(n_arms, dtype=np.bool_),
-        )
+        beta, log_share = math.log(max(n_arms - 1, 1) / self.delta), math.log(n_arms / self.delta)
+        return TopTwoRule(self.worth(n_arms), band, beta, log_share, self.tolerance, first_pulls(known))
 
 
 class TopTwoRule(NamedTuple):
@@ -95,19 +68,6 @@ class TopTwoRule(NamedTuple):
     log_share: float  # log(K / delta), for the intervals that are shown
     tolerance: float
     first: int
-
-
-class TopTwoState(NamedTuple):
-    """The memory of top-two."""
-
-    memory: Memory
-    asked: IntArray
-    active: Any
-    ticket: FloatArray
-    low: FloatArray
-    high: FloatArray
-    closeness: FloatArray  # scratch: minus what it costs to tell an arm from the leader, (n_arms,)
-    eligible: Any
 
 
 @kernel
@@ -152,12 +112,12 @@ def _apart(band, memory, leader, rival, beta, tolerance):
             return False
 
 
-@kernel
-def _choose(rule, state, u):
+@choose.of(TopTwoRule)
+def _(rule, state, u):
     arm, _ = survey(rule.first, state)
     if arm < 0:
-        widen(rule.band, state.memory, 0.5 * rule.beta, state.low, state.high)
-        leader = pick(state.memory.value, state.eligible, state.asked, u)
+        bounds_at(rule, state, 0.5 * rule.beta)
+        leader = pick_highest(state, state.memory.value, u)
         state.eligible[leader] = False
         down = state.memory.value[leader] - state.low[leader]
         told = 0
@@ -165,7 +125,7 @@ def _choose(rule, state, u):
             told += pulls
         all_apart = told % max(told // LOOKS, 1) == 0
         for k in range(state.asked.size):
-            state.closeness[k] = -np.inf
+            state.score[k] = -np.inf
             if not state.eligible[k]:
                 continue
             gap = max(state.memory.value[leader] - state.memory.value[k], 0.0)
@@ -173,14 +133,14 @@ def _choose(rule, state, u):
             spread = down * down + up * up
             # Z of two normal laws with these widths; it says whom to sample, not when to stop
             cost = 0.5 * rule.beta * gap * gap / spread if spread > 0.0 else np.inf * (gap > 0.0)
-            state.closeness[k] = -cost - np.log(state.memory.pulls[k])
+            state.score[k] = -cost - np.log(state.memory.pulls[k])
             if all_apart:
                 all_apart = state.high[k] - state.low[leader] <= rule.tolerance and _apart(
                     rule.band, state.memory, leader, k, rule.beta, rule.tolerance
                 )
         if all_apart and judged(rule.first, state):
             return SETTLED
-        rival = pick(state.closeness, state.eligible, state.asked, u)
+        rival = pick_highest(state, state.score, u)
         arm = leader
         if rival >= 0:
             # Samples in proportion to the squares of the two widths lead to where their sum of squares is least
@@ -189,13 +149,9 @@ def _choose(rule, state, u):
             coin, _ = uniform(stream_of(u))
             if coin * (down * down + up * up) >= down * down:
                 arm = rival
-    state.asked[arm] += 1
-    return arm
+    return issue(state, arm)
 
 
-@kernel
-def _bracket(rule, state, low, high):
-    widen(rule.band, state.memory, rule.log_share, low, high)
-
-
-register(TopTwoRule, choose=_choose, learn=learn_with_band, recommend=recommend_best, bracket=_bracket)
+@exponent.of(TopTwoRule)
+def _(rule, state):
+    return rule.log_share

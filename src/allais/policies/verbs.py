@@ -1,22 +1,23 @@
 """The verbs of a policy: how to choose an arm, learn from it, and recommend one.
 
-A policy is a few small kernels over a `Rule` (its settings, a NamedTuple) and a `State` (arrays,
-written in place). The Learner calls the verbs one round at a time; `rollout` is one compiled loop
-over them. Both look the kernel up by the rule's type.
+A policy is a few small kernels over a rule (its settings, a NamedTuple) and a state (arrays, written in place). The
+Learner calls the verbs one round at a time; `rollout` is one compiled loop over them. Both look the kernel up by the
+type of the rule: `@choose.of(WUCBRule)` writes it. Only `choose` must be written: the other verbs have defaults.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-from allais._kernels import verb
+from allais._kernels import kernel, verb
+from allais.bands.base import refresh, widen
+from allais.policies.steps import best_value
+from allais.samples.memory import insert, measure
 
 SETTLED = -1  # `choose`: the policy is done, and recommends
 WAITING = -2  # `choose`: what was asked must be told or cancelled first
 
 
 def _choose(rule, state, u):
-    """The next arm, SETTLED or WAITING; u is a uniform draw, one a call."""
+    """The next arm, SETTLED or WAITING; u is a uniform draw, one per call."""
 
 
 def _learn(rule, state, arm, felt, raw, ticket):
@@ -27,19 +28,44 @@ def _recommend(rule, state):
     """The arm that the policy thinks best; before anything was told, the first one."""
 
 
+def _exponent(rule, state):
+    """The exponent of the intervals at the policy's present confidence: each fails with probability e^-exponent."""
+
+
 def _bracket(rule, state, low, high):
     """Write the interval of every arm's value at the present confidence; infinite where unknown."""
 
 
-choose, add_choose = verb(_choose)
-learn, add_learn = verb(_learn)
-recommend, add_recommend = verb(_recommend)
-bracket, add_bracket = verb(_bracket)
+@kernel
+def take_in(rule, state, arm, felt, raw, ticket):
+    """Take in an outcome: the arm's memory, its value, and what the band keeps of it."""
+    insert(state.memory, arm, felt, raw)
+    measure(rule.worth, state.memory, arm)
+    refresh(rule.band, state.kept, state.memory, arm)
 
 
-def register(rule: type, *, choose: Any, learn: Any, recommend: Any, bracket: Any) -> None:
-    """Say which kernels a type of rule has; their parameters are named as the verbs' are."""
-    add_choose(rule, choose)
-    add_learn(rule, learn)
-    add_recommend(rule, recommend)
-    add_bracket(rule, bracket)
+@kernel
+def recommend_best(rule, state):
+    """The arm of the highest estimated value."""
+    return best_value(state)
+
+
+@kernel
+def no_confidence(rule, state):
+    """A policy without intervals needs no exponent."""
+    return 0.0
+
+
+choose = verb(_choose)
+learn = verb(_learn, default=take_in)
+recommend = verb(_recommend, default=recommend_best)
+exponent = verb(_exponent, default=no_confidence)
+
+
+@kernel
+def bracket_by_band(rule, state, low, high):
+    """The intervals of the rule's band at its exponent."""
+    widen(rule.band, state.kept, state.memory, exponent(rule, state), low, high)
+
+
+bracket = verb(_bracket, default=bracket_by_band)

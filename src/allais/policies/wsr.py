@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray
+from allais._checks import IntArray
 from allais._kernels import kernel
-from allais.policies.base import Policy, RewardsOfArms, check_settings, require_place, worth_of
-from allais.policies.steps import no_interval
-from allais.policies.verbs import SETTLED, WAITING, register
-from allais.preferences import Preference
-from allais.samples.memory import Memory, Worth, empty_memory, insert, measure, pick
+from allais.bands.base import NoBand
+from allais.policies.base import KArmed, setting
+from allais.policies.state import require_place
+from allais.policies.steps import issue
+from allais.policies.verbs import SETTLED, WAITING, choose, learn, recommend, take_in
+from allais.samples.memory import Worth, pick
+
+
+def whole_budget(name: str, budget: Any) -> int:
+    """A budget as an int, or an error that says what came."""
+    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
+        raise ValueError(f"{name} must be a whole number of samples; got {budget!r}. Give an int.")
+    return int(budget)
 
 
 @dataclass(frozen=True)
-class WSR(Policy):
+class WSR(KArmed):
     """W-SR, the best arm within a budget of samples: reject the worst after each phase (Algorithm 4).
 
-    It promises no confidence, and needs to know nothing of the rewards.
+    It promises no confidence, and needs to know nothing of the rewards; where they are given, what is told is
+    checked, and `SubGaussian` truncates the estimate.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
@@ -29,51 +38,28 @@ class WSR(Policy):
     0
     """
 
-    preference: Preference
-    budget: int
-    rewards: RewardsOfArms | None = None  # to check what is told; SubGaussian truncates the estimate
-    name: str = field(default="W-SR", repr=False)
-
+    budget: int = setting(check=whole_budget)
+    called: ClassVar[str] = "W-SR"
     goal: ClassVar[str] = "budget"
 
-    def __post_init__(self) -> None:
-        check_settings(self.preference, self.rewards, needs_rewards=False)
-        object.__setattr__(self, "budget", check_budget(self.budget))
+    def phases(self, n_arms: int) -> IntArray:
+        """How often an arm that is still alive has been pulled when each arm is rejected, one entry per rejection."""
+        return phases(self.budget, n_arms)
 
     def rule(self, n_arms: int) -> WSRRule:
         """The settings as the kernels read them."""
-        enough_for(self.budget, n_arms)
-        return WSRRule(worth_of(self.preference, self.rewards_of(n_arms), n_arms), phases(self.budget, n_arms))
+        return WSRRule(self.worth(n_arms), NoBand(), self.phases(n_arms))
 
-    def state(self, n_arms: int) -> WSRState:
-        """The state before the first round."""
-        return fresh_state(n_arms)
+    def own(self, n_arms: int) -> Phase:
+        """What it remembers beside outcomes and asks."""
+        return Phase(np.ones(n_arms, dtype=np.bool_), np.zeros(1, dtype=np.int64))
 
     def check_state(self, rule: Any, state: Any) -> None:
-        """Refuse a phase that is not there."""
-        check_phase(rule, state)
-
-
-def check_phase(rule: Any, state: Any) -> None:
-    """Refuse a phase that is not there, or one with other arms than it left."""
-    require_place("phase", int(state.phase[0]), 0, rule.ends.size)
-    left = state.alive.size - int(state.phase[0])  # each phase has rejected one
-    require_place("number of arms that are still alive", int(state.alive.sum()), left, left)
-
-
-def check_budget(budget: int) -> int:
-    """A budget as an int, or an error that says what came."""
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-        raise ValueError(f"budget must be a whole number of samples; got {budget!r}. Give an int.")
-    return int(budget)
-
-
-def enough_for(budget: int, n_arms: int) -> None:
-    """Refuse a budget that does not give every arm a sample and one more."""
-    if budget <= n_arms:
-        raise ValueError(
-            f"budget must exceed the number of arms; got {budget} samples for {n_arms} arms. Give more samples."
-        )
+        """Refuse a phase that is not there, or one with other arms than it left."""
+        number, alive = int(state.own.phase[0]), state.own.alive
+        require_place("phase", number, 0, rule.ends.size)
+        left = alive.size - number  # each phase has rejected one
+        require_place("number of arms that are still alive", int(alive.sum()), left, left)
 
 
 def phases(budget: int, n_arms: int) -> IntArray:
@@ -82,6 +68,10 @@ def phases(budget: int, n_arms: int) -> IntArray:
     >>> phases(100, 3)
     array([25, 37])
     """
+    if budget <= n_arms:
+        raise ValueError(
+            f"budget must exceed the number of arms; got {budget} samples for {n_arms} arms. Give more samples."
+        )
     log_bar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
     ends = [math.ceil((budget - n_arms) / (log_bar * (n_arms + 1 - k))) for k in range(1, n_arms)]
     return np.array(ends, dtype=np.int64)
@@ -91,60 +81,42 @@ class WSRRule(NamedTuple):
     """W-SR's settings."""
 
     worth: Worth
+    band: NoBand  # a budget gives no interval
     ends: IntArray  # n_k, (n_arms - 1,)
 
 
-class WSRState(NamedTuple):
-    """W-SR's memory."""
+class Phase(NamedTuple):
+    """Which arms are left, and how many phases are over."""
 
-    memory: Memory
-    asked: IntArray
-    active: Any
-    ticket: FloatArray
     alive: Any  # A_k, (n_arms,)
     phase: IntArray  # k - 1, (1,)
-    worst_first: FloatArray  # scratch, (n_arms,)
 
 
-def fresh_state(n_arms: int) -> WSRState:
-    """The state before the first round."""
-    return WSRState(
-        empty_memory(n_arms),
-        np.zeros(n_arms, dtype=np.int64),
-        np.ones(n_arms, dtype=np.bool_),
-        np.zeros(1),
-        np.ones(n_arms, dtype=np.bool_),
-        np.zeros(1, dtype=np.int64),
-        np.zeros(n_arms),
-    )
-
-
-@kernel
-def _choose(rule, state, u):
-    if state.phase[0] == rule.ends.size:
+@choose.of(WSRRule)
+def _(rule, state, u):
+    if state.own.phase[0] == rule.ends.size:
         return SETTLED
-    end = rule.ends[state.phase[0]]
+    end = rule.ends[state.own.phase[0]]
     chosen = -1
     for arm in range(state.asked.size):  # in turn, so that a phase samples all arms alike
-        if state.alive[arm] and state.asked[arm] < end and (chosen < 0 or state.asked[arm] < state.asked[chosen]):
+        alive = state.own.alive[arm] and state.asked[arm] < end
+        if alive and (chosen < 0 or state.asked[arm] < state.asked[chosen]):
             chosen = arm
     if chosen < 0:
         return WAITING
-    state.asked[chosen] += 1
     state.ticket[0] = u  # breaks a tie, if this choice ends the phase
-    return chosen
+    return issue(state, chosen)
 
 
-@kernel
-def _learn(rule, state, arm, felt, raw, ticket):
-    insert(state.memory, arm, felt, raw)
-    measure(rule.worth, state.memory, arm)
-    while state.phase[0] < rule.ends.size and is_over(rule, state):
+@learn.of(WSRRule)
+def _(rule, state, arm, felt, raw, ticket):
+    take_in(rule, state, arm, felt, raw, ticket)
+    while state.own.phase[0] < rule.ends.size and is_over(rule, state):
         for k in range(state.asked.size):
-            state.worst_first[k] = -state.memory.value[k]
-        rejected = pick(state.worst_first, state.alive, state.asked, ticket)  # I_k = argmin mu-hat
-        state.alive[rejected] = False
-        state.phase[0] += 1
+            state.score[k] = -state.memory.value[k]
+        rejected = pick(state.score, state.own.alive, state.asked, ticket)  # I_k = argmin mu-hat
+        state.own.alive[rejected] = False
+        state.own.phase[0] += 1
 
 
 @kernel
@@ -152,29 +124,21 @@ def is_over(rule, state):
     """Whether every arm that is still alive has been told as often as the phase asks."""
     short = 0
     for arm in range(state.asked.size):
-        short += state.alive[arm] and state.memory.pulls[arm] < rule.ends[state.phase[0]]
+        short += state.own.alive[arm] and state.memory.pulls[arm] < rule.ends[state.own.phase[0]]
     return short == 0
 
 
-@kernel
-def _recommend(rule, state):
-    if state.phase[0] == rule.ends.size:
-        for arm in range(state.alive.size):
-            if state.alive[arm]:
+@recommend.of(WSRRule)
+def _(rule, state):
+    if state.own.phase[0] == rule.ends.size:
+        for arm in range(state.own.alive.size):
+            if state.own.alive[arm]:
                 return arm
     best = -1
-    for arm in range(state.alive.size):
-        if not state.alive[arm] or (best >= 0 and state.memory.pulls[arm] == 0):
+    for arm in range(state.own.alive.size):
+        if not state.own.alive[arm] or (best >= 0 and state.memory.pulls[arm] == 0):
             continue  # what was never told comes last
         unseen = best < 0 or state.memory.pulls[best] == 0
         if unseen or state.memory.value[arm] > state.memory.value[best]:
             best = arm
     return best
-
-
-@kernel
-def _bracket(rule, state, low, high):
-    no_interval(low, high)  # a budget gives no interval
-
-
-register(WSRRule, choose=_choose, learn=_learn, recommend=_recommend, bracket=_bracket)

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from allais import theory
 from allais._checks import FloatArray, IntArray, positive
-from allais._kernels import kernel
-from allais.bands import Band, Holder
-from allais.bands.base import widen
-from allais.policies.base import (
-    Policy,
-    RewardsOfArms,
-    as_list,
-    check_band,
-    check_settings,
-    check_unit_interval,
-    first_pulls,
-    worth_of,
-)
-from allais.policies.steps import learn_with_band, recommend_best, survey
-from allais.policies.verbs import register
+from allais.bands import Holder
+from allais.policies.base import BandPolicy, setting
+from allais.policies.knowledge import RewardsOfArms
+from allais.policies.steps import bounds_at, issue, pick_highest, rounds_so_far, survey
+from allais.policies.verbs import choose, exponent
 from allais.preferences import Preference
 from allais.rewards import SubGaussian
-from allais.samples.memory import Memory, Worth, empty_memory, pick
+from allais.samples.memory import Worth
 
 
 @dataclass(frozen=True)
-class WUCB(Policy):
+class WUCB(BandPolicy):
     """W-UCB, low regret: play the arm with the highest upper bound on its value (Algorithm 2).
 
-    In round m the bound has exponent `exploration` log m: 3 in the paper. Regret stays below
-    `theory.wucb_regret`. `band` is the shape of the bound: the paper's is `Holder`, and `KL` is far narrower.
+    In round m the bound has exponent `exploration` log m, and fails with probability 2 / m^3 at the paper's 3. The
+    band is the narrowest that holds for the rewards, `KL` or `Envelope`; `as_printed` is the paper's own algorithm,
+    whose regret stays below `theory.wucb_regret`.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -44,23 +35,19 @@ class WUCB(Policy):
     array([2000, 2000, 2000, 2000])
     """
 
-    preference: Preference
-    rewards: RewardsOfArms
-    band: Band = field(default_factory=Holder)
-    exploration: float = 3.0
-    of_mean: bool = field(default=False, repr=False)  # the WE heuristic: see `WEUCB`
-    name: str = field(default="W-UCB", repr=False)
-
+    exploration: float = setting(3.0, positive)
+    called: ClassVar[str] = "W-UCB"
     goal: ClassVar[str] = "regret"
     open_to_arms: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        check_settings(self.preference, self.rewards)
-        object.__setattr__(self, "exploration", positive("exploration", self.exploration))
-        check_band(self.band)
-        self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
-        if self.of_mean:
-            check_unit_interval(self.preference, self.rewards)
+    @classmethod
+    def as_printed(cls, preference: Preference, rewards: RewardsOfArms, **settings: Any) -> WUCB:
+        """The paper's algorithm to the letter: the Hölder band at exponent 3 log m.
+
+        >>> WUCB.as_printed(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).band
+        Holder(undistorted=False)
+        """
+        return cls(preference, rewards, band=Holder(), **settings)
 
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
         """Theorem 2, where it applies: the paper's band and exploration, and bounded rewards."""
@@ -75,21 +62,8 @@ class WUCB(Policy):
 
     def rule(self, n_arms: int) -> WUCBRule:
         """The settings as the kernels read them."""
-        known = self.rewards_of(n_arms)
-        worth = worth_of(self.preference, known, n_arms, of_mean=self.of_mean)
-        return WUCBRule(worth, self.band.rule(self.preference, known), self.exploration, first_pulls(known))
-
-    def state(self, n_arms: int) -> WUCBState:
-        """The state before the first round."""
-        return WUCBState(
-            empty_memory(n_arms),
-            np.zeros(n_arms, dtype=np.int64),
-            np.ones(n_arms, dtype=np.bool_),
-            np.zeros(1),
-            np.zeros(n_arms),
-            np.zeros(n_arms),
-            np.ones(n_arms, dtype=np.bool_),
-        )
+        band = self.band.rule(self.preference, self.rewards_of(n_arms))
+        return WUCBRule(self.worth(n_arms), band, self.exploration, self.first(n_arms))
 
 
 class WUCBRule(NamedTuple):
@@ -101,35 +75,16 @@ class WUCBRule(NamedTuple):
     first: int  # pulls of each arm before the rule begins
 
 
-class WUCBState(NamedTuple):
-    """W-UCB's memory."""
-
-    memory: Memory
-    asked: IntArray  # T_k with what is still out, (n_arms,)
-    active: Any  # (n_arms,)
-    ticket: FloatArray
-    low: FloatArray  # scratch of the band, (n_arms,)
-    high: FloatArray
-    eligible: Any  # scratch of the choice, (n_arms,)
-
-
-@kernel
-def _choose(rule, state, u):
+@choose.of(WUCBRule)
+def _(rule, state, u):
     arm, m = survey(rule.first, state)
     if arm < 0:
         # the paper prints m >= K; the index exists from m = K + 1 on (docs/paper/errata.md, 8)
-        widen(rule.band, state.memory, rule.exploration * np.log(m), state.low, state.high)
-        arm = pick(state.high, state.eligible, state.asked, u)  # mu-hat + gamma_{m, T_k(m-1)}
-    state.asked[arm] += 1
-    return arm
+        bounds_at(rule, state, rule.exploration * np.log(m))
+        arm = pick_highest(state, state.high, u)  # mu-hat + gamma_{m, T_k(m-1)}
+    return issue(state, arm)
 
 
-@kernel
-def _bracket(rule, state, low, high):
-    m = 1
-    for asked in state.asked:
-        m += asked
-    widen(rule.band, state.memory, rule.exploration * np.log(max(m, 2)), low, high)
-
-
-register(WUCBRule, choose=_choose, learn=learn_with_band, recommend=recommend_best, bracket=_bracket)
+@exponent.of(WUCBRule)
+def _(rule, state):
+    return rule.exploration * np.log(max(rounds_so_far(state), 2))

@@ -1,13 +1,13 @@
 """Searches: the best option of an expensive simulator, on many workers, no run of it lost."""
 
 from allais.searches.asynchronous import Search
+from allais.searches.best_option import search
 from allais.searches.chances import chances_of_best
 from allais.searches.drive import drive
 from allais.searches.forecast import Forecast, forecast
 from allais.searches.journal import RunJournal, finished_runs
 from allais.searches.limit import fewest_runs
 from allais.searches.runs import Failures, Outcome, Run
-from allais.searches.search import search
 
 __all__ = [
     "Failures",

@@ -14,7 +14,7 @@ from allais.bands import Holder
 from allais.lotteries import Discrete
 from allais.policies.base import Policy
 from allais.policies.wlucb import WLUCB
-from allais.policies.wsr import WSR, phases
+from allais.policies.wsr import WSR
 from allais.problems import Bandit
 from allais.simulation.best_arm import best_arm
 
@@ -47,7 +47,7 @@ def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = N
     1.0
     """
     if isinstance(policy, WSR):
-        ends = phases(policy.budget, values.size)
+        ends = policy.phases(values.size)
         return Forecast(float(ends.sum() + ends[-1]) if ends.size else 0.0, float(policy.budget))
     if values.size < 2 or not np.isfinite(values).all():
         return None
@@ -116,9 +116,10 @@ def _smallest(enough: Callable[[float], bool], first: float) -> float:
 
 
 def _theorem(policy: WLUCB, values: FloatArray) -> float | None:
-    if isinstance(policy.rewards, Sequence) or policy.tolerance > 0.0 or policy.band != Holder():
+    rewards = policy.rewards
+    if rewards is None or isinstance(rewards, Sequence) or policy.tolerance > 0.0 or policy.band != Holder():
         return None
     try:
-        return float(theory.wlucb_samples(policy.preference, policy.rewards, values, policy.delta))
+        return float(theory.wlucb_samples(policy.preference, rewards, values, policy.delta))
     except ValueError:  # two arms seem equal
         return math.inf

@@ -12,7 +12,8 @@ from allais._checks import FloatArray, IntArray
 from allais.bands import Holder
 from allais.bands.base import anytime_rule
 from allais.bands.tails import TailRule, ends_of
-from allais.policies.base import Policy, fitting_band
+from allais.policies.base import Policy
+from allais.policies.knowledge import fitting_band
 from allais.policies.toptwo import TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.preferences import Preference

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -31,10 +30,7 @@ def _reached(learner: Learner) -> float | None:
     low, high = np.empty(state.asked.size), np.empty(state.asked.size)
 
     def parts(log_delta: float) -> bool:
-        other = dataclasses.replace(policy, delta=math.exp(log_delta))  # type: ignore[type-var]
-        # the band keeps what it learned of each arm in its rule, so only the exponent is new
-        at_delta = other.rule(state.asked.size)._replace(band=rule.band)
-        bracket(at_delta, state, low, high)
+        bracket(policy.but(delta=math.exp(log_delta)).rule(state.asked.size), state, low, high)
         rivals = np.delete(high, best)
         return rivals.size == 0 or bool(rivals.max() - low[best] <= rule.tolerance)
 

@@ -17,7 +17,8 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, loop
 from allais.learner import Learner
-from allais.policies.base import Policy, started
+from allais.policies.base import Policy
+from allais.policies.state import started
 from allais.policies.verbs import choose, learn, recommend
 from allais.problems import Problem
 from allais.rewards import Rewards

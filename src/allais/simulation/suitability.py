@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from allais._checks import FloatArray
 from allais.lotteries import Lottery
-from allais.policies.base import Policy, started
+from allais.policies.base import Policy
+from allais.policies.state import started
 from allais.preferences import Preference
 from allais.problems import Problem
 from allais.rewards import Finite, Rewards

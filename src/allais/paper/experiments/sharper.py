@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -166,14 +166,15 @@ def _samples(size: Size, seed: int, done: Done) -> tuple[Rows, dict[str, float],
 
 def _linear(size: Size, seed: int, done: Done) -> tuple[Rows, dict[str, Lead]]:
     noise, parameter = ArmNoise(LAWS), ParameterNoise()
-    cases: tuple[tuple[str, LinearBandit, tuple[Preference, Noise, float, float, float]], ...] = (
-        ("five axes and one near", FIVE_AXES, (PEOPLE, parameter, DELTA, 2.0, 1.0)),
-        ("3x3 grid network", grid_network(), (DELAYS, noise, 0.01, BETA, 0.01)),
+    cases: tuple[tuple[str, LinearBandit, Preference, Noise, dict[str, float]], ...] = (
+        ("five axes and one near", FIVE_AXES, PEOPLE, parameter, {"delta": DELTA, "beta": 2.0}),
+        ("3x3 grid network", grid_network(), DELAYS, noise, {"delta": 0.01, "beta": BETA, "regularisation": 0.01}),
     )
     rows: list[tuple[str, ...]] = []
     leads: dict[str, Lead] = {}
-    for index, (name, problem, settings) in enumerate(cases):
-        policies = (WG(*settings, stopping="paper"), WG(*settings), LinGapE(*settings))
+    for index, (name, problem, people, law, settings) in enumerate(cases):
+        makers: tuple[Any, ...] = (WG.as_printed, WG, LinGapE)
+        policies = [make(people, law, **settings) for make in makers]
         samples = [
             np.array([best_arm(policy, problem, seed=seed * 1_000 + k).samples for k in range(size.linear_runs)])
             for policy in policies
