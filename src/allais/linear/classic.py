@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from allais.linear.noise import Noise
 from allais.linear.wg import WG
@@ -21,8 +21,6 @@ class OFUL(Baseline, WOFUL):
     >>> bool(simulate(policy, problem, n_rounds=500, seed=1).pulls[0, -1, 0] > 450)
     True
     """
-
-    by_position: ClassVar[tuple[str, ...]] = ("noise",)
 
     def __init__(
         self,
@@ -49,8 +47,6 @@ class GAllocation(Baseline, WG):
     >>> best_arm(GAllocation(ParameterNoise(), delta=0.05, beta=2.0), problem, seed=1).arm
     0
     """
-
-    by_position: ClassVar[tuple[str, ...]] = ("noise",)
 
     def __init__(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -59,7 +60,6 @@ class Policy(ABC):
     name: str = setting("", repr=False)  # for tables and legends; by default what it is called
 
     called: ClassVar[str] = ""
-    by_position: ClassVar[tuple[str, ...]] = ()  # settings that need no name, where they are not the fields' own
     goal: ClassVar[str]  # "regret", "confidence" or "budget"
     open_to_arms: ClassVar[bool] = False  # whether arms may come and go while it runs
     open_to_data: ClassVar[bool] = True  # whether it can use what it did not ask for
@@ -68,13 +68,17 @@ class Policy(ABC):
 
     def __new__(cls, *given: Any, **named: Any) -> Policy:
         """Refuse settings without a name: their order says nothing to a reader, and has changed before."""
-        allowed = cls.by_position or tuple(one.name for one in dataclasses.fields(cls) if one.init and not one.kw_only)
+        places = inspect.signature(cls).parameters.values() if given or named else ()
+        allowed = [one.name for one in places if one.kind is not one.KEYWORD_ONLY]
+        others = [one for one in places if one.kind is one.KEYWORD_ONLY]
         if len(given) > len(allowed):
-            rest = ", ".join(one.name for one in dataclasses.fields(cls) if one.kw_only and one.repr)
             raise TypeError(
                 f"{cls.__name__} takes {' and '.join(allowed)}, and everything else by name; got "
-                f"{brief(given[len(allowed)])} without one. Name it{f': {rest}' if rest else ''}."
+                f"{brief(given[len(allowed)])} without one. Name it: {', '.join(one.name for one in others)}."
             )
+        missing = [one.name for one in others if one.default is one.empty and one.name not in named]
+        if missing:
+            raise TypeError(f"{cls.__name__} needs {' and '.join(missing)}, by name; got none. Write {missing[0]}=...")
         return object.__new__(cls)
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 from typing import Any
 
@@ -38,4 +39,4 @@ class Baseline(Policy):
     def plain(self) -> Policy:
         """The policy that it is made from, with all settings."""
         maker: Any = next(kind for kind in type(self).__mro__ if not issubclass(kind, Baseline))
-        return maker(**{name: getattr(self, name) for name in maker.__dataclass_fields__})
+        return maker(**{one.name: getattr(self, one.name) for one in dataclasses.fields(maker)})

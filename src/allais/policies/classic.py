@@ -5,7 +5,7 @@ Where a baseline's printed width differs from the paper's family, its setting sa
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from allais.bands import EmpiricalBernstein, Holder
 from allais.policies.baseline import Baseline
@@ -30,8 +30,6 @@ class UCB1(Baseline, WUCB):
     UCB1(rewards=Bounded(low=0.0, high=1.0))
     """
 
-    by_position: ClassVar[tuple[str, ...]] = ("rewards",)
-
     def __init__(self, rewards: RewardsOfArms, *, reference: float = 0.0, costs: bool = False) -> None:
         preference = expected_value(reference=reference, costs=costs)
         super().__init__(preference, rewards, band=Holder(), exploration=AUER, name="UCB1")
@@ -44,8 +42,6 @@ class LUCB(Baseline, WLUCB):
     >>> best_arm(LUCB(Bounded(0, 1), delta=0.05), Bandit([Bernoulli(0.9), Bernoulli(0.2)]), seed=1).arm
     0
     """
-
-    by_position: ClassVar[tuple[str, ...]] = ("rewards",)
 
     def __init__(
         self,
@@ -69,8 +65,6 @@ class SR(Baseline, WSR):
     0
     """
 
-    by_position: ClassVar[tuple[str, ...]] = ("rewards",)
-
     def __init__(
         self, rewards: RewardsOfArms | None = None, *, budget: int, reference: float = 0.0, costs: bool = False
     ) -> None:
@@ -85,8 +79,6 @@ class UCBV(Baseline, WUCB):
     >>> UCBV(Bounded(0, 1)).band
     EmpiricalBernstein()
     """
-
-    by_position: ClassVar[tuple[str, ...]] = ("rewards",)
 
     def __init__(self, rewards: RewardsOfArms, *, reference: float = 0.0, costs: bool = False) -> None:
         preference = expected_value(reference=reference, costs=costs)
