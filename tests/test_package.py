@@ -1,10 +1,15 @@
 """The package as a whole: its names, its documentation, its start, and the main job."""
 
+import ast
 import inspect
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import allais
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_every_public_name_is_documented():
@@ -38,3 +43,21 @@ def test_the_main_job_says_where_its_report_is(tmp_path):
     page = tmp_path / "quick-1" / "report.html"
     assert f"The report is in {page}" in result.stdout
     assert "inverted S" in page.read_text()
+
+
+def test_every_field_of_a_class_is_read_somewhere():
+    """By the package, or by those who are shown it: tests and pages. A name that two classes share counts for both."""
+    fields, read = {}, set()
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                read.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                read.add(node.value)  # by getattr
+            elif isinstance(node, ast.ClassDef) and "src" in path.relative_to(ROOT).parts:
+                of_class = [one.target.id for one in node.body if isinstance(one, ast.AnnAssign)]
+                fields.update({(node.name, name): path.name for name in of_class})
+    for page in (ROOT / "docs").rglob("*.md"):
+        read.update(re.findall(r"\.(\w+)", page.read_text(encoding="utf-8")))
+    assert ("Choice", "arm") in fields
+    assert [key for key in fields if key[1] not in read] == []

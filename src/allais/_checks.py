@@ -91,7 +91,7 @@ def finite_array(name: str, numbers: ArrayLike) -> FloatArray:
     """`numbers` as a new one-dimensional array of finite floats, at least one."""
     try:
         found = np.asarray(numbers)
-        if found.dtype.kind == "c":  # NumPy would drop the imaginary part
+        if found.dtype.kind in "bc":  # NumPy would count truth values, and drop imaginary parts
             raise TypeError
         if found.dtype.kind in "USO" and any(isinstance(one, str | bytes) for one in found.flat):  # NumPy would read it
             raise TypeError

@@ -107,6 +107,21 @@ def test_simulate_resumes_only_what_its_own_spec_made(tmp_path):
     refused(run("simulate", spec, "--resume"), "there is no --out")
 
 
+@pytest.mark.parametrize("resume", [(), ("--resume",)])
+def test_results_of_others_are_never_deleted(tmp_path, resume):
+    spec, out = tmp_path / "spec.toml", tmp_path / "out"
+    spec.write_text(EXAMPLE.read_text().replace("20_000", "100").replace("runs = 100", "runs = 2"))
+    out.mkdir()
+    for name in ("mine.results.npz", "NPTS.results.npz"):
+        (out / name).write_text("a year of work")
+    refused(run("simulate", spec, "--jobs", 1, "--out", out, *resume), "has NPTS.results.npz and no spec.toml")
+    assert sorted(path.name for path in out.iterdir()) == ["NPTS.results.npz", "mine.results.npz"]
+    (out / "NPTS.results.npz").unlink()
+    assert run("simulate", spec, "--jobs", 1, "--out", out, *resume).exit_code == 0
+    assert run("simulate", spec, "--jobs", 1, "--out", out).exit_code == 0
+    assert (out / "mine.results.npz").read_text() == "a year of work"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

@@ -17,6 +17,7 @@ TABLE = re.compile(
     r"(?:^<!-- figures: (?P<section>[^\n]+?) -->\n+)?^(?P<table>\|.*\n\|[-| :]+\n(?:\|.*(?:\n|\Z))+)", re.MULTILINE
 )
 INLINE = re.compile(r"(?P<figure>[\d.,]*\d)<!-- figure: (?P<section>[^|\n]+?) \| (?P<row>[^\n]+?) -->")
+BARE = re.compile(r"(?<![\w.])0\.[1-9]\d\d\b(?!<!-- figure: )")  # a measured share that does not say where it is from
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
 MANY = 5  # numbers in a table's body that make it one of figures
 
@@ -97,6 +98,34 @@ def test_every_table_of_figures_says_where_they_come_from(page):
         many = sum(len(numbers(row[1:])) for row in rows_of(match["table"])) >= MANY
         first = match["table"].partition("\n")[0]
         assert not many or match["section"], f"{page.name}: the table {first} needs a comment that names its section."
+
+
+@pytest.mark.parametrize("page", MEASURED, ids=lambda page: page.name)
+def test_every_measured_share_in_a_sentence_says_where_it_comes_from(page):
+    assert BARE.findall(TABLE.sub("", page.read_text(encoding="utf-8"))) == []
+
+
+def test_shares_in_sentences_are_looked_at():
+    text = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+    assert len(INLINE.findall(text)) >= 3
+    assert BARE.findall("errs in 0.430 of the runs, and in 0.430<!-- figure: A | b --> of these") == ["0.430"]
+
+
+def test_how_far_policies_are_from_the_best_is_what_the_table_says():
+    heading = "| wrong answers within a budget |"
+    (table,) = [one["table"] for one in TABLE.finditer(RESULTS.read_text(encoding="utf-8")) if heading in one["table"]]
+    columns = cells_of(table.partition("\n")[0])
+    errors = {name: [float(row[columns.index(name)]) for row in rows_of(table)] for name in columns[1:]}
+    policies = ("patient rejects", "W-SR", "uniform sampling", "sequential halving")
+    best = [min(row) for row in zip(*(errors[name] for name in policies), strict=True)]
+    patient, wsr, uniform, halving, half = (
+        f"{max(error - least for error, least in zip(errors[name], best, strict=True)):.2f}"
+        for name in (*policies, "floor 1/2")
+    )
+    text = " ".join((ROOT / "docs" / "choosing.md").read_text(encoding="utf-8").split())
+    others = f"W-SR by {wsr}, uniform sampling by {uniform} and sequential halving by {halving}."
+    assert f"errs by up to {patient} more, {others}" in text
+    assert f"not a half, which errs by up to {half} more." in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

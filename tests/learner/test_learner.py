@@ -277,6 +277,7 @@ def test_what_is_observed_counts_as_if_it_had_been_asked_for():
         ("A21", ["seven"], "rewards must be numbers; got"),
         ("A21", ["7"], "rewards must be numbers; got"),
         ("A21", [7.0, "7"], "rewards must be numbers; got"),
+        ("A21", [True, False], "rewards must be numbers; got"),
         ("A21", [7.0, 10**400], "rewards must be"),
     ],
 )

@@ -63,9 +63,12 @@ def play(learner, rounds, told):
 
 
 def look(learner, rounds):
+    before = 0
     for _ in range(rounds):
         learner.recommend()
-        assert sum(learner.pulls.values()) >= 0
+        now = sum(learner.pulls.values())
+        assert before <= now  # nobody takes anything back
+        before = now
         assert all(choice.arm in ARMS for choice in learner.outstanding)
         learner.value()
         learner.copy().ask()

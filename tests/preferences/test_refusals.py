@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
-from allais import Normal, PowerUtility, Preference, SubGaussian, TverskyKahneman, cvar
+from allais import Discrete, Normal, PowerUtility, Preference, SubGaussian, TverskyKahneman, cvar
 from allais.errors import DominanceWarning
 from allais.weights import Identity
 
 PEOPLE = Preference(TverskyKahneman())
+STEEP = Preference(TverskyKahneman(), utility=PowerUtility(40.0))  # of 1e9 beyond the largest double
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,9 @@ PEOPLE = Preference(TverskyKahneman())
         (lambda: PEOPLE.estimate([]), "samples must not be empty"),
         (lambda: PEOPLE.estimate([1.0, np.inf]), "samples must be finite; got inf at position 1"),
         (lambda: PEOPLE.estimate(["a"]), "samples must be numbers"),
+        (lambda: PEOPLE.estimate([True, False]), "samples must be numbers"),
+        (lambda: STEEP.estimate([1.0, 1e9]), r"samples must feel finite; 1e\+09 does not"),
+        (lambda: STEEP.value(Discrete({1e9: 0.5, 2e9: 0.5})), r"outcomes must feel finite; 1e\+09 does not"),
         (lambda: PEOPLE.value_of_normal([0.0], 0.0), "sds finite and positive"),
         (lambda: Preference.tversky_kahneman().value_of_normal([0.0], 1.0), "linear utility"),
         (
@@ -55,6 +59,12 @@ def test_what_is_of_the_wrong_kind_is_refused_with_what_to_write_instead(make, m
         make()
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_utility_that_overflows_is_one_sentence_without_a_warning():
+    with pytest.raises(ValueError, match=r"a utility must be finite; got a non-finite value at 749\.894"):
+        Preference(Identity(), utility=lambda x: np.expm1(x))
+
+
 def test_a_weight_that_is_not_monotone_warns_once_for_each_side_and_is_kept():
     with pytest.warns(DominanceWarning, match="better in every outcome may be valued lower"):
         strange = Preference(TverskyKahneman(0.1), Identity())
@@ -67,8 +77,6 @@ def test_a_certainty_equivalent_that_no_outcome_reaches_is_refused():
 
     def reversed_bounded(x):
         return -bounded(-x)
-
-    from allais import Discrete
 
     assert Preference(Identity(), utility=bounded).certainty_equivalent(Discrete({1: 1.0})) == pytest.approx(1.0)
     timid = Preference(Identity(), utility=reversed_bounded)

@@ -126,9 +126,12 @@ def test_what_a_program_leaves_in_the_background_ends_with_its_run(tmp_path):
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds what left its group in /proc")
 def test_a_time_limit_ends_what_left_the_group_of_the_program(tmp_path):
     code = LEAVES_CHILDREN.replace("SESSION", "True") + "time.sleep(600)"
-    problem = Program(f"{PYTHON} -c {shlex.quote(code)} {tmp_path}/pids {{arm}} {{seed}}", 1, time_limit=3)
-    with pytest.raises(RunFailed, match="must end within 3 s"):
-        problem.run(0, 1)
+    for limit in (3, 30):  # on a busy machine the children may not have begun in the first
+        problem = Program(f"{PYTHON} -c {shlex.quote(code)} {tmp_path}/pids {{arm}} {{seed}}", 1, time_limit=limit)
+        with pytest.raises(RunFailed, match=f"must end within {limit} s"):
+            problem.run(0, 1)
+        if (tmp_path / "pids").exists():
+            break
     assert is_gone(*map(int, (tmp_path / "pids").read_text().split()))
 
 

@@ -403,7 +403,12 @@ def test_a_log_ends_where_it_would_grow_without_end(tmp_path, monkeypatch):
         ("raise KeyError", "raised KeyError (own.py, line 2)."),
         ("raise ValueError('two\\nlines.')", "raised ValueError: two lines. (own.py, line 2)."),
         ("raise ValueError('x' * 5000)", "xxx... (own.py, line 2)."),
-        ("return 'seven'", "raised ValueError: could not convert string to float: 'seven'."),
+        (
+            "return 'seven'",
+            "raised ValueError: what a simulator returns must be a number; got 'seven'. Return a float.",
+        ),
+        ("return '7'", "must be a number; got '7'. Return a float."),
+        ("return True", "must be a number; got True. Return a float."),
         ("return rng.normal(0, -1)", "(own.py, line 2)."),
     ],
 )

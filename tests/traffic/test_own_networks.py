@@ -4,8 +4,10 @@ import gzip
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import zlib
 from itertools import pairwise
 from pathlib import Path
@@ -18,8 +20,10 @@ from rich.console import Console
 
 from allais.traffic import Demand, Recording, RoadNetwork, Route, SumoError, TrafficProblem, grid_network, record, sumo
 from allais.traffic.demand import pairs_of, ways_of
+from allais.traffic.preferred import FELT, MEAN, Preferred
 from allais.traffic.recording import _on_roads
 from allais.traffic.watch import view
+from tests.problems.test_program import is_gone
 from tests.traffic.needs import needs_sumo
 from tests.traffic.test_cli import refused, run
 
@@ -202,6 +206,39 @@ def test_a_route_may_have_any_name_in_the_live_view():
     shown = console.export_text()
     assert "advised [/x]" in shown
     assert "[b]" in shown
+
+
+def test_a_route_may_have_any_name_among_those_that_are_preferred():
+    names = ["[/x]", "plan [a]", ":car:"]
+    table = SimpleNamespace(names=names, columns=[MEAN, FELT], excess=np.zeros((2, 3)), errors=np.ones((2, 3)))
+    table.best = lambda column: 0
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(Preferred(SimpleNamespace(samples=lambda k: np.ones(4)), table, 0.0).view())
+    shown = [line.split("│")[1].strip() for line in console.export_text().splitlines() if line.count("│") > 5]
+    assert shown == names
+
+
+RUNS_SUMO = """
+import sys
+from allais.traffic import sumo
+sumo.program = lambda name: sys.argv[1]
+sumo.run("sumo", [])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds what was started in /proc")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_sumo_ends_with_the_process_that_started_it(tmp_path, number):
+    slow, pid = tmp_path / "sumo", tmp_path / "pid"
+    slow.write_text(f"#!/bin/sh\necho $$ > {pid}.new\nmv {pid}.new {pid}\nexec sleep 600\n")
+    slow.chmod(0o755)
+    process = subprocess.Popen([sys.executable, "-c", RUNS_SUMO, str(slow)])
+    while not pid.exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    process.wait()
+    assert is_gone(int(pid.read_text()))
 
 
 def trips(edges, *departures, extra=""):

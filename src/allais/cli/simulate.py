@@ -37,11 +37,11 @@ def simulate_command(
     workers(jobs)
     _require_places(plot, out, resume)
     if out is not None:
-        _require_same(spec, out / "spec.toml", resume)
+        _require_same(spec, out / "spec.toml", [_place(out, name) for name in plan.policies], resume)
     found: dict[str, Results] = {}
     try:
         for name, policy in plan.policies.items():
-            path = None if out is None else out / f"{name}.results.npz"
+            path = None if out is None else _place(out, name)
             if resume and path is not None and path.exists():
                 found[name] = Results.load(path)
                 continue
@@ -71,15 +71,25 @@ def _require_places(plot: Path | None, out: Path | None, resume: bool) -> None:
         made(out)
 
 
-def _require_same(spec: Path, copy: Path, resume: bool) -> None:
+def _place(out: Path, policy: str) -> Path:
+    return out / f"{policy}.results.npz"
+
+
+def _require_same(spec: Path, copy: Path, results: list[Path], resume: bool) -> None:
     """Results are those of one spec: a copy of it lies beside them, and without --resume they begin anew."""
     from allais.files.atomic import write_atomically
 
     text = spec.read_text(encoding="utf-8")
     if copy.exists() and tomllib.loads(copy.read_text(encoding="utf-8")) != tomllib.loads(text):
         raise ValueError(f"a folder holds the results of one spec; {copy} is another. Choose another --out.")
+    strange = [] if copy.exists() else [path.name for path in results if path.exists()]
+    if strange:
+        raise ValueError(
+            f"results lie beside the spec that they are of; {copy.parent} has {strange[0]} and no {copy.name}. "
+            "Choose another --out."
+        )
     if not resume:
-        for old in copy.parent.glob("*.results.npz"):
-            old.unlink()
+        for old in results:
+            old.unlink(missing_ok=True)
     with writing(copy):
         write_atomically(copy, text)

@@ -131,6 +131,16 @@ class Preference:
             gain = self.reference - outcome if self.costs else outcome - self.reference
             return gain if self.utility is None else np.asarray(self.utility(gain), dtype=np.float64)
 
+    def _felt_finite(self, name: str, outcomes: FloatArray) -> FloatArray:
+        """What outcomes feel like; refused where that is beyond every double, since sums of it are no numbers."""
+        felt = self.felt(outcomes)
+        beyond = np.flatnonzero(~np.isfinite(felt))
+        if beyond.size:
+            raise ValueError(
+                f"{name} must feel finite; {outcomes[beyond[0]]:g} does not under this preference. Rescale the {name}."
+            )
+        return felt
+
     def unfelt(self, values: ArrayLike) -> FloatArray:
         """The outcomes that feel like the given utilities: the inverse of `felt`.
 
@@ -177,7 +187,7 @@ class Preference:
             )
         finite = lottery.as_finite()
         if finite is not None:
-            felt, at_least, below = self.felt(finite.outcomes), finite.at_least, finite.below
+            felt, at_least, below = self._felt_finite("outcomes", finite.outcomes), finite.at_least, finite.below
             if self.costs:  # the order turns: P(Y >= y) is P(X <= x)
                 felt, at_least, below = (
                     felt[::-1],
@@ -242,7 +252,7 @@ class Preference:
 
     def estimate_parts(self, samples: ArrayLike) -> Parts:
         """The gain and the loss part of `estimate`."""
-        felt = self.felt(finite_array("samples", samples))
+        felt = self._felt_finite("samples", finite_array("samples", samples))
         return sample_parts(np.sort(felt), self.gains, self.losses)
 
     def estimate_truncated(self, samples: ArrayLike, rewards: SubGaussian) -> float:

@@ -58,7 +58,8 @@ def check_utility(utility: Utility) -> None:
         raise TypeError(f"a utility is a function of outcomes; got {utility!r}. Give PowerUtility() or your own.")
     sizes = np.logspace(-6, 6, 97)
     look = np.concatenate([-sizes[::-1], [0.0], sizes])
-    seen = np.asarray(utility(look), dtype=np.float64)
+    with np.errstate(all="ignore"):  # what overflows is refused below, in a sentence
+        seen = np.asarray(utility(look), dtype=np.float64)
     if seen.shape != look.shape:
         raise ValueError(
             f"a utility must work on arrays, entry by entry; got shape {seen.shape} for {look.shape}. "

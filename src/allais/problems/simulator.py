@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, finite_array
+from allais._checks import FloatArray, finite_array, number
 from allais.preferences import Preference
 from allais.problems.base import Problem, checked_names
 
@@ -53,7 +53,8 @@ class Simulator(Problem):
         return 1
 
     def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
-        drawn = np.array([float(self.f(self._arms[arm], rng)) for _ in range(size)])
+        returned = (self.f(self._arms[arm], rng) for _ in range(size))
+        drawn = np.array([number("what a simulator returns", one, "Return a float.") for one in returned])
         if not all(map(math.isfinite, drawn)):
             raise ValueError(
                 f"a simulator must return finite numbers; got {drawn[~np.isfinite(drawn)][0]} for arm "

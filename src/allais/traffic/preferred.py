@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from allais.preferences import Preference, expected_value
 from allais.traffic.analysis import RouteTable, route_table
@@ -67,7 +67,7 @@ class Preferred:
         for k, name in enumerate(self.table.names):
             delays = self.recording.samples(k)
             table.add_row(
-                escape(name),
+                Text(name),
                 f"{delays.size:,}",
                 f"{delays.mean():.1f}",
                 f"{np.quantile(delays, 0.99):.0f}",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+
+from allais._processes import guard, marked_environment
 
 TOLD = 400  # characters of a failed program's last words that an error repeats
 OURS = re.compile(r"[^\s'\"]*[/\\]allais-\w+-\w+[/\\]")  # folders that are gone when somebody reads this
@@ -40,7 +41,8 @@ def run(name: str, arguments: Sequence[str | Path]) -> str:
     """Run a program to its end; what it warned about."""
     command = [program(name), *map(str, arguments)]
     home = str(Path(command[0]).parents[1])  # where it looks for its own data
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "SUMO_HOME": home})
+    known = {**marked_environment(guard().mark()), "SUMO_HOME": home}  # it ends with this process, however that ends
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=known)
     if done.returncode != 0:
         ended = f"signal {-done.returncode}" if done.returncode < 0 else f"return code {done.returncode}"
         told = [line for line in done.stderr.splitlines() if not line.startswith("Warning")]  # they are no reason
