@@ -33,7 +33,7 @@ from allais.memory import (
     with_arms,
 )
 from allais.noise import checked_features
-from allais.policies.base import Policy, check_settings, started
+from allais.policies.base import Policy, check_settings, no_such_arm, started
 from allais.policies.ellipsoid import project
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose, learn, recommend
 from allais.preferences import Preference
@@ -338,6 +338,9 @@ class Learner(Guarded):
         choosing = starmap(self._choose, ((self._rule, self._state, self._draw),))
         self._midway = True
         (arm,) = choosing
+        if arm >= len(self._names):  # a user's own kernel may err
+            self._midway = before
+            raise ValueError(no_such_arm(self.policy, int(arm), len(self._names)))
         if arm >= 0:
             id_ = self._next
             self._out[id_] = (arm, self._state.ticket[0], None)

@@ -1,14 +1,17 @@
 """Every length that reaches compiled code is checked on the way in, for a user's own policies and noise, too."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from allais import WOFUL, WUCB, Bandit, Bounded, Discrete, ParameterNoise, SubGaussian, expected_value, simulate
-from allais.memory import empty_memory
+from allais._kernels import kernel
+from allais.memory import Worth, empty_memory
 from allais.policies.base import started, worth_of
+from allais.policies.steps import no_interval
+from allais.policies.verbs import register
 from tests.policies.own_band import WideRule
 from tests.policies.own_policy import Greedy, GreedyRule
 
@@ -89,3 +92,49 @@ def test_what_fits_starts():
     rule, state = started(Greedy(expected_value()), 3)
     assert isinstance(rule, GreedyRule)
     assert state.asked.size == 3
+
+
+@dataclass(frozen=True)
+class Astray(Greedy):
+    """A user's policy that asks for an arm which is not there."""
+
+    def rule(self, n_arms):
+        return AstrayRule(worth_of(self.preference, [], n_arms))
+
+
+class AstrayRule(NamedTuple):
+    worth: Worth
+
+
+@kernel
+def _choose(rule, state, u):
+    return state.asked.size
+
+
+@kernel
+def _learn(rule, state, arm, felt, raw, ticket):
+    pass
+
+
+@kernel
+def _recommend(rule, state):
+    return 0
+
+
+@kernel
+def _bracket(rule, state, low, high):
+    no_interval(low, high)
+
+
+register(AstrayRule, choose=_choose, learn=_learn, recommend=_recommend, bracket=_bracket)
+
+
+def test_a_users_policy_that_asks_for_an_arm_which_is_not_there_is_refused():
+    message = r"an arm from 0 to 2, SETTLED or WAITING; Astray returned 3"
+    with pytest.raises(ValueError, match=message):
+        simulate(Astray(expected_value()), PROBLEM, n_rounds=10)
+    learner = Astray(expected_value()).start(3, seed=1)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=message):
+            learner.ask()
+    assert learner.outstanding == ()

@@ -21,12 +21,15 @@ from allais import (
     Failures,
     Finite,
     Holder,
+    PatientRejects,
     Preference,
+    SequentialHalving,
     Simulator,
     SubGaussian,
     TopTwo,
     TverskyKahneman,
     Uniform,
+    UniformSampling,
     best_arm,
     compare,
     theory,
@@ -66,6 +69,14 @@ def test_a_forecast_from_the_true_values_comes_true():
         forecast(WSR(MILD, budget=100), np.zeros(3)).expected
         == best_arm(GAINS_AND_LOSSES, WSR(MILD, budget=100), seed=1).samples
     )
+
+
+@pytest.mark.parametrize("policy", [WSR, SequentialHalving, PatientRejects, UniformSampling])
+def test_a_budget_ends_with_itself_also_where_two_arms_seem_equal(policy):
+    one = policy(MILD, budget=100)
+    took = best_arm(GAINS_AND_LOSSES, one, seed=1).samples
+    for values in (np.zeros(3), np.array([0.5, 0.5, 0.1]), np.full(3, math.nan)):
+        assert forecast(one, values, SEEN) == (took, None)
 
 
 def test_the_forecasts_upper_end_is_the_theorem():

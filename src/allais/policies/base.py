@@ -154,6 +154,14 @@ def started(policy: Policy, n_arms: int) -> tuple[Any, Any]:
     return rule, state
 
 
+def no_such_arm(policy: Policy, arm: int, n_arms: int) -> str:
+    """What is said of a choice that is none of the arms."""
+    return (
+        f"choose must return an arm from 0 to {n_arms - 1}, SETTLED or WAITING; {type(policy).__name__} returned {arm}. "
+        "Repair its kernel."
+    )
+
+
 def check_band(band: object) -> None:
     """Refuse what is no band, such as the name of one."""
     if not callable(getattr(band, "rule", None)) or isinstance(band, type):

@@ -14,7 +14,7 @@ from allais.errors import FloatArray, IntArray
 from allais.lotteries import Discrete
 from allais.policies.base import Policy
 from allais.policies.wlucb import WLUCB
-from allais.policies.wsr import WSR, phases
+from allais.policies.wsr import WSRRule
 from allais.problems import Bandit
 from allais.simulation.identify import best_arm
 
@@ -34,7 +34,7 @@ class Forecast(NamedTuple):
 def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = None) -> Forecast | None:
     """What a policy will take at these values; None where it cannot be told.
 
-    W-LUCB with the paper's band samples the leader every other time and its rivals in between, until
+    What spends a budget ends with it. W-LUCB with the paper's band samples the leader every other time and its rivals in between, until
     their intervals part: so its end can be computed when the values are known, and needs no theorem's
     slack. Other policies are tried out on what was `seen` of each arm (outcomes, and how often), as if
     that were its law.
@@ -46,9 +46,9 @@ def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = N
     >>> round(float(seen / predicted.expected), 1)
     1.0
     """
-    if isinstance(policy, WSR):
-        ends = phases(policy.budget, values.size)
-        return Forecast(float(ends.sum() + ends[-1]) if ends.size else 0.0, float(policy.budget))
+    rule = policy.rule(values.size) if policy.goal == "budget" else None
+    if isinstance(rule, WSRRule):  # whatever is seen, one arm goes after each phase
+        return Forecast(float(rule.ends.sum() + rule.ends[-1]) if rule.ends.size else 0.0, None)
     if values.size < 2 or not np.isfinite(values).all():
         return None
     if not (isinstance(policy, WLUCB) and isinstance(policy.band, Holder)):
@@ -73,7 +73,7 @@ def _tried_out(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> Fore
         return None
     slack = getattr(policy, "tolerance", 0.0)
     first, second = np.sort(values)[::-1][:2]
-    if first - second + slack <= 0.0:
+    if policy.goal == "confidence" and first - second + slack <= 0.0:
         return Forecast(math.inf, None)
     laws = [Discrete(dict(zip(x.tolist(), (n / n.sum()).tolist(), strict=True))) for x, n in seen]
     took = [best_arm(Bandit(laws), policy, seed=trial, max_samples=TRIED) for trial in range(TRIALS)]

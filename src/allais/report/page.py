@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from allais.errors import FloatArray
-from allais.explain import Explanation
+from allais.explain import Explanation, small_share
 from allais.report.chances import chances_of_best
 from allais.report.forecast import forecast
 from allais.report.limit import Seen, fewest_runs
@@ -104,7 +104,7 @@ def _people_and_means(answer: BestArm) -> str:
 
 def _explanation(rows: Explanation) -> str:
     cells = [
-        ([label, f"{p:.4f}", f"{w:.4f}", f"{c:.4g}"], False)
+        ([label, small_share(p), small_share(w), f"{c:.4g}"], False)
         for label, p, w, c in zip(
             rows.labels, rows.probabilities, rows.decision_weights, rows.contributions, strict=True
         )
