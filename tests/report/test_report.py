@@ -22,6 +22,7 @@ from allais import (
     Finite,
     Holder,
     PatientRejects,
+    PatientTopTwo,
     Preference,
     SequentialHalving,
     Simulator,
@@ -71,9 +72,9 @@ def test_a_forecast_from_the_true_values_comes_true():
     )
 
 
-@pytest.mark.parametrize("policy", [WSR, SequentialHalving, PatientRejects, UniformSampling])
+@pytest.mark.parametrize("policy", [WSR, SequentialHalving, PatientRejects, UniformSampling, PatientTopTwo])
 def test_a_budget_ends_with_itself_also_where_two_arms_seem_equal(policy):
-    one = policy(MILD, budget=100)
+    one = policy(MILD, budget=100, rewards=Bounded(-1, 1))
     took = best_arm(GAINS_AND_LOSSES, one, seed=1).samples
     for values in (np.zeros(3), np.array([0.5, 0.5, 0.1]), np.full(3, math.nan)):
         assert forecast(one, values, SEEN) == (took, None)

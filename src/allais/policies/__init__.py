@@ -9,6 +9,7 @@ from allais.policies.lingape import LinGapE
 from allais.policies.lints import LinTS
 from allais.policies.npts import NPTS
 from allais.policies.patient import PatientRejects, UniformSampling
+from allais.policies.patient_top import PatientTopTwo
 from allais.policies.toptwo import TopTwo
 from allais.policies.wg import WG
 from allais.policies.wlucb import WLUCB
@@ -36,6 +37,7 @@ __all__ = [
     "LinGapE",
     "LinTS",
     "PatientRejects",
+    "PatientTopTwo",
     "Policy",
     "SequentialHalving",
     "TopTwo",

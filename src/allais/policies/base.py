@@ -157,8 +157,8 @@ def started(policy: Policy, n_arms: int) -> tuple[Any, Any]:
 def no_such_arm(policy: Policy, arm: int, n_arms: int) -> str:
     """What is said of a choice that is none of the arms."""
     return (
-        f"choose must return an arm from 0 to {n_arms - 1}, SETTLED or WAITING; {type(policy).__name__} returned {arm}. "
-        "Repair its kernel."
+        f"choose must return an arm from 0 to {n_arms - 1}, SETTLED or WAITING; {type(policy).__name__} returned "
+        f"{arm}. Repair its kernel."
     )
 
 

@@ -13,7 +13,7 @@ from allais.preferences import Preference
 
 @dataclass(frozen=True)
 class PatientRejects(Policy):
-    """The best arm within a budget, where outcomes may be rare: the default for that goal.
+    """The best arm within a budget, where outcomes may be rare and no bounds are known: the default for that goal.
 
     An arm that is rejected before its rare gain was seen never comes back, and one that is kept needs many samples to
     show its rare loss. So a share `floor` of the budget is spread evenly over all arms before any is rejected, and

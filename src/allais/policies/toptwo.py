@@ -82,16 +82,7 @@ class TopTwo(Policy):
 
     def state(self, n_arms: int) -> TopTwoState:
         """The state before the first round."""
-        return TopTwoState(
-            empty_memory(n_arms),
-            np.zeros(n_arms, dtype=np.int64),
-            np.ones(n_arms, dtype=np.bool_),
-            np.zeros(1),
-            np.zeros(n_arms),
-            np.zeros(n_arms),
-            np.zeros(n_arms),
-            np.ones(n_arms, dtype=np.bool_),
-        )
+        return fresh_state(n_arms)
 
 
 class TopTwoRule(NamedTuple):
@@ -116,6 +107,20 @@ class TopTwoState(NamedTuple):
     high: FloatArray
     closeness: FloatArray  # scratch: minus what it costs to tell an arm from the leader, (n_arms,)
     eligible: Any
+
+
+def fresh_state(n_arms: int) -> TopTwoState:
+    """The state before the first round."""
+    return TopTwoState(
+        empty_memory(n_arms),
+        np.zeros(n_arms, dtype=np.int64),
+        np.ones(n_arms, dtype=np.bool_),
+        np.zeros(1),
+        np.zeros(n_arms),
+        np.zeros(n_arms),
+        np.zeros(n_arms),
+        np.ones(n_arms, dtype=np.bool_),
+    )
 
 
 @kernel
@@ -161,42 +166,54 @@ def _apart(band, memory, leader, rival, beta, tolerance):
 
 
 @kernel
+def _is_over(rule, state, leader):
+    """Whether the leader is parted from every challenger."""
+    told = 0
+    for pulls in state.memory.pulls:
+        told += pulls
+    all_apart = told % max(told // LOOKS, 1) == 0
+    for k in range(state.asked.size):
+        if all_apart and state.eligible[k]:
+            all_apart = state.high[k] - state.low[leader] <= rule.tolerance and _apart(
+                rule.band, state.memory, leader, k, rule.beta, rule.tolerance
+            )
+    return all_apart and judged(rule.first, state)
+
+
+@kernel
+def leader_or_rival(beta, state, leader, u):
+    """The leader, or the eligible arm that is hardest to tell from it, by the half-intervals at exponent beta / 2."""
+    down = state.memory.value[leader] - state.low[leader]
+    for k in range(state.asked.size):
+        state.closeness[k] = -np.inf
+        if not state.eligible[k]:
+            continue
+        gap = max(state.memory.value[leader] - state.memory.value[k], 0.0)
+        up = state.high[k] - state.memory.value[k]
+        spread = down * down + up * up
+        # Z of two normal laws with these widths; it says whom to sample, not when to stop
+        cost = 0.5 * beta * gap * gap / spread if spread > 0.0 else (np.inf if gap > 0.0 else 0.0)
+        state.closeness[k] = -cost - np.log(state.memory.pulls[k])
+    rival = pick(state.closeness, state.eligible, state.asked, u)
+    if rival < 0:
+        return leader
+    # Samples in proportion to the squares of the two widths lead to where their sum of squares is least
+    # (docs/theory/best-arm.md). Ties were broken by u itself, so the coin comes from its stream.
+    up = state.high[rival] - state.memory.value[rival]
+    coin, _ = uniform(stream_of(u))
+    return rival if coin * (down * down + up * up) >= down * down else leader
+
+
+@kernel
 def _choose(rule, state, u):
     arm, _ = survey(rule.first, state)
     if arm < 0:
         widen(rule.band, state.memory, 0.5 * rule.beta, state.low, state.high)
         leader = pick(state.memory.value, state.eligible, state.asked, u)
         state.eligible[leader] = False
-        down = state.memory.value[leader] - state.low[leader]
-        told = 0
-        for pulls in state.memory.pulls:
-            told += pulls
-        all_apart = told % max(told // LOOKS, 1) == 0
-        for k in range(state.asked.size):
-            state.closeness[k] = -np.inf
-            if not state.eligible[k]:
-                continue
-            gap = max(state.memory.value[leader] - state.memory.value[k], 0.0)
-            up = state.high[k] - state.memory.value[k]
-            spread = down * down + up * up
-            # Z of two normal laws with these widths; it says whom to sample, not when to stop
-            cost = 0.5 * rule.beta * gap * gap / spread if spread > 0.0 else np.inf * (gap > 0.0)
-            state.closeness[k] = -cost - np.log(state.memory.pulls[k])
-            if all_apart:
-                all_apart = state.high[k] - state.low[leader] <= rule.tolerance and _apart(
-                    rule.band, state.memory, leader, k, rule.beta, rule.tolerance
-                )
-        if all_apart and judged(rule.first, state):
+        if _is_over(rule, state, leader):
             return SETTLED
-        rival = pick(state.closeness, state.eligible, state.asked, u)
-        arm = leader
-        if rival >= 0:
-            # Samples in proportion to the squares of the two widths lead to where their sum of squares is least
-            # (docs/theory/best-arm.md). Ties were broken by u itself, so the coin comes from its stream.
-            up = state.high[rival] - state.memory.value[rival]
-            coin, _ = uniform(stream_of(u))
-            if coin * (down * down + up * up) >= down * down:
-                arm = rival
+        arm = leader_or_rival(rule.beta, state, leader, u)
     state.asked[arm] += 1
     return arm
 

@@ -13,6 +13,7 @@ from allais.bands import Holder
 from allais.errors import FloatArray, IntArray
 from allais.lotteries import Discrete
 from allais.policies.base import Policy
+from allais.policies.patient_top import PatientTopTwoRule
 from allais.policies.wlucb import WLUCB
 from allais.policies.wsr import WSRRule
 from allais.problems import Bandit
@@ -34,9 +35,9 @@ class Forecast(NamedTuple):
 def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = None) -> Forecast | None:
     """What a policy will take at these values; None where it cannot be told.
 
-    What spends a budget ends with it. W-LUCB with the paper's band samples the leader every other time and its rivals in between, until
-    their intervals part: so its end can be computed when the values are known, and needs no theorem's
-    slack. Other policies are tried out on what was `seen` of each arm (outcomes, and how often), as if
+    What spends a budget ends with it. W-LUCB with the paper's band samples the leader every other time and its
+    rivals in between, until their intervals part: so its end can be computed when the values are known, and needs
+    no theorem's slack. Other policies are tried out on what was `seen` of each arm (outcomes, and how often), as if
     that were its law.
 
     >>> policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Holder())
@@ -49,6 +50,8 @@ def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = N
     rule = policy.rule(values.size) if policy.goal == "budget" else None
     if isinstance(rule, WSRRule):  # whatever is seen, one arm goes after each phase
         return Forecast(float(rule.ends.sum() + rule.ends[-1]) if rule.ends.size else 0.0, None)
+    if isinstance(rule, PatientTopTwoRule):
+        return Forecast(float(rule.budget), None)
     if values.size < 2 or not np.isfinite(values).all():
         return None
     if not (isinstance(policy, WLUCB) and isinstance(policy.band, Holder)):

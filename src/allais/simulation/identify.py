@@ -99,7 +99,7 @@ def best_arm(
     if policy.goal == "regret":
         raise ValueError(
             f"best_arm needs a policy that stops; {type(policy).__name__} keeps regret low for ever. "
-            "Use WLUCB or TopTwo (a confidence), or PatientRejects (a budget)."
+            "Use WLUCB or TopTwo (a confidence), or PatientTopTwo (a budget)."
         )
     limit = np.iinfo(np.int64).max if max_samples is None else _count("max_samples", max_samples)
     policy = fitted(policy, problem)  # or refused, before anything runs
