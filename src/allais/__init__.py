@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         WSR,
         WUCB,
         PatientRejects,
+        PatientTopTwo,
         SequentialHalving,
         TopTwo,
     )
@@ -45,7 +46,7 @@ __version__ = "0.1.0"
 # Loaded at first use: they need compiled code, and a user who only values lotteries should not wait for it.
 _LATER = {
     "learner": "Learner",
-    "policies": "IMED LUCB NPTS SR UCB1 WLUCB WSR WUCB PatientRejects SequentialHalving TopTwo",
+    "policies": "IMED LUCB NPTS SR UCB1 WLUCB WSR WUCB PatientRejects PatientTopTwo SequentialHalving TopTwo",
     "problems": "Bandit Program Simulator",
     "searches": "search",
     "simulation": "best_arm compare simulate",
@@ -108,6 +109,7 @@ __all__ = [
     "Mixture",
     "Normal",
     "PatientRejects",
+    "PatientTopTwo",
     "Power",
     "PowerUtility",
     "Preference",

@@ -19,7 +19,7 @@ HOMES = {
     "allais.lotteries": "Discrete Normal Uniform",
     "allais.rewards": "Bounded Finite SubGaussian",
     "allais.bands": "DKW KL EmpiricalBernstein Envelope Holder",
-    "allais.policies": "EXP3 IMED LUCB NPTS PatientRejects SR SequentialHalving TopTwo UCB1 UCBV "
+    "allais.policies": "EXP3 IMED LUCB NPTS PatientRejects PatientTopTwo SR SequentialHalving TopTwo UCB1 UCBV "
     "UniformSampling WELUCB WEUCB WLUCB WSR WUCB",
     "allais.linear": "AdditiveNoise ArmNoise EstimatedNoise FeatureNoise GAllocation LinGapE LinTS OFUL "
     "ParameterNoise WG WOFUL",

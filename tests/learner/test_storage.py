@@ -21,6 +21,7 @@ from allais import (
     Finite,
     Learner,
     PatientRejects,
+    PatientTopTwo,
     Power,
     Preference,
     Prelec,
@@ -88,6 +89,7 @@ POLICIES = {
     "IMED": IMED(PEOPLE, Finite([0, 7, 50])),
     "sequential halving": SequentialHalving(PEOPLE, budget=150),
     "patient rejects": PatientRejects(PEOPLE, budget=150),
+    "patient top-two": PatientTopTwo(PEOPLE, budget=150, rewards=[FIFTY, Finite([0, 7]), Bounded(-5, 10)]),
 }
 
 

@@ -1,14 +1,14 @@
 """Every length that reaches compiled code is checked on the way in, for a user's own policies and noise, too."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from allais import WUCB, Bandit, Bounded, Discrete, SubGaussian, expected_value, simulate
+from allais.extend import NoBand, Worth, choose, setting
 from allais.linear import WOFUL, ParameterNoise
-from allais.policies.base import setting
 from allais.policies.knowledge import worth_of
 from allais.policies.state import started
 from allais.samples.memory import empty_memory
@@ -92,3 +92,32 @@ def test_what_fits_starts():
     rule, state = started(Greedy(expected_value()), 3)
     assert isinstance(rule, GreedyRule)
     assert state.asked.size == 3
+
+
+@dataclass(frozen=True)
+class Astray(Greedy):
+    """A user's policy that asks for an arm which is not there."""
+
+    def rule(self, n_arms):
+        return AstrayRule(self.worth(n_arms), NoBand())
+
+
+class AstrayRule(NamedTuple):
+    worth: Worth
+    band: NoBand
+
+
+@choose.of(AstrayRule)
+def _(rule, state, u):
+    return state.asked.size
+
+
+def test_a_users_policy_that_asks_for_an_arm_which_is_not_there_is_refused():
+    message = r"an arm from 0 to 2, SETTLED or WAITING; Astray returned 3"
+    with pytest.raises(ValueError, match=message):
+        simulate(Astray(expected_value()), PROBLEM, n_rounds=10)
+    learner = Astray(expected_value()).start(3, seed=1)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=message):
+            learner.ask()
+    assert learner.outstanding == ()

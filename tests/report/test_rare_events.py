@@ -21,6 +21,8 @@ from allais import (
 from allais.bands import KL
 from allais.bands.kl import kl_ceiling
 from allais.linear.ellipsoid import MOST_SEEN, _see
+from allais.report.page import _explanation
+from allais.report.words import _most_distorted, explained
 from allais.searches.chances import _drawn
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -67,6 +69,30 @@ def test_a_rare_event_has_a_row_of_its_own(share, costs):
         assert (explanation.probabilities > 0.0).all()
         text = next(line for line, row in zip(str(explanation).splitlines()[1:], rows, strict=False) if row)
         assert float(text.split()[-3]) == pytest.approx(share, rel=0.05)
+
+
+@pytest.mark.parametrize("costs", [False, True])
+@pytest.mark.parametrize("law", [jackpots, disasters])
+def test_a_rare_event_that_was_seen_has_a_row_of_its_own(law, costs):
+    samples = law(20_000)
+    rare = samples[np.abs(samples) > 500.0]
+    preference = Preference(TverskyKahneman(0.61), costs=costs, reference=2.0)
+    learner = WLUCB(preference, Bounded(-RANGE, RANGE), delta=0.1).start(["A", "B"], seed=1)
+    learner.observe("A", samples)
+    rows = explained(learner, "A")
+    ends = (rare.max(), rare.min()) if costs else (rare.min(), rare.max())
+    row = rows.labels.index(f"{ends[0]:.4g} to {ends[1]:.4g}")
+    assert rows.probabilities[row] == pytest.approx(rare.size / samples.size)
+    assert len(rows.labels) == 9
+    assert rows.contributions.sum() == pytest.approx(preference.estimate(samples))
+
+
+def test_what_was_seen_once_in_a_million_times_is_not_shown_as_never():
+    learner = WLUCB(PEOPLE, Bounded(0, RANGE), delta=0.1).start(["A", "B"], seed=1)
+    learner.observe("A", [RANGE] + [0.0] * 999_999)
+    learner.observe("B", [1.0])
+    assert ">1.0e-06</td>" in _explanation(explained(learner, "A"))
+    assert "the outcome 1000 came in 0.0001% of the runs and counts like 0.02%" in _most_distorted(learner, "A")
 
 
 @pytest.mark.parametrize("law", [jackpots, disasters])

@@ -17,12 +17,16 @@ from allais import (
     Bounded,
     Discrete,
     Finite,
+    PatientRejects,
+    PatientTopTwo,
     Preference,
+    SequentialHalving,
     Simulator,
     SubGaussian,
     TopTwo,
     TverskyKahneman,
     Uniform,
+    UniformSampling,
     best_arm,
     compare,
     search,
@@ -64,6 +68,14 @@ def test_a_forecast_from_the_true_values_comes_true():
         forecast(WSR(MILD, budget=100), np.zeros(3)).expected
         == best_arm(WSR(MILD, budget=100), GAINS_AND_LOSSES, seed=1).samples
     )
+
+
+@pytest.mark.parametrize("policy", [WSR, SequentialHalving, PatientRejects, UniformSampling, PatientTopTwo])
+def test_a_budget_ends_with_itself_also_where_two_arms_seem_equal(policy):
+    one = policy(MILD, budget=100, rewards=Bounded(-1, 1))
+    took = best_arm(one, GAINS_AND_LOSSES, seed=1).samples
+    for values in (np.zeros(3), np.array([0.5, 0.5, 0.1]), np.full(3, math.nan)):
+        assert forecast(one, values, SEEN) == (took, None)
 
 
 def test_the_forecasts_upper_end_is_the_theorem():

@@ -161,7 +161,7 @@ def test_a_journal_of_another_experiment_is_refused(tmp_path, change, part):
     path = tmp_path / "runs.jsonl"
     search(BUDGET, COIN, seed=1, journal=path)
     with pytest.raises(ValueError, match=part):
-        best_arm(**{"problem": COIN, "policy": BUDGET, "seed": 1, "journal": path, **change})
+        search(**{"problem": COIN, "policy": BUDGET, "seed": 1, "journal": path, **change})
 
 
 def test_two_long_texts_are_shown_where_they_differ():

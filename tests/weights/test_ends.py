@@ -1,11 +1,26 @@
 """Weights and duals next to 0 and 1, against 40 digits and more."""
 
+import warnings
+
 import mpmath as mp
 import numpy as np
 import pytest
 from scipy import special, stats
 
-from allais import Continuous, Discrete, GonzalezWu, Power, Prelec, TverskyKahneman, Wang, cvar
+from allais import (
+    Continuous,
+    Discrete,
+    GonzalezWu,
+    Power,
+    Preference,
+    Prelec,
+    TverskyKahneman,
+    ValueStream,
+    Wang,
+    Weight,
+    cvar,
+)
+from allais.errors import AccuracyWarning
 from allais.weights import Identity, SteepMiddle, TailAverage
 
 DIGITS = 400  # 1 - (1 - p) must keep 40 digits of p = 1e-300
@@ -93,6 +108,38 @@ def test_the_dual_of_prelec_reaches_beyond_the_smallest_double():
 @pytest.mark.parametrize("p", [1e-3, 1e-14, 1e-17, 1e-100, 1e-300])
 def test_the_conditional_value_at_risk_of_a_rare_loss_is_exact(p):
     assert cvar(0.05).value(Discrete({-1.0: p, 0.0: 1.0 - p})) == pytest.approx(-p / 0.05, rel=1e-12, abs=0.0)
+
+
+def tail(p):
+    return np.maximum(1.0 - (1.0 - p) / 0.05, 0.0)
+
+
+def steep_at_one(p):
+    return 1.0 - (1.0 - p) ** 0.3
+
+
+@pytest.mark.filterwarnings("ignore::allais.AccuracyWarning")
+@pytest.mark.parametrize("p", [0.3, 1e-3, 1e-9, 1e-13, 1e-14, 3e-16, 1e-17, 1e-100])
+@pytest.mark.parametrize(("curve", "dual"), [(tail, lambda p: min(p / 0.05, 1.0)), (steep_at_one, lambda p: p**0.3)])
+def test_a_curve_of_ones_own_sees_doubles_and_says_what_that_hides(curve, dual, p):
+    preference = Preference.rank_dependent(Weight.from_function(curve))
+    found = preference.parts(Discrete({-2.0: p, 0.0: 1.0 - p}))
+    assert abs(found.loss - 2.0 * dual(p)) <= found.error
+    assert found.error < 1e-4  # 1e-16 to the power of 0.3, twice
+    gains = preference.parts(Discrete({0.0: p, 2.0: 1.0 - p}))
+    assert abs(gains.gain - 2.0 * (1.0 - dual(p))) <= gains.error + 4e-16
+    stream = ValueStream(preference)
+    stream.add_many([-2.0, *[0.0] * 99])
+    assert stream.value() == pytest.approx(-2.0 * dual(0.01))
+
+
+def test_a_rare_loss_that_a_curve_of_ones_own_cannot_resolve_is_warned_of():
+    preference = Preference.rank_dependent(Weight.from_function(tail))
+    with pytest.warns(AccuracyWarning, match=r"to within .* only"):
+        preference.value(Discrete({-1.0: 1e-14, 0.0: 1.0 - 1e-14}))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        preference.value(Discrete({-1.0: 1e-3, 0.0: 1.0 - 1e-3}))
 
 
 def test_the_conditional_value_at_risk_of_a_law_without_a_mean_is_infinite():

@@ -23,7 +23,7 @@ from allais.linear.noise import checked_features
 from allais.numerics.sums import finite_parts
 from allais.policies.base import Policy
 from allais.policies.knowledge import check_settings
-from allais.policies.state import extended, started
+from allais.policies.state import extended, no_such_arm, started
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose, learn, recommend
 from allais.preferences import Preference
 from allais.problems.base import checked_names
@@ -350,6 +350,9 @@ class Learner(Guarded):
         choosing = starmap(self._choose, ((self._rule, self._state, self._draw),))
         self._midway = True
         (arm,) = choosing
+        if arm >= len(self._names):  # a user's own kernel may err
+            self._midway = before
+            raise ValueError(no_such_arm(self.policy, int(arm), len(self._names)))
         if arm >= 0:
             id_ = self._next
             self._out[id_] = (arm, self._state.ticket[0], None)

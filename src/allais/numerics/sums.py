@@ -45,19 +45,22 @@ def finite_parts(outcomes: FloatArray, at_least: FloatArray, below: FloatArray, 
     last_loss = int(np.searchsorted(outcomes, 0.0, side="left"))
     # mu^+ = sum over gains of (gap to the next lower one) * w+(P(X >= gain))
     gain_steps = np.diff(outcomes[first_gain:], prepend=0.0)
-    gain = _weighted_sum(gains, gain_steps, at_least[first_gain:], below[first_gain:])
+    gain, gain_error = _weighted_sum(gains, gain_steps, at_least[first_gain:], below[first_gain:])
     # mu^- mirrors it: w-(P(X <= loss)), and P(X <= loss) is P(X < the next higher outcome)
     loss_steps = np.diff(outcomes[:last_loss], append=0.0)
     up_to = np.append(below, 1.0)[1 : last_loss + 1]
     above = np.append(at_least, 0.0)[1 : last_loss + 1]
-    loss = _weighted_sum(losses, loss_steps, up_to, above)
-    return Parts(gain, loss)
+    loss, loss_error = _weighted_sum(losses, loss_steps, up_to, above)
+    return Parts(gain, loss, gain_error + loss_error)
 
 
-def _weighted_sum(weight: Weight, steps: FloatArray, upper: FloatArray, lower: FloatArray) -> float:
-    """sum of step * w(upper), in blocks that stay in the processor's cache."""
-    blocks = (slice(start, start + BLOCK) for start in range(0, steps.size, BLOCK))
-    return math.fsum(np.sum(steps[part] * weight.of_tails(upper[part], lower[part])) for part in blocks)
+def _weighted_sum(weight: Weight, steps: FloatArray, upper: FloatArray, lower: FloatArray) -> tuple[float, float]:
+    """sum of step * w(upper), in blocks that stay in the processor's cache; and what a rounded curve may hide of it."""
+    blocks = [slice(start, start + BLOCK) for start in range(0, steps.size, BLOCK)]
+    total = math.fsum(np.sum(steps[part] * weight.of_tails(upper[part], lower[part])) for part in blocks)
+    if weight.resolution == weight.resolution_at_one == 0.0:  # a formula
+        return total, 0.0
+    return total, math.fsum(np.sum(steps[part] * weight.rounding(upper[part], lower[part])) for part in blocks)
 
 
 def sample_parts(ordered: FloatArray, gains: Weight, losses: Weight) -> Parts:

@@ -19,6 +19,9 @@ class SequentialHalving(WSR):
     The budget is shared evenly among phases. Values are estimated from all samples of an arm, not
     only those of the last phase, so that nothing is thrown away.
 
+    The bold choice: an arm whose rare gain was not seen in the first phase is gone, and nothing warns of it
+    (docs/choosing.md). `PatientRejects` looks longer before it rejects.
+
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
     >>> best_arm(SequentialHalving(Preference(TverskyKahneman(0.61)), budget=10_000), problem, seed=1).arm

@@ -12,13 +12,14 @@ from allais.policies.base import setting
 from allais.policies.wsr import WSR, phases
 
 
-def _floor(name: str, given: Any) -> float:
+def floor_of_budget(name: str, given: Any) -> float:
+    """The share of a budget that is spread evenly."""
     return share(name, given, one=True, advice="Give the share of the budget that is spread evenly.")
 
 
 @dataclass(frozen=True)
 class PatientRejects(WSR):
-    """The best arm within a budget, where outcomes may be rare: the default for that goal.
+    """The best arm within a budget, where outcomes may be rare and no bounds are known: the default for that goal.
 
     An arm that is rejected before its rare gain was seen never comes back, and one that is kept needs many samples to
     show its rare loss. So a share `floor` of the budget is spread evenly over all arms before any is rejected, and
@@ -32,7 +33,9 @@ class PatientRejects(WSR):
     0
     """
 
-    floor: float = setting(0.25, _floor)  # near 0 it is W-SR, at 1 uniform sampling; chosen in docs/choosing.md
+    floor: float = setting(
+        0.25, floor_of_budget
+    )  # near 0 it is W-SR, at 1 uniform sampling; chosen in docs/choosing.md
     called: ClassVar[str] = "patient rejects"
 
     def phases(self, n_arms: int) -> IntArray:

@@ -112,6 +112,45 @@ def _apart(band, memory, leader, rival, beta, tolerance):
             return False
 
 
+@kernel
+def _is_over(rule, state, leader):
+    """Whether the leader is parted from every challenger."""
+    told = 0
+    for pulls in state.memory.pulls:
+        told += pulls
+    all_apart = told % max(told // LOOKS, 1) == 0
+    for k in range(state.asked.size):
+        if all_apart and state.eligible[k]:
+            all_apart = state.high[k] - state.low[leader] <= rule.tolerance and _apart(
+                rule.band, state.memory, leader, k, rule.beta, rule.tolerance
+            )
+    return all_apart and judged(rule.first, state)
+
+
+@kernel
+def leader_or_rival(beta, state, leader, u):
+    """The leader, or the eligible arm that is hardest to tell from it, by the half-intervals at exponent beta / 2."""
+    down = state.memory.value[leader] - state.low[leader]
+    for k in range(state.asked.size):
+        state.score[k] = -np.inf
+        if not state.eligible[k]:
+            continue
+        gap = max(state.memory.value[leader] - state.memory.value[k], 0.0)
+        up = state.high[k] - state.memory.value[k]
+        spread = down * down + up * up
+        # Z of two normal laws with these widths; it says whom to sample, not when to stop
+        cost = 0.5 * beta * gap * gap / spread if spread > 0.0 else (np.inf if gap > 0.0 else 0.0)
+        state.score[k] = -cost - np.log(state.memory.pulls[k])
+    rival = pick_highest(state, state.score, u)
+    if rival < 0:
+        return leader
+    # Samples in proportion to the squares of the two widths lead to where their sum of squares is least
+    # (docs/theory/best-arm.md). Ties were broken by u itself, so the coin comes from its stream.
+    up = state.high[rival] - state.memory.value[rival]
+    coin, _ = uniform(stream_of(u))
+    return rival if coin * (down * down + up * up) >= down * down else leader
+
+
 @choose.of(TopTwoRule)
 def _(rule, state, u):
     arm, _ = survey(rule.first, state)
@@ -119,36 +158,9 @@ def _(rule, state, u):
         bounds_at(rule, state, 0.5 * rule.beta)
         leader = pick_highest(state, state.memory.value, u)
         state.eligible[leader] = False
-        down = state.memory.value[leader] - state.low[leader]
-        told = 0
-        for pulls in state.memory.pulls:
-            told += pulls
-        all_apart = told % max(told // LOOKS, 1) == 0
-        for k in range(state.asked.size):
-            state.score[k] = -np.inf
-            if not state.eligible[k]:
-                continue
-            gap = max(state.memory.value[leader] - state.memory.value[k], 0.0)
-            up = state.high[k] - state.memory.value[k]
-            spread = down * down + up * up
-            # Z of two normal laws with these widths; it says whom to sample, not when to stop
-            cost = 0.5 * rule.beta * gap * gap / spread if spread > 0.0 else np.inf * (gap > 0.0)
-            state.score[k] = -cost - np.log(state.memory.pulls[k])
-            if all_apart:
-                all_apart = state.high[k] - state.low[leader] <= rule.tolerance and _apart(
-                    rule.band, state.memory, leader, k, rule.beta, rule.tolerance
-                )
-        if all_apart and judged(rule.first, state):
+        if _is_over(rule, state, leader):
             return SETTLED
-        rival = pick_highest(state, state.score, u)
-        arm = leader
-        if rival >= 0:
-            # Samples in proportion to the squares of the two widths lead to where their sum of squares is least
-            # (docs/theory/best-arm.md). Ties were broken by u itself, so the coin comes from its stream.
-            up = state.high[rival] - state.memory.value[rival]
-            coin, _ = uniform(stream_of(u))
-            if coin * (down * down + up * up) >= down * down:
-                arm = rival
+        arm = leader_or_rival(rule.beta, state, leader, u)
     return issue(state, arm)
 
 

@@ -62,16 +62,21 @@ class WSR(KArmed):
         require_place("number of arms that are still alive", int(alive.sum()), left, left)
 
 
+def more_than_arms(budget: int, n_arms: int) -> None:
+    """Refuse a budget that does not give every arm a sample and one more."""
+    if budget <= n_arms:
+        raise ValueError(
+            f"budget must exceed the number of arms; got {budget} samples for {n_arms} arms. Give more samples."
+        )
+
+
 def phases(budget: int, n_arms: int) -> IntArray:
     """n_1, ..., n_{K-1}: how often an arm that is still alive has been pulled after each phase.
 
     >>> phases(100, 3)
     array([25, 37])
     """
-    if budget <= n_arms:
-        raise ValueError(
-            f"budget must exceed the number of arms; got {budget} samples for {n_arms} arms. Give more samples."
-        )
+    more_than_arms(budget, n_arms)
     log_bar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
     ends = [math.ceil((budget - n_arms) / (log_bar * (n_arms + 1 - k))) for k in range(1, n_arms)]
     return np.array(ends, dtype=np.int64)

@@ -40,7 +40,7 @@ class Explanation:
     def __str__(self) -> str:
         header = ("outcome", "probability", "decision weight", "contribution")
         rows = [
-            (label, _small(p), _small(w), f"{c:.4f}")
+            (label, small_share(p), small_share(w), f"{c:.4f}")
             for label, p, w, c in zip(
                 (*self.labels, "total"),
                 np.append(self.probabilities, self.probabilities.sum()),
@@ -196,7 +196,7 @@ def _to_infinity(weighted: Integrand, near: float, reach: float) -> float:
     return head + integrate_tail(weighted, start, reach, head).value
 
 
-def _small(share: float) -> str:
+def small_share(share: float) -> str:
     """A share to four places, or what is left of a smaller one: a rare event is not shown as impossible."""
     return f"{share:.4f}" if share == 0.0 or abs(share) >= 5e-5 else f"{share:.1e}"
 

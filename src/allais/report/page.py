@@ -12,6 +12,7 @@ import numpy as np
 from allais._checks import FloatArray
 from allais.files.atomic import write_atomically
 from allais.preferences import Explanation
+from allais.preferences.explain import small_share
 from allais.report.picture import intervals_as_svg
 from allais.report.shell import html_page
 from allais.report.words import by_mean, confidence, contrast, explained, recommendation
@@ -104,7 +105,7 @@ def _people_and_means(answer: BestArm) -> str:
 
 def _explanation(rows: Explanation) -> str:
     cells = [
-        ([label, f"{p:.4f}", f"{w:.4f}", f"{c:.4g}"], False)
+        ([label, small_share(p), small_share(w), f"{c:.4g}"], False)
         for label, p, w, c in zip(
             rows.labels, rows.probabilities, rows.decision_weights, rows.contributions, strict=True
         )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from allais._checks import FloatArray, IntArray
 from allais.learner import Learner
 from allais.lotteries import Discrete
 from allais.preferences import Explanation
@@ -15,6 +16,7 @@ from allais.simulation import BestArm
 
 # Where the outcomes of many runs are grouped: the rare ends apart, since they matter most.
 CUTS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+BEYOND = 0.05  # of the runs at either end: a wide gap out there parts a rare event from the rest
 MOST_ROWS = 10
 TO = " to "  # between the ends of a group
 
@@ -90,9 +92,14 @@ def _most_distorted(learner: Learner, name: Hashable) -> str:
     label = rows.labels[most]
     which = f"outcomes from {label}" if TO in label else f"the outcome {label}"
     return (
-        f"Of {name}, {which} came in {rows.probabilities[most]:.2%} of the runs and counts "
-        f"like {rows.decision_weights[most]:.2%}, which moves its value by {moved[most]:+.3g}."
+        f"Of {name}, {which} came in {_percent(rows.probabilities[most])} of the runs and counts "
+        f"like {_percent(rows.decision_weights[most])}, which moves its value by {moved[most]:+.3g}."
     )
+
+
+def _percent(share: float) -> str:
+    """A share in percent; a rare one is not shown as none."""
+    return f"{share:.2%}" if share >= 5e-5 else f"{100.0 * share:.1g}%"
 
 
 def explained(learner: Learner, name: Hashable) -> Explanation:
@@ -103,9 +110,24 @@ def explained(learner: Learner, name: Hashable) -> Explanation:
     return whole if len(whole.labels) <= MOST_ROWS else _grouped(whole)
 
 
+def _apart(outcomes: FloatArray, probabilities: FloatArray) -> IntArray:
+    """The places of rows after which a rare event begins or ends: the widest gap at either end, if it is wide."""
+    up_to, from_here = np.cumsum(probabilities), np.cumsum(probabilities[::-1])[::-1]
+    usual = np.ptp(outcomes[(up_to > BEYOND) & (from_here > BEYOND)])
+    gaps = np.abs(np.diff(outcomes))
+    found = []
+    for rare in (up_to[:-1] <= BEYOND, from_here[1:] <= BEYOND):
+        widest = int(np.argmax(np.where(rare, gaps, 0.0)))
+        if rare[widest] and gaps[widest] > usual:
+            found.append(widest)
+    return np.array(found, dtype=np.int64)
+
+
 def _grouped(whole: Explanation) -> Explanation:
     middles = np.cumsum(whole.probabilities) - whole.probabilities / 2.0
-    group = np.searchsorted(CUTS, middles)
+    begins = np.append(True, np.diff(np.searchsorted(CUTS, middles)) > 0)
+    begins[_apart(np.array(whole.labels, dtype=np.float64), whole.probabilities) + 1] = True
+    group = np.cumsum(begins)
     kinds = np.unique(group)
     labels = []
     for kind in kinds:

@@ -13,8 +13,9 @@ from allais._checks import FloatArray, IntArray
 from allais.bands import Holder
 from allais.lotteries import Discrete
 from allais.policies.base import Policy
+from allais.policies.patient_top import PatientTopTwoRule
 from allais.policies.wlucb import WLUCB
-from allais.policies.wsr import WSR
+from allais.policies.wsr import WSRRule
 from allais.problems import Bandit
 from allais.simulation.best_arm import best_arm
 
@@ -34,9 +35,9 @@ class Forecast(NamedTuple):
 def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = None) -> Forecast | None:
     """What a policy will take at these values; None where it cannot be told.
 
-    W-LUCB with the paper's band samples the leader every other time and its rivals in between, until
-    their intervals part: so its end can be computed when the values are known, and needs no theorem's
-    slack. Other policies are tried out on what was `seen` of each arm (outcomes, and how often), as if
+    What spends a budget ends with it. W-LUCB with the paper's band samples the leader every other time and its
+    rivals in between, until their intervals part: so its end can be computed when the values are known, and needs
+    no theorem's slack. Other policies are tried out on what was `seen` of each arm (outcomes, and how often), as if
     that were its law.
 
     >>> policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Holder())
@@ -46,9 +47,11 @@ def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = N
     >>> round(float(seen / predicted.expected), 1)
     1.0
     """
-    if isinstance(policy, WSR):
-        ends = policy.phases(values.size)
-        return Forecast(float(ends.sum() + ends[-1]) if ends.size else 0.0, float(policy.budget))
+    rule = policy.rule(values.size) if policy.goal == "budget" else None
+    if isinstance(rule, WSRRule):  # whatever is seen, one arm goes after each phase
+        return Forecast(float(rule.ends.sum() + rule.ends[-1]) if rule.ends.size else 0.0, None)
+    if isinstance(rule, PatientTopTwoRule):
+        return Forecast(float(rule.budget), None)
     if values.size < 2 or not np.isfinite(values).all():
         return None
     if not (isinstance(policy, WLUCB) and isinstance(policy.band, Holder)):
@@ -73,7 +76,7 @@ def _tried_out(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> Fore
         return None
     slack = getattr(policy, "tolerance", 0.0)
     first, second = np.sort(values)[::-1][:2]
-    if first - second + slack <= 0.0:
+    if policy.goal == "confidence" and first - second + slack <= 0.0:
         return Forecast(math.inf, None)
     laws = [Discrete(dict(zip(x.tolist(), (n / n.sum()).tolist(), strict=True))) for x, n in seen]
     took = [best_arm(policy, Bandit(laws), seed=trial, max_samples=TRIED) for trial in range(TRIALS)]

@@ -35,7 +35,7 @@ class BestArm:
     """What a policy recommends, and how sure it is.
 
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)], arms=["A21", "A28"])
-    >>> print(best_arm(problem, TopTwo(expected_value(), Finite([0, 1]), delta=0.05), seed=1))
+    >>> print(best_arm(TopTwo(expected_value(), Finite([0, 1]), delta=0.05), problem, seed=1))
     'A21' (settled at delta = 0.05, value 1, 19 samples)
     """
 
@@ -70,7 +70,7 @@ def best_arm(
     takes long, and runs on many workers, is for `search`.
 
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
-    >>> answer = best_arm(problem, LUCB(Bounded(0, 1), delta=0.05), seed=1)
+    >>> answer = best_arm(LUCB(Bounded(0, 1), delta=0.05), problem, seed=1)
     >>> answer.arm, answer.settled, answer.delta
     (0, True, 0.05)
     """
@@ -90,7 +90,7 @@ def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
     if policy.goal == "regret":
         raise ValueError(
             f"{caller} needs a policy that stops; {type(policy).__name__} keeps regret low for ever. "
-            "Use WLUCB or TopTwo (a confidence), or PatientRejects (a budget)."
+            "Use WLUCB or TopTwo (a confidence), or PatientTopTwo (a budget)."
         )
     policy = fitted(policy, problem)
     require_rivals(problem.arms)

@@ -18,14 +18,14 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, loop
 from allais.learner import Learner
 from allais.policies.base import Policy
-from allais.policies.state import started
+from allais.policies.state import no_such_arm, started
 from allais.policies.verbs import choose, learn, recommend
 from allais.problems import Problem
 from allais.rewards import Rewards
 from allais.samples.memory import NEVER, grown, is_full
 from allais.simulation.suitability import drawn, lotteries_of
 
-DONE, STOPPED, REFILL, GROW = 0, 1, 2, 3
+DONE, STOPPED, REFILL, GROW, STRAY = 0, 1, 2, 3, 4
 FIRST_STRETCH = 64  # outcomes drawn for an arm at first; then twice as many each time
 FIRST_LOOK = 1 << 14  # samples after which compiled code comes back at first
 SOON = 0.1  # seconds after which compiled code comes back, so that an interruption is heard
@@ -59,6 +59,8 @@ def _loop(rule, state, felt, raw, position, filled, pending, told, until, record
             if arm < 0:  # SETTLED; nothing is ever outstanding here, so never WAITING
                 return STOPPED
             pending[0] = arm
+            if arm >= position.size:  # a user's own kernel may err, and compiled code would read beyond the tapes
+                return STRAY
         arm = pending[0]
         at = position[arm]
         if at == filled[arm]:
@@ -135,6 +137,8 @@ class Rollout:
                 self._stretch = max(int(SOON / max(each, 1e-12)), 1)
             if code == DONE and self.samples >= until:
                 return
+            if code == STRAY:
+                raise ValueError(no_such_arm(self.policy, int(self._pending[0]), self.problem.n_arms))
             if code == REFILL:
                 self._refill(int(self._pending[0]))
             elif code == GROW:

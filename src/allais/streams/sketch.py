@@ -131,4 +131,4 @@ def sketch_parts(blocks: Sketch, gains: Weight, losses: Weight) -> Parts:
         else:
             step = np.array([weight.modulus(float(p)) for p in upper[wide][side] - upper_after[wide][side]])
         error += float(np.sum(width[side] * step))
-    return Parts(exact.gain, exact.loss, error)
+    return Parts(exact.gain, exact.loss, exact.error + error)

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from allais._processes import guard, marked_environment
+from allais._system.processes import guard, marked_environment
 
 TOLD = 400  # characters of a failed program's last words that an error repeats
 OURS = re.compile(r"[^\s'\"]*[/\\]allais-\w+-\w+[/\\]")  # folders that are gone when somebody reads this

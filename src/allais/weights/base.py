@@ -93,6 +93,10 @@ class Weight(ABC):
         """How finely 1 - w is known near p = 1, which is the dual's `resolution`."""
         return 0.0
 
+    def rounding(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
+        """How far `of_tails` may be off where a curve sees p as a double and is steep; 0 for a formula."""
+        return np.zeros_like(upper)
+
     @property
     def exponent_at_zero(self) -> float:
         """The limit of d log w / d log p at p = 0: how a power-law tail is distorted."""
@@ -299,6 +303,9 @@ class Dual(Weight):
     @property
     def resolution(self) -> float:
         return self.of.resolution_at_one
+
+    def rounding(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
+        return self.of.rounding(lower, upper)
 
     @property
     def exponent_at_zero(self) -> float:

@@ -112,6 +112,13 @@ class FunctionWeight(Weight):
         with np.errstate(divide="ignore"):
             return np.log(self._of(np.clip(probability, 0.0, 1.0)))
 
+    def rounding(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
+        # next to 1 the curve is given the nearest double to 1 - lower, which lies between that one's two neighbours
+        seen = 1.0 - lower
+        left, right = np.nextafter(seen, 0.0), np.minimum(np.nextafter(seen, 2.0), 1.0)
+        near_one = (lower > 0.0) & (lower < upper)
+        return np.where(near_one, np.abs(self._of(right) - self._of(left)) + self.resolution_at_one, 0.0)
+
     @property
     def resolution_at_one(self) -> float:
         return 4e-16  # the curve sees p, and p is a double
