@@ -106,8 +106,10 @@ def _made(spec: Any, trust: tuple[str, ...]) -> Any:
     if kind == "FunctionWeight":
         pair = None if spec["holder"] is None else tuple(spec["holder"])
         return FunctionWeight(_trusted(spec["function"], trust), tuple(spec["kinks"]), pair, spec["name"])
-    if kind in ("Normal", "Uniform"):
-        return (Normal if kind == "Normal" else Uniform)(*(spec[name] for name in spec if name != "type"))
+    if kind == "Normal":
+        return Normal(spec["mean"], spec["sd"])
+    if kind == "Uniform":
+        return Uniform(spec["low"], spec["high"])
     if kind == "Discrete":
         return Discrete(dict(spec["odds"]))
     if kind == "function":
