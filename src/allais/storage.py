@@ -64,7 +64,9 @@ def document_of(learner: Learner) -> dict[str, Any]:
         "exact": learner.exact,
         "arms": arms,
         "state": {name: _numbers(getattr(state, name)) for name in state._fields if name != "memory"},
-        "outstanding": [[id_, listed(arm), ticket, features] for id_, (arm, ticket, features) in learner._out.items()],
+        "outstanding": [
+            [id_, listed(arm), float(ticket), features] for id_, (arm, ticket, features) in learner._out.items()
+        ],
         "next": learner._next,
         "draw": learner._draw,
         "generator": plain(learner._rng.bit_generator.state),
