@@ -34,14 +34,14 @@ def cache_folder() -> Path:
     """Where compiled code is kept: ALLAIS_CACHE_DIR, or the user's cache folder."""
     chosen = os.environ.get("ALLAIS_CACHE_DIR")
     if chosen:
-        root = Path(chosen).absolute()  # wherever the process goes later
+        root = Path(chosen)
     elif sys.platform == "win32":
         root = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "allais" / "Cache"
     elif sys.platform == "darwin":
         root = Path.home() / "Library" / "Caches" / "allais"
     else:
         root = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "allais"
-    return root / f"kernels-{_digest()}"
+    return root.absolute() / f"kernels-{_digest()}"  # wherever the process goes later
 
 
 def _digest() -> str:

@@ -541,11 +541,17 @@ def test_the_same_outcomes_can_be_valued_by_another_preference(other):
 def test_intervals_are_those_of_the_band_at_the_present_confidence():
     learner = started(rounds=59)
     learner.ask()  # what is out counts as a round
-    for arm, interval in learner.intervals().items():
-        radius = Holder().radius(PEOPLE, FIFTY, learner.pulls[arm], 3.0 * math.log(61))
-        value = PEOPLE.estimate(samples_of(learner, arm))
-        ends = max(value - radius, 0.0), value, min(value + radius, 50.0)  # cut at the declared bounds
-        assert tuple(interval) == pytest.approx(ends, rel=1e-12)
+    inside = 0
+    for rounds in (60, 60 + 20_000 * len(ARMS)):
+        for arm, interval in learner.intervals().items():
+            radius = Holder().radius(PEOPLE, FIFTY, learner.pulls[arm], 3.0 * math.log(rounds + 1))
+            value = PEOPLE.estimate(samples_of(learner, arm))
+            low, high = max(value - radius, 0.0), min(value + radius, 50.0)  # it ends where the rewards do
+            assert tuple(interval) == pytest.approx((low, value, high), rel=1e-12)
+            inside += 0.0 < low < high < 50.0
+        for arm in ARMS:
+            learner.observe(arm, [0.0, 50.0] * 10_000)
+    assert inside == len(ARMS)
     assert started().intervals()["A21"][::2] == (-math.inf, math.inf)
 
 

@@ -218,9 +218,12 @@ def test_a_program_runs_in_the_folder_that_it_was_given(tmp_path, monkeypatch):
     assert problem.run(0, seed=1) == 3.0
 
 
-def test_compiled_code_is_kept_in_one_place(tmp_path):
+@pytest.mark.parametrize("variable", ["ALLAIS_CACHE_DIR", "XDG_CACHE_HOME"])
+def test_compiled_code_is_kept_in_one_place(variable, tmp_path):
     """A cache folder that is given relative is where the process began, wherever it goes later."""
     script = "import os, allais._kernels as k; print(k.cache_folder().is_absolute(), os.path.isabs(k.CACHE))"
-    settings = {**os.environ, "ALLAIS_CACHE_DIR": "cache", "PYTHONPATH": str(Path(journal.__file__).parents[1])}
+    settings = {**os.environ, variable: "cache", "PYTHONPATH": str(Path(journal.__file__).parents[1])}
+    if variable != "ALLAIS_CACHE_DIR":
+        settings.pop("ALLAIS_CACHE_DIR", None)
     said = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=settings, capture_output=True, text=True)
     assert said.stdout.split() == ["True", "True"], said.stderr

@@ -13,13 +13,17 @@ import pytest
 
 from allais import (
     NPTS,
+    WG,
     WLUCB,
     WSR,
     WUCB,
     Bounded,
+    EstimatedNoise,
     Learner,
+    Normal,
     Preference,
     TverskyKahneman,
+    Uniform,
     ValueStream,
     Weight,
     expected_value,
@@ -28,6 +32,8 @@ from allais.files.atomic import write_atomically
 from allais.files.reading import checksum
 from allais.learner.document import document_of, learner_from
 from allais.linear import LinTS, ParameterNoise
+from allais.linear.ellipsoid import MOST_SEEN
+from allais.settings import from_spec, to_spec
 from tests.policies.own_policy import Greedy
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -118,6 +124,13 @@ def test_a_folder_imports_only_what_is_trusted_or_at_hand(tmp_path):
         assert learner.ask().id == 1
 
 
+def test_settings_are_read_by_their_names_in_whatever_order_they_stand():
+    """A tool that sorts keys changes no checksum, so it may change no setting."""
+    for law in (Uniform(1.0, 3.0), Normal(1.0, 3.0)):
+        spec = to_spec(law)
+        assert repr(from_spec(dict(reversed(spec.items())))) == repr(law)
+
+
 def test_a_stream_imports_only_what_is_trusted(tmp_path):
     stream = ValueStream(OWN)
     stream.add_many([1.0, 2.0])
@@ -141,10 +154,14 @@ def asked_and_told(policy, rounds=12, arms=3, **settings):
 @pytest.fixture(scope="module")
 def documents():
     linear = LinTS(expected_value(), ParameterNoise(), delta=0.05, beta=1.0)
+    gap = WG(PEOPLE, ParameterNoise(), delta=0.05, beta=99.0)
+    estimated = LinTS(PEOPLE, EstimatedNoise(1.0))
     return {
         "W-LUCB": asked_and_told(WLUCB(PEOPLE, Bounded(0, 5), delta=0.1)),
         "W-SR": asked_and_told(WSR(PEOPLE, budget=60)),
         "LinTS": asked_and_told(linear, arms=2, features=[[1.0, 0.0], [0.0, 1.0]]),
+        "W-G": asked_and_told(gap, arms=2, features=[[1.0, 0.0], [0.0, 1.0]]),
+        "estimated": asked_and_told(estimated, arms=2, features=[[1.0, 0.0], [0.0, 1.0]]),
     }
 
 
@@ -159,6 +176,7 @@ def put(*path_and_value):
     return change
 
 
+SEEN = MOST_SEEN + 1  # where the counts of the first arm begin
 IMPOSSIBLE = {
     "a count is negative": ("W-LUCB", put("arms", 0, "counts", 0, -1)),
     "a count is zero": ("W-LUCB", put("arms", 0, "counts", 0, 0)),
@@ -200,6 +218,12 @@ IMPOSSIBLE = {
     "no arm is alive": ("W-SR", put("state", "alive", [False] * 3)),
     "the rival is not there": ("LinTS", put("state", "rival", 0, 10**7)),
     "theta is not finite": ("LinTS", put("state", "theta", 0, "nan")),
+    "what arms see of theta is not finite": ("W-G", put("state", "locations", 0, "nan")),
+    "what arms share is not finite": ("W-G", put("state", "cross", 1, "inf")),
+    "a spread is negative": ("LinTS", put("state", "gram", 0, -1.0)),
+    "a factor is zero": ("LinTS", put("state", "factor", 0, 0.0)),
+    "an estimated arm saw an outcome a negative number of times": ("estimated", put("state", "seen", SEEN, -1.0)),
+    "an estimated arm's outcomes descend": ("estimated", put("state", "seen", 0, 1e9)),
     "the generator is unknown": ("W-LUCB", put("generator", "bit_generator", "Dice")),
     "the generator is a function": ("W-LUCB", put("generator", "bit_generator", "seed")),
     "the generator's state is too large": ("W-LUCB", put("generator", "uinteger", 10**30)),

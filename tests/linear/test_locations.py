@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from allais import Continuous, Discrete, Normal, Power, PowerUtility, Preference, Prelec, TverskyKahneman, Uniform
 from allais.linear import AdditiveNoise, ArmNoise, FeatureNoise, ParameterNoise
-from allais.linear.location_tables import _table, locations_of, value_at
+from allais.linear.location_tables import _table, ceiling_at, locations_of, value_at
 from allais.weights import Identity, SteepMiddle
 
 PREFERENCES = {
@@ -142,3 +142,12 @@ def test_tables_of_noise_that_adds_up_are_built_once():
     again = locations_of(people, noise().of(rows))
     assert _table.cache_info().misses == built
     assert np.array_equal(first.cells, again.cells)
+
+
+@pytest.mark.parametrize("kind", PREFERENCES)
+def test_a_location_that_is_no_number_has_a_value_that_is_none(kind):
+    """And is looked up nowhere: compiled code checks no place in a table."""
+    tables = locations_of(PREFERENCES[kind], ParameterNoise().of(np.eye(2)))
+    for place in (np.nan, np.inf, -np.inf):
+        assert not np.isfinite(value_at(tables, 1, place))
+        assert not np.isfinite(ceiling_at(tables, 1, place))

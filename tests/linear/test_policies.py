@@ -402,3 +402,19 @@ def test_theta_stays_in_the_ellipsoid_in_all_rounds(kind, lam):
                 break
     # five standard errors above delta are passed with a chance of 3e-7 if the chance of a miss is delta
     assert missed / runs <= delta + 5.0 * math.sqrt(delta * (1 - delta) / runs)
+
+
+@pytest.mark.parametrize("policy", policies(ParameterNoise()), ids=lambda policy: policy.name)
+def test_rewards_whose_sums_would_overflow_are_refused(policy):
+    learner = policy.start(4, seed=1, features=FEATURES)
+    for turn in range(20):
+        if learner.is_settled():  # such rewards are far apart
+            break
+        choice = learner.ask()
+        for reward in (1.7e308, -1e308, 1.1e100):
+            with pytest.raises(ValueError, match=r"within 1e\+100 of 0 where sums .* Rescale the rewards"):
+                learner.tell(choice, reward)
+        learner.tell(choice, 1e100 * (-1) ** turn)
+        assert all(math.isfinite(interval.value) for interval in learner.intervals().values())
+    assert np.isfinite(learner._state.theta).all()
+    assert learner.samples > 0

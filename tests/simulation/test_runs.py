@@ -131,6 +131,24 @@ def test_results_survive_a_file(tmp_path):
         Results.load(tmp_path / "none.npz")
 
 
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("recommended", lambda table: table + 10**7),
+        ("values", lambda table: table[:1]),
+        ("pulls", lambda table: table[:, :, :1]),
+    ],
+    ids=["an arm that is not there", "values of fewer arms", "pulls of fewer arms"],
+)
+def test_results_that_do_not_fit_together_are_refused(name, change, tmp_path):
+    simulate(POLICY, LOTTERY, 300, 3, seed=1).save(tmp_path / "runs.npz")
+    with np.load(tmp_path / "runs.npz") as stored:
+        tables = dict(stored)
+    np.savez(tmp_path / "runs.npz", **{**tables, name: change(tables[name])})
+    with pytest.raises(ValueError, match=r"saved results must be whole; the tables of .* do not fit together"):
+        Results.load(tmp_path / "runs.npz")
+
+
 def test_the_picture_shows_the_mean_the_band_and_the_bound():
     results = simulate(POLICY, LOTTERY, 1_000, 5, seed=1)
     bound = np.array(

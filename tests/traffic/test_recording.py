@@ -24,6 +24,12 @@ def test_a_recording_is_the_same_on_one_process_and_on_two_and_in_its_file(grid,
     assert again.road_times == pytest.approx(one.road_times, abs=1e-3, nan_ok=True)
     assert again.about == one.about
     assert "0 lost" in repr(again)
+    with np.load(tmp_path / "delays.npz") as stored:
+        tables = dict(stored)
+    for name, change in (("route", lambda table: table[:-1]), ("route", lambda table: table + 99)):
+        np.savez(tmp_path / "other.npz", **{**tables, name: change(tables[name])})
+        with pytest.raises(ValueError, match=r"a recording must be whole; .* Record it anew"):
+            Recording.load(tmp_path / "other.npz")
 
 
 def test_a_recording_is_a_problem_with_features(grid):

@@ -5,6 +5,9 @@ Ctrl-C, may raise between any two steps of a call. So a change is marked while i
 before its first step and cleared after its last. A call that finds it set refuses, as an earlier one broke off in the
 middle. CPython runs handlers only after calls and at the end of loops, so a change that is written without either is
 never broken off; `starmap` prepares a call that is then done by unpacking, which is neither.
+
+A handler that does not raise may call the object again, and the lock lets its own thread in. What the first call has
+prepared would then be out of date, so changes are refused there.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import os
 import weakref
 from collections.abc import Callable
 from threading import RLock
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -25,6 +28,7 @@ class Guarded:
     """An object whose public calls exclude each other."""
 
     _midway: bool = False  # whether a change is under way, or was broken off
+    _durable: ClassVar[bool] = False  # whether a change lasts until it is written down, and not before
     _lock: Any
 
     def _guard(self) -> None:
@@ -42,6 +46,14 @@ class Guarded:
             "so it is closed. Load what was saved last, or start anew."
         )
 
+    def _require_outermost(self) -> None:
+        """Refuse a change in the middle of another call of the same thread."""
+        if self._lock._is_owned():
+            raise ValueError(
+                f"a call must end before the next begins; this one came in the middle of another to the same "
+                f"{type(self).__name__}, as from a signal's handler. Set a flag there, and call it afterwards."
+            )
+
     def _after_fork(self) -> None:
         """In a forked child: a thread of the parent may hold the old lock, and there it stays."""
         self._lock = RLock()
@@ -54,6 +66,24 @@ def one_at_a_time(
 
     @functools.wraps(method)
     def alone(self: Object, /, *arguments: Arguments.args, **settings: Arguments.kwargs) -> Result:
+        if self._midway:
+            self._require_outermost()
+        with self._lock:
+            self._require_whole()
+            return method(self, *arguments, **settings)
+
+    return alone
+
+
+def one_change_at_a_time(
+    method: Callable[Concatenate[Object, Arguments], Result],
+) -> Callable[Concatenate[Object, Arguments], Result]:
+    """A method that also refuses to begin inside another call of its own thread."""
+
+    @functools.wraps(method)
+    def alone(self: Object, /, *arguments: Arguments.args, **settings: Arguments.kwargs) -> Result:
+        if not self._durable:  # else whoever writes the change down has looked already
+            self._require_outermost()
         with self._lock:
             self._require_whole()
             return method(self, *arguments, **settings)

@@ -65,6 +65,7 @@ class JournaledLearner(Learner):
         self, n: int | None = None, *, features: ArrayLike | None = None, among: ArmSet | None = None
     ) -> Choice | list[Choice]:
         """The next arm to play, or a batch; written down before it is returned."""
+        self._require_outermost()
         with self._lock, _Line(self) as line:
             if features is not None or among is not None:
                 chosen = super().ask(n, features=features, among=among)  # type: ignore[call-overload]  # no batch
@@ -79,18 +80,21 @@ class JournaledLearner(Learner):
 
     def tell(self, choice: Choice | int, reward: float) -> None:
         """What a choice brought; durable when the call returns."""
+        self._require_outermost()
         with self._lock, _Line(self) as line:
             super().tell(choice, reward)
             line |= {"tell": self._id(choice), "reward": float(reward)}
 
     def cancel(self, choice: Choice | int) -> None:
         """Give a lost choice back."""
+        self._require_outermost()
         with self._lock, _Line(self) as line:
             super().cancel(choice)
             line["cancel"] = self._id(choice)
 
     def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
         """Feed in what was known of an arm before."""
+        self._require_outermost()
         with self._lock, _Line(self) as line:
             outcomes = finite_array("rewards", rewards)
             super().observe(arm, outcomes)
@@ -98,12 +102,14 @@ class JournaledLearner(Learner):
 
     def forget(self, arm: Hashable, reward: float) -> None:
         """Take back one outcome of an arm."""
+        self._require_outermost()
         with self._lock, _Line(self) as line:
             super().forget(arm, reward)
             line |= {"forget": self._names[self._arm(arm)], "reward": float(reward)}
 
     def add(self, arm: Hashable, rewards: Rewards | None = None) -> None:
         """Bring a new arm into play, or one that retired."""
+        self._require_outermost()
         with self._lock, _Line(self) as line:
             require_plain_names([arm])
             super().add(arm, rewards)
@@ -111,12 +117,14 @@ class JournaledLearner(Learner):
 
     def retire(self, arm: Hashable) -> None:
         """Take an arm out of play."""
+        self._require_outermost()
         with self._lock, _Line(self) as line:
             super().retire(arm)
             line["retire"] = self._names[self._arm(arm)]
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file, as it is in the folder: both go on alike, to the last bit."""
+        self._require_outermost()
         with self._lock:
             self._require_whole()
             if self._journal is not None:
@@ -158,6 +166,10 @@ class JournaledLearner(Learner):
         if self._journal is None:
             raise ValueError(self._why_torn())
 
+    def _broke_off(self) -> bool:
+        """Whether a call was broken off, and is not merely under way in this thread."""
+        return self._midway and not self._lock._is_owned()
+
     def _why_torn(self) -> str:
         return f"the folder {self._folder} {self._why_closed}; nothing was changed. Open it again to go on."
 
@@ -182,10 +194,17 @@ class JournaledLearner(Learner):
 
     def _append(self, line: bytes) -> None:
         """Put a line at the journal's end; doing it twice is as good as once."""
-        self._journal.seek(self._size)
-        while line:  # a full disk may take a part of it
-            line = line[self._journal.write(line) :]
-        os.fsync(self._journal.fileno())
+        journal = self._journal
+        try:
+            journal.seek(self._size)
+            while line:  # a full disk may take a part of it
+                line = line[journal.write(line) :]
+            os.fsync(journal.fileno())
+        except (AttributeError, ValueError):  # what a file that is gone or closed says: a signal's handler closed it
+            raise ValueError(
+                f"a folder is closed between two calls; {self._folder} was in the middle of one. "
+                "Open it again to see whether it was done."
+            ) from None
 
     def _count_line(self, size: int) -> None:
         self._size += size
@@ -490,7 +509,7 @@ def _journal_name(number: int) -> str:
 
 def _locked(folder: Path) -> Any:
     for learner in list(_OPEN):  # one that broke off before it could close is in nobody's way
-        if learner._folder == folder and learner._midway and learner._lock.acquire(blocking=False):
+        if learner._folder == folder and learner._broke_off() and learner._lock.acquire(blocking=False):
             try:
                 learner._close_midway()
             finally:

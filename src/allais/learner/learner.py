@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from allais._checks import finite_array, number
 from allais._kernels import bound
 from allais._random import Seed, generator
-from allais._system.locks import Guarded, one_at_a_time
+from allais._system.locks import Guarded, one_at_a_time, one_change_at_a_time
 from allais.bands.base import Interval, refresh
 from allais.linear.arm_sets import ArmSet, Judge
 from allais.linear.ellipsoid import project
@@ -89,6 +89,7 @@ class NotNow(RuntimeError):  # noqa: N818
     """
 
 
+LARGEST_SUMMED = 1e100  # of rewards that policies with features add up: sums and their products stay finite
 _NOTHING = ((),)  # the arguments of a call that takes none, for `starmap`
 
 
@@ -103,8 +104,6 @@ class Learner(Guarded):
     >>> learner.recommend().arm, learner.pulls
     ('A28', {'A21': 1, 'A28': 2})
     """
-
-    _durable: ClassVar[bool] = False  # whether a change lasts until it is written down, and not before
 
     def __init__(self, policy: Policy, arms: int | Sequence[Hashable], seed: Seed, *, exact: bool = False) -> None:
         if not isinstance(policy, Policy):
@@ -307,6 +306,8 @@ class Learner(Guarded):
         the arms of this round are its rows, and the choice's arm is a row's number. `among` is a set of arms
         with an oracle, such as `Routes`.
         """
+        if not self._durable and self._lock._is_owned():
+            self._require_outermost()
         with self._lock:
             if self._midway:
                 self._require_whole()
@@ -476,6 +477,8 @@ class Learner(Guarded):
 
         A reward that cannot be is refused, and the learner stays as it was.
         """
+        if not self._durable and self._lock._is_owned():
+            self._require_outermost()
         with self._lock:
             if self._midway:
                 self._require_whole()
@@ -509,7 +512,7 @@ class Learner(Guarded):
             del self._out[id_]
             self._midway = self._durable
 
-    @one_at_a_time
+    @one_change_at_a_time
     def cancel(self, choice: Choice | int) -> None:
         """Give a lost choice back: it no longer counts, and nothing waits for it.
 
@@ -530,7 +533,7 @@ class Learner(Guarded):
             self._state.asked[arm] -= 1
         self._midway = self._durable
 
-    @one_at_a_time
+    @one_change_at_a_time
     def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
         """Feed in what was known of an arm before, or seen elsewhere: all of it, or nothing if any is refused.
 
@@ -548,9 +551,10 @@ class Learner(Guarded):
         outcomes = self._known[k].check(rewards) if self._known else finite_array("rewards", rewards)
         if not np.isfinite(self.policy.preference.felt(outcomes)).all():
             raise ValueError("rewards must feel finite; some do not under this utility. Bound the rewards.")
+        self._require_summable(float(np.abs(outcomes).max(initial=0.0)))
         self._learn_all(k, outcomes.tolist())
 
-    @one_at_a_time
+    @one_change_at_a_time
     def forget(self, arm: Hashable, reward: float) -> None:
         """Take back one outcome of an arm that was told or observed by mistake.
 
@@ -642,7 +646,16 @@ class Learner(Guarded):
         preference = self.policy.preference
         if (preference.utility is not None or preference.reference) and not math.isfinite(self._felt(outcome)):
             raise ValueError(f"a reward must feel finite; {outcome:g} does not under this utility. Bound the rewards.")
+        if abs(outcome) > LARGEST_SUMMED:
+            self._require_summable(outcome)
         return outcome
+
+    def _require_summable(self, outcome: float) -> None:
+        if not self.policy.keeps_outcomes and abs(outcome) > LARGEST_SUMMED:
+            raise ValueError(
+                f"a reward must lie within {LARGEST_SUMMED:g} of 0 where sums of rewards are kept; got {outcome:g}. "
+                "Rescale the rewards."
+            )
 
     def _arm(self, name: Hashable) -> int:
         try:
@@ -675,7 +688,7 @@ class Learner(Guarded):
 
     # -- arms that come and go --------------------------------------------------------------------
 
-    @one_at_a_time
+    @one_change_at_a_time
     def add(self, arm: Hashable, rewards: Rewards | None = None) -> None:
         """Bring a new arm into play, or one that retired; `rewards` says what is known of a new one, if arms differ.
 
@@ -705,7 +718,7 @@ class Learner(Guarded):
         rule, state = started(policy, len(names))  # refuses what does not fit
         self._adopt(policy, names, rule, _extended(self._state, state))
 
-    @one_at_a_time
+    @one_change_at_a_time
     def retire(self, arm: Hashable) -> None:
         """Take an arm out of play; what was learned of it is kept, and `add` brings it back.
 
@@ -791,7 +804,7 @@ class Learner(Guarded):
         self._choose, self._take_in = _verbs(self._rule, self._state)
         self._guard()
 
-    @one_at_a_time
+    @one_change_at_a_time
     def save(self, path: str | Path) -> None:
         """Write everything to one readable JSON file; a crash while saving leaves the old one."""
         from allais.learner.document import write_document

@@ -193,7 +193,8 @@ def _with_ends(breaks: FloatArray, powers: FloatArray, slope: float | None = Non
 
 @kernel
 def _bin(t):
-    return int(min(max((t + REACH) * (BINS / (2.0 * REACH)) + 1.0, 0.0), BINS + 1.0))
+    place = (t + REACH) * (BINS / (2.0 * REACH)) + 1.0
+    return int(min(place, BINS + 1.0)) if place > 0.0 else 0  # also for what is no number, which no table holds
 
 
 @kernel

@@ -184,8 +184,14 @@ class LinearPolicy(Policy):
         for told in state.told.tolist():
             require_place("number of outcomes", told, 0, 2**62)
         learned = (state.gram, state.inverse, state.vector, state.theta, state.log_det, state.factor, state.seen)
-        if not all(np.isfinite(part).all() for part in learned):
+        of_arms = (state.norms, state.locations, state.cross)
+        if not all(np.isfinite(part).all() for part in (*learned, *of_arms)):
             raise ValueError("what a linear policy has learned must be finite; a saved number is not. Use a backup.")
+        if not all((np.diagonal(part) > 0.0).all() for part in (state.gram, state.inverse, state.factor)):
+            raise ValueError("the spread of what was learned must be positive; a saved one is not. Use a backup.")
+        for (outcomes, counts), size in zip(state.seen, state.sizes.tolist(), strict=True):
+            if not ((np.diff(outcomes[:size]) > 0.0).all() and (counts[:size] > 0.0).all()):
+                raise ValueError("outcomes must ascend and have been seen; those of a saved arm do not. Use a backup.")
 
     def of_arms(self, n_arms: int) -> dict[str, Any]:
         """The parts of a state that belong to arms; the others belong to theta."""

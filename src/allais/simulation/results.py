@@ -96,7 +96,10 @@ class Results:
         if wanted:
             raise ValueError(f"saved results must be whole; {path} lacks {', '.join(sorted(wanted))}. Use a backup.")
         shape = (known["samples"].size, known["checkpoints"].size, len(header["arms"]))
-        if known["pulls"].shape != shape or known["recommended"].shape != shape[:2]:
+        fits = known["pulls"].shape == shape and known["recommended"].shape == shape[:2]
+        fits = fits and (known["values"] is None or known["values"].shape == shape[2:])
+        fits = fits and np.isin(known["recommended"], np.arange(-1, shape[2])).all()  # an arm, or none yet
+        if not fits:
             raise ValueError(f"saved results must be whole; the tables of {path} do not fit together. Use a backup.")
         return Results(header["policy"], header["label"], tuple(header["arms"]), **known)
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, IntArray, finite_array, number, share
 from allais._kernels import bound
-from allais._system.locks import Guarded, one_at_a_time
+from allais._system.locks import Guarded, one_at_a_time, one_change_at_a_time
 from allais.bands import Holder, Interval
 from allais.bands.base import bounds_of
 from allais.bands.tails import shifted
@@ -115,6 +115,8 @@ class ValueStream(Guarded):
         felt = self.preference.felt(one)
         if not math.isfinite(felt[0]):
             self._require_felt(one, felt)
+        if self._lock._is_owned():
+            self._require_outermost()
         with self._lock:
             if self._midway:
                 self._require_whole()
@@ -128,7 +130,7 @@ class ValueStream(Guarded):
             else:
                 self._take_in(felt, self._by_merit(one), ONCE)
 
-    @one_at_a_time
+    @one_change_at_a_time
     def add_many(self, samples: ArrayLike) -> None:
         """Take in many samples, all of them or, if one is refused, none."""
         array = finite_array("samples", samples)
@@ -228,7 +230,7 @@ class ValueStream(Guarded):
         if theirs._samples:
             self._take_over(theirs)
 
-    @one_at_a_time
+    @one_change_at_a_time
     def _take_over(self, theirs: ValueStream) -> None:
         if self.max_blocks is not None:
             self._flush()

@@ -88,6 +88,11 @@ class Recording:
         routes = tuple(
             Route(name, tuple(nodes), tuple(edges), tuple(roads)) for name, nodes, edges, roads in header["routes"]
         )
+        probes = arrays["delay"].shape
+        if any(arrays[name].shape[:1] != probes for name in ("route", "block", "road_times")):
+            raise ValueError("its tables do not fit together")
+        if not np.isin(arrays["route"], np.arange(len(routes))).all():
+            raise ValueError("a probe is of a route that is not there")
         return Recording(
             routes, arrays["route"].astype(np.int64), arrays["block"].astype(np.int64), arrays["delay"],
             arrays["road_times"].astype(np.float64), header["teleported"], header["lost"], header["about"],
