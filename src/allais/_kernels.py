@@ -142,7 +142,8 @@ def bound(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     if settings().DISABLE_JIT:
         return compiled
     signature = tuple(numba.typeof(argument) for argument in arguments)
-    compiled.compile(signature)
+    if signature not in compiled.overloads:  # numba's one lock for all compiling is taken only where it is needed
+        compiled.compile(signature)
     return compiled.get_overload(signature)
 
 
