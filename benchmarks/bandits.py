@@ -44,7 +44,7 @@ def _against_c() -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = []
         cases: list[tuple[str, Policy, Bandit]] = [
             ("ucb1", UCB1(Bounded(0, 1)), TEN),
-            ("wucb", WUCB(PEOPLE, Bounded(0, 50)), TWO),
+            ("wucb", WUCB.as_printed(PEOPLE, Bounded(0, 50)), TWO),
         ]
         for name, policy, problem in cases:
             _seconds(policy, problem, 1000, 1)  # compiles, or loads
@@ -92,7 +92,7 @@ def _against_river() -> tuple[str, ...]:
 
 
 def _whole_simulation() -> list[tuple[str, ...]]:
-    distorted, plain = WUCB(PEOPLE, Bounded(0, 50)), UCB1(Bounded(0, 50))
+    distorted, plain = WUCB.as_printed(PEOPLE, Bounded(0, 50)), UCB1(Bounded(0, 50))
     hundred, same = best_of(3, lambda: _seconds(distorted, TWO, 10_000, 100), lambda: _seconds(plain, TWO, 10_000, 100))
     ratio = hundred / same
     return [
@@ -118,7 +118,7 @@ def _whole_simulation() -> list[tuple[str, ...]]:
 def _live() -> list[tuple[str, ...]]:
     rounds = 20_000
     outcome = {"A21": 0.0, "A28": 7.0}
-    policy = WUCB(PEOPLE, Bounded(0, 50))
+    policy = WUCB.as_printed(PEOPLE, Bounded(0, 50))
 
     def play(learner: Learner, n: int) -> None:
         for _ in range(n):

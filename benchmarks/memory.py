@@ -89,7 +89,7 @@ def _resident() -> float:
 
 def measured(choices: int, exact: bool) -> Kept:
     """W-UCB on two continuous arms: outcomes are 50 u and 50 u^2 for a uniform u."""
-    learner = WUCB(PEOPLE, Bounded(0, 50)).start(2, seed=1, exact=exact)
+    learner = WUCB.as_printed(PEOPLE, Bounded(0, 50)).start(2, seed=1, exact=exact)
     pulled = np.zeros(choices, dtype=np.int8)
     rng = np.random.default_rng(1)
     before, seconds = 0.0, 0.0

@@ -54,7 +54,7 @@ def _regret() -> str:
         known = _own(problem)
         runs = RUNS if claim < 1.0 else 10  # what is claimed is measured well
         runs_of_imed = RUNS if max(len(one.values) for one in known) == 2 else 4  # three values are slow
-        papers = _run(WUCB(preference, rewards), problem, ROUNDS, runs).mean_regret[-1]
+        papers = _run(WUCB.as_printed(preference, rewards), problem, ROUNDS, runs).mean_regret[-1]
         policies: list[tuple[Policy, int]] = [
             (WUCB(preference, rewards, band=KL(), exploration=1.0), runs),
             (NPTS(preference, rewards), runs),

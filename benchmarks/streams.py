@@ -126,7 +126,7 @@ def _policy() -> tuple[str, ...]:
 def _rollout(rounds: int, tries: int) -> float:
     """Seconds for W-UCB on five continuous arms, the best of some tries."""
     problem = Bandit([Uniform(0.0, 0.6 + 0.1 * k) for k in range(5)])
-    policy = WUCB(PEOPLE, Bounded(0, 1))
+    policy = WUCB.as_printed(PEOPLE, Bounded(0, 1))
     simulate(policy, problem, 1_000, 1, seed=1, progress=False)
     best = float("inf")
     for _ in range(tries):

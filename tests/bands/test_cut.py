@@ -55,7 +55,7 @@ def test_every_band_of_every_policy_ends_at_the_bounds_as_felt(preference, band,
 
 
 def test_the_paper_s_wucb_shows_no_value_beyond_the_rewards():
-    learner = WUCB(PEOPLE, FIFTY).start(["A", "B"], seed=1)
+    learner = WUCB.as_printed(PEOPLE, FIFTY).start(["A", "B"], seed=1)
     rng = np.random.default_rng(1)
     for _ in range(200):
         choice = learner.ask()
@@ -70,7 +70,7 @@ def test_the_other_policies_with_intervals_end_at_the_bounds_too():
         (UCBV(FIFTY), (0.0, 50.0)),
         (WEUCB(PEOPLE, Bounded(0.2, 0.4)), (0.0, 1.0)),  # values are weights of means
         (TopTwo(costs, Bounded(50, 90), delta=0.05), (-30.0, 10.0)),
-        (WUCB(costs, [Bounded(50, 90), Bounded(40, 60)]), (-30.0, 20.0)),
+        (WUCB.as_printed(costs, [Bounded(50, 90), Bounded(40, 60)]), (-30.0, 20.0)),
     ):
         learner = policy.start(2, seed=1)
         for arm, known in enumerate(policy.rewards_of(2)):
@@ -90,9 +90,9 @@ def test_reports_and_answers_show_what_was_cut():
 
 def test_an_interval_that_is_unknown_stays_so():
     assert NPTS(PEOPLE, FIFTY).start(2, seed=1).recommend().interval is None
-    learner: Learner = WUCB(PEOPLE, FIFTY).start(2, seed=1)
+    learner: Learner = WUCB.as_printed(PEOPLE, FIFTY).start(2, seed=1)
     assert learner.intervals()[0][::2] == (-math.inf, math.inf)
-    unbounded = WUCB(PEOPLE, SubGaussian(1.0, 5.0)).start(2, seed=1)
+    unbounded = WUCB.as_printed(PEOPLE, SubGaussian(1.0, 5.0)).start(2, seed=1)
     unbounded.observe(0, [1.0, 2.0])
     assert unbounded.intervals()[0].high > 5.0
 

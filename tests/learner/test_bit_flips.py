@@ -26,7 +26,7 @@ LONGEST = 120  # seconds that one file may take before it counts as a hang
 FLIPS = {"learners": 4_000, "folders": 3_000, "streams": 3_000}
 PEOPLE = Preference(TverskyKahneman(0.61))
 POLICIES = [
-    WUCB(Preference.tversky_kahneman(reference=20.0, costs=True), Bounded(0, 50)),
+    WUCB.as_printed(Preference.tversky_kahneman(reference=20.0, costs=True), Bounded(0, 50)),
     NPTS(PEOPLE, Bounded(0, 50)),
     WSR(PEOPLE, budget=90),
     LinTS(expected_value(), ParameterNoise(), delta=0.05, beta=9.0, features=[[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]),

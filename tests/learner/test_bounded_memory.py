@@ -164,7 +164,7 @@ def test_the_envelope_holds_what_the_outcomes_themselves_would_give(small, monke
 def test_the_holder_band_holds_what_the_outcomes_themselves_would_give(law, name, small):
     falls = Weight.from_function(lambda p: p + 0.4 * np.sin(2.0 * np.pi * p), holder=(3.6, 1.0))
     preference = Preference(falls) if name == "falls" else PREFERENCES[name]
-    learner = WUCB(preference, KNOWN).start(1, seed=1)
+    learner = WUCB.as_printed(preference, KNOWN).start(1, seed=1)
     samples = laws(6_000)[law]
     learner.observe(0, samples)
     interval = learner.intervals()[0]
@@ -173,7 +173,7 @@ def test_the_holder_band_holds_what_the_outcomes_themselves_would_give(law, name
     assert interval.low <= exact - radius + 1e-12 * radius
     assert interval.high >= exact + radius - 1e-12 * radius
     # a mean needs no outcomes, so that nothing is added to it
-    means = WUCB(expected_value(), KNOWN).start(1, seed=1)
+    means = WUCB.as_printed(expected_value(), KNOWN).start(1, seed=1)
     means.observe(0, samples)
     assert means.intervals()[0].high - means.intervals()[0].low == pytest.approx(
         2.0 * Holder().radius(expected_value(), KNOWN, 6_000, 3.0 * np.log(6_001)), rel=1e-12
@@ -224,7 +224,7 @@ def test_the_outermost_outcomes_and_those_of_many_samples_stay_single(small):
 @pytest.mark.parametrize(
     "policy",
     [
-        WUCB(TK, Bounded(0, 2)),
+        WUCB.as_printed(TK, Bounded(0, 2)),
         WUCB(PREFERENCES["TK"], Bounded(0, 2), band=DKW()),
         NPTS(Preference(TverskyKahneman(0.61), reference=0.7, costs=True), Bounded(0, 2)),
         pytest.param(TopTwo(PREFERENCES["TK"], Bounded(0, 2), delta=0.05), marks=pytest.mark.slow),
@@ -258,7 +258,7 @@ def test_a_saved_learner_goes_on_bit_for_bit_with_its_cells(small, tmp_path):
 
 
 def test_a_folder_goes_on_bit_for_bit_with_its_cells(small, tmp_path):
-    policy = WUCB(PREFERENCES["TK"], Bounded(0, 50))
+    policy = WUCB.as_printed(PREFERENCES["TK"], Bounded(0, 50))
     rng = np.random.default_rng(1)
     with Learner.open(tmp_path / "folder", policy, arms=["A21", "A28"], seed=1) as live:
         for _ in range(3):
@@ -310,7 +310,7 @@ def test_an_outcome_in_a_cell_is_forgotten_by_its_count(small):
 
 
 def test_new_arms_come_and_others_stay_as_they_were_when_one_makes_cells(small):
-    learner = WUCB(PREFERENCES["TK"], KNOWN).start(["A21", "A28"], seed=1)
+    learner = WUCB.as_printed(PREFERENCES["TK"], KNOWN).start(["A21", "A28"], seed=1)
     samples = laws(3_000)["both"]
     learner.observe("A21", samples[:500])
     before = learner.outcomes("A21"), learner.value()["A21"]
@@ -326,7 +326,7 @@ def test_new_arms_come_and_others_stay_as_they_were_when_one_makes_cells(small):
 
 def test_simulations_are_exact_on_request(small):
     problem = Bandit([Uniform(0, 1), Uniform(0, 0.9)])
-    policy = WUCB(PREFERENCES["TK"], Bounded(0, 1))
+    policy = WUCB.as_printed(PREFERENCES["TK"], Bounded(0, 1))
     runs = [simulate(policy, problem, 3_000, seed=1, trace=True, exact=exact).choices for exact in (False, True)]
     assert runs[0].shape == runs[1].shape
     policy = WSR(PREFERENCES["TK"], budget=400)

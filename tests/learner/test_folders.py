@@ -15,7 +15,7 @@ from allais.policies import EXP3
 from allais.simulation import Results
 
 PEOPLE = Preference(TverskyKahneman(0.61))
-POLICY = WUCB(PEOPLE, Bounded(0, 50))
+POLICY = WUCB.as_printed(PEOPLE, Bounded(0, 50))
 ARMS = ["A21", "A28", "A40"]
 LINEAR = LinTS(PEOPLE, ParameterNoise())
 ROWS = [[1, 0], [0, 1], [0.6, 0.6]]
@@ -128,7 +128,7 @@ def test_a_retired_arm_comes_back_with_what_was_learned(tmp_path):
 
 
 def test_an_arm_comes_back_with_its_own_rewards_only():
-    learner = WUCB(PEOPLE, [Bounded(0, 50), Bounded(0, 2)]).start(["wide", "narrow"], seed=1)
+    learner = WUCB.as_printed(PEOPLE, [Bounded(0, 50), Bounded(0, 2)]).start(["wide", "narrow"], seed=1)
     learner.retire("narrow")
     with pytest.raises(ValueError, match="keeps what is known of it; got other rewards for 'narrow'"):
         learner.add("narrow", Bounded(0, 3))

@@ -76,12 +76,14 @@ def odd_things():
 
 
 LEARNERS = [
-    lambda: WUCB(PEOPLE, Bounded(0, 50)).start(["A", "B"], seed=1),
-    lambda: WUCB(Preference.tversky_kahneman(reference=20.0, costs=True), [Bounded(0, 50)] * 2).start(["A", "B"], 1),
+    lambda: WUCB.as_printed(PEOPLE, Bounded(0, 50)).start(["A", "B"], seed=1),
+    lambda: WUCB.as_printed(Preference.tversky_kahneman(reference=20.0, costs=True), [Bounded(0, 50)] * 2).start(
+        ["A", "B"], 1
+    ),
     lambda: NPTS(PEOPLE, Bounded(0, 50)).start(["A", "B"], seed=1),
     lambda: WLUCB(PEOPLE, Finite([0, 7, 50]), delta=0.1).start(["A", "B"], seed=1),
     lambda: WSR(STEEP, budget=60).start(["A", "B", 2], seed=1),
-    lambda: WUCB(PEOPLE, SubGaussian(1.0, 1.0)).start(["A", "B"], seed=1),
+    lambda: WUCB.as_printed(PEOPLE, SubGaussian(1.0, 1.0)).start(["A", "B"], seed=1),
     lambda: EXP3(Bounded(0, 50)).start(["A", "B"], seed=1),
     lambda: LinTS(PEOPLE, ParameterNoise(), delta=0.1, beta=1.0).start(["A", "B"], seed=1, features=np.eye(2)),
 ]

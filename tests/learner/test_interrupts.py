@@ -136,7 +136,7 @@ def test_a_learner_in_memory_is_as_before_or_after_the_call():
 
 def test_asking_and_telling_in_memory_survive_every_interrupt():
     """Hundreds of interrupts of one learner, which goes on as its twin does."""
-    learner, twin = (WUCB(PEOPLE, Bounded(0, 50)).start(ARMS, seed=1) for _ in range(2))
+    learner, twin = (WUCB.as_printed(PEOPLE, Bounded(0, 50)).start(ARMS, seed=1) for _ in range(2))
     rng, survived = random.Random(2), 0
     for arm in ARMS:  # so many that they have moved to the trees, in the middle of which a learner would close
         for one in (learner, twin):
@@ -163,7 +163,7 @@ def test_asking_and_telling_in_memory_survive_every_interrupt():
 
 def test_data_that_is_fed_in_is_taken_as_a_whole():
     data = np.random.default_rng(3).uniform(0, 50, 400).tolist()
-    policy = WUCB(PEOPLE, Bounded(0, 50))
+    policy = WUCB.as_printed(PEOPLE, Bounded(0, 50))
     full = policy.start(ARMS, seed=1)
     usual = seconds(lambda: full.observe("A21", data))
     rng, closed = random.Random(3), 0
@@ -274,7 +274,7 @@ def test_a_stream_is_as_before_or_after_the_call(max_blocks, monkeypatch):
 
 def test_a_handler_that_saves_and_returns_loses_no_outcome(tmp_path):
     """As where a cluster asks for a checkpoint: saving lays memory out anew, under the feet of the call."""
-    learner, rng = WUCB(PEOPLE, Bounded(0, 50)).start(ARMS, seed=1), random.Random(7)
+    learner, rng = WUCB.as_printed(PEOPLE, Bounded(0, 50)).start(ARMS, seed=1), random.Random(7)
     for arm in ARMS:  # so many that saving has something to lay out
         learner.observe(arm, np.linspace(0, 50, 200))
     saved, refused = 0, []

@@ -30,7 +30,7 @@ from allais.linear import LinTS, ParameterNoise
 from allais.policies import EXP3
 
 PEOPLE = Preference(TverskyKahneman(0.61))
-POLICY = WUCB(PEOPLE, Bounded(0, 50))
+POLICY = WUCB.as_printed(PEOPLE, Bounded(0, 50))
 ARMS = ["A21", "A28", "A40"]
 KILLED = {
     "W-UCB": POLICY,
@@ -513,7 +513,11 @@ def test_a_new_folder_needs_policy_arms_and_seed(given, tmp_path):
 
 def test_another_policy_is_refused(lived_in):
     folder, documents = lived_in
-    for other in (WUCB(PEOPLE, Bounded(0, 51)), WUCB(PEOPLE, Bounded(0, 50), exploration=2.0), EXP3(Bounded(0, 50))):
+    for other in (
+        WUCB.as_printed(PEOPLE, Bounded(0, 51)),
+        WUCB.as_printed(PEOPLE, Bounded(0, 50), exploration=2.0),
+        EXP3(Bounded(0, 50)),
+    ):
         with pytest.raises(ValueError, match=r"a folder keeps the policy it began with; .*Leave policy out"):
             Learner.open(folder, other)
     with contextlib.closing(Learner.open(folder)) as learner:
@@ -529,7 +533,7 @@ def test_other_arms_are_refused(arms, tmp_path):
 
 @pytest.mark.parametrize("rewards", [Bounded(0, 50), [Bounded(0, 50)] * 3], ids=["for all arms", "one an arm"])
 def test_the_same_program_opens_a_folder_whose_arms_have_changed(rewards, tmp_path):
-    policy = WUCB(PEOPLE, rewards)
+    policy = WUCB.as_printed(PEOPLE, rewards)
     with opened(tmp_path, policy) as learner:
         learner.add("new", Bounded(0, 2) if isinstance(rewards, list) else None)
         learner.retire("A21")
@@ -548,7 +552,7 @@ def test_a_file_in_place_of_a_folder_is_refused(tmp_path):
     ("policy", "arms"),
     [
         (POLICY, [("A", 1), "B"]),
-        (WUCB(Preference(Weight.from_function(lambda p: p * p, holder=(2.0, 1.0))), Bounded(0, 50)), ARMS),
+        (WUCB.as_printed(Preference(Weight.from_function(lambda p: p * p, holder=(2.0, 1.0))), Bounded(0, 50)), ARMS),
     ],
     ids=["an arm", "a weight"],
 )

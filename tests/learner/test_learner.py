@@ -38,11 +38,11 @@ PEOPLE = Preference(TverskyKahneman(0.61))
 ARMS = ["A21", "A28", "A40"]
 FIFTY = Bounded(0, 50)
 REGRET = {
-    "W-UCB": WUCB(PEOPLE, FIFTY),
+    "W-UCB": WUCB.as_printed(PEOPLE, FIFTY),
     "UCB1": UCB1(FIFTY),
     "UCB-V": UCBV(FIFTY),
     "WE-UCB": WEUCB(PEOPLE, Bounded(0, 1)),
-    "sub-Gaussian": WUCB(PEOPLE, SubGaussian(1.0, 5.0)),
+    "sub-Gaussian": WUCB.as_printed(PEOPLE, SubGaussian(1.0, 5.0)),
     "NPTS": NPTS(PEOPLE, FIFTY),
 }
 FIXED = {
@@ -199,14 +199,14 @@ def test_a_reward_that_cannot_be_is_refused_and_the_choice_stays_out(reward, mes
 
 
 def test_a_reward_that_is_none_of_the_declared_values_is_refused():
-    learner = started(WUCB(PEOPLE, Finite([0, 7, 50])))
+    learner = started(WUCB.as_printed(PEOPLE, Finite([0, 7, 50])))
     choice = learner.ask()
     with refused(learner, r"one of the 3 declared values; got 8. Add it to Finite\(values\)"):
         learner.tell(choice, 8.0)
 
 
 def test_each_arm_admits_its_own_rewards():
-    learner = started(WUCB(PEOPLE, [FIFTY, Finite([0, 1])]), ["wide", "narrow"])
+    learner = started(WUCB.as_printed(PEOPLE, [FIFTY, Finite([0, 1])]), ["wide", "narrow"])
     wide, narrow = learner.ask(), learner.ask()
     with refused(learner, "one of the 2 declared values; got 7"):
         learner.tell(narrow, 7.0)
@@ -323,7 +323,7 @@ def test_only_what_was_seen_can_be_forgotten(arm, reward, message):
 @pytest.mark.parametrize("count", [100, 128, 129, 1000])
 def test_any_number_of_distinct_outcomes_is_kept(count, costs):
     people = Preference(TverskyKahneman(0.61), reference=20.0, costs=costs)
-    learner = started(WUCB(people, Bounded(0, 50)))
+    learner = started(WUCB.as_printed(people, Bounded(0, 50)))
     rng = np.random.default_rng(count)
     told = [20.0, 20.0, *rng.uniform(0, 50, count).tolist(), 0.0, 50.0]  # neither gain nor loss, and both
     learner.observe("A28", told)
@@ -342,7 +342,7 @@ def clipped(x):
 
 
 def test_outcomes_that_feel_alike_are_still_told_apart():
-    learner = started(WUCB(Preference(TverskyKahneman(0.61), utility=clipped), Bounded(0, 500)))
+    learner = started(WUCB.as_printed(Preference(TverskyKahneman(0.61), utility=clipped), Bounded(0, 500)))
     learner.observe("A21", [150, 400, 150, 200])
     assert samples_of(learner, "A21").tolist() == [150.0, 150.0, 200.0, 400.0]
     assert learner.value(expected_value())["A21"] == 225.0
@@ -401,9 +401,14 @@ def test_a_new_arm_keeps_what_was_learned_to_the_last_bit():
     [
         (REGRET["W-UCB"], "A21", None, "distinct names; 'A21' is there already"),
         (REGRET["W-UCB"], "new", FIFTY, "rewards exactly if the policy has one an arm; got some. Leave out"),
-        (WUCB(PEOPLE, [FIFTY] * 3), "new", None, "rewards exactly if the policy has one an arm; got none. Give"),
+        (
+            WUCB.as_printed(PEOPLE, [FIFTY] * 3),
+            "new",
+            None,
+            "rewards exactly if the policy has one an arm; got none. Give",
+        ),
         (REGRET["W-UCB"], ["new"], None, "name"),
-        (WUCB(PEOPLE, [FIFTY] * 3), "new", "0 to 50", "rewards must be Bounded, Finite or SubGaussian"),
+        (WUCB.as_printed(PEOPLE, [FIFTY] * 3), "new", "0 to 50", "rewards must be Bounded, Finite or SubGaussian"),
         (WEUCB(PEOPLE, [Bounded(0, 1)] * 3), "new", FIFTY, r"must lie in \[0, 1\]"),
         (UCBV([FIFTY] * 3), "new", SubGaussian(1.0, 0.0), "needs bounded rewards; got SubGaussian"),
     ],

@@ -34,7 +34,7 @@ from allais.linear import LinTS, ParameterNoise
 from allais.policies import EXP3
 
 PEOPLE = Preference(TverskyKahneman(0.61))
-POLICY = WUCB(PEOPLE, Bounded(0, 50))
+POLICY = WUCB.as_printed(PEOPLE, Bounded(0, 50))
 ARMS = ["A21", "A28", "A40"]
 POLICIES = {
     "W-UCB": POLICY,

@@ -16,9 +16,9 @@ from allais.policies import UCBV
 
 FIFTY = Bounded(0, 50)
 POLICIES = [
-    WUCB(Preference(TverskyKahneman(0.61)), FIFTY),
-    WUCB(Preference.tversky_kahneman(reference=20.0, costs=True), FIFTY),
-    WUCB(Preference.rank_dependent(TverskyKahneman(0.61), reference=7.0), [FIFTY, FIFTY]),
+    WUCB.as_printed(Preference(TverskyKahneman(0.61)), FIFTY),
+    WUCB.as_printed(Preference.tversky_kahneman(reference=20.0, costs=True), FIFTY),
+    WUCB.as_printed(Preference.rank_dependent(TverskyKahneman(0.61), reference=7.0), [FIFTY, FIFTY]),
     UCBV(FIFTY),
     LUCB(FIFTY, delta=0.1, tolerance=20.0),
 ]

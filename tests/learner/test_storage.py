@@ -61,18 +61,20 @@ HERE = [__name__]  # whose functions some files name
 PEOPLE = Preference(TverskyKahneman(0.61))
 FIFTY = Bounded(0, 50)
 POLICIES = {
-    "W-UCB": WUCB(PEOPLE, FIFTY),
-    "W-UCB with utility and costs": WUCB(Preference.tversky_kahneman(reference=30.0, costs=True), FIFTY),
-    "W-UCB with finite rewards": WUCB(PEOPLE, Finite([0, 7, 50])),
-    "W-UCB with rewards of each arm": WUCB(PEOPLE, [FIFTY, Finite([0, 7]), Bounded(-5, 10)]),
-    "W-UCB with sub-Gaussian rewards": WUCB(PEOPLE, SubGaussian(1.0, 5.0)),
-    "W-UCB with a dual weight": WUCB(Preference.rank_dependent(TverskyKahneman(0.61)), Bounded(-50, 50)),
-    "W-UCB with a weight without a pair": WUCB(Preference(Prelec(0.65)), FIFTY),
-    "W-UCB with a function as weight": WUCB(
+    "W-UCB": WUCB.as_printed(PEOPLE, FIFTY),
+    "W-UCB with utility and costs": WUCB.as_printed(Preference.tversky_kahneman(reference=30.0, costs=True), FIFTY),
+    "W-UCB with finite rewards": WUCB.as_printed(PEOPLE, Finite([0, 7, 50])),
+    "W-UCB with rewards of each arm": WUCB.as_printed(PEOPLE, [FIFTY, Finite([0, 7]), Bounded(-5, 10)]),
+    "W-UCB with sub-Gaussian rewards": WUCB.as_printed(PEOPLE, SubGaussian(1.0, 5.0)),
+    "W-UCB with a dual weight": WUCB.as_printed(Preference.rank_dependent(TverskyKahneman(0.61)), Bounded(-50, 50)),
+    "W-UCB with a weight without a pair": WUCB.as_printed(Preference(Prelec(0.65)), FIFTY),
+    "W-UCB with a function as weight": WUCB.as_printed(
         Preference(Weight.from_function(smoothstep, singularities=(0.5,), holder=(1.5, 1.0))), FIFTY
     ),
-    "W-UCB with the dual of a function": WUCB(Preference.rank_dependent(Weight.from_function(smoothstep)), FIFTY),
-    "W-UCB with a function as utility": WUCB(Preference(Power(0.5), utility=softened), FIFTY),
+    "W-UCB with the dual of a function": WUCB.as_printed(
+        Preference.rank_dependent(Weight.from_function(smoothstep)), FIFTY
+    ),
+    "W-UCB with a function as utility": WUCB.as_printed(Preference(Power(0.5), utility=softened), FIFTY),
     "UCB1": UCB1(FIFTY, reference=7.0),
     "UCB-V": UCBV(FIFTY),
     "WE-UCB": WEUCB(PEOPLE, Bounded(0, 1)),
@@ -190,7 +192,7 @@ def test_numpy_whole_numbers_are_saved_like_others(tmp_path):
 
 def test_a_weight_keeps_its_given_name(tmp_path):
     weight = Weight.from_function(smoothstep, holder=(1.5, 1.0), name="gentle")
-    learner = WUCB(Preference(weight), FIFTY).start(2, seed=1)
+    learner = WUCB.as_printed(Preference(weight), FIFTY).start(2, seed=1)
     learner.save(tmp_path / "learner.json")
     assert repr(Learner.load(tmp_path / "learner.json", trust=HERE).policy) == repr(learner.policy)
 
@@ -465,7 +467,7 @@ def renamed():
 def test_a_function_that_could_not_be_found_again_is_refused_when_saving(function, tmp_path):
     path = tmp_path / "learner.json"
     path.write_text("what was there before")
-    learner = WUCB(Preference(Weight.from_function(function, holder=(2.0, 1.0))), FIFTY).start(2, seed=1)
+    learner = WUCB.as_printed(Preference(Weight.from_function(function, holder=(2.0, 1.0))), FIFTY).start(2, seed=1)
     with pytest.raises(ValueError, match=r"a function can be saved by its name in a module only.*Define it at the top"):
         learner.save(path)
     assert path.read_text() == "what was there before"
@@ -473,7 +475,7 @@ def test_a_function_that_could_not_be_found_again_is_refused_when_saving(functio
 
 
 def test_a_utility_without_a_name_is_refused_when_saving(tmp_path):
-    learner = WUCB(Preference(Identity(), utility=lambda x: 2.0 * x), FIFTY).start(2, seed=1)
+    learner = WUCB.as_printed(Preference(Identity(), utility=lambda x: 2.0 * x), FIFTY).start(2, seed=1)
     with pytest.raises(ValueError, match=r"saved by its name in a module only; got .*<lambda>"):
         learner.save(tmp_path / "learner.json")
     assert os.listdir(tmp_path) == []

@@ -15,7 +15,7 @@ PEOPLE = Preference(TverskyKahneman(0.61))
 FIFTY = Bounded(0, 50)
 ARMS = ["A21", "A28", "A40"]
 POLICIES = {
-    "W-UCB": WUCB(PEOPLE, FIFTY),
+    "W-UCB": WUCB.as_printed(PEOPLE, FIFTY),
     "NPTS": NPTS(PEOPLE, FIFTY),
     "LinTS": LinTS(PEOPLE, ParameterNoise(), features=[[1, 0], [0, 1], [0.6, 0.6]]),
 }

@@ -69,7 +69,7 @@ def trap(tmp_path, monkeypatch):
 
 
 def with_function(address):
-    document = document_of(WUCB(OWN, Bounded(0, 50)).start(["A21", "A28"], seed=1))
+    document = document_of(WUCB.as_printed(OWN, Bounded(0, 50)).start(["A21", "A28"], seed=1))
     for side in ("gains", "losses"):
         document["policy"]["preference"][side]["function"] = address
     return signed(document)

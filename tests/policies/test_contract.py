@@ -40,12 +40,12 @@ def kinked(p):
 
 
 POLICIES = [
-    WUCB(PEOPLE, UNIT),
-    WUCB(ROUTES, UNIT),
-    WUCB(PEOPLE, Finite([0, 0.2, 1])),
-    WUCB(PEOPLE, [UNIT, Finite([0, 1]), Bounded(-3, 4)]),
-    WUCB(Preference(Prelec(0.65)), UNIT),
-    WUCB(Preference(Weight.from_function(kinked, holder=(1.5, 1.0))), UNIT),
+    WUCB.as_printed(PEOPLE, UNIT),
+    WUCB.as_printed(ROUTES, UNIT),
+    WUCB.as_printed(PEOPLE, Finite([0, 0.2, 1])),
+    WUCB.as_printed(PEOPLE, [UNIT, Finite([0, 1]), Bounded(-3, 4)]),
+    WUCB.as_printed(Preference(Prelec(0.65)), UNIT),
+    WUCB.as_printed(Preference(Weight.from_function(kinked, holder=(1.5, 1.0))), UNIT),
     UCB1(UNIT),
     UCBV(UNIT),
     WEUCB(PEOPLE, UNIT),
@@ -87,10 +87,10 @@ def test_learner_and_loop_choose_alike_for_20000_rounds(policy):
 @pytest.mark.parametrize(
     "policy",
     [
-        WUCB(PEOPLE, SubGaussian(1.0, 2.0)),
-        WUCB(Preference(Prelec(0.65)), SubGaussian(1.0, 2.0)),
+        WUCB.as_printed(PEOPLE, SubGaussian(1.0, 2.0)),
+        WUCB.as_printed(Preference(Prelec(0.65)), SubGaussian(1.0, 2.0)),
         WLUCB(PEOPLE, SubGaussian(1.0, 2.0), delta=0.1),
-        WUCB(PEOPLE, [UNIT, SubGaussian(1.0, 2.0), UNIT]),
+        WUCB.as_printed(PEOPLE, [UNIT, SubGaussian(1.0, 2.0), UNIT]),
         WLUCB(PEOPLE, SubGaussian(1.0, 2.0), delta=0.1, band=Holder()),
         TopTwo(PEOPLE, SubGaussian(1.0, 2.0), delta=0.1),
         WUCB(PEOPLE, SubGaussian(1.0, 2.0), band=Envelope()),

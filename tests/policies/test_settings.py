@@ -43,8 +43,8 @@ UNIT = Bounded(0, 1)
         (lambda: WSR(PEOPLE, budget=0), "budget must be a whole number of samples; got 0"),
         (lambda: WSR(PEOPLE, budget=10.5), "budget must be a whole number of samples; got 10.5"),
         (lambda: SR(budget=3).start(3, seed=1), "budget must exceed the number of arms; got 3 samples for 3 arms"),
-        (lambda: WUCB(PEOPLE, UNIT, exploration=0.0), "exploration must be above 0; got 0"),
-        (lambda: WUCB(PEOPLE, [UNIT, UNIT]).start(3, seed=1), "one an arm; got 2 for 3 arms"),
+        (lambda: WUCB.as_printed(PEOPLE, UNIT, exploration=0.0), "exploration must be above 0; got 0"),
+        (lambda: WUCB.as_printed(PEOPLE, [UNIT, UNIT]).start(3, seed=1), "one an arm; got 2 for 3 arms"),
         (
             lambda: WUCB(PEOPLE, UNIT, band=EmpiricalBernstein()),
             "holds for means; got a preference with TverskyKahneman",
@@ -54,10 +54,10 @@ UNIT = Bounded(0, 1)
         (lambda: EXP3(UNIT, gamma=0.0), r"gamma must lie in \(0, 1\]; got 0"),
         (lambda: WEUCB(PEOPLE, Bounded(0, 50)), r"must lie in \[0, 1\]; got rewards from 0 to 50"),
         (lambda: WELUCB(PEOPLE, Bounded(-1, 1), delta=0.1), r"must lie in \[0, 1\]; got rewards from -1 to 1"),
-        (lambda: WUCB(Preference.tversky_kahneman(), SubGaussian(1.0, 0.0)), "with a utility"),
-        (lambda: WUCB(PEOPLE, UNIT).start(["A", "A"], seed=1), "distinct names; got 'A' twice"),
-        (lambda: WUCB(PEOPLE, UNIT).start([], seed=1), "at least one arm"),
-        (lambda: WUCB(PEOPLE, UNIT).start(2, seed=-1), "a seed must be a non-negative int"),
+        (lambda: WUCB.as_printed(Preference.tversky_kahneman(), SubGaussian(1.0, 0.0)), "with a utility"),
+        (lambda: WUCB.as_printed(PEOPLE, UNIT).start(["A", "A"], seed=1), "distinct names; got 'A' twice"),
+        (lambda: WUCB.as_printed(PEOPLE, UNIT).start([], seed=1), "at least one arm"),
+        (lambda: WUCB.as_printed(PEOPLE, UNIT).start(2, seed=-1), "a seed must be a non-negative int"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused(make, message):
@@ -68,11 +68,11 @@ def test_a_setting_that_makes_no_sense_is_refused(make, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: WUCB(TverskyKahneman(), UNIT), "a policy takes a preference; got TverskyKahneman"),
-        (lambda: WUCB(PEOPLE, (0, 50)), r"rewards must be Bounded, Finite or SubGaussian.*got \(0, 50\)"),
-        (lambda: WUCB(PEOPLE, None), "rewards must be Bounded, Finite or SubGaussian"),
+        (lambda: WUCB.as_printed(TverskyKahneman(), UNIT), "a policy takes a preference; got TverskyKahneman"),
+        (lambda: WUCB.as_printed(PEOPLE, (0, 50)), r"rewards must be Bounded, Finite or SubGaussian.*got \(0, 50\)"),
+        (lambda: WUCB.as_printed(PEOPLE, None), "rewards must be Bounded, Finite or SubGaussian"),
         (lambda: WSR("people", budget=100), "a policy takes a preference; got 'people'"),
-        (lambda: WUCB(PEOPLE, UNIT).start("AB", seed=1), "a number or a list of names; got 'AB'"),
+        (lambda: WUCB.as_printed(PEOPLE, UNIT).start("AB", seed=1), "a number or a list of names; got 'AB'"),
     ],
 )
 def test_a_setting_of_the_wrong_kind_is_refused_with_what_to_write_instead(make, message):
@@ -81,7 +81,7 @@ def test_a_setting_of_the_wrong_kind_is_refused_with_what_to_write_instead(make,
 
 
 def test_a_policy_is_frozen_and_prints_what_it_is():
-    policy = WUCB(PEOPLE, UNIT)
+    policy = WUCB.as_printed(PEOPLE, UNIT)
     with pytest.raises(AttributeError):
         policy.exploration = 5.0
     assert "TverskyKahneman(eta=0.61)" in repr(policy)
@@ -90,7 +90,7 @@ def test_a_policy_is_frozen_and_prints_what_it_is():
 @pytest.mark.parametrize(
     "policy",
     [
-        WUCB(PEOPLE, UNIT),
+        WUCB.as_printed(PEOPLE, UNIT),
         WUCB(Preference.tversky_kahneman(), [UNIT, Bounded(-1, 3)], band=KL(), exploration=1.5),
         WLUCB(PEOPLE, SubGaussian(2.0, 1.0), delta=0.1, tolerance=0.5),
         TopTwo(Preference(TverskyKahneman(0.61), reference=3.0, costs=True), Finite([0, 7, 50]), delta=0.05),
@@ -145,7 +145,7 @@ def test_true_is_no_number_where_one_is_a_setting():
 def test_a_number_of_arms_that_is_a_slip_is_refused():
     for arms in (10**26, 10**9, 10**5000):
         with pytest.raises(ValueError, match="arms must be 1,000,000 at most; got "):
-            WUCB(PEOPLE, UNIT).start(arms, seed=1)
+            WUCB.as_printed(PEOPLE, UNIT).start(arms, seed=1)
 
 
 def test_exp3_takes_arms_of_one_value_and_compares_arms_in_one_unit():

@@ -49,7 +49,7 @@ def test_wucb_by_hand():
     # m = 7: A .4472 + .8741 = 1.3213; B 1.3071                                       -> A, p = 1/6
     # m = 8: A .4082 + .8491 = 1.2574; B 1.3290                                       -> B, now 1/2
     # m = 9: A 1.2802; B .7071 + 1.1330 = 1.8401                                      -> B
-    learner = WUCB(ROOT, Bounded(0, 1)).start(list("AB"), seed=1)
+    learner = WUCB.as_printed(ROOT, Bounded(0, 1)).start(list("AB"), seed=1)
     assert play(learner, {"A": [1, 0, 0, 0, 0, 0, 0], "B": [0, 1, 1, 1]}, 9) == "ABAAAAABB"
     assert learner.value()["A"] == pytest.approx(math.sqrt(1 / 6))
 
@@ -71,7 +71,7 @@ def test_wucb_is_algorithm_2_read_plainly():
             arm = int(np.argmax(index))
         seen[arm].append(tapes[arm][len(seen[arm])])
         plain.append(arm)
-    learner = WUCB(people, Bounded(0, 50)).start(3, seed=1)
+    learner = WUCB.as_printed(people, Bounded(0, 50)).start(3, seed=1)
     for expected in plain:
         choice = learner.ask()
         assert choice.arm == expected

@@ -14,7 +14,7 @@ from allais import *
 people = Preference(TverskyKahneman(0.61))
 values = Finite([0, 7, 50])
 problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})], arms=["A21", "A28"])
-for policy in (NPTS(people, Bounded(0, 50)), WUCB(people, Bounded(0, 50)), TopTwo(people, values, delta=0.1)):
+for policy in (NPTS(people, Bounded(0, 50)), WUCB.as_printed(people, Bounded(0, 50)), TopTwo(people, values, delta=0.1)):
     learner, rng = policy.start(["A21", "A28"], seed=1), np.random.default_rng(1)
     for _ in range(40):
         learner.tell(learner.ask(), float(rng.choice([0.0, 7.0, 50.0])))
@@ -23,7 +23,7 @@ for policy in (NPTS(people, Bounded(0, 50)), WUCB(people, Bounded(0, 50)), TopTw
 stream = ValueStream(people)
 stream.add_many(np.arange(-100.0, 200.0))
 print(round(stream.value(), 9), stream.quantile(0.3))
-print(simulate(WUCB(people, Bounded(0, 50)), problem, n_rounds=60, n_runs=2, seed=1).pulls[:, -1].tolist())
+print(simulate(WUCB.as_printed(people, Bounded(0, 50)), problem, n_rounds=60, n_runs=2, seed=1).pulls[:, -1].tolist())
 """
 
 

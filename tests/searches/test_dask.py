@@ -37,7 +37,7 @@ def client():
 
 def test_simulate_gives_the_same_numbers_through_threads_processes_and_dask(client):
     problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
-    policy = WUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 50))
+    policy = WUCB.as_printed(Preference(TverskyKahneman(0.61)), Bounded(0, 50))
     alone = simulate(policy, problem, 2_000, 10, seed=5)
     with ThreadPoolExecutor(2) as threads, ProcessPoolExecutor(2) as processes, client.get_executor() as cluster:
         for executor in (threads, processes, cluster):

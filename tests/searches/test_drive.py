@@ -466,7 +466,10 @@ class Unknown(Executor):
         (lambda: search(BUDGET, COIN, seed=1, executor=Unknown()), "Unknown tells None. Give workers="),
         (lambda: search(BUDGET, COIN, seed=1, max_hours=-1), "max_hours must be above 0"),
         (lambda: search(BUDGET, COIN, seed=1, journal="x", workers=0), "workers must be a whole number"),
-        (lambda: search(WUCB(PEOPLE, Bounded(-1, 1)), COIN, seed=1, executor=Unknown()), "a policy that stops"),
+        (
+            lambda: search(WUCB.as_printed(PEOPLE, Bounded(-1, 1)), COIN, seed=1, executor=Unknown()),
+            "a policy that stops",
+        ),
         (lambda: Failures(retries=-1), "retries must be a whole number, 0 or more; got -1"),
         (lambda: Failures(then="ignore"), 'Write "stop", "exclude", or the reward'),
         (lambda: Failures(then=math.nan), "must be finite; got nan"),

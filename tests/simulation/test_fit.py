@@ -77,21 +77,23 @@ def test_lotteries_outside_the_rewards_are_refused(lottery, rewards, message, no
 def test_a_k_armed_policy_on_a_linear_bandit_is_checked_as_well(nothing_runs):
     problem = LinearBandit([[1.0, 0.0], [0.0, 1.0]], [1.0, 2.0], AdditiveNoise(Discrete({1: 0.5, -1: 0.5})))
     with pytest.raises(ValueError, match=r"between 0 and 2; arm 1 can pay 3. Widen"):
-        simulate(WUCB(PEOPLE, Bounded(0, 2)), problem, n_rounds=10)
+        simulate(WUCB.as_printed(PEOPLE, Bounded(0, 2)), problem, n_rounds=10)
 
 
 def test_what_fits_runs():
     problem = Bandit([FIFTY, SEVEN, Uniform(0, 50)])
-    assert simulate(WUCB(PEOPLE, Bounded(0, 50)), problem, n_rounds=20, seed=1).samples.tolist() == [20]
+    assert simulate(WUCB.as_printed(PEOPLE, Bounded(0, 50)), problem, n_rounds=20, seed=1).samples.tolist() == [20]
     normal = Bandit([Normal(1, 1), Normal(0, 1)])
-    assert simulate(WUCB(PEOPLE, SubGaussian(1.0, 2.0)), normal, n_rounds=20, seed=1).samples.tolist() == [20]
+    assert simulate(WUCB.as_printed(PEOPLE, SubGaussian(1.0, 2.0)), normal, n_rounds=20, seed=1).samples.tolist() == [
+        20
+    ]
 
 
 def test_a_simulator_is_refused_when_it_pays_what_cannot_be():
     problem = Simulator(lambda arm, rng: 50.0 if arm == "bus" else 7.0, ["car", "bus"])
     with pytest.raises(ValueError, match=r"between 0 and 20; arm 'bus' paid 50\. Widen"):
-        simulate(WUCB(PEOPLE, Bounded(0, 20)), problem, n_rounds=10, seed=1)
-    assert simulate(WUCB(PEOPLE, Bounded(0, 50)), problem, n_rounds=10, seed=1).samples.tolist() == [10]
+        simulate(WUCB.as_printed(PEOPLE, Bounded(0, 20)), problem, n_rounds=10, seed=1)
+    assert simulate(WUCB.as_printed(PEOPLE, Bounded(0, 50)), problem, n_rounds=10, seed=1).samples.tolist() == [10]
 
 
 class Odd(Problem):
@@ -111,19 +113,21 @@ class Odd(Problem):
 )
 def test_a_problem_that_draws_too_few_too_many_or_no_numbers_is_refused(outcomes):
     with pytest.raises(ValueError, match=r"must return 64 finite outcomes; .* for arm 'bus'"):
-        simulate(WUCB(PEOPLE, Bounded(0, 1)), Odd(outcomes), n_rounds=10, seed=1)
+        simulate(WUCB.as_printed(PEOPLE, Bounded(0, 1)), Odd(outcomes), n_rounds=10, seed=1)
 
 
 def test_utilities_that_overflow_are_refused(nothing_runs):
     steep = Preference(TverskyKahneman(0.61), utility=PowerUtility(40.0, 1.0))
     with pytest.raises(ValueError, match=r"rewards must feel finite; the ends of Bounded"):
-        WUCB(steep, Bounded(0, 1e9))
+        WUCB.as_printed(steep, Bounded(0, 1e9))
     with pytest.raises(ValueError, match=r"rewards must feel finite; some of arm 1 do not"):
         simulate(WSR(steep, budget=50), Bandit([SEVEN, Discrete({1e9: 0.5, 0: 0.5})]), n_rounds=10)
 
 
-@pytest.mark.parametrize(("policy", "problem"), [(None, Bandit([SEVEN])), (WUCB(PEOPLE, Bounded(0, 9)), [SEVEN])])
+@pytest.mark.parametrize(
+    ("policy", "problem"), [(None, Bandit([SEVEN])), (WUCB.as_printed(PEOPLE, Bounded(0, 9)), [SEVEN])]
+)
 def test_what_is_no_policy_or_no_problem_is_refused(policy, problem):
     with pytest.raises(TypeError, match=r"a simulation runs a policy|a policy is run on a problem"):
         simulate(policy, problem, n_rounds=10)
-    assert isinstance(WUCB(PEOPLE, Bounded(0, 9)), Policy)
+    assert isinstance(WUCB.as_printed(PEOPLE, Bounded(0, 9)), Policy)

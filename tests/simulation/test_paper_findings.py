@@ -27,7 +27,7 @@ def test_regret_per_round_falls_for_wucb_and_not_for_ucb1(name, problem, judge, 
         change = rates[:, 1] - rates[:, 0]
         return rates.mean(axis=0), change.mean(), change.std(ddof=1) / np.sqrt(change.size)
 
-    _, change, error = per_round(WUCB(judge, rewards))
+    _, change, error = per_round(WUCB.as_printed(judge, rewards))
     assert change < -5 * error
     rates, change, error = per_round(UCB1(rewards, costs=judge.costs))
     assert change > -5 * error
@@ -66,12 +66,12 @@ def test_weucb_fails_on_setup_star():
 
 
 def test_wucb_stays_below_its_bound():
-    results = simulate(WUCB(PEOPLE, Bounded(0, 1)), SETUP, 20_000, 20, seed=1)
+    results = simulate(WUCB.as_printed(PEOPLE, Bounded(0, 1)), SETUP, 20_000, 20, seed=1)
     for regret, n in zip(results.mean_regret, results.checkpoints, strict=True):
         assert regret <= theory.wucb_regret(PEOPLE, Bounded(0, 1), results.values, max(int(n), 2))
 
 
 def test_the_measured_regret_agrees_with_the_prototypes():
     # W-UCB with the Hölder band on Setup(*) at n = 10^4: 211.5 was measured over 100 runs
-    results = simulate(WUCB(PEOPLE, Bounded(0, 1)), SETUP, 10_000, 100, seed=1)
+    results = simulate(WUCB.as_printed(PEOPLE, Bounded(0, 1)), SETUP, 10_000, 100, seed=1)
     assert results.mean_regret[-1] == pytest.approx(211.5, abs=8 * results.regret_error[-1] + 2.0)

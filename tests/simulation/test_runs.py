@@ -32,7 +32,7 @@ from allais.simulation import Results
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 LOTTERY = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
-POLICY = WUCB(PEOPLE, Bounded(0, 50))
+POLICY = WUCB.as_printed(PEOPLE, Bounded(0, 50))
 
 
 def walk(arm, rng):
@@ -79,7 +79,7 @@ def test_two_policies_with_one_seed_meet_the_same_outcomes():
             return outcomes
 
     problem = Recorded([Normal(0, 1), Normal(1, 1)])
-    for policy in (UCB1(SubGaussian(1.0, 1.0)), WUCB(PEOPLE, SubGaussian(1.0, 1.0))):
+    for policy in (UCB1(SubGaussian(1.0, 1.0)), WUCB.as_printed(PEOPLE, SubGaussian(1.0, 1.0))):
         simulate(policy, problem, 100, 1, seed=3)
     first = {(arm, size): outcomes for arm, size, outcomes in drawn[:2]}
     for arm, size, outcomes in drawn[2:]:

@@ -40,7 +40,7 @@ def test_npts_has_a_tenth_of_the_regret_of_wucb(name):
     # 50 runs; NPTS is several standard errors below each limit (0.011, 0.273, 0.016 and 0.033 were measured)
     problem, preference, rewards, limit = REGRET[name]
     settings = {"n_rounds": 100_000, "n_runs": 50, "seed": 1, "n_jobs": 2, "checkpoints": [100_000]}
-    papers = simulate(WUCB(preference, rewards), problem, **settings)
+    papers = simulate(WUCB.as_printed(preference, rewards), problem, **settings)
     ours = simulate(NPTS(preference, rewards), problem, **settings)
     assert ours.mean_regret[-1] <= limit * papers.mean_regret[-1]
 

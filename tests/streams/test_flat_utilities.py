@@ -56,7 +56,7 @@ def test_quantile_and_survival_go_by_what_was_told(utility, costs, way, tmp_path
 @pytest.mark.parametrize("utility", [capped, by_the_minute])
 @pytest.mark.parametrize("costs", [False, True])
 def test_a_learner_lists_every_outcome_once(utility, costs, tmp_path):
-    learner = WUCB(people(utility, costs), Bounded(-20, 20)).start(["A21", "A28"], seed=1)
+    learner = WUCB.as_printed(people(utility, costs), Bounded(-20, 20)).start(["A21", "A28"], seed=1)
     learner.observe("A21", SAMPLES)
     distinct, counts = np.unique(SAMPLES, return_counts=True)
 

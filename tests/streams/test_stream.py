@@ -279,7 +279,7 @@ def test_policies_on_continuous_rewards_value_their_arms_by_trees():
 
     preference = Preference(TverskyKahneman(0.61), reference=0.4)
     problem = Bandit([Uniform(0, 1), Uniform(0, 0.9), few_outcomes()])
-    run = Rollout(WUCB(preference, Bounded(0, 1)), problem, np.random.SeedSequence(1))
+    run = Rollout(WUCB.as_printed(preference, Bounded(0, 1)), problem, np.random.SeedSequence(1))
     run.run(5_000)
     memory = run.state.memory
     np.testing.assert_array_equal(memory.in_trees, memory.pulls > FLAT * np.array([1, 1, 10**9]))

@@ -48,11 +48,13 @@ def _shut_half_the_day(demand):
 
 def test_a_learner_a_simulation_and_a_search_run_on_the_simulator(grid):
     problem = few(grid, "fresh")
-    learner = WUCB(PEOPLE, SHORT).start(problem.arms, seed=1)
+    learner = WUCB.as_printed(PEOPLE, SHORT).start(problem.arms, seed=1)
     choice = learner.ask()
     learner.tell(choice, float(problem.draw(problem.arms.index(choice.arm), np.random.default_rng(1), 1)[0]))
     assert learner.samples == 1
-    one, two = (simulate(WUCB(PEOPLE, SHORT), problem, 3, 2, seed=1, n_jobs=jobs, trace=True) for jobs in (1, 2))
+    one, two = (
+        simulate(WUCB.as_printed(PEOPLE, SHORT), problem, 3, 2, seed=1, n_jobs=jobs, trace=True) for jobs in (1, 2)
+    )
     assert np.array_equal(one.choices, two.choices)
     stream = few(grid, "stream")
     answer = best_arm(WLUCB(PEOPLE, SHORT, delta=0.1), stream, seed=1, max_samples=20)

@@ -98,7 +98,7 @@ class Learner(Guarded):
 
     Threads may share it. It can be copied and pickled.
 
-    >>> learner = WUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+    >>> learner = WUCB.as_printed(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
     >>> for outcome in (0.0, 7.0, 50.0):
     ...     learner.tell(learner.ask(), outcome)
     >>> learner.recommend().arm, learner.pulls
@@ -107,7 +107,7 @@ class Learner(Guarded):
 
     def __init__(self, policy: Policy, arms: int | Sequence[Hashable], seed: Seed, *, exact: bool = False) -> None:
         if not isinstance(policy, Policy):
-            raise TypeError(f"a learner runs a policy; got {policy!r}. Write WUCB(...).start(arms, seed=1).")
+            raise TypeError(f"a learner runs a policy; got {policy!r}. Write WUCB.as_printed(...).start(arms, seed=1).")
         self.policy = policy
         self._names = checked_names(arms)
         self._index = {name: index for index, name in enumerate(self._names)}
@@ -215,7 +215,7 @@ class Learner(Guarded):
 
         Intervals are widened for it already.
 
-        >>> learner = WUCB(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
+        >>> learner = WUCB.as_printed(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", np.random.default_rng(1).random(20_000))
         >>> error = learner.memory_error()
         >>> 0.0 < error["A21"] < 1e-3, error["A28"]
@@ -257,7 +257,7 @@ class Learner(Guarded):
         It ends where the declared rewards do; it is infinite for an arm that was never told, and where the policy
         keeps none.
 
-        >>> learner = WUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner = WUCB.as_printed(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", [50.0, 0.0])
         >>> learner.intervals()["A21"]
         Interval(low=0.0, value=21.03..., high=50.0)

@@ -151,7 +151,7 @@ def regret(folder: Path) -> None:
     rewards = Finite([0, 7, 30, 50])
     policies = {
         "UCB1 (of the mean)": UCB1(rewards),
-        "W-UCB (the paper's)": WUCB(PEOPLE, rewards),
+        "W-UCB (the paper's)": WUCB.as_printed(PEOPLE, rewards),
         "W-UCB, KL band, log m": WUCB(PEOPLE, rewards, band=KL(), exploration=1.0),
         "NPTS": NPTS(PEOPLE, rewards),
     }

@@ -86,7 +86,7 @@ def compare(
 
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
     >>> people = Preference(TverskyKahneman(0.61))
-    >>> policies = {"W-UCB": WUCB(people, Bounded(0, 50)), "UCB1": UCB1(Bounded(0, 50))}
+    >>> policies = {"W-UCB": WUCB.as_printed(people, Bounded(0, 50)), "UCB1": UCB1(Bounded(0, 50))}
     >>> comparison = compare(policies, problem, n_rounds=100_000, n_runs=5, seed=1)
     >>> [row["error rate"] for row in comparison.rows()]
     [0.0, 1.0]

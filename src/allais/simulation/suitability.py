@@ -27,7 +27,7 @@ def fitted(policy: Policy, problem: Problem) -> Policy:
     ValueError: rewards must lie between 0 and 20; arm 'bus' can pay 50. Widen Bounded(low, high)...
     """
     if not isinstance(policy, Policy):
-        raise TypeError(f"a simulation runs a policy; got {policy!r}. Write WUCB(...).")
+        raise TypeError(f"a simulation runs a policy; got {policy!r}. Write WUCB.as_printed(...).")
     if not isinstance(problem, Problem):
         raise TypeError(f"a policy is run on a problem; got {problem!r}. Write Bandit([...]), or Simulator(f, arms).")
     policy = policy.on(problem)

@@ -123,7 +123,7 @@ def policies(recording: Recording, noises: dict[str, ArmNoise], budget: int) -> 
     linear = LinGapE(felt, noises["residuals"], delta=DELTA, beta=BETA, regularisation=LAMBDA, name="LinGapE 0.61")
     yield f"residuals, delta {DELTA:g}", linear
     yield "bounds", UCB1(bounds, reference=baseline, costs=True)
-    yield "bounds", WUCB(felt, bounds, name="W-UCB 0.61")
+    yield "bounds", WUCB.as_printed(felt, bounds, name="W-UCB 0.61")
     yield "bounds", NPTS(felt, bounds, name="NPTS 0.61")
     yield f"bounds, delta {DELTA:g}", WLUCB(felt, bounds, delta=DELTA, name="W-LUCB 0.61")
     yield f"budget {budget}", WSR(felt, budget=budget, name="W-SR 0.61")

@@ -27,7 +27,7 @@ def watch(
 ) -> Learner:
     """Advise for some days, by the live simulator or a recording, and show it; the learner at the end."""
     preference = Preference(TverskyKahneman(0.61), reference=usual, costs=True)
-    policy: Policy = WUCB(preference, Bounded(0.0, LONGEST), exploration=EAGER)
+    policy: Policy = WUCB.as_printed(preference, Bounded(0.0, LONGEST), exploration=EAGER)
     chooser, traveller = np.random.SeedSequence(seed).spawn(2)
     learner = policy.start(problem.arms, np.random.default_rng(chooser))
     rng = np.random.default_rng(traveller)

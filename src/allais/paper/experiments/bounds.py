@@ -58,7 +58,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
         ("(a)", PROBLEM_A, COSTS, RANGE_A),
         ("Setup(*)", SETUP, PEOPLE, RANGE_SETUP),
     ):
-        curve = simulate(WUCB(people, rewards), problem, size.rounds, size.runs, **settings)
+        curve = simulate(WUCB.as_printed(people, rewards), problem, size.rounds, size.runs, **settings)
         bound = theory.wucb_regret(people, rewards, curve.values, size.rounds)  # type: ignore[arg-type]
         slope = theory.regret_slope(people, problem.lotteries) * math.log(size.rounds)
         mean, error = float(curve.mean_regret[-1]), float(curve.regret_error[-1])

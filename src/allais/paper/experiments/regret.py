@@ -49,7 +49,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
         )
     )
     for index, (letter, problem, rewards) in enumerate(PROBLEMS):
-        policies = {"UCB": UCB1(rewards, costs=True), "W-UCB": WUCB(COSTS, rewards)}
+        policies = {"UCB": UCB1(rewards, costs=True), "W-UCB": WUCB.as_printed(COSTS, rewards)}
         results = played(policies, problem, size.rounds, size.runs, seed, COSTS, part(done, index, 2))
         theirs, ours = results["UCB"], results["W-UCB"]
         costs = -problem.true_values(COSTS)

@@ -36,7 +36,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
     policies = {
         "UCB": UCB1(RANGE_SETUP),
         "WE-UCB": WEUCB(PEOPLE, RANGE_SETUP),
-        "W-UCB": WUCB(PEOPLE, RANGE_SETUP),
+        "W-UCB": WUCB.as_printed(PEOPLE, RANGE_SETUP),
     }
     results = played(
         policies, SETUP, size.rounds, size.runs, seed, PEOPLE, lambda share: done(0.2 + 0.8 * share)

@@ -127,7 +127,7 @@ def _regret(size: Size, seed: int, done: Done) -> tuple[Rows, dict[str, Lead], d
     leads: dict[str, Lead] = {}
     setup: dict[str, Results] = {}
     for index, (name, problem, people, rewards) in enumerate(cases):
-        policies = {"W-UCB": WUCB(people, rewards), "NPTS": NPTS(people, rewards)}
+        policies = {"W-UCB": WUCB.as_printed(people, rewards), "NPTS": NPTS(people, rewards)}
         results = played(policies, problem, size.rounds, size.runs, seed, people)
         papers, ours = results["W-UCB"], results["NPTS"]
         leads[name] = Lead(float(ours.mean_regret[-1] / papers.mean_regret[-1]), below(ours, papers))
