@@ -11,6 +11,10 @@ class DominanceWarning(UserWarning):
     """A weight is not monotone, so better lotteries may be valued lower."""
 
 
+class SpeedWarning(UserWarning):
+    """Something runs far slower than it could."""
+
+
 class UndefinedValueError(ArithmeticError):
     """A lottery has no value: its gain and its loss part are both infinite."""
 

@@ -2,7 +2,7 @@
 
 A policy is a frozen dataclass that derives from `KArmed`, a rule (a NamedTuple of settings that kernels read) and a
 kernel for `choose`; the verbs `learn`, `recommend`, `exponent` and `bracket` have defaults. A band is a dataclass with
-`rule(preference, rewards)`, and kernels for `refresh` and `widen`.
+`rule(preference, rewards)`, and kernels for `refresh` and `widen`. `PythonPolicy` runs a plain Python class.
 """
 
 from allais._checks import not_negative, positive, share
@@ -26,10 +26,12 @@ from allais.policies.verbs import SETTLED, WAITING, bracket, choose, exponent, l
 from allais.problems import Problem
 from allais.samples.draws import gamma, normal, stream_of, uniform
 from allais.samples.memory import Memory, Worth, insert, measure, moments, pick
+from allais.simulation import AskAndTell, PythonPolicy
 
 __all__ = [
     "SETTLED",
     "WAITING",
+    "AskAndTell",
     "Band",
     "BandPolicy",
     "FixedConfidence",
@@ -38,6 +40,7 @@ __all__ = [
     "NoBand",
     "Policy",
     "Problem",
+    "PythonPolicy",
     "State",
     "Worth",
     "anticipate",

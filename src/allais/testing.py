@@ -22,7 +22,9 @@ from allais.policies.verbs import bracket
 from allais.problems import Bandit, Problem
 from allais.rewards import Finite, SubGaussian
 from allais.settings import modules_of, to_spec
-from allais.simulation.rollout import Rollout, new_record, stream
+from allais.simulation.outcomes import outcomes_of
+from allais.simulation.record import new_record
+from allais.simulation.rollout import Rollout
 from allais.weights import Weight
 
 
@@ -105,7 +107,7 @@ def _same_live_and_simulated(policy: Policy, problem: Problem, rounds: int, seed
     rollout.run(rounds, record)
     chooser, *tellers = np.random.SeedSequence(seed).spawn(problem.n_arms + 1)
     tapes = [
-        (outcome for stretch in stream(problem, arm, teller) for outcome in stretch.tolist())
+        (outcome for stretch in outcomes_of(problem, arm, teller) for outcome in stretch.tolist())
         for arm, teller in enumerate(tellers)
     ]
     learner = policy.start(problem.arms, np.random.default_rng(chooser))

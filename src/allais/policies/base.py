@@ -26,7 +26,7 @@ from allais.policies.knowledge import (
     rewards_of_arms,
     worth_of,
 )
-from allais.policies.state import fresh_state
+from allais.policies.state import fresh_state, started
 from allais.preferences import Preference
 from allais.rewards import Rewards
 from allais.samples.memory import Worth
@@ -40,13 +40,10 @@ Check = Callable[[str, Any], Any]  # the checked value, from the name of a setti
 def setting(default: Any = dataclasses.MISSING, check: Check | None = None, *, repr: bool = True) -> Any:
     """A field that is given by name and checked when a policy is made.
 
-    >>> @dataclass(frozen=True)
-    ... class Greedy(KArmed):
-    ...     share: float = setting(0.1, share)
-    >>> Greedy(expected_value(), share=2.0)
+    >>> WUCB(expected_value(), Bounded(0, 1), exploration=0)  # its check is `positive`
     Traceback (most recent call last):
         ...
-    ValueError: share must lie in (0, 1); got 2. Give a share of 1, such as 0.05.
+    ValueError: exploration must be above 0; got 0. Give a positive number.
     """
     return field(default=default, kw_only=True, repr=repr, metadata={"check": check})
 
@@ -100,6 +97,10 @@ class Policy(ABC):
     @abstractmethod
     def state(self, n_arms: int, rule: Any) -> Any:
         """The state before the first round."""
+
+    def try_on(self, n_arms: int) -> None:
+        """Refuse a number of arms that does not fit."""
+        started(self, n_arms)
 
     @property
     def error_rate(self) -> float | None:

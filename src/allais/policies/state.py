@@ -63,12 +63,13 @@ def extended(old: Any, new: Any) -> Any:
     return type(new)(*(extended(a, b) for a, b in zip(old, new, strict=True))) if hasattr(new, "_fields") else new
 
 
-def started(policy: Any, n_arms: int) -> tuple[Any, Any]:
+def started(policy: Any, n_arms: int, rule: Any = None) -> tuple[Any, Any]:
     """A policy's rule and state for a number of arms, or an error where an array has not an entry for each of them.
 
-    Compiled code does not check places, so an array that is too short would be read beyond its end.
+    A rule is settings, so that many runs may share one. Compiled code does not check places, so an array that is too
+    short would be read beyond its end.
     """
-    rule = policy.rule(n_arms)
+    rule = policy.rule(n_arms) if rule is None else rule
     state = policy.state(n_arms, rule)
     each: dict[str, Any] = {f"state.{name}": getattr(state, name, None) for name in ("asked", "active")}
     memory = getattr(state, "memory", None)

@@ -2,7 +2,8 @@
 
 from allais.simulation.best_arm import BestArm, best_arm
 from allais.simulation.comparison import Comparison, compare
+from allais.simulation.python_policy import AskAndTell, PythonPolicy
 from allais.simulation.results import Results
 from allais.simulation.simulate import simulate
 
-__all__ = ["BestArm", "Comparison", "Results", "best_arm", "compare", "simulate"]
+__all__ = ["AskAndTell", "BestArm", "Comparison", "PythonPolicy", "Results", "best_arm", "compare", "simulate"]

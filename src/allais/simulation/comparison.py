@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
+from allais.simulation.python_policy import as_policy
 from allais.simulation.results import Results
 from allais.simulation.simulate import simulate
 
@@ -91,7 +92,12 @@ def compare(
     >>> [row["error rate"] for row in comparison.rows()]
     [0.0, 1.0]
     """
-    named = dict(policies) if isinstance(policies, Mapping) else _named(policies)
+    if isinstance(policies, Policy) or not isinstance(policies, Sequence | Mapping):
+        raise TypeError(
+            f"compare takes several policies; got {type(policies).__name__} alone. "
+            "Write compare([policy, other], problem, ...), or simulate(policy, problem, ...)."
+        )
+    named = dict(policies) if isinstance(policies, Mapping) else _named([as_policy(policy) for policy in policies])
     if not named:
         raise ValueError("there must be a policy to compare; got none. Give two or more.")
     # what people prefer is the yardstick, also for a policy that does not know it

@@ -8,48 +8,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray
+from allais._checks import FloatArray
 from allais._kernels import kernel, loop
 from allais.learner import Learner
 from allais.policies.base import Policy
 from allais.policies.state import no_such_arm, started
 from allais.policies.verbs import choose, learn, recommend
 from allais.problems import Problem
-from allais.rewards import Rewards
 from allais.samples.memory import NEVER, grown, is_full
-from allais.simulation.suitability import drawn, lotteries_of
+from allais.simulation.outcomes import FIRST_STRETCH, outcomes_of
+from allais.simulation.record import Record, new_record
+from allais.simulation.suitability import lotteries_of
 
 DONE, STOPPED, REFILL, GROW, STRAY = 0, 1, 2, 3, 4
-FIRST_STRETCH = 64  # outcomes drawn for an arm at first; then twice as many each time
 FIRST_LOOK = 1 << 14  # samples after which compiled code comes back at first
 SOON = 0.1  # seconds after which compiled code comes back, so that an interruption is heard
-
-
-class Record(NamedTuple):
-    """What a run writes down as it goes."""
-
-    marks: IntArray  # the samples after which it is written, ascending; (marks,)
-    pulls: IntArray  # T_k there, (marks, n_arms)
-    recommended: IntArray  # the arm recommended there, (marks,)
-    choices: IntArray  # every choice, or empty
-    done: IntArray  # how many marks have passed, (1,)
-
-
-def new_record(marks: IntArray, n_arms: int, traced: int = 0) -> Record:
-    """An empty record; `traced` is how many choices are to be kept."""
-    return Record(
-        marks,
-        np.zeros((marks.size, n_arms), dtype=np.int64),
-        np.zeros(marks.size, dtype=np.int64),
-        np.full(traced, -1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-    )
 
 
 def _loop(rule, state, felt, raw, position, filled, pending, told, until, record, rng):
@@ -94,10 +72,12 @@ compiled_loop = loop(_loop)
 class Rollout:
     """One run of a policy on a problem, from one seed."""
 
-    def __init__(self, policy: Policy, problem: Problem, seed: np.random.SeedSequence, *, exact: bool = False) -> None:
+    def __init__(
+        self, policy: Policy, problem: Problem, seed: np.random.SeedSequence, *, rule: Any = None, exact: bool = False
+    ) -> None:
         self.policy, self.problem = policy.on(problem), problem
         n_arms = problem.n_arms
-        self.rule, self.state = started(self.policy, n_arms)
+        self.rule, self.state = started(self.policy, n_arms, rule)
         if exact:
             self.state.memory.limit[0] = NEVER
         chooser, *tellers = seed.spawn(n_arms + 1)
@@ -105,7 +85,7 @@ class Rollout:
         # lotteries were compared with the rewards before the run; other problems show what they pay as they go
         known = self.policy.rewards_of(n_arms) if not lotteries_of(problem) else []
         self._streams = [
-            stream(problem, arm, teller, known[arm] if known else None) for arm, teller in enumerate(tellers)
+            outcomes_of(problem, arm, teller, known[arm] if known else None) for arm, teller in enumerate(tellers)
         ]
         width = min(FIRST_STRETCH, problem.batch)
         self._felt, self._raw = np.zeros((n_arms, width)), np.zeros((n_arms, width))
@@ -160,17 +140,6 @@ class Rollout:
         self._raw[arm, :size] = outcomes
         self._felt[arm, :size] = self.policy.preference.felt(outcomes)
         self._position[arm], self._filled[arm] = 0, size
-
-
-def stream(
-    problem: Problem, arm: int, seed: np.random.SeedSequence, known: Rewards | None = None
-) -> Iterator[FloatArray]:
-    """The outcomes of an arm, for ever, in stretches that double."""
-    rng = np.random.default_rng(seed)
-    size = min(FIRST_STRETCH, problem.batch)
-    while True:
-        yield drawn(problem, arm, problem.draw(arm, rng, size), size, known)
-        size = min(2 * size, problem.batch)
 
 
 def _wider(tape: FloatArray, width: int) -> FloatArray:

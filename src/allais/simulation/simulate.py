@@ -20,8 +20,10 @@ from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
 from allais.simulation.progress import Progress
+from allais.simulation.python_policy import PythonPolicy, PythonRollout, as_policy, say_that_it_is_slow
+from allais.simulation.record import new_record
 from allais.simulation.results import Results
-from allais.simulation.rollout import Rollout, new_record
+from allais.simulation.rollout import Rollout
 from allais.simulation.suitability import fitted
 
 CHECKPOINTS = 200  # enough for a smooth curve on a log axis
@@ -57,7 +59,9 @@ def simulate(
     """
     rounds, runs = whole_count("n_rounds", n_rounds), whole_count("n_runs", n_runs)
     marks = _checkpoints(checkpoints, rounds)
-    policy = fitted(policy, problem)  # or refused, before anything runs
+    policy = fitted(as_policy(policy), problem)  # or refused, before anything runs
+    if isinstance(policy, PythonPolicy):
+        say_that_it_is_slow(policy)
     seeds = root_of(seed).spawn(runs)
     chunks = _chunks(runs, n_jobs, executor)
     tasks = [(policy, problem, marks, [seeds[run] for run in chunk], trace, exact) for chunk in chunks]
@@ -91,9 +95,10 @@ def _play(
 ) -> dict[str, Any]:
     """Some runs, one after the other: what a worker does."""
     records = [new_record(marks, problem.n_arms, int(marks[-1]) if trace else 0) for _ in seeds]
+    rule = None if isinstance(policy, PythonPolicy) else policy.rule(problem.n_arms)  # one for all runs
     samples, stopped = np.zeros(len(seeds), dtype=np.int64), np.zeros(len(seeds), dtype=np.bool_)
     for run, (seed, record) in enumerate(zip(seeds, records, strict=True)):
-        rollout = Rollout(policy, problem, seed, exact=exact)
+        rollout = _rollout(policy, problem, seed, rule, exact)
         rollout.run(int(marks[-1]), record, given_up)
         samples[run], stopped[run] = rollout.samples, rollout.stopped
     return {
@@ -103,6 +108,14 @@ def _play(
         "stopped": stopped,
         "choices": np.array([record.choices for record in records]),
     }
+
+
+def _rollout(
+    policy: Policy, problem: Problem, seed: np.random.SeedSequence, rule: Any, exact: bool
+) -> Rollout | PythonRollout:
+    if isinstance(policy, PythonPolicy):
+        return PythonRollout(policy, problem, seed)
+    return Rollout(policy, problem, seed, rule=rule, exact=exact)
 
 
 def whole_count(name: str, number: int) -> int:
@@ -163,7 +176,9 @@ def _workers(n_jobs: int, executor: Executor | None, policy: Policy, problem: Pr
         yield partial(_by_callers, executor)
     elif workers(n_jobs) == 1:
         yield lambda tasks: ((index, _play(*task)) for index, task in enumerate(tasks))
-    elif problem.batch > 1:  # compiled: the kernels release the interpreter's lock
+    elif problem.batch > 1 and not isinstance(
+        policy, PythonPolicy
+    ):  # compiled: the kernels release the interpreter's lock
         # compiled here, since only the main thread can be interrupted while it compiles
         Rollout(policy, problem, np.random.SeedSequence(0)).run(0)
         given_up = threading.Event()
@@ -174,7 +189,7 @@ def _workers(n_jobs: int, executor: Executor | None, policy: Policy, problem: Pr
                 given_up.set()
                 threads.shutdown(wait=False, cancel_futures=True)
                 raise
-    else:  # a simulator in Python holds the lock
+    else:  # a simulator or a policy in Python holds the lock
         with process_pool(workers(n_jobs)) as processes:
             yield partial(_by, processes)
 

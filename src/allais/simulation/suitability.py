@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from allais._checks import FloatArray
 from allais.lotteries import Lottery
 from allais.policies.base import Policy
-from allais.policies.state import started
 from allais.preferences import Preference
 from allais.problems import Problem
 from allais.rewards import Finite, Rewards
@@ -27,11 +26,11 @@ def fitted(policy: Policy, problem: Problem) -> Policy:
     ValueError: rewards must lie between 0 and 20; arm 'bus' can pay 50. Widen Bounded(low, high)...
     """
     if not isinstance(policy, Policy):
-        raise TypeError(f"a simulation runs a policy; got {policy!r}. Write WUCB.as_printed(...).")
+        raise TypeError(f"a simulation runs a policy; got {policy!r}. Write NPTS(preference, rewards).")
     if not isinstance(problem, Problem):
         raise TypeError(f"a policy is run on a problem; got {problem!r}. Write Bandit([...]), or Simulator(f, arms).")
     policy = policy.on(problem)
-    started(policy, problem.n_arms)  # refuses what does not fit the number of arms
+    policy.try_on(problem.n_arms)  # refuses what does not fit the number of arms
     known = policy.rewards_of(problem.n_arms)
     for k, lottery in enumerate(lotteries_of(problem)):
         if known:
