@@ -88,7 +88,9 @@ def loop(function: Function) -> Function:
 def _cached(function: Function, options: dict[str, Any]) -> Function:
     if settings().DISABLE_JIT:
         return _interpreted(function)
-    if CACHE is None:  # compile in every process: numba's other folders do not see edits
+    # Without a folder, code is compiled in every process: numba's other folders do not see edits. So is a user's own
+    # kernel: the digest does not cover it, and one that was typed into a console has no file at all.
+    if CACHE is None or not function.__module__.startswith("allais."):
         return numba.njit(**options)(function)
     # the setting is numba's own and global: put back what the user had
     before = settings().CACHE_DIR
