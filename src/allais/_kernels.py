@@ -142,7 +142,9 @@ def bound(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     if settings().DISABLE_JIT:
         return compiled
     signature = tuple(numba.typeof(argument) for argument in arguments)
-    compiled.compile(signature)
+    if signature not in compiled.overloads:
+        # numba's lock is of the whole process: an interrupt in here would leave it taken, and other threads waiting
+        compiled.compile(signature)
     return compiled.get_overload(signature)
 
 

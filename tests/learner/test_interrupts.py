@@ -157,7 +157,33 @@ def test_asking_and_telling_in_memory_survive_every_interrupt():
         go_on(twin, outcomes[twin.samples])
     while twin.outstanding < learner.outstanding:
         twin.ask()
+    if learner._draw is not None:  # made for a choice, and kept for the next
+        twin._make_draw()
     assert document_of(learner) == document_of(twin)
+
+
+def test_a_learner_starts_and_gets_arms_without_the_compilers_lock():
+    """Which an interrupt would leave taken for the whole process: only new code needs it."""
+    from numba.core.compiler_lock import global_compiler_lock
+
+    def live():
+        learner = POLICY.start(ARMS, seed=1)
+        learner.add("new")
+        learner.tell(learner.ask(), 7.0)
+        learner.copy()
+        ValueStream(PEOPLE).add(7.0)
+        done.append(learner)
+
+    done = []
+    live()
+    with global_compiler_lock:
+        thread = threading.Thread(target=live, daemon=True)
+        thread.start()
+        thread.join(timeout=60)
+        waited = thread.is_alive()
+    thread.join()
+    assert not waited
+    assert len(done) == 2
 
 
 def test_data_that_is_fed_in_is_taken_as_a_whole():
