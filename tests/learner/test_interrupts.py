@@ -314,12 +314,13 @@ def test_a_handler_that_saves_and_returns_loses_no_outcome(tmp_path):
 
     signal.signal(signal.SIGALRM, checkpoint)
     told = learner.samples
-    while min(saved, len(refused)) < 40:
+    while saved + len(refused) < 200:
         signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 3e-4))
         for _ in range(60):
             learner.tell(learner.ask(), rng.uniform(0, 50))
             told += 1
     signal.setitimer(signal.ITIMER_REAL, 0.0)
+    assert refused  # about every other one; that of 200 none comes inside a call has no chance
     assert all("must end before the next begins; this one came in the middle" in one for one in refused)
     assert learner.samples == told
     assert document_of(learner)["state"]["asked"] == list(learner.pulls.values())
