@@ -144,7 +144,8 @@ def bound(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     if settings().DISABLE_JIT:
         return compiled
     signature = tuple(numba.typeof(argument) for argument in arguments)
-    if signature not in compiled.overloads:  # numba's one lock for all compiling is taken only where it is needed
+    if signature not in compiled.overloads:
+        # numba's lock is of the whole process: an interrupt in here would leave it taken, and other threads waiting
         compiled.compile(signature)
     return compiled.get_overload(signature)
 
