@@ -53,7 +53,10 @@ _LATER = {
     "streams": "ValueStream",
 }
 _HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
-_MODULES = ("bands", "errors", "linear", "policies", "problems", "searches", "streams", "testing", "theory")
+_MODULES = (
+    *("bands", "errors", "extend", "learner", "linear", "policies", "problems", "searches", "simulation", "streams"),
+    *("testing", "theory"),
+)
 # Names that are behind their modules: an error says where.
 _BEHIND = {
     "bands": "DKW KL EmpiricalBernstein Envelope Holder Interval",

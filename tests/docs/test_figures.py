@@ -115,12 +115,12 @@ def test_how_far_policies_are_from_the_best_is_what_the_table_says():
     heading = "| wrong answers within a budget |"
     (table,) = [one["table"] for one in TABLE.finditer(RESULTS.read_text(encoding="utf-8")) if heading in one["table"]]
     columns = cells_of(table.partition("\n")[0])
-    errors = {name: [float(row[columns.index(name)]) for row in rows_of(table)] for name in columns[1:]}
     policies = ("patient rejects", "W-SR", "uniform sampling", "sequential halving")
+    named = (*policies, "floor 1/2")
+    errors = {name: [float(row[columns.index(name)]) for row in rows_of(table)] for name in named}
     best = [min(row) for row in zip(*(errors[name] for name in policies), strict=True)]
     patient, wsr, uniform, halving, half = (
-        f"{max(error - least for error, least in zip(errors[name], best, strict=True)):.2f}"
-        for name in (*policies, "floor 1/2")
+        f"{max(error - least for error, least in zip(errors[name], best, strict=True)):.2f}" for name in named
     )
     text = " ".join((ROOT / "docs" / "choosing.md").read_text(encoding="utf-8").split())
     others = f"W-SR by {wsr}, uniform sampling by {uniform} and sequential halving by {halving}."

@@ -49,8 +49,6 @@ class Band(Protocol):
 class NoBand(NamedTuple):
     """The rule of a policy without intervals."""
 
-    keeps: bool = False
-
     def kept(self, n_arms: int) -> Any:
         """Nothing is kept of an arm."""
         return ()
