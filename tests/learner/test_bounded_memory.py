@@ -27,11 +27,12 @@ from allais import (
     simulate,
 )
 from allais.bands import DKW, KL, Envelope, Holder
-from allais.bands.tails import ends_of, memory_of
+from allais.bands.tail_ends import ends_of
+from allais.bands.tails import memory_of
 from allais.files.reading import checksum
 from allais.learner.document import document_of, learner_from
 from allais.samples.cells import HIGH, LIMIT, LOW
-from allais.samples.memory import cells_of_arm, outcomes_of_arm
+from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.testing import check_policy
 from allais.weights import SteepMiddle
 

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, number
 from allais.preferences import Preference
-from allais.problems.base import Problem, checked_names
+from allais.problems.base import OneByOne
 
 
-class Simulator(Problem):
+class Simulator(OneByOne):
     """Arms simulated by `f(arm, rng)`, one outcome a call, drawn only when needed.
 
     There is no regret without `true_values`, a value an arm in the units of the preference.
@@ -33,7 +33,7 @@ class Simulator(Problem):
         if not callable(f):
             raise TypeError(f"a simulator is a function of an arm and a generator; got {f!r}. Write f(arm, rng).")
         self.f = f
-        self._arms = checked_names(arms)
+        super().__init__(arms)
         self._values = None if true_values is None else finite_array("true_values", true_values)
         if self._values is not None and self._values.size != len(self._arms):
             raise ValueError(
@@ -43,14 +43,6 @@ class Simulator(Problem):
 
     def __repr__(self) -> str:
         return f"Simulator({getattr(self.f, '__qualname__', type(self.f).__name__)!r}, {list(self._arms)!r})"
-
-    @property
-    def arms(self) -> tuple[Hashable, ...]:
-        return self._arms
-
-    @property
-    def batch(self) -> int:
-        return 1
 
     def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
         returned = (self.f(self._arms[arm], rng) for _ in range(size))

@@ -22,7 +22,8 @@ from allais.policies.state import no_such_arm, started
 from allais.policies.verbs import choose, learn, recommend
 from allais.problems import Problem
 from allais.rewards import Rewards
-from allais.samples.memory import NEVER, grown, is_full
+from allais.samples.layout import grown
+from allais.samples.memory import NEVER, is_full
 from allais.simulation.suitability import drawn, lotteries_of
 
 DONE, STOPPED, REFILL, GROW, STRAY = 0, 1, 2, 3, 4
