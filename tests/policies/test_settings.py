@@ -44,7 +44,7 @@ UNIT = Bounded(0, 1)
         (lambda: WSR(PEOPLE, budget=10.5), "budget must be a whole number of samples; got 10.5"),
         (lambda: SR(budget=3).start(3, seed=1), "budget must exceed the number of arms; got 3 samples for 3 arms"),
         (lambda: WUCB.as_printed(PEOPLE, UNIT, exploration=0.0), "exploration must be above 0; got 0"),
-        (lambda: WUCB.as_printed(PEOPLE, [UNIT, UNIT]).start(3, seed=1), "one an arm; got 2 for 3 arms"),
+        (lambda: WUCB.as_printed(PEOPLE, [UNIT, UNIT]).start(3, seed=1), "one per arm; got 2 for 3 arms"),
         (
             lambda: WUCB(PEOPLE, UNIT, band=EmpiricalBernstein()),
             "holds for means; got a preference with TverskyKahneman",

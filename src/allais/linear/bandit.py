@@ -35,7 +35,7 @@ class LinearBandit(LotteryArms):
         self.theta = finite_array("theta", theta)
         if self.theta.size != self.features.shape[1]:
             raise ValueError(
-                f"theta must have one number a feature; got {self.theta.size} for {self.features.shape[1]} features. "
+                f"theta must have one number per feature; got {self.theta.size} for {self.features.shape[1]} features. "
                 "Give as many of each."
             )
         self.noise: Noise = ParameterNoise() if noise is None else noise

@@ -87,7 +87,7 @@ class ArmNoise:
         scales = (None,) * len(self.lotteries) if self.scales is None else tuple(self.scales)
         if len(scales) != len(self.lotteries):
             raise ValueError(
-                f"scales must be one a lottery; got {len(scales)} for {len(self.lotteries)} lotteries. "
+                f"scales must be one per lottery; got {len(scales)} for {len(self.lotteries)} lotteries. "
                 "Give as many, None where the law says it."
             )
         object.__setattr__(self, "scales", scales)
@@ -98,7 +98,7 @@ class ArmNoise:
         """The noise of arms with these features."""
         if len(self.lotteries) != len(features):
             raise ValueError(
-                f"noise must be one law an arm; got {len(self.lotteries)} for {len(features)} arms. "
+                f"noise must be one law per arm; got {len(self.lotteries)} for {len(features)} arms. "
                 "Give as many as there are arms, or AdditiveNoise for one law."
             )
         assert self.scales is not None
@@ -131,7 +131,7 @@ class FeatureNoise:
         """The noise of arms with these features."""
         if features.shape[1] != len(self.lotteries):
             raise ValueError(
-                f"noise must be one law a feature; got {len(self.lotteries)} for {features.shape[1]} features. "
+                f"noise must be one law per feature; got {len(self.lotteries)} for {features.shape[1]} features. "
                 "Give as many."
             )
         assert self.scales is not None

@@ -35,7 +35,7 @@ def check_noise(noise: NoiseOfArms, n_arms: int) -> None:
     lengths = {len(part) for part in (noise.shape, noise.spread, noise.mean, noise.scale)}
     if lengths != {n_arms}:
         raise ValueError(
-            f"noise must be one law an arm; got {min(lengths)} for {n_arms} arms. Make as many as there are features."
+            f"noise must be one law per arm; got {min(lengths)} for {n_arms} arms. Make as many as there are features."
         )
     if noise.shape.min() < 0 or noise.shape.max() >= len(noise.shapes):
         raise ValueError("noise must say which of its shapes an arm has; it names one that is not there.")

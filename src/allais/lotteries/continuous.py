@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
@@ -16,34 +16,49 @@ from allais.lotteries.base import Lottery
 LEVELS = np.array([1e-9, 1e-6, 1e-3, 0.01, 0.05, 0.25, 0.5])
 
 
-class Normal(Lottery):
+class TwoNumbers(Lottery):
+    """A law that is known by two numbers."""
+
+    names: ClassVar[tuple[str, str]]
+
+    @property
+    def numbers(self) -> tuple[float, float]:
+        """The two numbers, in the order of `names`."""
+        first, second = self.names
+        return getattr(self, first), getattr(self, second)
+
+    def __repr__(self) -> str:
+        first, second = self.numbers
+        return f"{type(self).__name__}({first:g}, {second:g})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TwoNumbers) and type(self) is type(other) and self.numbers == other.numbers
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.numbers))
+
+    def as_setting(self) -> dict[str, Any]:
+        """What a file holds of it."""
+        return {"type": type(self).__name__, **dict(zip(self.names, self.numbers, strict=True))}
+
+    @classmethod
+    def from_setting(cls, content: dict[str, Any], trust: tuple[str, ...]) -> Lottery:
+        """The lottery that a file describes."""
+        return cls(**content)
+
+
+class Normal(TwoNumbers):
     """The normal law.
 
     >>> Normal(9, 1).support
     (-inf, inf)
     """
 
+    names = ("mean", "sd")
+
     def __init__(self, mean: float = 0.0, sd: float = 1.0) -> None:
         self._mean = real("mean", mean)
         self.sd = positive("sd", sd)
-
-    def __repr__(self) -> str:
-        return f"Normal({self._mean:g}, {self.sd:g})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Normal) and (self._mean, self.sd) == (other._mean, other.sd)
-
-    def __hash__(self) -> int:
-        return hash((Normal, self._mean, self.sd))
-
-    def as_setting(self) -> dict[str, Any]:
-        """What a file holds of it."""
-        return {"type": "Normal", "mean": self._mean, "sd": self.sd}
-
-    @staticmethod
-    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Normal:
-        """The lottery that a file describes."""
-        return Normal(content["mean"], content["sd"])
 
     @property
     def support(self) -> tuple[float, float]:
@@ -71,35 +86,19 @@ class Normal(Lottery):
         return rng.normal(self._mean, self.sd, size)
 
 
-class Uniform(Lottery):
+class Uniform(TwoNumbers):
     """Every outcome between low and high alike.
 
     >>> Uniform(0, 10).mean
     5.0
     """
 
+    names = ("low", "high")
+
     def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
         self.low, self.high = real("low", low), real("high", high)
         if self.low >= self.high:
             raise ValueError(f"low must lie below high; got {self.low:g} and {self.high:g}. Swap or widen them.")
-
-    def __repr__(self) -> str:
-        return f"Uniform({self.low:g}, {self.high:g})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Uniform) and (self.low, self.high) == (other.low, other.high)
-
-    def __hash__(self) -> int:
-        return hash((Uniform, self.low, self.high))
-
-    def as_setting(self) -> dict[str, Any]:
-        """What a file holds of it."""
-        return {"type": "Uniform", "low": self.low, "high": self.high}
-
-    @staticmethod
-    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Uniform:
-        """The lottery that a file describes."""
-        return Uniform(content["low"], content["high"])
 
     @property
     def support(self) -> tuple[float, float]:

@@ -43,7 +43,7 @@ class Basis(NamedTuple):
 def basis(terms: int) -> Basis:
     """The polynomials of so many terms."""
     nodes = chebyshev.chebpts1(terms)
-    to_series: FloatArray = 2.0 / terms * chebyshev.chebvander(nodes, terms - 1).T
+    to_series = 2.0 / terms * np.asarray(chebyshev.chebvander(nodes, terms - 1).T, dtype=np.float64)
     to_series[0] /= 2.0
     powers = [np.pad(chebyshev.cheb2poly(row), (0, terms))[:terms] for row in np.eye(terms)]
     return Basis(nodes, to_series.T, np.array(powers))

@@ -1,4 +1,4 @@
-"""The value of a shifted law as a function of the shift, from one table a weight and a law.
+"""The value of a shifted law as a function of the shift, from one table per weight and law.
 
 For t + Z the gain part is G(t), the integral of w+(P(Z > -u)) over u < t, and the loss part is the same
 function of -t for -Z under w-: so g(t) = G_{w+, Z}(t) - G_{w-, -Z}(-t), and g' = w+(P(Z > -t)) + w-(P(Z < -t)).

@@ -242,9 +242,9 @@ class Preference:
         return rewards.mean_bound + abs(self.reference) + rewards.scale * math.sqrt(math.log(n))
 
     def value_of_normal(self, mean: ArrayLike, sd: ArrayLike) -> FloatArray:
-        """The values of normal laws, for arrays of means and sds, from one table a weight.
+        """The values of normal laws, for arrays of means and sds, from one table per weight.
 
-        To 1e-10 of the sd; under a microsecond an entry. Needs a linear utility.
+        To 1e-10 of the sd; under a microsecond per entry. Needs a linear utility.
 
         >>> Preference(TverskyKahneman(0.69)).value_of_normal([9.0, 10.0], 1.0).round(9)
         array([8.85693954, 9.85693954])

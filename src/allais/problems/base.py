@@ -46,7 +46,7 @@ class Problem(ABC):
 
 
 class OneByOne(Problem):
-    """A problem of named arms whose outcomes are expensive: one a call, when it is needed."""
+    """A problem of named arms whose outcomes are expensive: one per call, when it is needed."""
 
     def __init__(self, arms: int | Sequence[Hashable]) -> None:
         self._arms = checked_names(arms)

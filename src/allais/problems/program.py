@@ -22,7 +22,7 @@ MOST_SEED = 2**31  # what every program's seed can hold, also in a signed 32-bit
 
 
 class Program(OneByOne):
-    """Arms simulated by an external program, one outcome a call.
+    """Arms simulated by an external program, one outcome per call.
 
     `command` is split into words as a shell would, and only then `{arm}` and `{seed}` are filled
     in; no shell sees it, so an arm's name cannot become a command. The reward is the last line

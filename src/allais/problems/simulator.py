@@ -15,9 +15,9 @@ from allais.problems.base import OneByOne
 
 
 class Simulator(OneByOne):
-    """Arms simulated by `f(arm, rng)`, one outcome a call, drawn only when needed.
+    """Arms simulated by `f(arm, rng)`, one outcome per call, drawn only when needed.
 
-    There is no regret without `true_values`, a value an arm in the units of the preference.
+    There is no regret without `true_values`, one value per arm in the units of the preference.
 
     >>> problem = Simulator(lambda arm, rng: rng.normal(arm, 1.0), arms=[0, 1])
     >>> problem.draw(1, np.random.default_rng(1), 2).round(3)
@@ -37,7 +37,7 @@ class Simulator(OneByOne):
         self._values = None if true_values is None else finite_array("true_values", true_values)
         if self._values is not None and self._values.size != len(self._arms):
             raise ValueError(
-                f"true_values must be one an arm; got {self._values.size} for {len(self._arms)} arms. "
+                f"true_values must be one per arm; got {self._values.size} for {len(self._arms)} arms. "
                 "Give as many as there are arms."
             )
 

@@ -70,7 +70,7 @@ def wucb_regret(
     """An upper bound on W-UCB's expected regret after n rounds (Theorem 2, any support and two weights).
 
     Each arm of gap Delta is pulled at most until 2 gamma_{n,l} < Delta, and 1 + 2 pi^2 / 3 times
-    more. `rewards` are one for all arms or one an arm.
+    more. `rewards` are one for all arms or one per arm.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000))
