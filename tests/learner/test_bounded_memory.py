@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import allais.samples.layout
 import allais.samples.memory
 from allais import (
     NPTS,
@@ -123,7 +124,7 @@ def test_the_certificate_is_tight_at_the_default_size():
 def fresh_ends(rule, preference, samples, exponent, monkeypatch):
     """The interval from a plain list of all outcomes, which takes no stride and knows no cell."""
     with monkeypatch.context() as patch:
-        patch.setattr(allais.samples.memory, "FLAT", 1 << 40)
+        patch.setattr(allais.samples.layout, "FLAT", 1 << 40)
         return ends_of(rule, memory_of(preference, samples), 0, exponent)
 
 
