@@ -8,7 +8,8 @@ kernel for `choose`; the verbs `learn`, `recommend`, `exponent` and `bracket` ha
 from allais._checks import not_negative, positive, share
 from allais._kernels import kernel, routine
 from allais.bands.base import Band, NoBand, bounds_of, refresh, widen
-from allais.bands.tails import ceiling, steady, tail_rule
+from allais.bands.tail_ends import ceiling, steady
+from allais.bands.tails import tail_rule
 from allais.policies.base import BandPolicy, FixedConfidence, KArmed, Policy, setting
 from allais.policies.state import State, fresh_state, require_place
 from allais.policies.steps import (
@@ -18,6 +19,7 @@ from allais.policies.steps import (
     fewest_asked,
     issue,
     judged,
+    pick,
     pick_highest,
     rounds_so_far,
     survey,
@@ -25,7 +27,8 @@ from allais.policies.steps import (
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose, exponent, learn, recommend, take_in
 from allais.problems import Problem
 from allais.samples.draws import gamma, normal, stream_of, uniform
-from allais.samples.memory import Memory, Worth, insert, measure, moments, pick
+from allais.samples.memory import Memory, insert, moments
+from allais.samples.worth import Worth, measure
 from allais.simulation import AskAndTell, PythonPolicy
 
 __all__ = [

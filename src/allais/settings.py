@@ -13,7 +13,7 @@ from typing import Any
 
 HOMES = {
     "allais.weights": "GonzalezWu HolderPair Identity Power Prelec SteepMiddle TailAverage TverskyKahneman Wang",
-    "allais.weights.base": "Dual",
+    "allais.weights.dual": "Dual",
     "allais.weights.function": "FunctionWeight",
     "allais.preferences": "PowerUtility Preference",
     "allais.lotteries": "Discrete Normal Uniform",

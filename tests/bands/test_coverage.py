@@ -15,7 +15,8 @@ from allais.bands import DKW, KL, Envelope, Holder
 from allais.bands.base import refresh, widen
 from allais.errors import DominanceWarning
 from allais.policies.knowledge import worth_of
-from allais.samples.memory import empty_memory, insert, measure
+from allais.samples.memory import empty_memory, insert
+from allais.samples.worth import measure
 
 STREAMS, DELTA = 10_000, 0.1
 MOST_MISSES = DELTA + 5 * math.sqrt(DELTA * (1 - DELTA) / STREAMS)

@@ -14,7 +14,8 @@ from allais import Bounded, Finite, Normal, Power, Preference, Prelec, SubGaussi
 from allais.bands import DKW, KL, Envelope, Holder
 from allais.bands.base import anytime_rule, widen
 from allais.bands.kl import IDLE, STRENGTH, kl_ceiling, log_ratio
-from allais.bands.tails import ends_of, memory_of
+from allais.bands.tail_ends import ends_of
+from allais.bands.tails import memory_of
 from allais.errors import DominanceWarning
 from tests.strategies import monotone_weights
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import allais.samples.layout
 import allais.samples.memory
 from allais import (
     NPTS,
@@ -27,11 +28,12 @@ from allais import (
     simulate,
 )
 from allais.bands import DKW, KL, Envelope, Holder
-from allais.bands.tails import ends_of, memory_of
+from allais.bands.tail_ends import ends_of
+from allais.bands.tails import memory_of
 from allais.files.reading import checksum
 from allais.learner.document import document_of, learner_from
 from allais.samples.cells import HIGH, LIMIT, LOW
-from allais.samples.memory import cells_of_arm, outcomes_of_arm
+from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.testing import check_policy
 from allais.weights import SteepMiddle
 
@@ -122,7 +124,7 @@ def test_the_certificate_is_tight_at_the_default_size():
 def fresh_ends(rule, preference, samples, exponent, monkeypatch):
     """The interval from a plain list of all outcomes, which takes no stride and knows no cell."""
     with monkeypatch.context() as patch:
-        patch.setattr(allais.samples.memory, "FLAT", 1 << 40)
+        patch.setattr(allais.samples.layout, "FLAT", 1 << 40)
         return ends_of(rule, memory_of(preference, samples), 0, exponent)
 
 

@@ -32,7 +32,7 @@ from allais.files.atomic import write_atomically
 from allais.files.reading import checksum
 from allais.learner.document import document_of, learner_from
 from allais.linear import LinTS, ParameterNoise
-from allais.linear.ellipsoid import MOST_SEEN
+from allais.linear.estimated_noise import MOST_SEEN
 from allais.settings import from_spec, to_spec
 from tests.policies.own_policy import Greedy
 

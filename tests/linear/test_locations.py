@@ -119,7 +119,7 @@ def test_noise_without_a_known_scale_or_a_finite_value_is_refused():
         locations_of(
             Preference(Power(0.5)), AdditiveNoise(Continuous(stats.pareto(1.2)), scale=1.0).of(np.ones((1, 1)))
         )
-    with pytest.raises(ValueError, match="one law an arm"):
+    with pytest.raises(ValueError, match="one law per arm"):
         ArmNoise([Normal(0, 1)]).of(np.ones((2, 1)))
 
 

@@ -195,7 +195,7 @@ def test_noise_of_features_adds_up():
     assert arms.scale[1] == pytest.approx(math.hypot(32.655, 1.0), abs=1e-3)
     problem = LinearBandit([[1.0, 0, 0], [0, 1.0, 1.0]], [5.0, 3.0, 1.0], noise)
     testing.check_policy(LinTS(PEOPLE, noise), problem, rounds=300)
-    with pytest.raises(ValueError, match="one law a feature"):
+    with pytest.raises(ValueError, match="one law per feature"):
         noise.of(np.eye(2))
 
 

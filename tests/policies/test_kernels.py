@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from allais import Preference, TverskyKahneman, Weight
 from allais.numerics.table import table_of, weigh
 from allais.policies.knowledge import worth_of
-from allais.samples.memory import empty_memory, grown, insert, measure, pick, remove
+from allais.policies.steps import pick
+from allais.samples.layout import grown
+from allais.samples.memory import empty_memory, insert, remove
+from allais.samples.worth import measure
 from allais.weights import TailAverage
 from tests.strategies import outcomes, weights_and_duals
 

@@ -84,7 +84,7 @@ class ShortNoise:
 
 def test_a_users_noise_of_too_few_arms_is_refused():
     policy = WOFUL(expected_value(), ShortNoise(), delta=0.05, beta=1.0)
-    with pytest.raises(ValueError, match=r"noise must be one law an arm; got 1 for 2 arms"):
+    with pytest.raises(ValueError, match=r"noise must be one law per arm; got 1 for 2 arms"):
         policy.start(2, seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
 
 

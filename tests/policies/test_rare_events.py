@@ -24,7 +24,8 @@ from allais._kernels import loop
 from allais.learner.document import document_of, learner_from
 from allais.policies.bins import SHARE, arrange, bins_for, draw_value, stride
 from allais.samples.draws import stream_of
-from allais.samples.memory import measure, outcomes_of_arm, remembered
+from allais.samples.layout import outcomes_of_arm, remembered
+from allais.samples.worth import measure
 from allais.weights import SteepMiddle
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -70,12 +71,18 @@ def remember(preference, samples, counts=1):
 
 
 def arranged(preference, samples, counts=1):
-    """Rule and memory of an arm that saw the samples, with its bins."""
+    """Rule, bins and memory of an arm that saw the samples."""
     rule = NPTS(preference, Bounded(-RANGE, RANGE)).rule(1)
-    memory = remember(preference, samples, counts)
+    memory, bins = remember(preference, samples, counts), rule.band.kept(1)
     measure(rule.worth, memory, 0)
-    arrange(rule.bins, rule.worth, memory, 0)
-    return rule, memory
+    arrange(rule.band, bins, rule.worth, memory, 0)
+    return rule, bins, memory
+
+
+def best_first(bins):
+    """Outcomes and counts of the one arm's bins, without the best outcome that could occur."""
+    first = bins.places.shape[1] - 1 - bins.sizes[0]
+    return bins.places[0, first:-1][::-1], bins.counts[0, first:-1][::-1].astype(int)
 
 
 def values(preference, felt, masses):
@@ -89,10 +96,10 @@ def values(preference, felt, masses):
 
 
 @loop
-def many_draws(bins, worth, memory, result):
+def many_draws(rule, bins, worth, memory, result):
     stream = stream_of(0.37)
     for k in range(result.size):
-        result[k], stream = draw_value(bins, worth, memory, 0, stream)
+        result[k], stream = draw_value(rule, bins, worth, memory, 0, stream)
 
 
 @pytest.mark.parametrize("n", [400, 6_000])
@@ -101,9 +108,9 @@ def many_draws(bins, worth, memory, result):
 def test_values_are_drawn_as_if_every_sample_had_its_own_mass(law, kind, n):
     preference = PREFERENCES[kind]
     samples = LAWS[law](np.random.default_rng(7), n)
-    rule, memory = arranged(preference, samples)
+    rule, bins, memory = arranged(preference, samples)
     drawn = np.zeros(4_000)
-    many_draws(rule.bins, rule.worth, memory, drawn)
+    many_draws(rule.band, bins, rule.worth, memory, drawn)
     felt, top = np.sort(preference.felt(samples))[::-1], preference.felt(np.array([-RANGE, RANGE])).max()
     masses = np.random.default_rng(8).standard_exponential((500, n + 1))
     full = values(preference, np.append(top, felt), masses)
@@ -122,15 +129,14 @@ def test_the_error_of_bins_is_known_and_bounded(law, kind):
     preference = PREFERENCES[kind]
     rng = np.random.default_rng(9)
     samples = LAWS[law](rng, 3_000)
-    rule, _ = arranged(preference, samples)
-    size = rule.bins.sizes[0]
-    places, counts = rule.bins.places[0, 1 : size + 1], rule.bins.counts[0, 1 : size + 1].astype(int)
+    _, bins, _ = arranged(preference, samples)
+    places, counts = best_first(bins)
     felt = np.sort(preference.felt(samples))[::-1]
     ends = np.cumsum(counts)
     assert ends[-1] == felt.size
     # at equal masses: bins and what they lack are worth what the samples are (c / l is rounded, and w steep)
     of_bins = values(preference, places, counts[None].astype(float))[0]
-    assert of_bins + rule.bins.lacking[0] == pytest.approx(preference.estimate(samples), rel=1e-7, abs=1e-7)
+    assert of_bins + bins.lacking[0] == pytest.approx(preference.estimate(samples), rel=1e-7, abs=1e-7)
     # at any masses: moved by the width of each bin times its decision weight, at most
     masses = rng.standard_exponential((200, felt.size))
     starts = ends - counts
@@ -157,10 +163,10 @@ def cut(points, pulls, ends):
 @pytest.mark.parametrize("pulls", [129, 1_000, 64_000, 10**9, 2**40])
 @pytest.mark.parametrize("kind", ["people", "tail", "steep middle"])
 def test_a_bin_is_narrow_against_what_lies_beyond_it(kind, pulls):
-    bins = bins_for(PREFERENCES[kind], np.ones(1))
+    narrowing = bins_for(PREFERENCES[kind], np.ones(1)).narrowing
     ends = np.zeros(10**6, dtype=np.int64)
-    size = cut(bins.points, pulls, ends)
-    assert size < bins.masses.size  # there is room for one more, the best outcome that could occur
+    size = cut(narrowing.points, pulls, ends)
+    assert size < narrowing.most  # there is room for one more, the best outcome that could occur
     ends = ends[:size]
     counts = np.diff(ends, prepend=0)
     above, below = ends - counts, pulls - ends
@@ -168,7 +174,7 @@ def test_a_bin_is_narrow_against_what_lies_beyond_it(kind, pulls):
     assert (alone | (counts <= np.minimum(above, below) / SHARE + 1)).all()
     assert alone[:9].all()
     assert alone[-9:].all()
-    for point in bins.points[1:-1]:  # and against what reweighting moves, at a point where a weight is singular
+    for point in narrowing.points[1:-1]:  # and against what reweighting moves, at a point where a weight is singular
         distance = np.minimum(np.abs(above - point * pulls), np.abs(ends - point * pulls))
         moves = math.sqrt(point * (1 - point) * pulls)
         assert (alone | (counts <= np.maximum(distance / SHARE, moves / 4) + 1)).all()
@@ -177,11 +183,10 @@ def test_a_bin_is_narrow_against_what_lies_beyond_it(kind, pulls):
 def test_an_outcome_seen_a_million_times_is_as_good_as_a_million_outcomes():
     # neighbouring outcomes joined to cells: 200 values with 100 to 2 million samples in each
     samples = LAWS["few values"](np.random.default_rng(3), 3_000)
-    rule, memory = arranged(PEOPLE, samples, counts=10_000)
-    size = rule.bins.sizes[0]
-    assert rule.bins.counts[0, 1 : size + 1].sum() == memory.pulls[0] == 3_000 * 10_000
+    rule, bins, memory = arranged(PEOPLE, samples, counts=10_000)
+    assert best_first(bins)[1].sum() == memory.pulls[0] == 3_000 * 10_000
     drawn = np.zeros(1_000)
-    many_draws(rule.bins, rule.worth, memory, drawn)
+    many_draws(rule.band, bins, rule.worth, memory, drawn)
     # the sd of a value is at most 160 / sqrt(pulls) times a few: five standard errors are far below 0.05
     assert drawn.mean() == pytest.approx(PEOPLE.estimate(samples), abs=0.05)
 
@@ -198,14 +203,13 @@ def test_bins_depend_on_what_was_seen_and_not_on_its_order():
         learner.cancel(learner.outstanding[0])
     learners[2].forget(0, 900.0)
     learners.append(learner_from(document_of(learners[0])))
-    rules = [learner._rule for learner in learners]
     for learner in learners:
         learner.ask()
-    for rule in rules[1:]:
-        size = rule.bins.sizes[0]
-        assert size == rules[0].bins.sizes[0]
-        assert (rule.bins.places[0, : size + 1] == rules[0].bins.places[0, : size + 1]).all()
-        assert rule.bins.lacking[0] == pytest.approx(rules[0].bins.lacking[0], abs=1e-9)
+    first, *others = [learner._state.kept for learner in learners]
+    for bins in others:
+        for seen, expected in zip(best_first(bins), best_first(first), strict=True):
+            np.testing.assert_array_equal(seen, expected)
+        assert bins.lacking[0] == pytest.approx(first.lacking[0], abs=1e-9)
 
 
 def test_live_and_simulated_choices_agree_where_events_are_rare():
@@ -252,9 +256,9 @@ def test_a_jackpot_is_chosen_as_often_as_a_reweighting_of_every_sample_says():
 
 def test_what_an_arm_saw_is_what_its_bins_hold():
     samples = LAWS["heavy tail"](np.random.default_rng(6), 1_000)
-    rule, memory = arranged(PEOPLE, samples)
+    _, bins, memory = arranged(PEOPLE, samples)
     felt, _, _ = outcomes_of_arm(memory, 0)
-    size = rule.bins.sizes[0]
-    assert np.isin(rule.bins.places[0, 1 : size + 1], felt).all()
-    assert rule.bins.places[0, 1] == felt[-1]
-    assert rule.bins.places[0, size] == felt[0]
+    places, _ = best_first(bins)
+    assert np.isin(places, felt).all()
+    assert places[0] == felt[-1]
+    assert places[-1] == felt[0]

@@ -30,18 +30,18 @@ from allais import (
 )
 from allais._kernels import loop
 from allais.bands import KL, Envelope
-from allais.bands.tails import ends_of
+from allais.bands.tail_ends import ends_of
 from allais.errors import DominanceWarning
 from allais.learner import NotNow
+from allais.numerics.k_inf import QUICK, LawOfThree, k_inf_of_three
 from allais.policies import UniformSampling
 from allais.policies.halving import halving_phases
-from allais.policies.k_inf import k_inf_of_three
 from allais.policies.patient import patient_phases
 from allais.policies.toptwo import _apart
 from allais.policies.wsr import phases
 from allais.problems import Bandit
 from allais.samples.draws import gamma, normal, stream_of, uniform
-from allais.samples.memory import remembered
+from allais.samples.layout import remembered
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 BOTH = Preference.tversky_kahneman()
@@ -117,6 +117,11 @@ def test_npts_bins_an_arm_with_many_outcomes():
         assert first == pytest.approx(expected, abs=5 * math.sqrt(0.25 / 4_000 + 0.25 / 8_000) + 0.02)
 
 
+def quick_k_inf(rule, arm, target, *shares):
+    law = LawOfThree(rule.worth.gains.table, rule.worth.losses.table, *rule.outcomes[arm].tolist(), *map(float, shares))
+    return k_inf_of_three(law, target, QUICK)
+
+
 def test_imed_knows_the_same_divergence_as_theory():
     lotteries = [
         Discrete({-1: 0.5, 0.5: 0.2, 2: 0.3}),
@@ -131,7 +136,7 @@ def test_imed_knows_the_same_divergence_as_theory():
         p1, p2, p3 = np.pad(shares, (0, 3 - shares.size))
         for more in (0.1, 0.4):
             target = BOTH.value(lottery) + more
-            found = k_inf_of_three(rule.worth, rule.outcomes, arm, target, p1, p2, p3)
+            found = quick_k_inf(rule, arm, target, p1, p2, p3)
             assert found == pytest.approx(theory.k_inf(BOTH, lottery, target), rel=1e-3)
 
 
@@ -162,7 +167,7 @@ def test_three_values_with_rare_ones_are_as_near_as_a_search_of_40000_places_fin
     nearest = np.nanmin(np.where(amount <= 1.0, sum(terms), np.inf))
     rule = IMED(people, Finite(v)).rule(1)
     # the search's own places are 0.2 % apart
-    assert k_inf_of_three(rule.worth, rule.outcomes, 0, target, *shares) == pytest.approx(nearest, rel=2e-3)
+    assert quick_k_inf(rule, 0, target, *shares) == pytest.approx(nearest, rel=2e-3)
     assert theory.k_inf(people, lottery, target, support=v) == pytest.approx(nearest, rel=2e-3)
 
 

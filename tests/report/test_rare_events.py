@@ -20,7 +20,7 @@ from allais import (
 )
 from allais.bands import KL
 from allais.bands.kl import kl_ceiling
-from allais.linear.ellipsoid import MOST_SEEN, _see
+from allais.linear.estimated_noise import MOST_SEEN, keep_seen
 from allais.report.page import _explanation
 from allais.report.words import _most_distorted, explained
 from allais.searches.chances import _drawn
@@ -120,7 +120,7 @@ def test_the_kl_interval_of_many_outcomes_is_that_of_each_outcome_and_hardly_wid
 
 
 class Seen:
-    """What `_see` writes to, of one arm."""
+    """What `keep_seen` writes to, of one arm."""
 
     def __init__(self):
         self.seen, self.sizes = np.zeros((1, 2, MOST_SEEN + 1)), np.zeros(1, dtype=np.int64)
@@ -141,7 +141,7 @@ def test_estimated_noise_keeps_its_rare_ends_apart(law, kind):
     state = Seen()
     for outcome in samples.tolist():
         state.pulls[0] += 1
-        _see.py_func(state, 0, outcome)
+        keep_seen.py_func(state, 0, outcome)
     size = state.sizes[0]
     outcomes, counts = state.seen[0, 0, :size], state.seen[0, 1, :size]
     assert size <= MOST_SEEN

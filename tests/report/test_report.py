@@ -34,7 +34,8 @@ from allais import (
 )
 from allais.bands import DKW, KL, Holder
 from allais.bands.base import anytime_rule
-from allais.bands.tails import ends_of, memory_of
+from allais.bands.tail_ends import ends_of
+from allais.bands.tails import memory_of
 from allais.report import LiveView, write_page
 from allais.report.picture import intervals_as_svg
 from allais.report.words import by_mean, contrast, explained, recommendation

@@ -274,7 +274,8 @@ def test_an_empty_stream_has_no_value_and_a_stream_without_rewards_no_interval()
 
 def test_policies_on_continuous_rewards_value_their_arms_by_trees():
     from allais import WUCB, Bandit, Uniform
-    from allais.samples.memory import FLAT, outcomes_of_arm
+    from allais.samples.layout import outcomes_of_arm
+    from allais.samples.memory import FLAT
     from allais.simulation.rollout import Rollout
 
     preference = Preference(TverskyKahneman(0.61), reference=0.4)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from allais import Discrete, Normal, Preference, TverskyKahneman, cvar, expected_value, theory
-from allais.theory.limits import _law, _of_many, _of_three
+from allais.theory.nearest_law import _of_few, _of_many, finite_law
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 COSTS = Preference(TverskyKahneman(0.61), costs=True)
@@ -34,7 +34,7 @@ def test_no_law_on_a_fine_grid_is_nearer(seed):
     lottery = Discrete(dict(zip(rng.uniform(-2, 3, 3).tolist(), rng.dirichlet(np.ones(3)).tolist(), strict=True)))
     target = BOTH.value(lottery) + 0.3
     found = theory.k_inf(BOTH, lottery, target)
-    law = _law(BOTH, lottery, None)
+    law = finite_law(BOTH, lottery, None)
     if math.isinf(found):
         assert law.felt[-1] <= target
         return
@@ -50,7 +50,7 @@ def test_no_law_on_a_fine_grid_is_nearer(seed):
     )
     assert found <= nearest + 1e-12
     assert found >= 0.5 * nearest  # a grid of 1/120 is coarse where weights are steep
-    assert _of_many(law, target) == pytest.approx(_of_three(law, target), rel=1e-4)
+    assert _of_many(law, target) == pytest.approx(_of_few(law, target), rel=1e-4)
 
 
 def test_the_slopes_of_regret_are_those_of_the_prototypes():

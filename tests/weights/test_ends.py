@@ -118,7 +118,7 @@ def steep_at_one(p):
     return 1.0 - (1.0 - p) ** 0.3
 
 
-@pytest.mark.filterwarnings("ignore::allais.AccuracyWarning")
+@pytest.mark.filterwarnings("ignore::allais.errors.AccuracyWarning")
 @pytest.mark.parametrize("p", [0.3, 1e-3, 1e-9, 1e-13, 1e-14, 3e-16, 1e-17, 1e-100])
 @pytest.mark.parametrize(("curve", "dual"), [(tail, lambda p: min(p / 0.05, 1.0)), (steep_at_one, lambda p: p**0.3)])
 def test_a_curve_of_ones_own_sees_doubles_and_says_what_that_hides(curve, dual, p):

@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray
 from allais._kernels import kernel, routine
 from allais.bands.base import Interval, refuse_unbounded
-from allais.bands.tails import TailRule, ceiling, interval_of, tail_rule
+from allais.bands.tail_ends import ceiling
+from allais.bands.tails import TailRule, interval_of, tail_rule
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards
 

@@ -62,7 +62,7 @@ def _counted(experiment: Experiment, log: FailureLog, run: Run, outcome: Outcome
     arm = experiment.problem.arms[run.arm]
     where = "" if outcome.failure is None else log.write(arm, run, outcome.failure, outcome.details)
     try:
-        counted = experiment.failures.settled(outcome)
+        counted = experiment.failures.counted(outcome)
         known = experiment.policy.rewards_of(experiment.problem.n_arms)
         if known and counted.reward is not None:
             known[run.arm].check([counted.reward])

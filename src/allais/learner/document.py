@@ -32,7 +32,8 @@ from allais.policies.state import saved_parts
 from allais.problems.base import checked_names
 from allais.samples.cells import RAW_HIGH, RAW_LOW, ROWS, spread_out
 from allais.samples.checks import check_cells, check_moments, check_outcomes
-from allais.samples.memory import FLAT, cells_of_arm, outcomes_of_arm, remembered
+from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered
+from allais.samples.memory import FLAT
 from allais.settings import checked_trust, from_spec, to_spec
 
 FORMAT = "allais learner"

@@ -18,8 +18,8 @@ from allais._random import Seed, generator
 from allais._system.locks import Guarded, one_at_a_time, one_change_at_a_time
 from allais.bands.base import Interval, refresh
 from allais.linear.arm_sets import ArmSet, Judge
-from allais.linear.ellipsoid import project
-from allais.linear.noise import checked_features
+from allais.linear.factorisation import project
+from allais.linear.features import checked_features
 from allais.numerics.sums import finite_parts
 from allais.policies.base import Policy
 from allais.policies.knowledge import check_settings
@@ -29,19 +29,9 @@ from allais.preferences import Preference
 from allais.problems.base import checked_names
 from allais.rewards import Rewards
 from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
-from allais.samples.memory import (
-    FLAT,
-    NEVER,
-    cells_of_arm,
-    grown,
-    is_crowded,
-    is_full,
-    laid_out,
-    measure,
-    outcomes_of_arm,
-    remove,
-    with_arms,
-)
+from allais.samples.layout import cells_of_arm, grown, laid_out, outcomes_of_arm, with_arms
+from allais.samples.memory import FLAT, NEVER, is_crowded, is_full, remove
+from allais.samples.worth import measure
 
 if TYPE_CHECKING:
     from allais.learner.journal import JournaledLearner

@@ -8,14 +8,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array
+from allais.linear.features import checked_features
 from allais.linear.location_tables import locations_of, value_at
-from allais.linear.noise import Noise, ParameterNoise, check_noise, checked_features
-from allais.lotteries import Lottery
+from allais.linear.noise import Noise, ParameterNoise
+from allais.linear.noise_laws import check_noise
 from allais.preferences import Preference
-from allais.problems.base import Problem, checked_names
+from allais.problems.bandit import LotteryArms
 
 
-class LinearBandit(Problem):
+class LinearBandit(LotteryArms):
     """Arms with features and a hidden theta; `noise` is what the paper's model adds, or another kind.
 
     >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[0.5, 0.2], noise=ParameterNoise())
@@ -34,35 +35,20 @@ class LinearBandit(Problem):
         self.theta = finite_array("theta", theta)
         if self.theta.size != self.features.shape[1]:
             raise ValueError(
-                f"theta must have one number a feature; got {self.theta.size} for {self.features.shape[1]} features. "
+                f"theta must have one number per feature; got {self.theta.size} for {self.features.shape[1]} features. "
                 "Give as many of each."
             )
         self.noise: Noise = ParameterNoise() if noise is None else noise
         if not hasattr(self.noise, "of"):
             raise TypeError(f"noise must be a kind of noise; got {noise!r}. Write ParameterNoise().")
-        self._arms = checked_names(len(self.features) if arms is None else arms)
-        if len(self._arms) != len(self.features):
-            raise ValueError(
-                f"a linear bandit needs one name for each arm; got {len(self._arms)} names for "
-                f"{len(self.features)} feature vectors. Give as many of each."
-            )
         self.noise_of_arms = self.noise.of(self.features)
         check_noise(self.noise_of_arms, len(self.features))
         places = (self.features @ self.theta).tolist()
-        self.lotteries: tuple[Lottery, ...] = tuple(
-            self.noise_of_arms.lottery(k, place) for k, place in enumerate(places)
-        )
+        super().__init__([self.noise_of_arms.lottery(k, place) for k, place in enumerate(places)], arms)
 
     def __repr__(self) -> str:
         n_arms, d = self.features.shape
         return f"LinearBandit({n_arms} arms, {d} features, noise={self.noise!r})"
-
-    @property
-    def arms(self) -> tuple[Hashable, ...]:
-        return self._arms
-
-    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
-        return self.lotteries[arm].sample(rng, size)
 
     def true_values(self, preference: Preference) -> FloatArray:
         tables = locations_of(preference, self.noise_of_arms)  # to 1e-9, and a quadrature for each shape only

@@ -7,13 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel, loose_kernel, routine
+from allais._kernels import kernel
+from allais.linear.estimated_noise import keep_seen, worth_of_seen
+from allais.linear.factorisation import dot, factorise, project, update_factor
 from allais.linear.location_tables import Locations, ceiling_at, value_at
-from allais.numerics.table import Table, weigh
+from allais.numerics.table import Table
+from allais.policies.steps import pick
 from allais.samples.memory import Memory
 
 PERIOD = 1024  # rounds between two factorisations from scratch, which end the drift of rank-one updates
-MOST_SEEN = 128  # outcomes of an arm that are kept apart where the law of the noise is estimated
 
 
 class World(NamedTuple):
@@ -58,15 +60,6 @@ class LinearState(NamedTuple):
     rival: IntArray  # the arm that last kept a policy from stopping, or -1; (1,)
 
 
-@loose_kernel
-def dot(x, y):
-    """x'y."""
-    total = 0.0
-    for i in range(x.size):
-        total += x[i] * y[i]
-    return total
-
-
 @kernel
 def radius(world, state):
     """D = sqrt(2 log(det(A)^1/2 lambda^(-d/2) / delta)) + beta sqrt(lambda) (docs/paper/errata.md, 1)."""
@@ -82,7 +75,7 @@ def location(world, state, arm):
 @kernel
 def worth(world, state, arm, place):
     """The value of an arm whose location, a gain from the reference, is given."""
-    return value_at(world.locations, arm, place) if state.seen.size == 0 else _worth_of_seen(world, state, arm, place)
+    return value_at(world.locations, arm, place) if state.seen.size == 0 else worth_of_seen(world, state, arm, place)
 
 
 @kernel
@@ -91,70 +84,21 @@ def worth_ceiling(world, state, arm, place):
     return ceiling_at(world.locations, arm, place) if state.seen.size == 0 else np.inf
 
 
-@routine
-def _worth_of_seen(world, state, arm, place):
-    """Algorithm 1 on an arm's outcomes, moved so that their mean is the location."""
-    size = state.sizes[arm]
-    if size == 0:
-        return place
-    outcomes, counts = state.seen[arm, 0], state.seen[arm, 1]
-    total = 0.0
-    for i in range(size):
-        total += counts[i] * outcomes[i]
-    pulls = state.memory.pulls[arm]
-    shift = place - total / pulls
-    value = 0.0
-    above = 0.0
-    i = size - 1
-    while i >= 0 and outcomes[i] + shift > 0.0:
-        above += counts[i]
-        lower = outcomes[i - 1] + shift if i > 0 else 0.0
-        value += (outcomes[i] + shift - max(lower, 0.0)) * weigh(world.gains, above / pulls)
-        i -= 1
-    below = 0.0
-    i = 0
-    while i < size and outcomes[i] + shift < 0.0:
-        below += counts[i]
-        upper = outcomes[i + 1] + shift if i + 1 < size else 0.0
-        value -= (min(upper, 0.0) - outcomes[i] - shift) * weigh(world.losses, below / pulls)
-        i += 1
-    return value
-
-
-@routine
-def _see(state, arm, gain):
-    """Keep an outcome of an arm; beyond MOST_SEEN the two nearest become their mean."""
-    outcomes, counts = state.seen[arm, 0], state.seen[arm, 1]
-    size = state.sizes[arm]
-    at = 0
-    while at < size and outcomes[at] < gain:
-        at += 1
-    if at < size and outcomes[at] == gain:
-        counts[at] += 1.0
-        return
-    for i in range(size, at, -1):
-        outcomes[i], counts[i] = outcomes[i - 1], counts[i - 1]
-    outcomes[at], counts[at] = gain, 1.0
-    state.sizes[arm] = size + 1
-    if size < MOST_SEEN:
-        return
-    # the pair whose joining moves values least: by its gap times how far w leaves its chord, about c_1 c_2 |w''| / 2.
-    # Toward a rare end |w''| grows as p^-1.5 or so: there outcomes stay apart
-    least, nearest = np.inf, 0
-    below = 0.0
-    for i in range(size):
-        both = counts[i] + counts[i + 1]
-        beyond = min(below, state.memory.pulls[arm] - below - both) + both
-        cost = (outcomes[i + 1] - outcomes[i]) * counts[i] * counts[i + 1] / (beyond * np.sqrt(beyond))
-        if cost < least:
-            least, nearest = cost, i
-        below += counts[i]
-    both = counts[nearest] + counts[nearest + 1]
-    outcomes[nearest] += (outcomes[nearest + 1] - outcomes[nearest]) * counts[nearest + 1] / both
-    counts[nearest] = both
-    for i in range(nearest + 1, size):
-        outcomes[i], counts[i] = outcomes[i + 1], counts[i + 1]
-    state.sizes[arm] = size
+@kernel
+def pick_by_worth(world, state, u):
+    """The active arm of the highest value where `state.along` has each arm's location, a gain from the reference."""
+    highest, first = -np.inf, -1
+    for arm in range(state.asked.size):
+        state.eligible[arm] = state.active[arm]
+        state.scores[arm] = worth_ceiling(world, state, arm, state.along[arm])
+        if state.active[arm] and (first < 0 or state.scores[arm] > highest):
+            highest, first = state.scores[arm], arm
+    best = worth(world, state, first, state.along[first])
+    level = best - 1e-12 * abs(best)
+    for arm in range(state.asked.size):  # arms that cannot win are not looked up
+        if state.active[arm] and state.scores[arm] >= level:
+            state.scores[arm] = worth(world, state, arm, state.along[arm])
+    return pick(state.scores, state.eligible, state.asked, u)
 
 
 @kernel
@@ -165,7 +109,7 @@ def learn_linear(rule, state, arm, felt, raw, ticket):
     scale = world.scale[arm]
     state.memory.pulls[arm] += 1
     if state.seen.size > 0:
-        _see(state, arm, world.sign * (raw - world.reference))
+        keep_seen(state, arm, world.sign * (raw - world.reference))
     reward = (raw - world.mean[arm]) / scale
     x = world.features[arm]
     denominator, expected = 1.0, 0.0
@@ -197,85 +141,13 @@ def learn_linear(rule, state, arm, felt, raw, ticket):
     if state.factor.size > 0:
         for i in range(d):
             state.step[i] = x[i] / scale
-        _update_factor(state.factor, state.step)
+        update_factor(state.factor, state.step)
     state.told[0] += 1
     state.told[1] += 1
     if state.told[1] >= PERIOD:
-        _factorise(state)
+        factorise(state)
         project(world.features, state)
         state.told[1] = 0
-
-
-@routine
-def _update_factor(factor, u):
-    """Turn U with U' U = A into that of A + u u', by rotations; u is used up."""
-    d = u.size
-    for k in range(d):
-        if u[k] == 0.0:
-            continue
-        diagonal = np.hypot(factor[k, k], u[k])
-        cosine, sine = diagonal / factor[k, k], u[k] / factor[k, k]
-        factor[k, k] = diagonal
-        for i in range(k + 1, d):
-            factor[k, i] = (factor[k, i] + sine * u[i]) / cosine
-            u[i] = cosine * u[i] - sine * factor[k, i]
-
-
-@routine
-def _factorise(state):
-    """A^-1, log det A and theta from A and b themselves, by Cholesky's method."""
-    d = state.theta.size
-    lower = state.work
-    log_det = 0.0
-    for i in range(d):
-        for j in range(i + 1):
-            total = state.gram[i, j]
-            for k in range(j):
-                total -= lower[i, k] * lower[j, k]
-            lower[i, j] = np.sqrt(total) if i == j else total / lower[j, j]
-        log_det += 2.0 * np.log(lower[i, i])
-    if state.factor.size > 0:
-        for i in range(d):
-            for j in range(i + 1):
-                state.factor[j, i] = lower[i, j]
-    for j in range(d):  # L^-1, in place, column by column
-        lower[j, j] = 1.0 / lower[j, j]
-        for i in range(j + 1, d):
-            total = 0.0
-            for k in range(j, i):
-                total -= lower[i, k] * lower[k, j]
-            lower[i, j] = total / lower[i, i]
-    for i in range(d):
-        for j in range(i + 1):
-            total = 0.0
-            for k in range(i, d):
-                total += lower[k, i] * lower[k, j]
-            state.inverse[i, j] = total
-            state.inverse[j, i] = total
-    for i in range(d):
-        total = 0.0
-        for j in range(d):
-            total += state.inverse[i, j] * state.vector[j]
-        state.theta[i] = total
-    state.log_det[0] = log_det
-
-
-@routine
-def project(features, state):
-    """What arms see of A^-1 and theta, from scratch."""
-    d = state.theta.size
-    for k in range(features.shape[0]):
-        place = 0.0
-        norm = 0.0
-        for i in range(d):
-            state.step[i] = dot(state.inverse[i], features[k])
-            norm += features[k, i] * state.step[i]
-            place += features[k, i] * state.theta[i]
-        state.norms[k] = norm
-        state.locations[k] = place
-        if state.cross.size > 0:
-            for other in range(features.shape[0]):
-                state.cross[k, other] = dot(features[other], state.step)
 
 
 @kernel

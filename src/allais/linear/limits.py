@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.optimize import brentq, minimize_scalar
 
 from allais._checks import FloatArray, finite_array
+from allais.linear.features import checked_features
 from allais.linear.location_tables import Locations, locations_of, value_at
-from allais.linear.noise import AdditiveNoise, Noise, ParameterNoise, checked_features
+from allais.linear.noise import AdditiveNoise, Noise, ParameterNoise
 from allais.lotteries import Normal
 from allais.preferences import Preference
 

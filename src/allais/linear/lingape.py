@@ -9,13 +9,13 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._kernels import kernel
-from allais.linear.ellipsoid import World, bracket_linear, dot, learn_linear, location, radius, recommend_linear, worth
+from allais.linear.ellipsoid import World, bracket_linear, learn_linear, location, radius, recommend_linear, worth
+from allais.linear.factorisation import dot
 from allais.linear.pairwise import beats
 from allais.linear.policy import LinearPolicy
 from allais.policies.base import FixedConfidence
-from allais.policies.steps import issue
+from allais.policies.steps import issue, pick
 from allais.policies.verbs import SETTLED, bracket, choose, learn, recommend
-from allais.samples.memory import pick
 
 SLOPE_STEP = 1e-4  # of the difference that gives a value's slope, in spreads; any direction is valid, this one is good
 

@@ -5,26 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
-import numpy as np
-
 from allais._checks import FloatArray, positive, share
 from allais._kernels import kernel
-from allais.linear.ellipsoid import (
-    LinearState,
-    World,
-    bracket_linear,
-    dot,
-    learn_linear,
-    recommend_linear,
-    worth,
-    worth_ceiling,
-)
+from allais.linear.ellipsoid import LinearState, World, bracket_linear, learn_linear, pick_by_worth, recommend_linear
+from allais.linear.factorisation import dot
 from allais.linear.policy import LinearPolicy, length
 from allais.policies.base import setting
 from allais.policies.steps import issue
 from allais.policies.verbs import bracket, choose, learn, recommend
 from allais.samples.draws import normal, stream_of
-from allais.samples.memory import pick
 
 
 @dataclass(frozen=True)
@@ -86,21 +75,10 @@ def draw_theta(state, inflation, u):
 def _(rule, state, u):
     world = rule.world
     draw_theta(state, rule.inflation, u)
-    highest, first = -np.inf, -1
     for arm in range(state.asked.size):
         mean = dot(world.features[arm], state.step) + world.mean[arm]
         state.along[arm] = world.sign * (mean - world.reference)
-        state.scores[arm] = worth_ceiling(world, state, arm, state.along[arm])
-        if state.active[arm] and (first < 0 or state.scores[arm] > highest):
-            highest, first = state.scores[arm], arm
-    best = worth(world, state, first, state.along[first])
-    level = best - 1e-12 * abs(best)
-    for arm in range(state.asked.size):  # arms that cannot win are not looked up
-        state.eligible[arm] = state.active[arm]
-        if state.active[arm] and state.scores[arm] >= level:
-            state.scores[arm] = worth(world, state, arm, state.along[arm])
-    arm = pick(state.scores, state.eligible, state.asked, u)
-    return issue(state, arm)
+    return issue(state, pick_by_worth(world, state, u))
 
 
 learn.of(LinTSRule)(learn_linear)

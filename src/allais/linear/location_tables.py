@@ -12,14 +12,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel
 from allais.errors import DominanceWarning
-from allais.linear.noise import NoiseOfArms
+from allais.linear.noise_laws import NoiseOfArms
 from allais.lotteries import Lottery
 from allais.lotteries.affine import moved
+from allais.numerics.chebyshev import CENTRE, FIRST_POWER, SCALE, START, basis, cells_of, halved_until
 from allais.numerics.location import Law, LocationTable, location_table
 from allais.preferences import PowerUtility, Preference
 from allais.weights import Identity, Weight
@@ -30,14 +31,7 @@ PRECISION = 1e-11  # what a cell with a utility may leave out
 HALVINGS = 12  # of a cell; what is left then is the quadrature's own noise
 AT_CORNERS = 48  # of a cell that ends where an outcome turns from a loss to a gain, and a power utility is steep
 
-_nodes = chebyshev.chebpts1(TERMS)
-_FIT = 2.0 / TERMS * chebyshev.chebvander(_nodes, TERMS - 1).T
-_FIT[0] /= 2.0
-_POWERS = np.array([np.pad(chebyshev.cheb2poly(row), (0, TERMS))[:TERMS] for row in np.eye(TERMS)])
-
 REACH, BINS, FINE = 8.0, 512, 8  # of the bins; a grid of FINE points in each bounds what lies between
-
-START, CENTRE, SCALE, FIRST_POWER = 0, 1, 2, 3  # columns of `cells`
 
 
 class Locations(NamedTuple):
@@ -114,9 +108,10 @@ def _table(gains: Weight, losses: Weight, utility: Any, shape: Lottery) -> _Tabl
     except ValueError:
         raise ValueError(_infinite(gains, shape)) from None
     breaks = np.unique(np.concatenate([up.bounded.breaks, -down.bounded.breaks]))
-    middle, half = 0.5 * (breaks[1:] + breaks[:-1]), 0.5 * np.diff(breaks)
-    at = middle[:, None] + half[:, None] * _nodes
-    cells = _with_ends(breaks, (_excess(up, down, at) + at) @ _FIT.T @ _POWERS, slope=1.0)
+    polynomials = basis(TERMS)
+    at = polynomials.nodes_in(breaks[:-1], breaks[1:])
+    series = polynomials.series(lambda t: _excess(up, down, t) + t, at)
+    cells = _with_ends(breaks, series @ polynomials.to_powers, slope=1.0)
     # the slope of g lies between 0 and 2, so that between two points of a grid the excess is at most half a step
     # above the larger of the two
     grid = np.linspace(-REACH, REACH, FINE * BINS + 1)
@@ -151,33 +146,28 @@ def _adaptive(preference: Preference, shape: Lottery) -> FloatArray:
     size = max(1.0, float(np.abs(corners).max()))
     doublings = size * 2.0 ** np.arange(1.0, np.log2(FARTHEST / size) + 1.0)
     edges = np.unique(np.concatenate([-doublings, doublings, corners, [0.0]]))
-    low, high = edges[:-1], edges[1:]
-    kept = []
-    for halved in range(AT_CORNERS + 1):
-        middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        at = middle[:, None] + half[:, None] * _nodes
-        seen = np.array([preference.parts(moved(shape, shift=float(t))).value for t in at.ravel()])
+    polynomials = basis(TERMS)
+
+    def values(places: FloatArray) -> FloatArray:
+        seen = np.array([preference.parts(moved(shape, shift=t)).value for t in places.tolist()])
         if not np.isfinite(seen).all():
             raise ValueError(_infinite(preference.gains, shape))
-        coefficients = seen.reshape(at.shape) @ _FIT.T
-        left_out = np.abs(coefficients[:, -2:]).max(axis=1)
-        done = left_out <= PRECISION * np.maximum(1.0, np.abs(coefficients).max(axis=1))
-        done |= (halved >= HALVINGS) & ~(np.isin(low, corners) | np.isin(high, corners))
-        done |= halved == AT_CORNERS
-        kept.append(np.column_stack([low, high, coefficients @ _POWERS])[done])
-        left, right, middle = low[~done], high[~done], middle[~done]
-        low, high = np.append(left, middle), np.append(middle, right)
-        if low.size == 0:
-            break
-    rows = np.concatenate(kept)
-    rows = rows[np.argsort(rows[:, 0])]
-    return _with_ends(np.append(rows[:, 0], rows[-1, 1]), rows[:, 2:])
+        return seen
+
+    def fitted(low: FloatArray, high: FloatArray, halvings: int) -> tuple[FloatArray, NDArray[np.bool_]]:
+        series = polynomials.series(values, polynomials.nodes_in(low, high))
+        left_out = np.abs(series[:, -2:]).max(axis=1)
+        done = left_out <= PRECISION * np.maximum(1.0, np.abs(series).max(axis=1))
+        done |= (halvings >= HALVINGS) & ~(np.isin(low, corners) | np.isin(high, corners))
+        return series, done
+
+    starts, ends, series = halved_until(fitted, edges[:-1], edges[1:], AT_CORNERS)
+    return _with_ends(np.append(starts, ends[-1]), series @ polynomials.to_powers)
 
 
 def _with_ends(breaks: FloatArray, powers: FloatArray, slope: float | None = None) -> FloatArray:
     """Cells as compiled code reads them, with a straight line beyond either end, by default the tangent."""
-    middle, half = 0.5 * (breaks[1:] + breaks[:-1]), 0.5 * np.diff(breaks)
-    inner = np.column_stack([breaks[:-1], middle, 1.0 / half, powers])
+    half = 0.5 * np.diff(breaks)
     slopes = powers[:, 1:] * np.arange(1.0, TERMS)
     ends = []
     for row, s, x in ((0, -1.0, breaks[0]), (-1, 1.0, breaks[-1])):
@@ -188,7 +178,7 @@ def _with_ends(breaks: FloatArray, powers: FloatArray, slope: float | None = Non
         tangent = slopes[row] @ s ** np.arange(TERMS - 1) / half[row]
         line[FIRST_POWER + 1] = tangent if slope is None else slope
         ends.append(line)
-    return np.concatenate([ends[0][None], inner, ends[1][None]])
+    return np.concatenate([ends[0][None], cells_of(breaks, powers), ends[1][None]])
 
 
 @kernel

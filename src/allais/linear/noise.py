@@ -7,45 +7,17 @@ the updates are divided. The paper's noise has sigma_x = |x|.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, positive
-from allais.lotteries import Discrete, Lottery, Mixture, Normal, Uniform
-from allais.lotteries.affine import moved
+from allais._checks import FloatArray, positive
+from allais.linear.noise_laws import NoiseOfArms, check_law, law_of_sum, noise_of_lotteries, scale_of
+from allais.lotteries import Lottery, Normal
 
 STANDARD = Normal(0.0, 1.0)
-
-
-class NoiseOfArms(NamedTuple):
-    """The noise of each arm: mean + spread * shape, sub-Gaussian of the given scale."""
-
-    shapes: tuple[Lottery, ...]  # distinct, centred, of about unit scale
-    shape: IntArray  # which one an arm has, (n_arms,)
-    spread: FloatArray
-    mean: FloatArray
-    scale: FloatArray  # sigma_x
-
-    def lottery(self, arm: int, location: float = 0.0) -> Lottery:
-        """The law of an arm's reward when x.theta is `location`."""
-        shift = location + float(self.mean[arm])
-        return moved(self.shapes[self.shape[arm]], shift, float(self.spread[arm]))
-
-
-def check_noise(noise: NoiseOfArms, n_arms: int) -> None:
-    """Refuse noise of too few arms: compiled code would read beyond it."""
-    lengths = {len(part) for part in (noise.shape, noise.spread, noise.mean, noise.scale)}
-    if lengths != {n_arms}:
-        raise ValueError(
-            f"noise must be one law an arm; got {min(lengths)} for {n_arms} arms. Make as many as there are features."
-        )
-    if noise.shape.min() < 0 or noise.shape.max() >= len(noise.shapes):
-        raise ValueError("noise must say which of its shapes an arm has; it names one that is not there.")
 
 
 class Noise(Protocol):
@@ -90,11 +62,11 @@ class AdditiveNoise:
     scale: float | None = None
 
     def __post_init__(self) -> None:
-        _check(self.lottery, self.scale)
+        check_law(self.lottery, self.scale)
 
     def of(self, features: FloatArray) -> NoiseOfArms:
         """The noise of arms with these features."""
-        return _gathered([self.lottery] * len(features), [self.scale] * len(features))
+        return noise_of_lotteries([self.lottery] * len(features), [self.scale] * len(features))
 
 
 @dataclass(frozen=True)
@@ -115,22 +87,22 @@ class ArmNoise:
         scales = (None,) * len(self.lotteries) if self.scales is None else tuple(self.scales)
         if len(scales) != len(self.lotteries):
             raise ValueError(
-                f"scales must be one a lottery; got {len(scales)} for {len(self.lotteries)} lotteries. "
+                f"scales must be one per lottery; got {len(scales)} for {len(self.lotteries)} lotteries. "
                 "Give as many, None where the law says it."
             )
         object.__setattr__(self, "scales", scales)
         for lottery, scale in zip(self.lotteries, scales, strict=True):
-            _check(lottery, scale)
+            check_law(lottery, scale)
 
     def of(self, features: FloatArray) -> NoiseOfArms:
         """The noise of arms with these features."""
         if len(self.lotteries) != len(features):
             raise ValueError(
-                f"noise must be one law an arm; got {len(self.lotteries)} for {len(features)} arms. "
+                f"noise must be one law per arm; got {len(self.lotteries)} for {len(features)} arms. "
                 "Give as many as there are arms, or AdditiveNoise for one law."
             )
         assert self.scales is not None
-        return _gathered(list(self.lotteries), list(self.scales))
+        return noise_of_lotteries(list(self.lotteries), list(self.scales))
 
 
 @dataclass(frozen=True)
@@ -159,48 +131,15 @@ class FeatureNoise:
         """The noise of arms with these features."""
         if features.shape[1] != len(self.lotteries):
             raise ValueError(
-                f"noise must be one law a feature; got {len(self.lotteries)} for {features.shape[1]} features. "
+                f"noise must be one law per feature; got {len(self.lotteries)} for {features.shape[1]} features. "
                 "Give as many."
             )
         assert self.scales is not None
         scales = [
-            _scale(law) if given is None else given for law, given in zip(self.lotteries, self.scales, strict=True)
+            scale_of(law) if given is None else given for law, given in zip(self.lotteries, self.scales, strict=True)
         ]
-        laws = [_sum_of(self.lotteries, row) for row in features]
-        return _gathered(laws, np.sqrt(features**2 @ np.square(scales)).tolist())
-
-
-MOST_OUTCOMES = 4096  # of a sum of finite laws
-
-
-def _sum_of(lotteries: Sequence[Lottery], row: FloatArray) -> Lottery:
-    """The law of the sum of x_i Z_i."""
-    variance, centre = 0.0, 0.0
-    outcomes: FloatArray = np.zeros(1)
-    odds: FloatArray = np.ones(1)
-    for x, lottery in zip(row.tolist(), lotteries, strict=True):
-        if x == 0.0:
-            continue
-        if isinstance(lottery, Normal):
-            variance += (x * lottery.sd) ** 2
-            centre += x * lottery.mean
-            continue
-        finite = lottery.as_finite()
-        assert finite is not None
-        sums = (outcomes[:, None] + x * finite.outcomes).ravel()
-        outcomes, where = np.unique(sums, return_inverse=True)
-        odds = np.bincount(where.ravel(), (odds[:, None] * finite.probabilities).ravel()).astype(np.float64)
-        if outcomes.size > MOST_OUTCOMES:
-            raise ValueError(
-                f"a sum of finite laws may have {MOST_OUTCOMES} outcomes at most; this one has more. "
-                "Give laws on a common lattice, or fewer outcomes."
-            )
-    if variance == 0.0:
-        return Discrete(dict(zip((outcomes + centre).tolist(), odds.tolist(), strict=True)))
-    if outcomes.size == 1:
-        return Normal(float(outcomes[0]) + centre, math.sqrt(variance))
-    parts = [Normal(outcome + centre, math.sqrt(variance)) for outcome in outcomes.tolist()]
-    return Mixture(parts, odds.tolist())
+        laws = [law_of_sum(self.lotteries, row) for row in features]
+        return noise_of_lotteries(laws, np.sqrt(features**2 @ np.square(scales)).tolist())
 
 
 @dataclass(frozen=True)
@@ -229,79 +168,3 @@ class EstimatedNoise:
         n_arms = len(features)
         ones = np.ones(n_arms)
         return NoiseOfArms((STANDARD,), np.zeros(n_arms, dtype=np.int64), ones, 0.0 * ones, self.scale * ones)
-
-
-def checked_features(features: ArrayLike) -> FloatArray:
-    """Feature vectors as rows of finite numbers, none of them zero."""
-    try:
-        rows = np.array(features, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError("features must be rows of numbers, all of one length; got others. Repair them.") from None
-    if rows.ndim != 2 or rows.size == 0:
-        raise ValueError(f"features must be one row of numbers an arm; got shape {rows.shape}. Give (arms, dimension).")
-    if not np.isfinite(rows).all():
-        arm = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
-        raise ValueError(f"features must be finite; those of arm {arm} are not. Repair them.")
-    if not np.linalg.norm(rows, axis=1).all():
-        arm = int(np.flatnonzero(np.linalg.norm(rows, axis=1) == 0.0)[0])
-        raise ValueError(f"a feature vector must not be zero; that of arm {arm} is. Leave the arm out.")
-    return rows
-
-
-def _gathered(lotteries: list[Lottery], scales: list[float | None]) -> NoiseOfArms:
-    shapes: list[Lottery] = []
-    rows = []
-    for lottery, given in zip(lotteries, scales, strict=True):
-        spread = _spread(lottery)
-        shape = moved(moved(lottery, shift=-lottery.mean), scale=1.0 / spread)
-        if shape not in shapes:
-            shapes.append(shape)
-        rows.append((shapes.index(shape), spread, lottery.mean, _scale(lottery) if given is None else given))
-    index, *numbers = (np.array(column) for column in zip(*rows, strict=True))
-    return NoiseOfArms(tuple(shapes), index, *(column.astype(np.float64) for column in numbers))
-
-
-def _check(lottery: Lottery, scale: float | None) -> None:
-    if not isinstance(lottery, Lottery):
-        raise TypeError(f"noise is a lottery; got {lottery!r}. Write Normal(0, 1), or Discrete({{...}}).")
-    if not math.isfinite(lottery.mean):
-        raise ValueError(f"noise must have a finite mean; {lottery!r} has {lottery.mean}. Bound its tails.")
-    if scale is not None:
-        positive("scale", scale)
-    else:
-        _scale(lottery)
-    _spread(lottery)
-
-
-def _spread(lottery: Lottery) -> float:
-    """About how far a law spreads; where it is known exactly, its standard deviation."""
-    if isinstance(lottery, Normal):
-        return lottery.sd
-    finite = lottery.as_finite()
-    if finite is not None:
-        spread = math.sqrt(float(finite.probabilities @ (finite.outcomes - finite.mean) ** 2))
-        if spread == 0.0:
-            raise ValueError(f"noise must vary; {lottery!r} is certain. Leave it out, or give it a spread.")
-        return spread
-    low, high = lottery.quantile(np.array([0.25, 0.75]))
-    return float(high - low) / 1.349  # of a normal law, the standard deviation
-
-
-def _scale(lottery: Lottery) -> float:
-    """The smallest sub-Gaussian scale that is known for a law."""
-    if isinstance(lottery, Normal):
-        return lottery.sd
-    low, high = lottery.support
-    if isinstance(lottery, Uniform):
-        return (high - low) / math.sqrt(12.0)  # strictly sub-Gaussian: its variance is its proxy
-    finite = lottery.as_finite()
-    if finite is not None and finite.outcomes.size == 2:
-        p = float(finite.probabilities.min())  # Kearns and Saul (1998)
-        proxy = 0.25 if p == 0.5 else (1.0 - 2.0 * p) / (2.0 * math.log((1.0 - p) / p))
-        return (high - low) * math.sqrt(proxy)
-    if math.isfinite(high - low):
-        return (high - low) / 2.0  # Hoeffding
-    raise ValueError(
-        f"the confidence of a linear policy needs sub-Gaussian noise; the scale of {lottery!r} is not known. "
-        "Give scale=, if it has one."
-    )

@@ -14,9 +14,13 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, not_negative, positive, share
 from allais._random import Seed
-from allais.linear.ellipsoid import MOST_SEEN, LinearState, World, project
+from allais.linear.ellipsoid import LinearState, World
+from allais.linear.estimated_noise import MOST_SEEN
+from allais.linear.factorisation import project
+from allais.linear.features import checked_features
 from allais.linear.location_tables import locations_of
-from allais.linear.noise import EstimatedNoise, Noise, check_noise, checked_features
+from allais.linear.noise import EstimatedNoise, Noise
+from allais.linear.noise_laws import check_noise
 from allais.numerics.table import table_of
 from allais.policies.base import Policy, setting
 from allais.policies.knowledge import check_settings

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, real
-from allais.linear.noise import checked_features
+from allais.linear.features import checked_features
 
 
 class LinearFit(NamedTuple):

@@ -14,10 +14,9 @@ from allais.linear.noise import Noise
 from allais.linear.pairwise import beats
 from allais.linear.policy import LinearPolicy
 from allais.policies.base import FixedConfidence, setting
-from allais.policies.steps import issue
+from allais.policies.steps import issue, pick
 from allais.policies.verbs import SETTLED, bracket, choose, learn, recommend
 from allais.preferences import Preference
-from allais.samples.memory import pick
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,13 @@ from allais.linear.ellipsoid import (
     bracket_linear,
     learn_linear,
     location,
+    pick_by_worth,
     radius,
     recommend_linear,
-    worth,
-    worth_ceiling,
 )
 from allais.linear.policy import LinearPolicy
 from allais.policies.steps import issue
 from allais.policies.verbs import bracket, choose, learn, recommend
-from allais.samples.memory import pick
 
 
 @dataclass(frozen=True)
@@ -78,22 +76,9 @@ def _(rule, state, u):
     reach = radius(world, state)
     # optimism over the ellipsoid is exact, since a value rises with its location: theta-bar is the centre plus
     # D A^-1 x / |x|_{A^-1} (docs/paper/errata.md, 3)
-    ceiling, first = -np.inf, -1
     for arm in range(state.asked.size):
-        place = location(world, state, arm) + reach * np.sqrt(max(state.norms[arm], 0.0))
-        state.along[arm] = place
-        state.scores[arm] = worth_ceiling(world, state, arm, place)
-        if state.active[arm] and (first < 0 or state.scores[arm] > ceiling):
-            ceiling, first = state.scores[arm], arm
-    # arms that cannot win are not looked up
-    best = worth(world, state, first, state.along[first])
-    level = best - 1e-12 * abs(best)
-    for arm in range(state.asked.size):
-        state.eligible[arm] = state.active[arm]
-        if state.active[arm] and state.scores[arm] >= level:
-            state.scores[arm] = worth(world, state, arm, state.along[arm])
-    arm = pick(state.scores, state.eligible, state.asked, u)
-    return issue(state, arm)
+        state.along[arm] = location(world, state, arm) + reach * np.sqrt(max(state.norms[arm], 0.0))
+    return issue(state, pick_by_worth(world, state, u))
 
 
 learn.of(WOFULRule)(learn_linear)

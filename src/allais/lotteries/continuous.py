@@ -1,53 +1,64 @@
-"""Lotteries with a density, and mixtures of any lotteries."""
+"""Lotteries with a density."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
-from allais._checks import FloatArray, finite_array, positive, real
+from allais._checks import FloatArray, positive, real
 from allais.lotteries.base import Lottery
-from allais.lotteries.finite import SUM_TOLERANCE, Discrete, FiniteLottery
-from allais.numerics.bisection import smallest
 
 # Quantiles that mark the body of a law; what lies outside is a tail.
 LEVELS = np.array([1e-9, 1e-6, 1e-3, 0.01, 0.05, 0.25, 0.5])
 
 
-class Normal(Lottery):
+class TwoNumbers(Lottery):
+    """A law that is known by two numbers."""
+
+    names: ClassVar[tuple[str, str]]
+
+    @property
+    def numbers(self) -> tuple[float, float]:
+        """The two numbers, in the order of `names`."""
+        first, second = self.names
+        return getattr(self, first), getattr(self, second)
+
+    def __repr__(self) -> str:
+        first, second = self.numbers
+        return f"{type(self).__name__}({first:g}, {second:g})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TwoNumbers) and type(self) is type(other) and self.numbers == other.numbers
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.numbers))
+
+    def as_setting(self) -> dict[str, Any]:
+        """What a file holds of it."""
+        return {"type": type(self).__name__, **dict(zip(self.names, self.numbers, strict=True))}
+
+    @classmethod
+    def from_setting(cls, content: dict[str, Any], trust: tuple[str, ...]) -> Lottery:
+        """The lottery that a file describes."""
+        return cls(**content)
+
+
+class Normal(TwoNumbers):
     """The normal law.
 
     >>> Normal(9, 1).support
     (-inf, inf)
     """
 
+    names = ("mean", "sd")
+
     def __init__(self, mean: float = 0.0, sd: float = 1.0) -> None:
         self._mean = real("mean", mean)
         self.sd = positive("sd", sd)
-
-    def __repr__(self) -> str:
-        return f"Normal({self._mean:g}, {self.sd:g})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Normal) and (self._mean, self.sd) == (other._mean, other.sd)
-
-    def __hash__(self) -> int:
-        return hash((Normal, self._mean, self.sd))
-
-    def as_setting(self) -> dict[str, Any]:
-        """What a file holds of it."""
-        return {"type": "Normal", "mean": self._mean, "sd": self.sd}
-
-    @staticmethod
-    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Normal:
-        """The lottery that a file describes."""
-        return Normal(content["mean"], content["sd"])
 
     @property
     def support(self) -> tuple[float, float]:
@@ -75,35 +86,19 @@ class Normal(Lottery):
         return rng.normal(self._mean, self.sd, size)
 
 
-class Uniform(Lottery):
+class Uniform(TwoNumbers):
     """Every outcome between low and high alike.
 
     >>> Uniform(0, 10).mean
     5.0
     """
 
+    names = ("low", "high")
+
     def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
         self.low, self.high = real("low", low), real("high", high)
         if self.low >= self.high:
             raise ValueError(f"low must lie below high; got {self.low:g} and {self.high:g}. Swap or widen them.")
-
-    def __repr__(self) -> str:
-        return f"Uniform({self.low:g}, {self.high:g})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Uniform) and (self.low, self.high) == (other.low, other.high)
-
-    def __hash__(self) -> int:
-        return hash((Uniform, self.low, self.high))
-
-    def as_setting(self) -> dict[str, Any]:
-        """What a file holds of it."""
-        return {"type": "Uniform", "low": self.low, "high": self.high}
-
-    @staticmethod
-    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Uniform:
-        """The lottery that a file describes."""
-        return Uniform(content["low"], content["high"])
 
     @property
     def support(self) -> tuple[float, float]:
@@ -230,100 +225,3 @@ def _describe(distribution: Any) -> str:
     arguments = [f"{value:g}" for value in distribution.args]
     arguments += [f"{name}={value:g}" for name, value in distribution.kwds.items()]
     return f"{distribution.dist.name}({', '.join(arguments)})"
-
-
-class Mixture(Lottery):
-    """A lottery over lotteries: component i with probability `shares[i]`.
-
-    >>> jam = Mixture([Normal(20, 2), Normal(60, 5)], [0.95, 0.05])
-    >>> jam.mean
-    22.0
-    """
-
-    def __init__(self, components: Sequence[Lottery], shares: Sequence[float]) -> None:
-        self.components = tuple(components)
-        self.shares = finite_array("shares", shares)
-        strange = [part for part in self.components if not isinstance(part, Lottery)]
-        if strange:
-            raise TypeError(f"a mixture is made of lotteries; got {strange[0]!r}. Wrap it, e.g. Discrete({{7: 1}}).")
-        if len(self.components) != self.shares.size:
-            raise ValueError(
-                f"a mixture needs one share for each component; got {len(self.components)} components and "
-                f"{self.shares.size} shares. Give as many of each."
-            )
-        if (self.shares < 0.0).any() or abs(self.shares.sum() - 1.0) > SUM_TOLERANCE:
-            raise ValueError(f"shares must be probabilities that sum to 1; got {self.shares.tolist()}. Rescale them.")
-
-    def __repr__(self) -> str:
-        return f"Mixture({list(self.components)!r}, {self.shares.tolist()})"
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Mixture)
-            and np.array_equal(self.shares, other.shares)
-            and self.components == other.components
-        )
-
-    def __hash__(self) -> int:
-        return hash((Mixture, self.components, tuple(self.shares.tolist())))
-
-    @property
-    def _present(self) -> list[tuple[float, Lottery]]:
-        return [(s, part) for s, part in zip(self.shares.tolist(), self.components, strict=True) if s > 0.0]
-
-    @property
-    def support(self) -> tuple[float, float]:
-        ends = [part.support for _, part in self._present]
-        return min(low for low, _ in ends), max(high for _, high in ends)
-
-    @property
-    def mean(self) -> float:
-        return float(sum(share * part.mean for share, part in self._present))
-
-    def as_finite(self) -> FiniteLottery | None:
-        flat: dict[float, float] = {}
-        for share, part in self._present:
-            finite = part.as_finite()
-            if finite is None:
-                return None
-            for outcome, chance in zip(finite.outcomes.tolist(), finite.probabilities.tolist(), strict=True):
-                flat[outcome] = flat.get(outcome, 0.0) + share * chance
-        return Discrete(flat)
-
-    def log_survival(self, x: FloatArray) -> FloatArray:
-        return _log_sum([np.log(share) + part.log_survival(x) for share, part in self._present])
-
-    def log_cdf(self, x: FloatArray) -> FloatArray:
-        return _log_sum([np.log(share) + part.log_cdf(x) for share, part in self._present])
-
-    def quantile(self, p: FloatArray) -> FloatArray:
-        level = np.asarray(p, dtype=np.float64)
-        # it lies between the least and the greatest of the components' own
-        of_parts = np.array([part.quantile(level) for _, part in self._present])
-        low, high = of_parts.min(axis=0), of_parts.max(axis=0)
-        rounding = 1e-15  # of a sum of shares
-
-        def reached(x: FloatArray) -> NDArray[np.bool_]:
-            return np.exp(self.log_cdf(x)) >= level - rounding
-
-        found = np.where(reached(low), low, smallest(reached, low, high))
-        ends = np.where(level >= 1.0, self.support[1], self.support[0])
-        return np.where((level <= 0.0) | (level >= 1.0), ends, found)
-
-    def landmarks(self) -> FloatArray:
-        return np.unique(np.concatenate([part.landmarks() for _, part in self._present]))
-
-    def _sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        chosen = np.searchsorted(np.cumsum(self.shares)[:-1], rng.random(size), side="right")
-        drawn = np.empty(size)
-        for index, part in enumerate(self.components):
-            here = chosen == index
-            drawn[here] = part._sample(rng, int(here.sum()))
-        return drawn
-
-
-def _log_sum(terms: list[FloatArray]) -> FloatArray:
-    total = terms[0]
-    for term in terms[1:]:
-        total = np.logaddexp(total, term)
-    return np.minimum(total, 0.0)  # rounding past probability 1

@@ -1,77 +1,138 @@
-"""A function of one variable as a table of short Chebyshev series, fitted to a tolerance."""
+"""Functions of one variable as polynomials on cells: the one set-up and the one format of every table.
+
+A cell is fitted at Chebyshev's nodes and halved until it leaves out nothing to speak of. A table then holds a row for
+each cell: where it starts, its centre, 1 / half-width, and the coefficients of the powers of
+s = (x - centre) / half-width.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
 
 from allais._checks import FloatArray
 
-TERMS = 12  # of each series
+START, CENTRE, SCALE, FIRST_POWER = 0, 1, 2, 3  # columns of a table of cells
+TERMS = 12  # of the polynomials of `fit`
 MOST_HALVINGS = 60
 
-_nodes = chebyshev.chebpts1(TERMS)
-# values at the nodes -> coefficients
-_FIT = 2.0 / TERMS * chebyshev.chebvander(_nodes, TERMS - 1).T
-_FIT[0] /= 2.0
+
+class Basis(NamedTuple):
+    """Polynomials of so many terms on [-1, 1]."""
+
+    nodes: FloatArray  # Chebyshev's, (terms,)
+    to_series: FloatArray  # values at the nodes @ this: the coefficients of a Chebyshev series
+    to_powers: FloatArray  # coefficients of a series @ this: those of powers
+
+    def nodes_in(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """The nodes of each cell, (cells, terms)."""
+        middle, half = 0.5 * (low + high), 0.5 * (high - low)
+        return middle[:, None] + half[:, None] * self.nodes
+
+    def series(self, function: Callable[[FloatArray], FloatArray], nodes: FloatArray) -> FloatArray:
+        """The Chebyshev series of a function on each cell, from the cells' nodes."""
+        return function(nodes.ravel()).reshape(nodes.shape) @ self.to_series
 
 
-class PiecewiseChebyshev(NamedTuple):
-    """Series on cells: `coefficients[i]` holds between `breaks[i]` and `breaks[i + 1]`."""
+@lru_cache
+def basis(terms: int) -> Basis:
+    """The polynomials of so many terms."""
+    nodes = chebyshev.chebpts1(terms)
+    to_series = 2.0 / terms * np.asarray(chebyshev.chebvander(nodes, terms - 1).T, dtype=np.float64)
+    to_series[0] /= 2.0
+    powers = [np.pad(chebyshev.cheb2poly(row), (0, terms))[:terms] for row in np.eye(terms)]
+    return Basis(nodes, to_series.T, np.array(powers))
 
-    breaks: FloatArray  # (cells + 1,)
-    coefficients: FloatArray  # (cells, terms)
+
+def halved_until(
+    fitted: Callable[[FloatArray, FloatArray, int], tuple[FloatArray, NDArray[np.bool_]]],
+    low: FloatArray,
+    high: FloatArray,
+    most: int,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Cells halved until each is good enough, `most` times at most: where they start and end, and their rows.
+
+    `fitted(low, high, halvings)` gives a row for each cell, and whether it is good enough.
+    """
+    kept = []
+    for halvings in range(most + 1):
+        rows, done = fitted(low, high, halvings)
+        if halvings == most:
+            done = np.ones_like(done)
+        kept.append(np.column_stack([low, high, rows])[done])
+        if done.all():
+            break
+        left, right = low[~done], high[~done]
+        middle = 0.5 * (left + right)
+        low, high = np.append(left, middle), np.append(middle, right)
+    cells = np.concatenate(kept)
+    cells = cells[np.argsort(cells[:, 0])]
+    return cells[:, 0], cells[:, 1], cells[:, 2:]
+
+
+def cells_of(breaks: FloatArray, powers: FloatArray) -> FloatArray:
+    """A table of cells between breaks, from the coefficients of powers."""
+    half = 0.5 * np.diff(breaks)
+    return np.column_stack([breaks[:-1], breaks[:-1] + half, 1.0 / half, powers])
+
+
+class PiecewisePolynomial(NamedTuple):
+    """A table of cells that numpy reads."""
+
+    cells: FloatArray  # (cells, FIRST_POWER + terms)
+    end: float  # of the last cell
+
+    @property
+    def breaks(self) -> FloatArray:
+        """Where the cells start, and the end."""
+        return np.append(self.cells[:, START], self.end)
 
     def __call__(self, x: FloatArray) -> FloatArray:
         """The function at x, which must lie between the first and the last break."""
-        cell = np.clip(np.searchsorted(self.breaks, x, side="right") - 1, 0, self.breaks.size - 2)
-        low, high = self.breaks[cell], self.breaks[cell + 1]
-        s = (2.0 * x - low - high) / (high - low)
-        # Clenshaw's recurrence, over all x at once
-        ahead = np.zeros_like(s)
-        current = np.zeros_like(s)
-        for column in range(self.coefficients.shape[1] - 1, 0, -1):
-            current, ahead = self.coefficients[cell, column] + 2.0 * s * current - ahead, current
-        return self.coefficients[cell, 0] + s * current - ahead
+        columns = self.cells.T
+        cell = np.maximum(np.searchsorted(columns[START], x, side="right") - 1, 0)
+        s = (x - columns[CENTRE][cell]) * columns[SCALE][cell]
+        result = columns[-1][cell]
+        for column in columns[-2 : FIRST_POWER - 1 : -1]:  # Horner's rule, over all x at once
+            result *= s
+            result += column[cell]
+        return result
 
-    def antiderivative(self, start: float) -> PiecewiseChebyshev:
+    def antiderivative(self, start: float) -> PiecewisePolynomial:
         """The integral from the first break, plus `start`."""
-        half = 0.5 * np.diff(self.breaks)[:, None]
-        inner = half * chebyshev.chebint(self.coefficients, axis=1)
-        signs = (-1.0) ** np.arange(inner.shape[1])
-        inner[:, 0] -= inner @ signs  # zero at the left end of each cell
-        ends = start + np.concatenate([[0.0], np.cumsum(inner.sum(axis=1))[:-1]])
-        inner[:, 0] += ends
-        return PiecewiseChebyshev(self.breaks, inner)
+        powers = self.cells[:, FIRST_POWER:]
+        exponents = np.arange(1.0, powers.shape[1] + 1.0)
+        inner = np.pad(powers / (self.cells[:, SCALE, None] * exponents), ((0, 0), (1, 0)))
+        inner[:, 0] = -inner @ (-1.0) ** np.arange(inner.shape[1])  # zero at the left end of each cell
+        inner[:, 0] += start + np.append(0.0, np.cumsum(inner.sum(axis=1))[:-1])
+        return PiecewisePolynomial(np.hstack([self.cells[:, :FIRST_POWER], inner]), self.end)
 
 
-def fit(function: Callable[[FloatArray], FloatArray], breaks: FloatArray, tolerance: float) -> PiecewiseChebyshev:
-    """Series for a function, cells halved until what they leave out integrates below `tolerance`.
+def joined(pieces: list[PiecewisePolynomial]) -> PiecewisePolynomial:
+    """Pieces, each of which starts where the one before it ends, as one."""
+    return PiecewisePolynomial(np.concatenate([piece.cells for piece in pieces]), pieces[-1].end)
+
+
+def fit(function: Callable[[FloatArray], FloatArray], breaks: FloatArray, tolerance: float) -> PiecewisePolynomial:
+    """A table of a function, cells halved until what they leave out integrates below `tolerance`.
 
     >>> table = fit(np.exp, np.array([0.0, 1.0]), 1e-12)
     >>> abs(table(np.array([0.5]))[0] - np.exp(0.5)) < 1e-13
     np.True_
     """
-    low, high = breaks[:-1], breaks[1:]
-    kept: list[tuple[FloatArray, FloatArray]] = []
-    for _ in range(MOST_HALVINGS):
+    polynomials = basis(TERMS)
+
+    def fitted(low: FloatArray, high: FloatArray, halvings: int) -> tuple[FloatArray, NDArray[np.bool_]]:
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        nodes = middle[:, None] + half[:, None] * _nodes
-        coefficients = function(nodes.ravel()).reshape(nodes.shape) @ _FIT.T
-        left_out = np.abs(coefficients[:, -3:]).max(axis=1) * half
-        done = (left_out <= tolerance) | (half <= 1e-15 * np.maximum(np.abs(middle), 1e-3))
-        kept.append((low[done], coefficients[done]))
-        if done.all():
-            break
-        low, high = low[~done], high[~done]
-        middle = middle[~done]
-        low, high = np.concatenate([low, middle]), np.concatenate([middle, high])
-    else:
-        kept.append((low, np.concatenate([coefficients[~done], coefficients[~done]])))
-    starts = np.concatenate([piece[0] for piece in kept])
-    order = np.argsort(starts)
-    table = np.concatenate([piece[1] for piece in kept])[order]
-    return PiecewiseChebyshev(np.append(starts[order], breaks[-1]), table)
+        series = polynomials.series(function, polynomials.nodes_in(low, high))
+        left_out = np.abs(series[:, -3:]).max(axis=1) * half
+        return series, (left_out <= tolerance) | (half <= 1e-15 * np.maximum(np.abs(middle), 1e-3))
+
+    starts, _, series = halved_until(fitted, breaks[:-1], breaks[1:], MOST_HALVINGS)
+    ends = np.append(starts, breaks[-1])
+    return PiecewisePolynomial(cells_of(ends, series @ polynomials.to_powers), float(breaks[-1]))

@@ -17,20 +17,21 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
 from scipy.special import factorial
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, loose_kernel
-from allais.numerics.table import CENTRE, FIRST_POWER, SCALE, Table, bucketed, cell_of, table_of
+from allais.numerics.chebyshev import CENTRE, FIRST_POWER, SCALE, basis, halved_until
+from allais.numerics.table import Table, bucketed, cell_of, table_of
 from allais.weights import Weight
 
 TERMS = 16  # of a piece, and moments of a block
 REACH = 0.3  # half-width of a block over its distance from a singular point
 STEP = 1.0 / 64.0  # half-width of the stretch of centres that share a piece, over their distance
 NEAREST = 2.0**-40  # to a singular point: a block of 10^12 samples comes no nearer
-OFFSETS = (
-    8  # powers of a block's offset from a piece's centre: that is at most STEP / REACH, so the rest is below 1e-15
-)
+# powers of a block's offset from a piece's centre: that is at most STEP / REACH, so the rest is below 1e-15
+OFFSETS = 8
 PRECISION = 5e-14  # what a piece may leave out, relative to its size
 HALVINGS = 8  # of a piece where the function bends faster
 
@@ -40,12 +41,8 @@ INVERSE_FACTORIALS = 1.0 / factorial(np.arange(TERMS))
 SHIFTED = TERMS
 SCRATCH = 3 * TERMS
 
-_nodes = chebyshev.chebpts1(TERMS)
 _between = np.array([-1.0, -0.8, -0.3, 0.1, 0.6, 0.97])  # where a fit is checked
 _CHECK = chebyshev.chebvander(_between, TERMS - 1).T
-_FIT = 2.0 / TERMS * chebyshev.chebvander(_nodes, TERMS - 1).T
-_FIT[0] /= 2.0
-_POWERS = np.array([np.pad(chebyshev.cheb2poly(row), (0, TERMS))[:TERMS] for row in np.eye(TERMS)])
 
 
 class Distortion(NamedTuple):
@@ -59,30 +56,28 @@ class Distortion(NamedTuple):
 @lru_cache(maxsize=256)
 def distortion_of(weight: Weight) -> Distortion:
     """The tables of a weight, built once."""
-    stretches = _stretches(weight)
-    low, high, share = (np.array(column) for column in zip(*stretches, strict=True))
-    kept = []
-    for halved in range(HALVINGS + 1):
+    polynomials = basis(TERMS)
+    starts, ends, shares = (np.array(column) for column in zip(*_stretches(weight), strict=True))
+
+    def fitted(low: FloatArray, high: FloatArray, halvings: int) -> tuple[FloatArray, NDArray[np.bool_]]:
+        share = shares if halvings == 0 else np.full(low.size, REACH * 0.5**halvings)
         first, last = low - share * _room(weight, low), high + share * _room(weight, high)
         half = 0.5 * (last - first)
-        nodes = np.clip((first + half)[:, None] + half[:, None] * _nodes, 0.0, 1.0)
-        coefficients = weight(nodes.ravel()).reshape(nodes.shape) @ _FIT.T
-        between = np.clip((first + half)[:, None] + half[:, None] * _between, 0.0, 1.0)
-        left_out = np.abs(weight(between.ravel()).reshape(between.shape) - coefficients @ _CHECK).max(axis=1)
-        noise = 8.0 * np.abs(coefficients[:, 1]) / half * np.spacing(last)  # of p itself
-        done = left_out <= PRECISION * np.abs(coefficients[:, 0]) + noise
-        done |= share == 0.0
-        done |= halved == HALVINGS
+        nodes, between = (
+            np.clip((first + half)[:, None] + half[:, None] * places, 0.0, 1.0)
+            for places in (polynomials.nodes, _between)
+        )
+        series = polynomials.series(weight, nodes)
+        left_out = np.abs(weight(between.ravel()).reshape(between.shape) - series @ _CHECK).max(axis=1)
+        noise = 8.0 * np.abs(series[:, 1]) / half * np.spacing(last)  # of p itself
         # next to a singular point, and where halving did not help, there is no piece: no block fits into it
-        scale = np.where((share == 0.0) | (halved == HALVINGS), np.inf, 1.0 / half)
-        kept.append(np.column_stack([low, first + half, scale, coefficients @ _POWERS / INVERSE_FACTORIALS])[done])
-        left, right, part = low[~done], high[~done], 0.5 * share[~done]
-        middle = 0.5 * (left + right)
-        low, high, share = np.append(left, middle), np.append(middle, right), np.append(part, part)
-        if low.size == 0:
-            break
-    rows = np.pad(np.concatenate(kept), ((0, 0), (0, OFFSETS)))
-    pieces = bucketed(rows[np.argsort(rows[:, 0])])
+        missing = (share == 0.0) | (halvings == HALVINGS)
+        powers = series @ polynomials.to_powers / INVERSE_FACTORIALS
+        rows = np.column_stack([first + half, np.where(missing, np.inf, 1.0 / half), powers])
+        return rows, (left_out <= PRECISION * np.abs(series[:, 0]) + noise) | (share == 0.0)
+
+    low, _, rows = halved_until(fitted, starts, ends, HALVINGS)
+    pieces = bucketed(np.pad(np.column_stack([low, rows]), ((0, 0), (0, OFFSETS))))
     return Distortion(table_of(weight), pieces.cells, pieces.buckets)
 
 

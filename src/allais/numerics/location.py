@@ -1,4 +1,4 @@
-"""The value of a shifted law as a function of the shift, from one table a weight and a law.
+"""The value of a shifted law as a function of the shift, from one table per weight and law.
 
 For t + Z the gain part is G(t), the integral of w+(P(Z > -u)) over u < t, and the loss part is the same
 function of -t for -Z under w-: so g(t) = G_{w+, Z}(t) - G_{w-, -Z}(-t), and g' = w+(P(Z > -t)) + w-(P(Z < -t)).
@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from allais._checks import FloatArray
-from allais.numerics.chebyshev import PiecewiseChebyshev, fit
+from allais.numerics.chebyshev import PiecewisePolynomial, fit, joined
 from allais.numerics.quadrature import Integrand, integrate, integrate_tail
 from allais.weights import Weight
 
@@ -44,7 +44,7 @@ STANDARD_NORMAL = Law(
 class LocationTable:
     """G(t), the gain part of t + Z under one weight, to 1e-10 (relative to G(0) if that exceeds 1)."""
 
-    bounded: PiecewiseChebyshev  # G(t) - max(t, 0), which stays bounded
+    bounded: PiecewisePolynomial  # G(t) - max(t, 0), which stays bounded
 
     def __call__(self, t: FloatArray) -> FloatArray:
         """G at each t."""
@@ -94,8 +94,7 @@ def location_table(weight: Weight, law: Law) -> LocationTable:
     if far_right > 0.0:
         above = fit(lambda u: -shortfall(u), _breaks(0.0, far_right, corners), tolerance).antiderivative(at_zero)
         pieces.append(above)
-    breaks = np.concatenate([pieces[0].breaks, *(piece.breaks[1:] for piece in pieces[1:])])
-    return LocationTable(PiecewiseChebyshev(breaks, np.concatenate([piece.coefficients for piece in pieces])))
+    return LocationTable(joined(pieces))
 
 
 def _cut(falling: Integrand) -> tuple[float, float, float]:

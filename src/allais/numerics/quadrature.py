@@ -68,8 +68,8 @@ def integrate(function: Integrand, breaks: Sequence[float] | FloatArray, so_far:
         left, right = low[~done], high[~done]
         middle = 0.5 * (left + right)
         low, high = np.concatenate([left, middle]), np.concatenate([middle, right])
-        unsettled = Integral(float(fine[~done].sum()), float(difference[~done].sum()))
-    return Integral(total + unsettled.value, error + unsettled.error)
+        unresolved = Integral(float(fine[~done].sum()), float(difference[~done].sum()))
+    return Integral(total + unresolved.value, error + unresolved.error)
 
 
 def integrate_tail(function: Integrand, start: float, reach: float, so_far: float = 0.0) -> Integral:

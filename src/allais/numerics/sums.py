@@ -1,4 +1,8 @@
-"""The distorted value of finitely many outcomes, exactly (Algorithm 1)."""
+"""The distorted value of finitely many outcomes, exactly (Algorithm 1).
+
+Compiled code sums what policies have seen with `numerics/distorted_sum.py`, from tables of the weights and one arm at a
+time. Here weights are computed by their own formulas, on whole arrays, with both tails known to their last digit.
+"""
 
 from __future__ import annotations
 

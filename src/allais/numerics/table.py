@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.polynomial import chebyshev
+from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel
+from allais.numerics.chebyshev import CENTRE, SCALE, START, basis, cells_of, halved_until
 from allais.weights import Weight
 
 TERMS = 10  # of each polynomial; even and odd powers are summed side by side
@@ -22,22 +23,12 @@ FINEST = 60  # cells shrink by halves towards a singular point, to 2^-60
 PRECISION = 2e-15  # what a cell may leave out, relative to its size
 HALVINGS = 6  # of a cell between two powers of 2; what is left then is the function's own noise
 
-_nodes = chebyshev.chebpts1(TERMS)
-_FIT = 2.0 / TERMS * chebyshev.chebvander(_nodes, TERMS - 1).T
-_FIT[0] /= 2.0
-_POWERS = np.array([np.pad(chebyshev.cheb2poly(row), (0, TERMS))[:TERMS] for row in np.eye(TERMS)])
-
 
 class Table(NamedTuple):
     """Polynomials on cells of [0, 1]; two arrays only, since each costs when a kernel is called."""
 
-    # a row a cell: where it starts, its centre, 1 / half-width, and the powers of
-    # s = (p - centre) / half-width; (cells, FIRST_POWER + TERMS)
-    cells: FloatArray
+    cells: FloatArray  # as `numerics/chebyshev.py` lays them out, (cells, FIRST_POWER + TERMS)
     buckets: IntArray  # the first and the last cell of each bucket, (buckets, 2)
-
-
-START, CENTRE, SCALE, FIRST_POWER = 0, 1, 2, 3  # columns of `cells`
 
 
 @lru_cache(maxsize=256)
@@ -55,44 +46,33 @@ def tabulate(function: Callable[[FloatArray], FloatArray], singularities: tuple[
         points += [np.array([point]), point - coarse, point + coarse]
     edges = np.concatenate(points)
     edges = np.unique(edges[(edges >= 0.0) & (edges <= 1.0)])
-    low, high = edges[:-1], edges[1:]
-    kept: list[tuple[FloatArray, FloatArray]] = []
-    for halved in range(HALVINGS + 1):
-        middle, half = 0.5 * (low + high), 0.5 * (high - low)
-        nodes = np.clip(middle[:, None] + half[:, None] * _nodes, 0.0, 1.0)
-        coefficients = function(nodes.ravel()).reshape(nodes.shape) @ _FIT.T
-        left_out = np.abs(coefficients[:, -2:]).max(axis=1)
+    polynomials = basis(TERMS)
+
+    def fitted(low: FloatArray, high: FloatArray, halvings: int) -> tuple[FloatArray, NDArray[np.bool_]]:
+        half = 0.5 * (high - low)
+        series = polynomials.series(function, np.clip(polynomials.nodes_in(low, high), 0.0, 1.0))
+        left_out = np.abs(series[:, -2:]).max(axis=1)
         # the innermost cells end at a singular point: a chord, which is exact at the point itself
         innermost = (half <= 2.0**-48) & (high > 2.0**-40) | (high <= 2.0**-59)
         if innermost.any():
             ends = function(np.concatenate([low[innermost], high[innermost]])).reshape(2, -1)
-            coefficients[innermost] = 0.0
-            coefficients[innermost, 0] = 0.5 * (ends[0] + ends[1])
-            coefficients[innermost, 1] = 0.5 * (ends[1] - ends[0])
+            series[innermost] = 0.0
+            series[innermost, 0] = 0.5 * (ends[0] + ends[1])
+            series[innermost, 1] = 0.5 * (ends[1] - ends[0])
             left_out[innermost] = 0.0
         # p itself is rounded: what that does to the function cannot be fitted
-        noise = 4.0 * np.abs(coefficients[:, 1]) / half * np.spacing(high)
-        done = left_out <= PRECISION * np.abs(coefficients[:, 0]) + noise
-        done |= halved == HALVINGS
-        kept.append((low[done], coefficients[done]))
-        left, right, middle = low[~done], high[~done], middle[~done]
-        low, high = np.concatenate([left, middle]), np.concatenate([middle, right])
-    starts = np.concatenate([piece[0] for piece in kept])
-    order = np.argsort(starts)
-    powers = np.concatenate([piece[1] for piece in kept])[order] @ _POWERS
-    return _cells(np.append(starts[order], 1.0), powers)
+        noise = 4.0 * np.abs(series[:, 1]) / half * np.spacing(high)
+        return series, left_out <= PRECISION * np.abs(series[:, 0]) + noise
+
+    starts, _, series = halved_until(fitted, edges[:-1], edges[1:], HALVINGS)
+    return bucketed(cells_of(np.append(starts, 1.0), series @ polynomials.to_powers))
 
 
 def staircase(points: FloatArray, values: FloatArray) -> Table:
     """The step function that takes `values[i]` up to `points[i]`; the last point is 1."""
     powers = np.zeros((points.size, TERMS))
     powers[:, 0] = values
-    return _cells(np.append(0.0, points), powers)
-
-
-def _cells(breaks: FloatArray, powers: FloatArray) -> Table:
-    half = 0.5 * np.diff(breaks)
-    return bucketed(np.hstack([breaks[:-1, None], (breaks[:-1] + half)[:, None], 1.0 / half[:, None], powers]))
+    return bucketed(cells_of(np.append(0.0, points), powers))
 
 
 def bucketed(cells: FloatArray) -> Table:

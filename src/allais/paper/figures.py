@@ -20,7 +20,7 @@ from allais.paper.problems import DELAYS, FAST_ROUTE, FIFTY, PEOPLE, SAFE_ROUTE,
 from allais.policies import NPTS, UCB1, WUCB
 from allais.policies.wlucb import PAPER_UNION
 from allais.rewards import Bounded, Finite
-from allais.samples.memory import remembered
+from allais.samples.layout import remembered
 from allais.samples.tree import with_outcomes
 from allais.samples.trees import CHILD, LEAF_OF, ROOT, SIZE, TOTAL, new_trees
 from allais.simulation import compare

@@ -29,7 +29,7 @@ from allais.policies.knowledge import (
 from allais.policies.state import fresh_state, started
 from allais.preferences import Preference
 from allais.rewards import Rewards
-from allais.samples.memory import Worth
+from allais.samples.worth import Worth
 
 if TYPE_CHECKING:
     from allais.learner import Learner

@@ -24,11 +24,11 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine
 from allais.bands.base import refresh
-from allais.numerics.table import weigh
+from allais.numerics.distorted_sum import distorted_sum
 from allais.preferences import Preference
 from allais.samples.draws import gamma
 from allais.samples.memory import FLAT
-from allais.samples.tree import outcome_at_rank
+from allais.samples.tree_search import outcome_at_rank
 from allais.samples.trees import ROOT, TOTAL
 
 SHARE = 8.0  # of the samples beyond a bin, over those in it; 12 costs a third more, and no regret was seen to fall
@@ -52,7 +52,7 @@ class BinsRule(NamedTuple):
     def kept(self, n_arms: int) -> Bins:
         """Empty bins."""
         places, counts = np.zeros((n_arms, self.narrowing.most)), np.zeros((n_arms, self.narrowing.most))
-        places[:, 0], counts[:, 0] = self.tops, 1.0
+        places[:, -1], counts[:, -1] = self.tops, 1.0
         scratch = Masses(np.zeros(self.narrowing.most))
         return Bins(places, counts, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), scratch)
 
@@ -64,10 +64,10 @@ class Masses(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """The bins of each arm, best first."""
+    """The bins of each arm, ascending to the end of its row."""
 
-    places: FloatArray  # the best outcome that could occur, then a bin's outcome as felt; (n_arms, most + 1)
-    counts: FloatArray  # 1, then how many samples a bin holds
+    places: FloatArray  # a bin's outcome as felt, and last the best outcome that could occur; (n_arms, most)
+    counts: FloatArray  # how many samples a bin holds, and last 1
     sizes: IntArray  # how many bins an arm has; 0 where they are out of date, (n_arms,)
     lacking: FloatArray  # value of an arm's samples less that of its bins, (n_arms,)
     masses: Masses
@@ -123,50 +123,32 @@ def stride(points, done, pulls):
 def arrange(rule, bins, worth, memory, arm):
     """Bring an arm's bins up to date: one for each outcome in the flat memory, by rank for an arm in the trees."""
     places, counts = bins.places[arm], bins.counts[arm]
+    top = places.size - 1  # bins lie before it, the best of them last
     bins.lacking[arm] = 0.0
     if not memory.in_trees[arm]:
         size = memory.sizes[arm]
         for k in range(size):
-            places[k + 1] = memory.felt[arm, size - 1 - k]
-            counts[k + 1] = memory.counts[arm, size - 1 - k]
+            places[top - size + k] = memory.felt[arm, k]
+            counts[top - size + k] = memory.counts[arm, k]
         bins.sizes[arm] = size
         return
-    pulls, done, k = memory.pulls[arm], 0, 0
+    pulls, done, k = memory.pulls[arm], 0, top
     while done < pulls:
-        k += 1
+        k -= 1
         upto = min(done + stride(rule.narrowing.points, done, pulls), pulls)
-        if k + 1 == places.size:
+        if k == 0:
             upto = pulls
         places[k] = _felt_at(memory, arm, (done + upto + 1) // 2)
         counts[k] = upto - done
         done = upto
-    bins.sizes[arm] = k
-    bins.lacking[arm] = memory.value[arm] - value_of(worth, places, counts, 1, k + 1)
+    bins.sizes[arm] = top - k
+    bins.lacking[arm] = memory.value[arm] - _value(worth, places, counts, k, top, float(pulls))
 
 
 @routine
-def value_of(worth, places, masses, first, last):
-    """The value of the law with the outcomes `first` to `last`, descending, and their masses (Algorithm 1)."""
-    total = 0.0
-    for k in range(first, last):
-        total += masses[k]
-    value, above = 0.0, 0.0
-    k = first
-    while k < last and places[k] > 0.0:
-        above += masses[k]
-        lower = max(places[k + 1], 0.0) if k + 1 < last else 0.0
-        if places[k] > lower:  # several bins may lie at one outcome that was seen often
-            value += (places[k] - lower) * weigh(worth.gains.table, above / total)
-        k += 1
-    below = 0.0  # losses accumulate from the bottom: w- sees P(X <= z)
-    k = last - 1
-    while k >= first and places[k] < 0.0:
-        below += masses[k]
-        upper = min(places[k - 1], 0.0) if k > first else 0.0
-        if upper > places[k]:
-            value -= (upper - places[k]) * weigh(worth.losses.table, below / total)
-        k -= 1
-    return value
+def _value(worth, places, masses, first, last, total):
+    """The value of the law with the outcomes `first` to before `last` and their masses."""
+    return distorted_sum(worth.gains.table, worth.losses.table, places, masses, first, last, total, 0.0, np.inf)
 
 
 @routine
@@ -174,8 +156,10 @@ def draw_value(rule, bins, worth, memory, arm, stream):
     """The value of an arm under random masses, Gamma(how often) each; and where the stream goes on."""
     if bins.sizes[arm] == 0:
         arrange(rule, bins, worth, memory, arm)
-    last = bins.sizes[arm] + 1
-    masses = bins.masses.of_bins
-    for k in range(last):
-        masses[k], stream = gamma(bins.counts[arm, k], stream)
-    return value_of(worth, bins.places[arm], masses, 0, last) + bins.lacking[arm], stream
+    places, counts, masses = bins.places[arm], bins.counts[arm], bins.masses.of_bins
+    first, last = places.size - 1 - bins.sizes[arm], places.size
+    total = 0.0
+    for k in range(last - 1, first - 1, -1):  # from the best down
+        masses[k], stream = gamma(counts[k], stream)
+        total += masses[k]
+    return _value(worth, places, masses, first, last, total) + bins.lacking[arm], stream

@@ -15,7 +15,7 @@ from allais.policies.steps import issue
 from allais.policies.verbs import choose, learn, take_in
 from allais.preferences import Preference, expected_value
 from allais.rewards import SubGaussian
-from allais.samples.memory import Worth
+from allais.samples.worth import Worth
 
 
 def _share_of_all(name: str, given: Any) -> float:

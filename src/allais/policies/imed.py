@@ -10,13 +10,13 @@ import numpy as np
 from allais._checks import FloatArray
 from allais._kernels import kernel
 from allais.bands.base import NoBand
+from allais.numerics.k_inf import QUICK, LawOfThree, k_inf_of_three
 from allais.policies.base import KArmed
-from allais.policies.k_inf import k_inf_of_three
 from allais.policies.knowledge import as_list
 from allais.policies.steps import best_value, issue, pick_highest, survey
 from allais.policies.verbs import choose
 from allais.rewards import Finite
-from allais.samples.memory import Worth
+from allais.samples.worth import Worth
 
 MOST_VALUES = 3  # beyond, K_inf is a search in more than one dimension, and no longer fast
 
@@ -86,11 +86,10 @@ def _index(rule, state, arm, target):
     pulls = memory.pulls[arm]
     if memory.value[arm] >= target:
         return np.log(pulls)
-    p3 = _share(memory, rule.outcomes, arm, 2)
-    p1 = _share(memory, rule.outcomes, arm, 0)
-    return pulls * k_inf_of_three(rule.worth, rule.outcomes, arm, target, p1, max(1.0 - p1 - p3, 0.0), p3) + np.log(
-        pulls
-    )
+    p1, p3 = _share(memory, rule.outcomes, arm, 0), _share(memory, rule.outcomes, arm, 2)
+    v1, v2, v3 = rule.outcomes[arm, 0], rule.outcomes[arm, 1], rule.outcomes[arm, 2]
+    law = LawOfThree(rule.worth.gains.table, rule.worth.losses.table, v1, v2, v3, p1, max(1.0 - p1 - p3, 0.0), p3)
+    return pulls * k_inf_of_three(law, target, QUICK) + np.log(pulls)
 
 
 @choose.of(IMEDRule)

@@ -12,7 +12,7 @@ from allais.bands.base import bounds_of
 from allais.numerics.distortion import distortion_of
 from allais.preferences import Preference
 from allais.rewards import Bounded, Finite, Rewards, SubGaussian
-from allais.samples.memory import Worth
+from allais.samples.worth import Worth
 from allais.weights import Identity
 
 # What a policy takes as rewards: one for all arms, or one per arm.

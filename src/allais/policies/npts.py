@@ -14,7 +14,7 @@ from allais.policies.knowledge import as_list
 from allais.policies.steps import issue, pick_highest, survey
 from allais.policies.verbs import choose
 from allais.samples.draws import stream_of
-from allais.samples.memory import Worth
+from allais.samples.worth import Worth
 
 
 @dataclass(frozen=True)

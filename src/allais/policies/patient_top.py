@@ -13,7 +13,7 @@ from allais.policies.steps import bounds_at, issue, pick_highest, survey
 from allais.policies.toptwo import leader_or_rival
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose
 from allais.policies.wsr import more_than_arms, whole_budget
-from allais.samples.memory import Worth
+from allais.samples.worth import Worth
 
 EXPONENT = 15.0  # of the intervals that say whom to sample; nothing is concluded from them
 

@@ -6,7 +6,6 @@ import numpy as np
 
 from allais._kernels import kernel
 from allais.bands.base import widen
-from allais.samples.memory import pick
 
 
 @kernel
@@ -93,6 +92,40 @@ def issue(state, arm):
 def bounds_at(rule, state, exponent):
     """Write the intervals at an exponent to `state.low` and `state.high`."""
     widen(rule.band, state.kept, state.memory, exponent, state.low, state.high)
+
+
+@kernel
+def pick(scores, eligible, asked, u):
+    """The eligible arm with the highest score: ties go to the fewest asks, then by the draw u.
+
+    A tie is equality to 1e-12, relative, since values come from tables; -1 if none is eligible.
+    """
+    best, second = -np.inf, -np.inf
+    leader = -1
+    for arm in range(scores.size):
+        if eligible[arm]:
+            if leader < 0 or scores[arm] > best:
+                second = best if leader >= 0 else second
+                best, leader = scores[arm], arm
+            else:
+                second = max(second, scores[arm])
+    level = best - 1e-12 * abs(best) if np.isfinite(best) else best
+    if leader < 0 or second < level:
+        return leader
+    fewest = -1
+    ties = 0
+    for arm in range(scores.size):
+        if eligible[arm] and scores[arm] >= level:
+            if fewest < 0 or asked[arm] < fewest:
+                fewest, ties = asked[arm], 0
+            ties += asked[arm] == fewest
+    skip = min(int(u * ties), ties - 1)
+    for arm in range(scores.size):
+        if eligible[arm] and scores[arm] >= level and asked[arm] == fewest:
+            if skip == 0:
+                return arm
+            skip -= 1
+    return leader
 
 
 @kernel

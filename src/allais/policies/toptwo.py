@@ -11,13 +11,13 @@ import numpy as np
 from allais._kernels import kernel, routine
 from allais.bands.base import anytime_rule
 from allais.bands.kl import IDLE, price_of
-from allais.bands.tails import ends_of
+from allais.bands.tail_ends import ends_of
 from allais.policies.base import FixedConfidence, KArmed
 from allais.policies.knowledge import as_list, first_pulls, fitting_band
 from allais.policies.steps import bounds_at, issue, judged, pick_highest, survey
 from allais.policies.verbs import SETTLED, choose, exponent
 from allais.samples.draws import stream_of, uniform
-from allais.samples.memory import Worth
+from allais.samples.worth import Worth
 
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
 TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made
@@ -31,8 +31,8 @@ class TopTwo(FixedConfidence, KArmed):
     A sample goes to the arm of the highest value or to the challenger that is hardest to tell from it, to the one
     whose half-interval is wider the more often. It stops when no pair of laws in which a challenger is better is likely
     enough: for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the challenger's
-    upper end at y' (docs/theory/best-arm.md). The answer may be worse than the best arm by `tolerance`, which settles
-    arms that are equal.
+    upper end at y' (docs/theory/best-arm.md). The answer may be worse than the best arm by `tolerance`, so that
+    it also stops where arms are equal.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])

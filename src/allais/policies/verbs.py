@@ -10,7 +10,8 @@ from __future__ import annotations
 from allais._kernels import kernel, verb
 from allais.bands.base import refresh, widen
 from allais.policies.steps import best_value
-from allais.samples.memory import insert, measure
+from allais.samples.memory import insert
+from allais.samples.worth import measure
 
 SETTLED = -1  # `choose`: the policy is done, and recommends
 WAITING = -2  # `choose`: what was asked must be told or cancelled first

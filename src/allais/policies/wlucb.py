@@ -17,7 +17,7 @@ from allais.policies.state import require_place
 from allais.policies.steps import anticipate, bounds_at, fewest_asked, issue, judged, pick_highest, survey
 from allais.policies.verbs import SETTLED, choose, exponent
 from allais.preferences import Preference
-from allais.samples.memory import Worth
+from allais.samples.worth import Worth
 
 PAPER_UNION = math.pi**2 / 3.0 + 1.0  # of the union bound in gamma'
 

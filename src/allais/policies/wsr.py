@@ -13,9 +13,9 @@ from allais._kernels import kernel
 from allais.bands.base import NoBand
 from allais.policies.base import KArmed, setting
 from allais.policies.state import require_place
-from allais.policies.steps import issue
+from allais.policies.steps import issue, pick
 from allais.policies.verbs import SETTLED, WAITING, choose, learn, recommend, take_in
-from allais.samples.memory import Worth, pick
+from allais.samples.worth import Worth
 
 
 def whole_budget(name: str, budget: Any) -> int:

@@ -16,7 +16,7 @@ from allais.policies.steps import bounds_at, issue, pick_highest, rounds_so_far,
 from allais.policies.verbs import choose, exponent
 from allais.preferences import Preference
 from allais.rewards import SubGaussian
-from allais.samples.memory import Worth
+from allais.samples.worth import Worth
 
 
 @dataclass(frozen=True)

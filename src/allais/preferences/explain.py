@@ -11,6 +11,7 @@ import numpy as np
 from allais._checks import FloatArray
 from allais.lotteries import Lottery
 from allais.numerics.quadrature import Integrand, integrate, integrate_tail
+from allais.preferences import valuation
 from allais.preferences.preference import Preference
 from allais.weights import Weight
 
@@ -164,7 +165,7 @@ def _bin(preference: Preference, lottery: Lottery, left: float, right: float, *,
     """The decision weight of a bin, and what it contributes, by parts: the integral of z dw."""
     sign = 1.0 if gain else -1.0
     weight = preference.gains if gain else preference.losses
-    side = preference.side(lottery, sign, weight)
+    side = valuation.side(preference, lottery, sign, weight)
 
     def weighted(z: FloatArray) -> FloatArray:
         return weight.of_logs(*side.tail(z))

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, real
-from allais.errors import AccuracyWarning, DominanceWarning, UndefinedValueError
+from allais.errors import AccuracyWarning, DominanceWarning
 from allais.lotteries import Lottery
-from allais.numerics import Parts, Side, distorted_integral, finite_parts, normal_table, sample_parts
-from allais.preferences import utilities
+from allais.numerics import Parts, normal_table, sample_parts
+from allais.preferences import utilities, valuation
 from allais.preferences.utilities import PowerUtility, Utility
 from allais.rewards import SubGaussian
 from allais.weights import Identity, TailAverage, TverskyKahneman, Weight
@@ -131,7 +131,7 @@ class Preference:
             gain = self.reference - outcome if self.costs else outcome - self.reference
             return gain if self.utility is None else np.asarray(self.utility(gain), dtype=np.float64)
 
-    def _felt_finite(self, name: str, outcomes: FloatArray) -> FloatArray:
+    def felt_finite(self, name: str, outcomes: FloatArray) -> FloatArray:
         """What outcomes feel like; refused where that is beyond every double, since sums of it are no numbers."""
         felt = self.felt(outcomes)
         beyond = np.flatnonzero(~np.isfinite(felt))
@@ -185,43 +185,7 @@ class Preference:
                 f"a value is that of a lottery; got {lottery!r}. "
                 "Wrap it, e.g. Discrete({50: 0.1, 0: 0.9}), or call estimate(samples)."
             )
-        finite = lottery.as_finite()
-        if finite is not None:
-            felt, at_least, below = self._felt_finite("outcomes", finite.outcomes), finite.at_least, finite.below
-            if self.costs:  # the order turns: P(Y >= y) is P(X <= x)
-                felt, at_least, below = (
-                    felt[::-1],
-                    np.append(below[1:], 1.0)[::-1],
-                    np.append(at_least[1:], 0.0)[::-1],
-                )
-            return finite_parts(felt, at_least, below, self.gains, self.losses)
-        gain = distorted_integral(self.gains, self.side(lottery, 1.0, self.gains))
-        loss = distorted_integral(self.losses, self.side(lottery, -1.0, self.losses))
-        if math.isinf(gain.value) and math.isinf(loss.value):
-            raise UndefinedValueError(
-                f"a value needs a finite gain or loss part; both of {lottery!r} are infinite. "
-                "Bound the outcomes, or use a weight that is less steep at 0."
-            )
-        return Parts(gain.value, loss.value, gain.error + loss.error)
-
-    def side(self, lottery: Lottery, sign: float, weight: Weight) -> Side:
-        """The gains (sign 1) or mirrored losses (sign -1) of a lottery, ready for quadrature."""
-        upward = (sign > 0.0) != self.costs  # whether larger outcomes lie further out on this side
-
-        def tail(z: FloatArray) -> tuple[FloatArray, FloatArray]:
-            x = self.unfelt(sign * z)
-            above, below = lottery.log_survival(x), lottery.log_cdf(x)
-            return (above, below) if upward else (below, above)
-
-        kinks = np.array([p for p in weight.singularities if 0.0 < p < 1.0])
-        crossings = lottery.quantile(1.0 - kinks if upward else kinks) if kinks.size else kinks
-        breaks = sign * self.felt(np.concatenate([lottery.landmarks(), crossings]))
-        farthest = lottery.support[1 if upward else 0]
-        reach = sign * float(self.felt(np.float64(1e300 if upward else -1e300)))
-        end = sign * float(self.felt(np.float64(farthest))) if math.isfinite(farthest) else math.inf
-        if math.isinf(end) and not reach > 1e30:
-            end = reach  # a utility that (almost) stops growing
-        return Side(tail, np.unique(breaks[np.isfinite(breaks)]), end, min(reach, 1e300))
+        return valuation.parts(self, lottery)
 
     def certainty_equivalent(self, lottery: Lottery) -> float:
         """The sure outcome that is worth as much as the lottery, in the outcome's own units.
@@ -252,7 +216,7 @@ class Preference:
 
     def estimate_parts(self, samples: ArrayLike) -> Parts:
         """The gain and the loss part of `estimate`."""
-        felt = self._felt_finite("samples", finite_array("samples", samples))
+        felt = self.felt_finite("samples", finite_array("samples", samples))
         return sample_parts(np.sort(felt), self.gains, self.losses)
 
     def estimate_truncated(self, samples: ArrayLike, rewards: SubGaussian) -> float:
@@ -278,9 +242,9 @@ class Preference:
         return rewards.mean_bound + abs(self.reference) + rewards.scale * math.sqrt(math.log(n))
 
     def value_of_normal(self, mean: ArrayLike, sd: ArrayLike) -> FloatArray:
-        """The values of normal laws, for arrays of means and sds, from one table a weight.
+        """The values of normal laws, for arrays of means and sds, from one table per weight.
 
-        To 1e-10 of the sd; under a microsecond an entry. Needs a linear utility.
+        To 1e-10 of the sd; under a microsecond per entry. Needs a linear utility.
 
         >>> Preference(TverskyKahneman(0.69)).value_of_normal([9.0, 10.0], 1.0).round(9)
         array([8.85693954, 9.85693954])

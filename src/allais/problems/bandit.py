@@ -12,7 +12,27 @@ from allais.preferences import Preference
 from allais.problems.base import Problem, checked_names
 
 
-class Bandit(Problem):
+class LotteryArms(Problem):
+    """A problem whose arms are lotteries, with a name for each."""
+
+    def __init__(self, lotteries: Sequence[Lottery], arms: Sequence[Hashable] | None) -> None:
+        self.lotteries = tuple(lotteries)
+        self._arms = checked_names(len(self.lotteries) if arms is None else arms)
+        if len(self._arms) != len(self.lotteries):
+            raise ValueError(
+                f"a bandit needs one name for each arm; got {len(self._arms)} names for "
+                f"{len(self.lotteries)} arms. Give as many of each."
+            )
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        return self._arms
+
+    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        return self.lotteries[arm].sample(rng, size)
+
+
+class Bandit(LotteryArms):
     """K lotteries.
 
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -21,29 +41,17 @@ class Bandit(Problem):
     """
 
     def __init__(self, lotteries: Sequence[Lottery], arms: Sequence[Hashable] | None = None) -> None:
-        self.lotteries = tuple(lotteries)
-        strange = [lottery for lottery in self.lotteries if not isinstance(lottery, Lottery)]
+        lotteries = tuple(lotteries)
+        strange = [lottery for lottery in lotteries if not isinstance(lottery, Lottery)]
         if strange:
             raise TypeError(
                 f"a bandit is made of lotteries; got {strange[0]!r}. Write Discrete({{50: 0.1, 0: 0.9}}), "
                 "or Simulator(f, arms) for your own sampler."
             )
-        self._arms = checked_names(len(self.lotteries) if arms is None else arms)
-        if len(self._arms) != len(self.lotteries):
-            raise ValueError(
-                f"a bandit needs one name for each lottery; got {len(self._arms)} names for "
-                f"{len(self.lotteries)} lotteries. Give as many of each."
-            )
+        super().__init__(lotteries, arms)
 
     def __repr__(self) -> str:
         return f"Bandit({list(self.lotteries)!r})"
-
-    @property
-    def arms(self) -> tuple[Hashable, ...]:
-        return self._arms
-
-    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
-        return self.lotteries[arm].sample(rng, size)
 
     def true_values(self, preference: Preference) -> FloatArray:
         return np.array([preference.value(lottery) for lottery in self.lotteries])

@@ -45,6 +45,21 @@ class Problem(ABC):
         return None
 
 
+class OneByOne(Problem):
+    """A problem of named arms whose outcomes are expensive: one per call, when it is needed."""
+
+    def __init__(self, arms: int | Sequence[Hashable]) -> None:
+        self._arms = checked_names(arms)
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        return self._arms
+
+    @property
+    def batch(self) -> int:
+        return 1
+
+
 def checked_names(arms: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
     """Arm names from a count or a list; distinct, at least one."""
     if isinstance(arms, int | np.integer) and not isinstance(arms, bool):

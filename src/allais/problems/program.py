@@ -14,15 +14,15 @@ import numpy as np
 
 from allais._checks import FloatArray, brief, positive
 from allais.errors import RunFailed
-from allais.problems.base import Problem, checked_names
+from allais.problems.base import OneByOne
 from allais.problems.execution import MOST_KEPT, Execution, Output
 
 PLACEHOLDERS = ("arm", "seed")
 MOST_SEED = 2**31  # what every program's seed can hold, also in a signed 32-bit integer
 
 
-class Program(Problem):
-    """Arms simulated by an external program, one outcome a call.
+class Program(OneByOne):
+    """Arms simulated by an external program, one outcome per call.
 
     `command` is split into words as a shell would, and only then `{arm}` and `{seed}` are filled
     in; no shell sees it, so an arm's name cannot become a command. The reward is the last line
@@ -51,7 +51,7 @@ class Program(Problem):
         self.command, self.field = command, field
         self.folder = None if folder is None else os.path.abspath(folder)  # wherever the process goes later
         self.time_limit = None if time_limit is None else positive("time_limit", time_limit)
-        self._arms = checked_names(arms)
+        super().__init__(arms)
         self._words = _checked_words(command)
         for name in self._arms:
             _require_harmless(name, self._words)
@@ -63,14 +63,6 @@ class Program(Problem):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_running": set()}  # a copy elsewhere runs nothing yet
-
-    @property
-    def arms(self) -> tuple[Hashable, ...]:
-        return self._arms
-
-    @property
-    def batch(self) -> int:
-        return 1
 
     def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
         return np.array([self.run(arm, int(rng.integers(MOST_SEED))) for _ in range(size)])

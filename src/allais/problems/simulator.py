@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, number
 from allais.preferences import Preference
-from allais.problems.base import Problem, checked_names
+from allais.problems.base import OneByOne
 
 
-class Simulator(Problem):
-    """Arms simulated by `f(arm, rng)`, one outcome a call, drawn only when needed.
+class Simulator(OneByOne):
+    """Arms simulated by `f(arm, rng)`, one outcome per call, drawn only when needed.
 
-    There is no regret without `true_values`, a value an arm in the units of the preference.
+    There is no regret without `true_values`, one value per arm in the units of the preference.
 
     >>> problem = Simulator(lambda arm, rng: rng.normal(arm, 1.0), arms=[0, 1])
     >>> problem.draw(1, np.random.default_rng(1), 2).round(3)
@@ -33,24 +33,16 @@ class Simulator(Problem):
         if not callable(f):
             raise TypeError(f"a simulator is a function of an arm and a generator; got {f!r}. Write f(arm, rng).")
         self.f = f
-        self._arms = checked_names(arms)
+        super().__init__(arms)
         self._values = None if true_values is None else finite_array("true_values", true_values)
         if self._values is not None and self._values.size != len(self._arms):
             raise ValueError(
-                f"true_values must be one an arm; got {self._values.size} for {len(self._arms)} arms. "
+                f"true_values must be one per arm; got {self._values.size} for {len(self._arms)} arms. "
                 "Give as many as there are arms."
             )
 
     def __repr__(self) -> str:
         return f"Simulator({getattr(self.f, '__qualname__', type(self.f).__name__)!r}, {list(self._arms)!r})"
-
-    @property
-    def arms(self) -> tuple[Hashable, ...]:
-        return self._arms
-
-    @property
-    def batch(self) -> int:
-        return 1
 
     def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
         returned = (self.f(self._arms[arm], rng) for _ in range(size))

@@ -25,7 +25,7 @@ from allais.numerics.distortion import (
     weigh_block,
 )
 from allais.numerics.table import weigh
-from allais.samples.tree import count_at
+from allais.samples.tree_search import count_at
 from allais.samples.trees import BASE, CHILD, LEAF, LEAF_OF, MOMENT, ROOT, SIZE, STALE, TOP, TOTAL
 
 FEW = 4  # outcomes of a leaf that are weighed one by one at no more than a block's cost
@@ -104,7 +104,7 @@ def tree_value(trees, tree, distortion, samples, shift, edge):
 
     w is clipped at 0 and 1. Cost: O(log samples) blocks.
     """
-    curve = distortion.table
+    table = distortion.table
     result = 0.0
     depth = 0
     trees.stack[0, 0] = trees.heads[tree, ROOT]
@@ -117,7 +117,7 @@ def tree_value(trees, tree, distortion, samples, shift, edge):
             continue
         if n == 0:
             result += (min(trees.numbers[node, TOP], edge) - trees.numbers[node, BASE]) * weigh(
-                curve, above / samples + shift
+                table, above / samples + shift
             )
             continue
         leaf = trees.links[node, LEAF_OF]
@@ -136,7 +136,7 @@ def tree_value(trees, tree, distortion, samples, shift, edge):
                 before = trees.outcomes[leaf, i - 1] if i > 0 else trees.numbers[node, BASE]
                 gap = min(trees.outcomes[leaf, i], edge) - min(before, edge)
                 if gap > 0.0:
-                    result += gap * weigh(curve, seen / samples + shift)
+                    result += gap * weigh(table, seen / samples + shift)
         else:
             seen = float(above)
             for i in range(trees.links[node, SIZE] - 1, -1, -1):

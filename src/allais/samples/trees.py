@@ -25,7 +25,7 @@ MARGIN = 64  # nodes that one insertion may need at most: twice the depth of any
 
 
 class Trees(NamedTuple):
-    """Trees in shared arrays; few of them, a row a node, since each array costs when code is compiled."""
+    """Trees in shared arrays; few of them, one row per node, since each array costs when code is compiled."""
 
     links: NDArray[np.int32]  # what a node is and where it hangs, (nodes, CHILD + FAN + 1)
     numbers: FloatArray  # where a node lies, and the moments it is compressed to; (nodes, MOMENT + TERMS)

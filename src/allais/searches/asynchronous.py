@@ -83,7 +83,7 @@ class Search:
         self.asked += 1
         return Run(arm, number, self._seeds.of(arm, number))
 
-    def settle(self) -> None:
+    def notice_settled(self) -> None:
         """See whether what was told is enough."""
         self.settled = self.settled or (self.asked > 0 and self.learner.is_settled())
 

@@ -91,7 +91,7 @@ def _sorted_out(
     trouble: RunFailed | None = None
     for run, outcome in back:
         try:
-            counted = policy.settled(outcome)
+            counted = policy.counted(outcome)
             search.require_admissible(run, counted)
         except RunRefused as error:
             trouble = trouble or error

@@ -85,7 +85,7 @@ class RunJournal:
         if not different:
             search.restart(self._known(before))
             if self._repeats(search, after):
-                search.settle()  # else what was out when the answer was found would be run in vain
+                search.notice_settled()  # else what was out when the answer was found would be run in vain
                 return
             different = "its lines do not lead to the same choices"
         known = self._known(self._entries)

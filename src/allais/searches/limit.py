@@ -11,13 +11,14 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais.bands import Holder
 from allais.bands.base import anytime_rule
-from allais.bands.tails import TailRule, ends_of
+from allais.bands.tail_ends import ends_of
+from allais.bands.tails import TailRule
 from allais.policies.base import Policy
 from allais.policies.knowledge import fitting_band
 from allais.policies.toptwo import TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.preferences import Preference
-from allais.samples.memory import remembered
+from allais.samples.layout import remembered
 
 STEPS = 8  # numbers of runs that are looked at between n and 2 n; in between, ends are interpolated
 MOST = 40 * STEPS  # 2^40 runs; more is never

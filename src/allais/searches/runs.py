@@ -70,7 +70,7 @@ class Failures:
     a number, such as the worst possible reward, is always safe.
 
     >>> from allais.searches import Outcome
-    >>> Failures(retries=2, then=-100).settled(Outcome(None, 3.0, "it crashed")).reward
+    >>> Failures(retries=2, then=-100).counted(Outcome(None, 3.0, "it crashed")).reward
     -100.0
     """
 
@@ -84,7 +84,7 @@ class Failures:
             advice = 'Write "stop", "exclude", or the reward that a failure counts as.'
             object.__setattr__(self, "then", real("what a failure leads to", self.then, advice))
 
-    def settled(self, outcome: Outcome) -> Outcome:
+    def counted(self, outcome: Outcome) -> Outcome:
         """The outcome as it is told: a failure raises, is left out, or has its reward."""
         if outcome.failure is None:
             return outcome

@@ -20,7 +20,8 @@ from allais.policies.base import Policy
 from allais.policies.state import no_such_arm, started
 from allais.policies.verbs import choose, learn, recommend
 from allais.problems import Problem
-from allais.samples.memory import NEVER, grown, is_full
+from allais.samples.layout import grown
+from allais.samples.memory import NEVER, is_full
 from allais.simulation.outcomes import FIRST_STRETCH, outcomes_of
 from allais.simulation.record import Record, new_record
 from allais.simulation.suitability import lotteries_of

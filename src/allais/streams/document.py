@@ -12,7 +12,7 @@ from allais.files.arrays import read_arrays, write_arrays
 from allais.files.reading import DAMAGE, LARGEST_COUNT, reason, require, whole
 from allais.rewards import Bounded, Finite, SubGaussian
 from allais.samples.checks import check_outcomes
-from allais.samples.tree import outcomes_of
+from allais.samples.tree_search import outcomes_of
 from allais.settings import checked_trust, from_spec, to_spec
 from allais.streams.sketch import Sketch
 from allais.streams.stream import GAINS, LOSSES, ValueStream

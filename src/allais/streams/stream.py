@@ -17,12 +17,13 @@ from allais._kernels import bound
 from allais._system.locks import Guarded, one_at_a_time, one_change_at_a_time
 from allais.bands import Holder, Interval
 from allais.bands.base import bounds_of
-from allais.bands.tails import shifted
+from allais.bands.tail_ends import shifted
 from allais.numerics.distortion import distortion_of
 from allais.numerics.sums import Parts
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
-from allais.samples.tree import count_beyond, insert_outcomes, nth_from_top, outcomes_of, samples_of
+from allais.samples.tree import insert_outcomes
+from allais.samples.tree_search import count_beyond, nth_from_top, outcomes_of, samples_of
 from allais.samples.tree_value import tree_value
 from allais.samples.trees import grown_trees, new_trees
 from allais.streams.sketch import Sketch, absorb, empty_sketch, join, sketch_parts, thinned

@@ -3,22 +3,17 @@
 from allais.theory.bounds import (
     EDPMCounterexample,
     edpm_counterexample,
-    ellipsoid_radius,
-    gaps,
-    h1_alpha,
-    h1_alpha_of_transformations,
-    h2_alpha,
-    h_alpha,
     regret_lower_slope,
     samples_to_estimate,
-    wg_samples,
     wlucb_samples,
-    woful_regret,
     wsr_error,
     wucb_regret,
     wucb_regret_any_gap,
 )
-from allais.theory.limits import CharacteristicTime, characteristic_time, k_inf, regret_slope
+from allais.theory.hardness import gaps, h1_alpha, h1_alpha_of_transformations, h2_alpha, h_alpha
+from allais.theory.limits import CharacteristicTime, characteristic_time, regret_slope
+from allais.theory.linear import ellipsoid_radius, wg_samples, woful_regret
+from allais.theory.nearest_law import k_inf
 
 __all__ = [
     "CharacteristicTime",

@@ -1,4 +1,4 @@
-"""The paper's bounds, corrected, as functions.
+"""The paper's bounds for K-armed bandits, corrected, as functions.
 
 Each says where it comes from; `docs/paper/errata.md` lists what was corrected and why.
 """
@@ -12,15 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, finite_array, positive, share
+from allais._checks import finite_array, positive, share
 from allais.bands import Holder
 from allais.preferences import Preference
 from allais.rewards import Rewards
-from allais.weights import HolderPair, Power, Weight
+from allais.theory.hardness import gaps, h2_alpha
+from allais.weights import HolderPair, Power
 
 MOST_SAMPLES = 10**18
-
-
 CONSTANT_PULLS = 1.0 + 2.0 * math.pi**2 / 3.0  # of Theorem 2: pulls that no gap explains
 
 
@@ -71,7 +70,7 @@ def wucb_regret(
     """An upper bound on W-UCB's expected regret after n rounds (Theorem 2, any support and two weights).
 
     Each arm of gap Delta is pulled at most until 2 gamma_{n,l} < Delta, and 1 + 2 pi^2 / 3 times
-    more. `rewards` are one for all arms or one an arm.
+    more. `rewards` are one for all arms or one per arm.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000))
@@ -160,94 +159,6 @@ def wsr_error(values: ArrayLike, holder: HolderPair, span: float, budget: int, *
     return min(1.0, pairs * math.exp(-rate / h2_alpha(values, holder)))
 
 
-def gaps(values: ArrayLike) -> FloatArray:
-    """Delta_k, in the order given: to the best value, and for the best arm to the second best.
-
-    >>> gaps([9.0, 7.5, 7.0])
-    array([1.5, 1.5, 2. ])
-    """
-    worth = finite_array("values", values)
-    if worth.size < 2:
-        raise ValueError(f"a gap needs two arms; got {worth.size}. Give the value of every arm.")
-    best = int(np.argmax(worth))
-    below = worth[best] - worth
-    below[best] = np.delete(below, best).min()
-    if (below <= 0.0).any():
-        raise ValueError(
-            "the hardness of a problem needs one best arm; got two with the same value. "
-            "Ask for a tolerance instead of the best arm."
-        )
-    return below
-
-
-def h_alpha(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
-    """H_alpha, the sum over arms of (2 L M / Delta)^(2/alpha): hardness at fixed confidence (Theorem 5).
-
-    >>> round(h_alpha([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
-    200.0
-    """
-    constant, alpha = holder
-    return float(np.sum((2.0 * constant * positive("span", span) / gaps(values)) ** (2.0 / alpha)))
-
-
-def h1_alpha(values: ArrayLike, holder: HolderPair) -> float:
-    """H_{1,alpha}, the sum over suboptimal arms of (L / Delta)^(2/alpha): hardness at fixed budget.
-
-    >>> round(h1_alpha([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
-    25.0
-    """
-    return float(np.sum(_suboptimal(values, holder)))
-
-
-def h2_alpha(values: ArrayLike, holder: HolderPair) -> float:
-    """H_{2,alpha}, the greatest i (L / Delta_i)^(2/alpha) over ranks i >= 2 (Theorem 7).
-
-    With H_1 it satisfies H_2 / 2 <= H_1 <= log(K) H_2; the H_2 <= H_1 that the paper prints is
-    false (two arms: H_2 = 2 H_1).
-
-    >>> h2_alpha([0.5, 0.3], HolderPair(1.0, 1.0)) / h1_alpha([0.5, 0.3], HolderPair(1.0, 1.0))
-    2.0
-    """
-    hardness = _suboptimal(values, holder)
-    return float(np.max(np.arange(2, hardness.size + 2) * hardness))
-
-
-def _suboptimal(values: ArrayLike, holder: HolderPair) -> FloatArray:
-    """(L / Delta_i)^(2/alpha) for the suboptimal arms, nearest first."""
-    worth = finite_array("values", values)
-    below = np.sort(np.delete(gaps(worth), int(np.argmax(worth))))
-    return (holder.constant / below) ** (2.0 / holder.exponent)
-
-
-def h1_alpha_of_transformations(weight: Weight, probabilities: ArrayLike) -> float:
-    """max over i of H(i, alpha): the hardest of the Bernoulli problems MAB_i of the lower bounds.
-
-    In MAB_i arm i's probability p_i becomes 1 - p_i. Gaps are between weights w(p); the paper
-    writes p (docs/paper/errata.md, 18).
-
-    >>> from allais.weights import SteepMiddle
-    >>> round(h1_alpha_of_transformations(SteepMiddle(0.5), [0.5, 0.4, 0.3]), 3)
-    500.0
-    """
-    p = finite_array("probabilities", probabilities)
-    if p.size < 2 or p[0] != 0.5 or ((p[1:] < 0.25) | (p[1:] >= 0.5)).any():
-        raise ValueError(
-            f"the lower bounds take p_1 = 1/2 and the others in [1/4, 1/2); got {p.tolist()}. Rescale the problem."
-        )
-    if not weight.is_monotone:
-        raise ValueError(f"the lower bounds need a monotone weight; {weight!r} is not. Use another weight.")
-    if weight.holder is None:
-        raise ValueError(f"the lower bounds need a Hölder weight; {weight!r} has no pair. Use another weight.")
-    hardness = []
-    for i in range(p.size):
-        flipped = p.copy()
-        flipped[i] = 1.0 - p[i]
-        worth = weight(flipped)
-        others = np.delete(worth[i] - worth, i)
-        hardness.append(float(np.sum((weight.holder.constant / others) ** (2.0 / weight.holder.exponent))))
-    return max(hardness)
-
-
 class EDPMCounterexample(NamedTuple):
     """Both sides of the stability condition of Cassel et al. (2018), for one eps."""
 
@@ -270,81 +181,3 @@ def edpm_counterexample(eps: float) -> EDPMCounterexample:
     root = Power(0.5)
     value_difference = root(4.0 * small) - root(small)  # sqrt(eps)
     return EDPMCounterexample(value_difference, -3.0 * small, value_difference / (3.0 * small))
-
-
-def ellipsoid_radius(
-    n_rounds: int, dimension: int, delta: float, beta: float, regularisation: float, length: float = 1.0
-) -> float:
-    """A bound on the radius D_n of the ellipsoid after n rounds (Lemma 7, corrected: docs/paper/errata.md, 1).
-
-    `length` bounds |x| / sigma_x, which is 1 in the paper's model.
-
-    >>> round(ellipsoid_radius(1000, 12, delta=0.05, beta=1.0, regularisation=1.0), 3)
-    8.695
-    """
-    lam = positive("regularisation", regularisation)
-    spread = dimension * math.log1p(n_rounds * length**2 / (lam * dimension))
-    return math.sqrt(2.0 * math.log(1.0 / share("delta", delta)) + spread) + beta * math.sqrt(lam)
-
-
-def woful_regret(
-    preference: Preference,
-    n_rounds: int,
-    dimension: int,
-    delta: float,
-    beta: float,
-    regularisation: float = 1.0,
-    scale: float = 1.0,
-    length: float = 1.0,
-) -> float:
-    """A bound on W-OFUL's regret after n rounds, with probability 1 - delta (Theorem 10; docs/paper/errata.md, 19).
-
-    `scale` is the largest sigma_x (|x| in the paper's model), `length` the largest |x| / sigma_x (there 1).
-
-    >>> people = Preference(TverskyKahneman(0.61))
-    >>> round(woful_regret(people, 10_000, 3, delta=0.05, beta=1.0))
-    9079
-    """
-    if preference.utility is not None:
-        raise ValueError("the bound holds for a linear utility; got a preference with a utility. Leave it out.")
-    lam = positive("regularisation", regularisation)
-    # a round's regret is at most 2 kappa sigma_x D |u|_{A^-1} with u = x / sigma_x, and the squares of these
-    # norms sum to at most 2 d max(1, U^2 / lambda) log(1 + n U^2 / (lambda d))
-    squares = 2.0 * dimension * max(1.0, length**2 / lam) * math.log1p(n_rounds * length**2 / (lam * dimension))
-    reach = ellipsoid_radius(n_rounds, dimension, delta, beta, lam, length)
-    return 2.0 * preference.kappa * scale * reach * math.sqrt(n_rounds * squares)
-
-
-def wg_samples(
-    preference: Preference,
-    values: ArrayLike,
-    dimension: int,
-    delta: float,
-    beta: float,
-    regularisation: float = 1.0,
-    scale: float = 1.0,
-    length: float = 1.0,
-    excess: float = 1.0,
-) -> float:
-    """The samples after which W-G has stopped, with probability 1 - delta (Theorem 11; docs/paper/errata.md, 20).
-
-    The smallest n with n >= 16 kappa^2 D_n^2 rho / Delta_min^2, where rho = (1 + excess) d max sigma_x^2; `excess`
-    is the epsilon by which a greedy design may miss the best one.
-
-    >>> people = Preference(TverskyKahneman(0.61))
-    >>> round(wg_samples(people, [1.0, 0.5], 2, delta=0.05, beta=1.0))
-    8508
-    """
-    if preference.utility is not None:
-        raise ValueError("the bound holds for a linear utility; got a preference with a utility. Leave it out.")
-    worth = finite_array("values", values)
-    least = float(np.sort(gaps(worth))[1]) if worth.size > 1 else math.inf
-    if least == 0.0:
-        return math.inf
-    factor = 16.0 * preference.kappa**2 * (1.0 + excess) * dimension * scale**2 / least**2
-    samples = 1.0
-    while True:  # D_n grows like log n, so the fixed point is reached from below
-        needed = factor * ellipsoid_radius(math.ceil(samples), dimension, delta, beta, regularisation, length) ** 2
-        if needed <= samples * (1.0 + 1e-9):
-            return needed
-        samples = needed

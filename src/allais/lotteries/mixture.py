@@ -1,0 +1,110 @@
+"""Mixtures of any lotteries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allais._checks import FloatArray, finite_array
+from allais.lotteries.base import Lottery
+from allais.lotteries.finite import SUM_TOLERANCE, Discrete, FiniteLottery
+from allais.numerics.bisection import smallest
+
+
+class Mixture(Lottery):
+    """A lottery over lotteries: component i with probability `shares[i]`.
+
+    >>> jam = Mixture([Normal(20, 2), Normal(60, 5)], [0.95, 0.05])
+    >>> jam.mean
+    22.0
+    """
+
+    def __init__(self, components: Sequence[Lottery], shares: Sequence[float]) -> None:
+        self.components = tuple(components)
+        self.shares = finite_array("shares", shares)
+        strange = [part for part in self.components if not isinstance(part, Lottery)]
+        if strange:
+            raise TypeError(f"a mixture is made of lotteries; got {strange[0]!r}. Wrap it, e.g. Discrete({{7: 1}}).")
+        if len(self.components) != self.shares.size:
+            raise ValueError(
+                f"a mixture needs one share for each component; got {len(self.components)} components and "
+                f"{self.shares.size} shares. Give as many of each."
+            )
+        if (self.shares < 0.0).any() or abs(self.shares.sum() - 1.0) > SUM_TOLERANCE:
+            raise ValueError(f"shares must be probabilities that sum to 1; got {self.shares.tolist()}. Rescale them.")
+
+    def __repr__(self) -> str:
+        return f"Mixture({list(self.components)!r}, {self.shares.tolist()})"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Mixture)
+            and np.array_equal(self.shares, other.shares)
+            and self.components == other.components
+        )
+
+    def __hash__(self) -> int:
+        return hash((Mixture, self.components, tuple(self.shares.tolist())))
+
+    @property
+    def _present(self) -> list[tuple[float, Lottery]]:
+        return [(s, part) for s, part in zip(self.shares.tolist(), self.components, strict=True) if s > 0.0]
+
+    @property
+    def support(self) -> tuple[float, float]:
+        ends = [part.support for _, part in self._present]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    @property
+    def mean(self) -> float:
+        return float(sum(share * part.mean for share, part in self._present))
+
+    def as_finite(self) -> FiniteLottery | None:
+        flat: dict[float, float] = {}
+        for share, part in self._present:
+            finite = part.as_finite()
+            if finite is None:
+                return None
+            for outcome, chance in zip(finite.outcomes.tolist(), finite.probabilities.tolist(), strict=True):
+                flat[outcome] = flat.get(outcome, 0.0) + share * chance
+        return Discrete(flat)
+
+    def log_survival(self, x: FloatArray) -> FloatArray:
+        return _log_sum([np.log(share) + part.log_survival(x) for share, part in self._present])
+
+    def log_cdf(self, x: FloatArray) -> FloatArray:
+        return _log_sum([np.log(share) + part.log_cdf(x) for share, part in self._present])
+
+    def quantile(self, p: FloatArray) -> FloatArray:
+        level = np.asarray(p, dtype=np.float64)
+        # it lies between the least and the greatest of the components' own
+        of_parts = np.array([part.quantile(level) for _, part in self._present])
+        low, high = of_parts.min(axis=0), of_parts.max(axis=0)
+        rounding = 1e-15  # of a sum of shares
+
+        def reached(x: FloatArray) -> NDArray[np.bool_]:
+            return np.exp(self.log_cdf(x)) >= level - rounding
+
+        found = np.where(reached(low), low, smallest(reached, low, high))
+        ends = np.where(level >= 1.0, self.support[1], self.support[0])
+        return np.where((level <= 0.0) | (level >= 1.0), ends, found)
+
+    def landmarks(self) -> FloatArray:
+        return np.unique(np.concatenate([part.landmarks() for _, part in self._present]))
+
+    def _sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        chosen = np.searchsorted(np.cumsum(self.shares)[:-1], rng.random(size), side="right")
+        drawn = np.empty(size)
+        for index, part in enumerate(self.components):
+            here = chosen == index
+            drawn[here] = part._sample(rng, int(here.sum()))
+        return drawn
+
+
+def _log_sum(terms: list[FloatArray]) -> FloatArray:
+    total = terms[0]
+    for term in terms[1:]:
+        total = np.logaddexp(total, term)
+    return np.minimum(total, 0.0)  # rounding past probability 1

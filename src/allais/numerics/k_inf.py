@@ -1,0 +1,163 @@
+"""K_inf of up to three values, compiled: how far a law is from the nearest one that is worth a target."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from allais._kernels import kernel, routine
+from allais.numerics.table import Table, weigh
+
+DEEPEST = (
+    36.0  # the first place of a search, in logarithms: e^-36 of the stretch, beyond which no weight in use is felt
+)
+GOLDEN = 0.6180339887498949
+MOST_STEPS = 60  # to invert a weight; ten are usual
+
+
+class LawOfThree(NamedTuple):
+    """Three values as felt, ascending, with their probabilities, and how they are weighed; values may repeat."""
+
+    gains: Table
+    losses: Table
+    v1: float
+    v2: float
+    v3: float
+    p1: float
+    p2: float
+    p3: float
+
+
+class Effort(NamedTuple):
+    """How hard the nearest law is looked for."""
+
+    places: int  # where the search begins
+    narrowings: int  # then: each shrinks a bracket of two cells to 0.62 of it
+    precision: float  # of a probability
+
+
+QUICK = Effort(12, 14, 1e-11)  # for a choice in every round: to about 1e-6
+PRECISE = Effort(160, 60, 1e-16)  # to the last digits
+
+
+@kernel
+def _part(law, low, high, p):
+    """What the stretch from `low` to `high` is worth when outcomes beyond it have probability p."""
+    gain = max(high, 0.0) - max(low, 0.0)
+    loss = min(high, 0.0) - min(low, 0.0)
+    result = 0.0
+    if gain > 0.0:
+        result += gain * weigh(law.gains, p)
+    if loss > 0.0:
+        result -= loss * weigh(law.losses, 1.0 - p)
+    return result
+
+
+@kernel
+def _both(law, low, middle, high, share, p):
+    """What two stretches are worth: beyond `middle` lies p, and beyond `low` 1 - share (1 - p)."""
+    result = _part(law, low, middle, 1.0 - share * (1.0 - p) if share < 1.0 else p)
+    return result + _part(law, middle, high, p) if high > middle else result
+
+
+@kernel
+def _needed(law, low, middle, high, share, least, amount, precision):
+    """The least p >= `least` for which two stretches are worth `amount`; above 1 if none is enough.
+
+    With high = middle, one stretch alone.
+    """
+    below, enough = least, 1.0
+    under = _both(law, low, middle, high, share, below) - amount
+    over = _both(law, low, middle, high, share, enough) - amount
+    if over < 0.0:
+        return 2.0
+    if under >= 0.0:
+        return below
+    for step in range(MOST_STEPS):  # regula falsi, and a halving now and then where a steep end holds it up
+        part = 0.5 if step % 3 == 2 else under / (under - over)
+        between = below + (enough - below) * part
+        found = _both(law, low, middle, high, share, between) - amount
+        if found >= 0.0:
+            enough, over = between, found
+            under *= 0.5  # Illinois: the end that stays counts half
+        else:
+            below, under = between, found
+            over *= 0.5
+        if enough - below <= precision or found == 0.0:
+            break
+    return enough
+
+
+@kernel
+def _term(p, q):
+    return 0.0 if p == 0.0 else (np.inf if q <= 0.0 else p * np.log(p / q))
+
+
+@kernel
+def _lowest_share(law):
+    """The share of the lowest value in what was seen of the two lower ones."""
+    return law.p1 / (law.p1 + law.p2) if law.p1 + law.p2 > 0.0 else 0.0
+
+
+@routine
+def _distance(law, amount, top, precision):
+    """KL to the nearest law with P(X = v_3) = top whose stretches are worth `amount`; infinite if there is none.
+
+    P(X >= v_2) need only be as large as the amount asks, and is best where the two lower values keep their
+    proportion, or at that least.
+    """
+    free = 1.0 - _lowest_share(law) * (1.0 - top)
+    rest = amount - _part(law, law.v2, law.v3, top)
+    upper = _needed(law, law.v1, law.v2, law.v2, 1.0, max(free, top), rest, precision)
+    if upper > 1.0:
+        return np.inf
+    return _term(law.p1, 1.0 - upper) + _term(law.p2, upper - top) + _term(law.p3, top)
+
+
+@routine
+def k_inf_of_three(law, target, effort):
+    """The least KL from a law of three values to one on the same values that is worth at least `target`."""
+    precision = effort.precision
+    if law.v3 == law.v1:
+        return 0.0 if law.v1 >= target else np.inf
+    amount = target - (max(law.v1, 0.0) + min(law.v3, 0.0))
+    if law.v3 == law.v2:  # two values: the nearest law lies where the target is just met
+        upper = law.p2 + law.p3
+        q = _needed(law, law.v1, law.v2, law.v2, 1.0, upper, amount, precision)
+        return np.inf if q > 1.0 else _term(upper, q) + _term(law.p1, 1.0 - q)
+    # The chance of the best outcome is never below what was seen of it, nor below what is needed with v2 sure beyond
+    # it; and never above what is enough when the others keep their proportion, since more would only cost more.
+    sure = amount - _part(law, law.v1, law.v2, 1.0)
+    first = _needed(law, law.v2, law.v3, law.v3, 1.0, law.p3, sure, precision)
+    last = _needed(law, law.v1, law.v2, law.v3, _lowest_share(law), law.p3, amount, precision)
+    if first > 1.0 or last > 1.0:
+        return np.inf
+    best = min(_distance(law, amount, first, precision), _distance(law, amount, last, precision))
+    # a grid between the two, logarithmic and finest near the last: a steep weight makes much of a small chance
+    places = effort.places
+    nearest = 0
+    for k in range(1, places + 1):
+        distance = _distance(law, amount, _between(first, last, k / places), precision)
+        if distance < best:
+            best, nearest = distance, k
+    left, right = min(nearest + 1.0, places), max(nearest - 1.0, 0.0)
+    a, b = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
+    at_a = _distance(law, amount, _between(first, last, a / places), precision)
+    at_b = _distance(law, amount, _between(first, last, b / places), precision)
+    for _ in range(effort.narrowings):
+        if at_a <= at_b:
+            right, b, at_b = b, a, at_a
+            a = right - GOLDEN * (right - left)
+            at_a = _distance(law, amount, _between(first, last, a / places), precision)
+        else:
+            left, a, at_a = a, b, at_b
+            b = left + GOLDEN * (right - left)
+            at_b = _distance(law, amount, _between(first, last, b / places), precision)
+    return max(min(best, at_a, at_b), 0.0)  # a divergence of nothing is rounded
+
+
+@kernel
+def _between(first, last, share):
+    """A place between `last`, at share 0, and `first`."""
+    return first + (last - first) * np.exp(-DEEPEST * share**2)

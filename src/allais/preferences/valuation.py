@@ -1,0 +1,59 @@
+"""What a lottery is worth under a preference: a sum for a finite one, integrals for any other."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from allais._checks import FloatArray
+from allais.errors import UndefinedValueError
+from allais.lotteries import Lottery
+from allais.numerics import Parts, Side, distorted_integral, finite_parts
+from allais.weights import Weight
+
+if TYPE_CHECKING:
+    from allais.preferences.preference import Preference
+
+
+def parts(preference: Preference, lottery: Lottery) -> Parts:
+    """The gain part and the loss part, with a bound on the error of their difference."""
+    finite = lottery.as_finite()
+    if finite is not None:
+        felt, at_least, below = preference.felt_finite("outcomes", finite.outcomes), finite.at_least, finite.below
+        if preference.costs:  # the order turns: P(Y >= y) is P(X <= x)
+            felt, at_least, below = (
+                felt[::-1],
+                np.append(below[1:], 1.0)[::-1],
+                np.append(at_least[1:], 0.0)[::-1],
+            )
+        return finite_parts(felt, at_least, below, preference.gains, preference.losses)
+    gain = distorted_integral(preference.gains, side(preference, lottery, 1.0, preference.gains))
+    loss = distorted_integral(preference.losses, side(preference, lottery, -1.0, preference.losses))
+    if math.isinf(gain.value) and math.isinf(loss.value):
+        raise UndefinedValueError(
+            f"a value needs a finite gain or loss part; both of {lottery!r} are infinite. "
+            "Bound the outcomes, or use a weight that is less steep at 0."
+        )
+    return Parts(gain.value, loss.value, gain.error + loss.error)
+
+
+def side(preference: Preference, lottery: Lottery, sign: float, weight: Weight) -> Side:
+    """The gains (sign 1) or mirrored losses (sign -1) of a lottery, ready for quadrature."""
+    upward = (sign > 0.0) != preference.costs  # whether larger outcomes lie further out on this side
+
+    def tail(z: FloatArray) -> tuple[FloatArray, FloatArray]:
+        x = preference.unfelt(sign * z)
+        above, below = lottery.log_survival(x), lottery.log_cdf(x)
+        return (above, below) if upward else (below, above)
+
+    kinks = np.array([p for p in weight.singularities if 0.0 < p < 1.0])
+    crossings = lottery.quantile(1.0 - kinks if upward else kinks) if kinks.size else kinks
+    breaks = sign * preference.felt(np.concatenate([lottery.landmarks(), crossings]))
+    farthest = lottery.support[1 if upward else 0]
+    reach = sign * float(preference.felt(np.float64(1e300 if upward else -1e300)))
+    end = sign * float(preference.felt(np.float64(farthest))) if math.isfinite(farthest) else math.inf
+    if math.isinf(end) and not reach > 1e30:
+        end = reach  # a utility that (almost) stops growing
+    return Side(tail, np.unique(breaks[np.isfinite(breaks)]), end, min(reach, 1e300))
