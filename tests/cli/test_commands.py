@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import allais
 from allais import Preference, TverskyKahneman
 from allais.cli.app import app
 from allais.cli.shorthand import WEIGHTS, lottery_of, weight_of
@@ -80,6 +81,46 @@ def test_weight_draws_every_family():
 def test_bad_input_ends_in_one_sentence_and_exit_code_2(arguments, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     refused(run(*arguments), sentence)
+
+
+@pytest.mark.parametrize(
+    ("words", "former", "now"),
+    [
+        (("simulate", "spec.toml"), "--jobs", "--workers"),
+        (("paper", "run"), "--jobs", "--workers"),
+        (("traffic", "record", "x.npz"), "--jobs", "--workers"),
+        (("traffic", "run"), "--output", "--out"),
+        (("traffic", "run"), "--quick", "--scale quick"),
+    ],
+)
+def test_an_option_by_its_former_name_is_refused_with_the_present_one(words, former, now, monkeypatch):
+    monkeypatch.setattr("allais.traffic.sumo.program", lambda name: name)  # none is needed to read the words
+    refused(run(*words, former), f"the option {former} has another name now: {now}. Write that instead.")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("simulate", "spec.toml", "--wrkers", "2"), "there is no option '--wrkers'. Did you mean '--workers'?"),
+        (("best-arm",), "missing argument 'spec'. See: "),
+        (("best-arm", "spec.toml", "--workers", "two"), "invalid value for '--workers'"),
+        (("best-arm", "spec.toml", "--workers", "0"), "--workers must be 1 or more, or -1 for every core; got 0."),
+        (("simulte",), "no such command 'simulte'."),
+        (("--verison",), "there is no option '--verison'. Did you mean '--version'?"),
+    ],
+)
+def test_wrong_words_end_in_one_sentence_too(words, sentence):
+    refused(run(*words), sentence)
+
+
+def test_the_version_is_said():
+    result = run("--version")
+    assert (result.exit_code, result.output) == (0, f"allais {allais.__version__}\n")
+
+
+def test_a_command_without_words_shows_its_help():
+    for words in ((), ("paper",), ("traffic",)):
+        assert "Usage: " in run(*words).output
 
 
 def test_simulate_compares_the_policies_of_a_spec(tmp_path):

@@ -1,4 +1,4 @@
-"""The whole experiment: reproducible, judged, drawn; and on four seeds, what the application is about."""
+"""The whole study: reproducible, judged, drawn; and on four seeds, what the application is about."""
 
 from dataclasses import replace
 from functools import lru_cache

@@ -176,7 +176,7 @@ def _executor(spec: SearchSpec, workers: int, cluster: str | None) -> Iterator[E
 
 
 def _patiently(once: Callable[[], bool], address: str, patience: float) -> bool:
-    """Search on a cluster; a connection that was given up is made anew, and the journal continued."""
+    """Search on a cluster; a connection that was given up is made again, and the journal is continued."""
     from allais.searches.cluster import ClusterLost
 
     while True:

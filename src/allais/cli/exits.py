@@ -110,7 +110,7 @@ def no_such_option(name: str, ctx: Any) -> str:
 
 
 def about_files(error: OSError) -> str:
-    """What the system says of a file, in a sentence that says what to do.
+    """What the system says about a file, in a sentence that says what to do.
 
     >>> about_files(OSError(errno.ENOSPC, "No space left on device", "report.html"))
     'a disk must have room for what is written; that of report.html is full. Make room, and try again.'

@@ -74,7 +74,7 @@ def _place(out: Path, policy: str) -> Path:
 
 
 def _require_same(spec: Path, copy: Path, results: list[Path], resume: bool) -> None:
-    """Results are those of one spec: a copy of it lies beside them, and without --resume they begin anew."""
+    """A folder has the results of one spec, with a copy of it; without --resume the old results are deleted."""
     from allais.files.atomic import write_atomically
 
     text = spec.read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def _require_same(spec: Path, copy: Path, results: list[Path], resume: bool) -> 
     strange = [] if copy.exists() else [path.name for path in results if path.exists()]
     if strange:
         raise ValueError(
-            f"results lie beside the spec that they are of; {copy.parent} has {strange[0]} and no {copy.name}. "
+            f"results lie beside their spec; {copy.parent} has {strange[0]} and no {copy.name}. "
             "Choose another --out."
         )
     if not resume:

@@ -89,7 +89,7 @@ def below(better: Results, worse: Results, errors: float = 5.0) -> bool:
 
 
 def regret_table(title: str, results: Mapping[str, Results]) -> ResultTable:
-    """One row a policy."""
+    """One row per policy."""
     rows = tuple(
         (name, regret_now(one), f"{growth(one):.2f}", share_of(round(one.error_rate[-1] * runs), runs))
         for name, one in results.items()

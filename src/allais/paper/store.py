@@ -1,4 +1,4 @@
-"""Results on disk: one JSON file an experiment, written whole or not at all."""
+"""Results on disk: one JSON file per experiment, written whole or not at all."""
 
 from __future__ import annotations
 

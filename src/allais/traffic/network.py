@@ -66,12 +66,12 @@ class RoadNetwork:
             self._parse(root)
         except KeyError as error:
             raise ValueError(
-                f"a road network must be as netconvert writes it; {name} has a part without {error}. Make it anew."
+                f"a road network must be as netconvert writes it; {name} has a part without {error}. Make it again."
             ) from None
         except ValueError as error:
             raise ValueError(
                 f"a road network must be as netconvert writes it; {name} has a number that is none ({error}). "
-                "Make it anew."
+                "Make it again."
             ) from None
         if not self.edges:
             raise ValueError(f"a road network needs streets for cars; {name} has none. Give a network with roads.")

@@ -58,12 +58,12 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
         )
         findings += [
             Finding(
-                f"{name}: OFUL suffers linear regret", "(said of traffic)",
+                f"{name}: OFUL suffers linear regret", "(said about traffic)",
                 f"regret grows like n^{growth(theirs):.2f}; wrong at the end in {theirs.error_rate[-1]:.0%} of runs",
                 is_linear(theirs) and best != fastest, of_paper=False,
             ),
             Finding(
-                f"{name}: W-OFUL has lower regret, and ends on the preferred arm", "(said of traffic)",
+                f"{name}: W-OFUL has lower regret, and ends on the preferred arm", "(said about traffic)",
                 f"{regret_now(ours)} against {regret_now(theirs)}, growing like n^{growth(ours):.2f}; "
                 f"wrong at the end in {ours.error_rate[-1]:.0%} of runs",
                 below(ours, theirs) and not is_linear(ours), of_paper=False,

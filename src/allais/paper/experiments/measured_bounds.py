@@ -38,7 +38,7 @@ class Size(NamedTuple):
 
 
 def run(size: Size, seed: int, done: Done) -> ExperimentResult:
-    """One row a theorem."""
+    """One row per theorem."""
     rows: list[tuple[str, ...]] = []
     kept: list[bool] = []
 

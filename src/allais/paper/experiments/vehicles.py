@@ -16,7 +16,7 @@ from allais.traffic.play import PEOPLE
 from allais.traffic.study import BLOCKS, Scale, Study, study
 from allais.traffic.tables import policies_table, routes_table
 
-# what the paper says of these, on its own simulator
+# what the paper says about these, on its own simulator
 SAID = {
     "the fastest route is not the preferred one": "routes 7 and 8 of its table",
     "OFUL ends on the fastest": "OFUL prefers the shorter route",
