@@ -11,7 +11,8 @@ from time import perf_counter
 
 from allais import UCB1, WUCB, Bandit, Bernoulli, Bounded, Discrete, Learner, Preference, TverskyKahneman, simulate
 from allais.policies import Policy
-from benchmarks.timing import best_of, markdown_table
+from allais.report.tables import markdown_table
+from benchmarks.timing import best_of
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 TEN = Bandit([Bernoulli(0.1 + 0.08 * k) for k in range(10)])

@@ -30,8 +30,8 @@ from allais import (
 )
 from allais.paper.problems import SETUP, THREE
 from allais.policies import Policy, UniformSampling
+from allais.report.tables import markdown_table
 from allais.simulation import Results
-from benchmarks.timing import markdown_table
 
 BOTH = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
 DELTA = 0.05

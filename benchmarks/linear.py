@@ -24,8 +24,8 @@ from allais.linear import (
 )
 from allais.paper.problems import BETA, LAWS, PEOPLE, grid_network, traveller
 from allais.policies.base import Policy
+from allais.report.tables import markdown_table
 from allais.simulation.rollout import Rollout
-from benchmarks.timing import markdown_table
 
 NOISE = ParameterNoise()
 ROUNDS = 40_000

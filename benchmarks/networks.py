@@ -15,9 +15,9 @@ from typing import Any
 import networkx
 import numpy as np
 
+from allais.report.tables import markdown_table
 from allais.traffic import Demand, RoadNetwork, grid_network, sumo
 from allais.traffic.demand import pairs_of
-from benchmarks.timing import markdown_table
 
 ROUTES, PAIRS, LIMIT = 10, 4, 3  # routes a pair, pairs of ends a network, seconds of a processor that a pair may take
 MOST_TRIED = 100_000  # paths with forbidden turns that version 0.1.0 skipped

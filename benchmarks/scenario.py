@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from allais._checks import FloatArray
+from allais.report.tables import markdown_table
 from allais.simulation.simulate import workers
 from allais.traffic import Crossing, Recording, TrafficProblem, grid_problem, record, sumo
 from allais.traffic.analysis import RouteTable, objectives, route_table
 from allais.traffic.recording import SPACING
-from benchmarks.timing import markdown_table
 
 KEPT = Path("build/traffic")
 SEEDS = (1, 2, 3, 4)

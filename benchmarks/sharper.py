@@ -10,8 +10,8 @@ from allais import IMED, NPTS, WUCB, Bandit, Bounded, Discrete, Finite, Preferen
 from allais.bands import KL
 from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, PROBLEM_B, SETUP, THREE
 from allais.policies import Policy
+from allais.report.tables import markdown_table
 from allais.simulation import Results
-from benchmarks.timing import markdown_table
 
 BOTH = Preference.tversky_kahneman()
 ROUNDS, RUNS = 100_000, 50

@@ -15,8 +15,9 @@ import numpy as np
 
 from allais import WUCB, Bandit, Bounded, Preference, TverskyKahneman, Uniform, ValueStream, simulate
 from allais.numerics import sample_parts
+from allais.report.tables import markdown_table
 from allais.samples import memory
-from benchmarks.timing import best_of, markdown_table
+from benchmarks.timing import best_of
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 STEPS = 400

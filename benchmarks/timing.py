@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from multiprocessing import Process
 from time import perf_counter
 
@@ -38,9 +38,3 @@ def bare_speed(task: Callable[[], object], times: int, workers: int) -> float:
 def _repeat(task: Callable[[], object], times: int) -> None:
     for _ in range(times):
         task()
-
-
-def markdown_table(header: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines)

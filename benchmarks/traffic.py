@@ -10,9 +10,10 @@ from time import perf_counter
 
 import numpy as np
 
+from allais.report.tables import markdown_table
 from allais.traffic import TrafficProblem, grid_problem, record, sumo
 from benchmarks.executors import work
-from benchmarks.timing import bare_speed, fastest, markdown_table
+from benchmarks.timing import bare_speed, fastest
 
 FRESH, BLOCKS, HOURS = 12, 2, 3.0  # fresh draws a task, and blocks of a recording: two tasks, on one process or on two
 ROUNDS = 4

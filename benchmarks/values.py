@@ -8,7 +8,8 @@ import sys
 import numpy as np
 
 from allais import Continuous, Normal, Preference, Prelec, TverskyKahneman
-from benchmarks.timing import best_of, markdown_table
+from allais.report.tables import markdown_table
+from benchmarks.timing import best_of
 
 SAMPLES = 1_000_000
 START = "import time; s = time.perf_counter(); import {}; print(time.perf_counter() - s)"

@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 import allais
+from allais.paper.findings import ExperimentResult
+from allais.paper.store import kept
 from allais.simulation import Results
+from allais.traffic import Recording
 
 DATA = Path(__file__).parent / "data" / "0.1.0"
 EXPECTED = json.loads((DATA / "expected.json").read_text())
@@ -72,6 +75,22 @@ def test_a_saved_stream_opens_and_goes_on(name):
 def test_saved_results_open():
     results = Results.load(DATA / "results.npz")
     assert results.mean_regret[-1] == EXPECTED["results.npz"]["regret"]
+
+
+def test_a_saved_recording_of_traffic_opens():
+    recording = Recording.load(DATA / "recording.npz")
+    assert [route.name for route in recording.routes] == ["R1", "R2", "R3"]
+    assert (recording.n_blocks, recording.delay.size) == (4, 60)
+    assert recording.baseline == EXPECTED["recording.npz"]["baseline"]
+
+
+def test_a_kept_result_of_the_paper_opens():
+    document = json.loads((DATA / "paper" / "results" / "weight.json").read_text())
+    result = ExperimentResult.from_document(document["outcome"])
+    assert [one.claim for one in result.findings] == [one["claim"] for one in document["outcome"]["findings"]]
+    assert json.loads(json.dumps(result.as_document())) == document["outcome"]
+    stored = kept(DATA / "paper", "weight")  # None where this version would run it again
+    assert stored is None or stored.result == result
 
 
 PROBLEM = allais.Bandit([allais.Bernoulli(0.7), allais.Bernoulli(0.5)], arms=["A", "B"])

@@ -38,7 +38,7 @@ def test_starting_up_loads_neither_pictures_nor_statistics():
 
 
 def test_the_main_job_says_where_its_report_is(tmp_path):
-    command = [sys.executable, "-m", "allais.cli", "paper", "run", "weight", "--jobs", "1", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "allais.cli", "paper", "run", "weight", "--workers", "1", "--out", str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     page = tmp_path / "quick-1" / "report.html"
     assert f"The report is in {page}" in result.stdout

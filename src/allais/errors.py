@@ -1,4 +1,4 @@
-"""What `allais` warns of and raises, beside ValueError and TypeError with one sentence."""
+"""What `allais` warns about and raises, beside ValueError and TypeError with one sentence."""
 
 from __future__ import annotations
 
@@ -33,3 +33,11 @@ class RunRefused(RunFailed, ValueError):  # noqa: N818
 
 class MissingFile(FileNotFoundError, ValueError):  # noqa: N818
     """A file that was to be read is not there."""
+
+
+class ToolFailed(RuntimeError):  # noqa: N818
+    """A program that the library runs for its own work ended badly; its sentence says which one, and why."""
+
+
+class MissingExtra(ImportError):  # noqa: N818
+    """A package that only some work needs is not installed; its sentence names the extra that brings it."""

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from allais.cli.app import app
 from allais.cli.pilot import Piloted
-from allais.cli.spec import read_spec
+from allais.cli.specs import read_search
 from allais.problems import Simulator
 from allais.searches import Search
 from allais.searches.journal import RunJournal, identity
@@ -88,7 +88,7 @@ def test_a_dry_run_predicts_and_its_runs_are_not_repeated(spec):
     assert result.exit_code == 0, result.output
     assert "120 pilot runs took" in result.output
     assert "the search needs about" in result.output
-    assert "40 runs an option say little" in result.output
+    assert "40 runs per option say little" in result.output
     assert sorted(path.name for path in spec.parent.iterdir()) == ["coin.pilot.json", "coin.toml"]
     again = run(spec, "--journal", spec.parent / "again.jsonl")
     assert "note: 120 pilot runs are used again; delete" in again.output
@@ -147,7 +147,7 @@ def test_a_torn_journal_is_said_and_resumed(spec):
 
 
 def test_a_second_process_on_one_journal_is_refused(spec):
-    experiment = read_spec(spec)
+    experiment = read_search(spec)
     path = spec.with_suffix(".runs.jsonl")
     with RunJournal(path, identity(experiment.problem, experiment.policy, root_of(experiment.seed))):
         result = run(spec, "--resume")
@@ -296,7 +296,7 @@ def started(spec, *arguments):
 
 def answer_in(spec):
     """What the journal leads to, by repeating it: pulls and values."""
-    experiment = read_spec(spec)
+    experiment = read_search(spec)
     root = root_of(experiment.seed)
     search = Search(experiment.policy, experiment.problem.arms, root)
     with RunJournal(spec.with_suffix(".runs.jsonl"), identity(experiment.problem, experiment.policy, root)) as journal:

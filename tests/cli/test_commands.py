@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import allais
 from allais import Preference, TverskyKahneman
 from allais.cli.app import app
-from allais.cli.words import WEIGHTS, lottery_of, weight_of
+from allais.cli.shorthand import WEIGHTS, lottery_of, weight_of
 from allais.simulation import Results
 
 ROOT = Path(__file__).parents[2]
@@ -82,17 +83,57 @@ def test_bad_input_ends_in_one_sentence_and_exit_code_2(arguments, sentence, tmp
     refused(run(*arguments), sentence)
 
 
+@pytest.mark.parametrize(
+    ("words", "former", "now"),
+    [
+        (("simulate", "spec.toml"), "--jobs", "--workers"),
+        (("paper", "run"), "--jobs", "--workers"),
+        (("traffic", "record", "x.npz"), "--jobs", "--workers"),
+        (("traffic", "run"), "--output", "--out"),
+        (("traffic", "run"), "--quick", "--scale quick"),
+    ],
+)
+def test_an_option_by_its_former_name_is_refused_with_the_present_one(words, former, now, monkeypatch):
+    monkeypatch.setattr("allais.traffic.sumo.program", lambda name: name)  # none is needed to read the words
+    refused(run(*words, former), f"the option {former} has another name now: {now}. Write that instead.")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("simulate", "spec.toml", "--wrkers", "2"), "there is no option '--wrkers'. Did you mean '--workers'?"),
+        (("best-arm",), "missing argument 'spec'. See: "),
+        (("best-arm", "spec.toml", "--workers", "two"), "invalid value for '--workers'"),
+        (("best-arm", "spec.toml", "--workers", "0"), "--workers must be 1 or more, or -1 for every core; got 0."),
+        (("simulte",), "no such command 'simulte'."),
+        (("--verison",), "there is no option '--verison'. Did you mean '--version'?"),
+    ],
+)
+def test_wrong_words_end_in_one_sentence_too(words, sentence):
+    refused(run(*words), sentence)
+
+
+def test_the_version_is_said():
+    result = run("--version")
+    assert (result.exit_code, result.output) == (0, f"allais {allais.__version__}\n")
+
+
+def test_a_command_without_words_shows_its_help():
+    for words in ((), ("paper",), ("traffic",)):
+        assert "Usage: " in run(*words).output
+
+
 def test_simulate_compares_the_policies_of_a_spec(tmp_path):
     spec = tmp_path / "spec.toml"
     spec.write_text(EXAMPLE.read_text().replace("20_000", "500").replace("runs = 100", "runs = 5"))
     out, plot = tmp_path / "out", tmp_path / "regret.png"
-    result = run("simulate", spec, "--jobs", 1, "--out", out, "--plot", plot)
+    result = run("simulate", spec, "--workers", 1, "--out", out, "--plot", plot)
     assert result.exit_code == 0, result.output
     assert all(name in result.output for name in ("NPTS", "W-UCB", "UCB1"))
     assert plot.stat().st_size > 1_000
     kept = Results.load(out / "NPTS.results.npz")
     (out / "W-UCB.results.npz").unlink()
-    again = run("simulate", spec, "--jobs", 2, "--out", out, "--resume")
+    again = run("simulate", spec, "--workers", 2, "--out", out, "--resume")
     assert again.output.splitlines()[3:6] == result.output.splitlines()[3:6]
     assert kept.samples.size == 5
 
@@ -100,7 +141,7 @@ def test_simulate_compares_the_policies_of_a_spec(tmp_path):
 def test_simulate_resumes_only_what_its_own_spec_made(tmp_path):
     spec, out = tmp_path / "spec.toml", tmp_path / "out"
     spec.write_text(EXAMPLE.read_text().replace("20_000", "100").replace("runs = 100", "runs = 2"))
-    assert run("simulate", spec, "--jobs", 1, "--out", out).exit_code == 0
+    assert run("simulate", spec, "--workers", 1, "--out", out).exit_code == 0
     spec.write_text(spec.read_text().replace("seed = 1", "seed = 2"))
     for resume in ([], ["--resume"]):
         refused(run("simulate", spec, "--out", out, *resume), "a folder holds the results of one spec")
@@ -114,11 +155,11 @@ def test_results_of_others_are_never_deleted(tmp_path, resume):
     out.mkdir()
     for name in ("mine.results.npz", "NPTS.results.npz"):
         (out / name).write_text("a year of work")
-    refused(run("simulate", spec, "--jobs", 1, "--out", out, *resume), "has NPTS.results.npz and no spec.toml")
+    refused(run("simulate", spec, "--workers", 1, "--out", out, *resume), "has NPTS.results.npz and no spec.toml")
     assert sorted(path.name for path in out.iterdir()) == ["NPTS.results.npz", "mine.results.npz"]
     (out / "NPTS.results.npz").unlink()
-    assert run("simulate", spec, "--jobs", 1, "--out", out, *resume).exit_code == 0
-    assert run("simulate", spec, "--jobs", 1, "--out", out).exit_code == 0
+    assert run("simulate", spec, "--workers", 1, "--out", out, *resume).exit_code == 0
+    assert run("simulate", spec, "--workers", 1, "--out", out).exit_code == 0
     assert (out / "mine.results.npz").read_text() == "a year of work"
 
 

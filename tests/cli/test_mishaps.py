@@ -143,7 +143,7 @@ def _closed_pipe():
     [
         (("value", "50:0.1,0:0.9", "--plot", "x.png"), "x.png"),
         (("weight", "--plot", "x.svg"), "x.svg"),
-        (("paper", "run", "weight", "--jobs", "1", "--out", "out"), "out/quick-1"),
+        (("paper", "run", "weight", "--workers", "1", "--out", "out"), "out/quick-1"),
     ],
     ids=lambda a: a[0] if isinstance(a, tuple) else None,
 )
@@ -168,7 +168,7 @@ def test_a_folder_that_is_closed_is_refused_before_anything_runs(tmp_path, monke
 
     path = tmp_path / "spec.toml"
     path.write_text(LOTTERIES)
-    monkeypatch.setattr("allais.cli.places.tempfile.TemporaryFile", closed)
+    monkeypatch.setattr("allais.cli.writable.tempfile.TemporaryFile", closed)
     monkeypatch.setattr("allais.searches.runs.perform", None)  # nothing may run
     said = one_sentence(run("best-arm", path, *arguments))
     assert f"a file needs a folder that can be written to; {tmp_path} is none (Read-only file system)" in said
@@ -197,7 +197,7 @@ def test_what_to_install_is_printed_whole(tmp_path, monkeypatch):
         one if one.name == "weight" else dataclasses.replace(one, missing=lambda: sentence) for one in EXPERIMENTS
     ]
     monkeypatch.setattr("allais.paper.experiments.EXPERIMENTS", lacking)
-    for arguments in (("run", "--jobs", 1), ("check",)):
+    for arguments in (("run", "--workers", 1), ("check",)):
         result = run("paper", *arguments, "--out", out)
         assert result.exit_code == 0, result.output
         assert f"- regret is left out: {sentence}" in result.output
@@ -205,11 +205,11 @@ def test_what_to_install_is_printed_whole(tmp_path, monkeypatch):
 
 
 def test_a_finding_with_brackets_is_printed_whole(capsys):
-    from allais.paper.findings import Finding, Outcome
+    from allais.paper.findings import ExperimentResult, Finding
     from allais.paper.store import Stored
 
     finding = Finding("rewards in [0, 1] and [/x]", "none", "[a] :car:", holds=True)
-    stored = Stored("weight", "quick", 1, 2.0, Outcome((), (finding,)))
+    stored = Stored("weight", "quick", 1, 2.0, ExperimentResult((), (finding,)))
     assert paper_commands._line(stored).plain == "ok weight (2.0 s; 1 hold): rewards in [0, 1] and [/x]: [a] :car:"
 
 
@@ -219,7 +219,7 @@ def test_a_policy_of_any_name_is_shown_as_it_is(tmp_path):
         f'[[policies]]\ntype = "WSR"\nbudget = 20\nname = "{name}"\n' for name in ("plan [a]", "[bold]", ":car:")
     )
     path.write_text("rounds = 20\nruns = 2\n" + LOTTERIES.split("[policy]")[0] + policies)
-    result = run("simulate", path, "--jobs", "1")
+    result = run("simulate", path, "--workers", "1")
     assert result.exit_code == 0, result.output
     shown = [line.split("│")[1].strip() for line in result.output.splitlines() if line.count("│") > 3]
     assert shown == ["plan [a]", "[bold]", ":car:"]
@@ -287,5 +287,5 @@ def test_an_interrupted_command_says_so_and_ends_with_130(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("allais.cli.words.lottery_of", interrupted)
+    monkeypatch.setattr("allais.cli.shorthand.lottery_of", interrupted)
     assert one_sentence(run("value", "50:0.1,0:0.9"), code=130) == "error: interrupted.\n"

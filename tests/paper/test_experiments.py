@@ -11,18 +11,18 @@ from allais.paper.experiment import SCALES
 from allais.paper.experiments import (
     BY_NAME,
     EXPERIMENTS,
-    bounds,
-    confidence,
     estimator,
     fixed_budget,
+    fixed_confidence,
     grid_network,
     linear_regret,
+    measured_bounds,
     regret,
     setup_confidence,
     setup_regret,
     sharper,
 )
-from allais.paper.findings import Outcome
+from allais.paper.findings import ExperimentResult
 from allais.paper.printed import printed_statements
 from allais.paper.problems import PEOPLE, RANGE_SETUP, RANGE_THREE, SETUP, THREE
 from allais.policies import WLUCB, WUCB
@@ -38,7 +38,7 @@ SMALL = {
     "regret": regret.Size(20_000, 20),
     "setup-regret": setup_regret.Size(10_000, 20, 20),
     "budget": fixed_budget.Size(20, 20),
-    "confidence": confidence.Size((0.1, 0.01), 20, 5),
+    "confidence": fixed_confidence.Size((0.1, 0.01), 20, 5),
     "linear-regret": linear_regret.Size(20_000, 5),
     "grid-network": grid_network.Size(2, 20),
 }
@@ -53,37 +53,37 @@ def test_every_experiment_has_a_name_of_its_own_and_both_scales():
 def test_findings_have_the_status_that_is_known(name):
     shares = []
     experiment = dataclasses.replace(BY_NAME[name], sizes={"quick": SMALL[name]})
-    outcome = experiment.outcome("quick", 1, shares.append)
-    assert [finding.claim for finding in outcome.findings if not finding.as_expected] == []
-    assert outcome.findings
-    assert outcome.figures
+    result = experiment.result("quick", 1, shares.append)
+    assert [finding.claim for finding in result.findings if not finding.as_expected] == []
+    assert result.findings
+    assert result.figures
     assert shares == sorted(shares)
-    assert Outcome.from_document(outcome.as_document()) == outcome
+    assert ExperimentResult.from_document(result.as_document()) == result
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        ("bounds", bounds.Size(5_000, 20)),
+        ("bounds", measured_bounds.Size(5_000, 20)),
         ("sharper", sharper.Size(20_000, 20, 10)),
         ("setup-confidence", setup_confidence.Size((0.1,), 20, 2)),
     ],
 )
 def test_findings_of_the_longer_ones_have_the_status_that_is_known(name, size):
     experiment = dataclasses.replace(BY_NAME[name], sizes={"quick": size})
-    assert [one.claim for one in experiment.outcome("quick", 1).findings if not one.as_expected] == []
+    assert [one.claim for one in experiment.result("quick", 1).findings if not one.as_expected] == []
 
 
-def test_printed_statements_of_the_theory_are_settled_by_a_number():
+def test_printed_statements_of_the_theory_are_decided_by_a_number():
     found = printed_statements()
     assert [finding.erratum for finding in found] == [13, 16, 17, 17, 19]
     assert all(finding.as_expected for finding in found)
 
 
-def test_the_same_seed_gives_the_same_outcome_and_another_seed_another():
+def test_the_same_seed_gives_the_same_result_and_another_seed_another():
     experiment = dataclasses.replace(BY_NAME["setup-regret"], sizes={"quick": setup_regret.Size(500, 3, 3)})
-    first, again, other = (experiment.outcome("quick", seed) for seed in (1, 1, 2))
+    first, again, other = (experiment.result("quick", seed) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 

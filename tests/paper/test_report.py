@@ -1,4 +1,4 @@
-"""The report: kept results, resuming, the same bytes for any number of jobs, and the page in a real browser."""
+"""The report: kept results, resuming, the same bytes for any number of workers, and the page in a real browser."""
 
 import json
 import os
@@ -15,11 +15,12 @@ from typer.testing import CliRunner
 
 from allais.cli.app import app
 from allais.paper.experiments import BY_NAME
-from allais.paper.findings import Finding, Outcome, Table, with_error
-from allais.paper.page import page
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.html_report import html_report
 from allais.paper.report import write_report
 from allais.paper.runner import run_experiments
 from allais.paper.store import Stored, keep, kept, path_of
+from allais.report.numbers import with_error
 
 FAST = ("introduction", "weight", "route-table")
 
@@ -40,12 +41,12 @@ def folder(tmp_path_factory):
     return place
 
 
-def test_the_same_seed_gives_the_same_bytes_for_any_number_of_jobs(folder, tmp_path):
+def test_the_same_seed_gives_the_same_bytes_for_any_number_of_workers(folder, tmp_path):
     folder = shutil.copytree(folder, tmp_path / "one")
     tmp_path = tmp_path / "two"
     random = BY_NAME["setup-regret"]  # which draws
     list(run_experiments([random], "quick", 1, folder))
-    list(run_experiments([random, *(BY_NAME[name] for name in FAST)], "quick", 1, tmp_path, jobs=2))
+    list(run_experiments([random, *(BY_NAME[name] for name in FAST)], "quick", 1, tmp_path, workers=2))
     for place in (folder, tmp_path):
         write_report(place, "quick", 1)
     names = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
@@ -99,14 +100,17 @@ def test_results_of_another_program_or_version_are_run_again(folder, tmp_path):
 def test_a_finding_that_differs_from_what_is_known_fails_the_check(folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "quick-1")
     for name in BY_NAME.keys() - set(FAST):
-        keep(copy, Stored(name, "quick", 1, 0.0, Outcome((), (Finding("it is so", "so", "so", True),))))
+        keep(copy, Stored(name, "quick", 1, 0.0, ExperimentResult((), (Finding("it is so", "so", "so", True),))))
     assert run("check", "--out", tmp_path).exit_code == 0
     wrong = Finding("it is so", "so", "not so", False)
-    keep(copy, Stored("regret", "quick", 1, 0.0, Outcome((), (wrong,))))
+    keep(copy, Stored("regret", "quick", 1, 0.0, ExperimentResult((), (wrong,))))
     result = run("check", "--out", tmp_path)
     assert result.exit_code == 1
     assert "it did not for 1. See the table." in result.output
-    keep(copy, Stored("regret", "quick", 1, 0.0, Outcome((), (Finding("it is so", "so", "so", True, erratum=3),))))
+    keep(
+        copy,
+        Stored("regret", "quick", 1, 0.0, ExperimentResult((), (Finding("it is so", "so", "so", True, erratum=3),))),
+    )
     assert run("check", "--out", tmp_path).exit_code == 1  # a refuted claim that holds is as strange
 
 
@@ -115,7 +119,7 @@ def test_a_finding_that_differs_from_what_is_known_fails_the_check(folder, tmp_p
     [
         (("run", "regert"), "an experiment must be one that exists; got 'regert'. Did you mean 'regret'?"),
         (("run", "weight", "--scale", "big"), "scale must be one of quick, full; got 'big'. Choose one."),
-        (("run", "weight", "--jobs", "0"), "n_jobs must be 1 or more, or -1 for every core; got 0."),
+        (("run", "weight", "--workers", "0"), "--workers must be 1 or more, or -1 for every core; got 0."),
         (("check", "--out", "nowhere"), "a check needs the results of every experiment; nowhere/quick-1 has none of"),
     ],
 )
@@ -131,7 +135,7 @@ def test_an_unwritable_folder_is_refused_before_anything_runs(tmp_path):
     (tmp_path / "file").write_text("")
     result = run("run", "weight", "--out", tmp_path / "file")
     assert result.exit_code == 2
-    assert "results need a folder to write to" in result.output
+    assert "a folder is needed;" in result.output
 
 
 def test_list_names_every_experiment():
@@ -142,7 +146,18 @@ def test_list_names_every_experiment():
 
 @pytest.mark.skipif(os.name != "posix", reason="interrupts as on POSIX")
 def test_an_interruption_keeps_what_is_finished_and_resume_goes_on(tmp_path):
-    arguments = ["run", "weight", "introduction", "estimator", "--out", str(tmp_path), "--jobs", "2", "--scale", "full"]
+    arguments = [
+        "run",
+        "weight",
+        "introduction",
+        "estimator",
+        "--out",
+        str(tmp_path),
+        "--workers",
+        "2",
+        "--scale",
+        "full",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "allais.cli", "paper", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests that run in the background ignore it
@@ -160,7 +175,7 @@ def test_an_interruption_keeps_what_is_finished_and_resume_goes_on(tmp_path):
     assert "continue with --resume" in said
     assert not path_of(folder, "estimator").exists()
     assert kept(folder, "weight", "full", 1) is not None
-    again = ["run", "weight", "introduction", "--out", tmp_path, "--scale", "full", "--resume", "--jobs", 1]
+    again = ["run", "weight", "introduction", "--out", tmp_path, "--scale", "full", "--resume", "--workers", 1]
     result = run(*again)
     assert result.exit_code == 0
     assert f"The report is in {folder}" in result.output.replace("\n", "")
@@ -171,7 +186,7 @@ def test_an_experiment_that_fails_leaves_the_others_and_ends_in_a_sentence(tmp_p
         raise ZeroDivisionError("nothing to divide")
 
     monkeypatch.setitem(BY_NAME["route-table"].__dict__, "run", fails)
-    result = run("run", *FAST, "--jobs", 1, "--out", tmp_path)
+    result = run("run", *FAST, "--workers", 1, "--out", tmp_path)
     assert result.exit_code == 1
     assert "the experiment route-table failed (ZeroDivisionError: nothing to divide)." in " ".join(
         result.output.split()
@@ -190,8 +205,10 @@ def test_the_page_needs_no_other_file(folder):
 
 def test_text_on_the_page_is_escaped():
     finding = Finding("<b>claim</b>", "a & b", '"measured"', True)
-    outcome = Outcome((("<i>", "</i>"),), (finding,), (Table("<t>", ("<h>",), (("<c>",),)),), notes=("<n>",))
-    text = page([Stored("weight", "quick", 1, 1.0, outcome)])
+    result = ExperimentResult(
+        (("<i>", "</i>"),), (finding,), (ResultTable("<t>", ("<h>",), (("<c>",),)),), notes=("<n>",)
+    )
+    text = html_report([Stored("weight", "quick", 1, 1.0, result)])
     for raw in ("<b>claim", "<t>", "<h>", "<c>", "<n>"):
         assert raw not in text
 

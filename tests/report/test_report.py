@@ -1,4 +1,4 @@
-"""What is said of a search: forecasts that come true, chances, words, pictures and the page."""
+"""What is said about a search: forecasts that come true, chances, words, pictures and the page."""
 
 import io
 import math
@@ -26,7 +26,6 @@ from allais import (
     TopTwo,
     TverskyKahneman,
     Uniform,
-    UniformSampling,
     best_arm,
     compare,
     search,
@@ -36,6 +35,7 @@ from allais.bands import DKW, KL, Holder
 from allais.bands.base import anytime_rule
 from allais.bands.tail_ends import ends_of
 from allais.bands.tails import memory_of
+from allais.policies import UniformSampling
 from allais.report import LiveView, write_page
 from allais.report.picture import intervals_as_svg
 from allais.report.words import by_mean, contrast, explained, recommendation
@@ -305,7 +305,7 @@ def test_the_live_view_shows_arms_rate_and_what_is_left():
         view.think(search)
         console.print(view.table(search, 60.0))
     text = console.export_text()
-    assert "30 runs told, 30 a minute" in " ".join(text.split())
+    assert "30 runs told, 30 per minute" in " ".join(text.split())
     assert "more if the values stay as they are" in " ".join(text.split())
     assert re.search(r"│ 0 +│ .*to.* │ +\d+ │ +1 │", text)
 

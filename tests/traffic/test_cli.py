@@ -39,7 +39,7 @@ def network(tmp_path):
 def test_without_sumo_every_command_says_in_one_sentence_what_to_install(words, monkeypatch):
     monkeypatch.setattr(sumo, "is_installed", lambda: False)
     sentence = refused(*words)
-    assert sentence == "traffic needs Eclipse SUMO, which is not installed; run: pip install 'allais[traffic]'"
+    assert sentence == "traffic needs Eclipse SUMO, which is not installed. Run: pip install 'allais[traffic]'."
     with pytest.raises(sumo.SumoMissingError, match="pip install"):
         sumo.program("sumo")
 
@@ -103,12 +103,12 @@ def test_a_recording_that_does_not_fit_the_experiment_is_refused(tmp_path):
 @needs_sumo
 def test_a_place_that_cannot_be_written_to_is_refused_before_anything_runs(tmp_path, monkeypatch):
     monkeypatch.setattr("allais.traffic.recording.record", None)  # would fail if it came so far
-    monkeypatch.setattr("allais.traffic.experiment.record", None)
+    monkeypatch.setattr("allais.traffic.study.record", None)
     nowhere = tmp_path / "none" / "delays.npz"
     assert f"a file needs a folder that exists; got {nowhere}" in refused("record", nowhere)
     assert f"{tmp_path} is a folder. Name a file in it." in refused("record", tmp_path)
     (tmp_path / "file").write_text("")
-    assert "a folder is needed;" in refused("run", "--output", tmp_path / "file")
+    assert "a folder is needed;" in refused("run", "--out", tmp_path / "file")
 
 
 @needs_sumo
@@ -118,7 +118,7 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_anything_runs(tmp_p
         (["--blocks", "0"], "got 0 blocks of 6 h. Give more."),
         (["--hours", "3"], "must be a whole number; 3 h have 0.5."),
         (["--hours", "-6"], "got 15 blocks of -6 h. Give more."),
-        (["--jobs", "0"], "n_jobs must be 1 or more, or -1 for every core; got 0."),
+        (["--workers", "0"], "--workers must be 1 or more, or -1 for every core; got 0."),
     ],
 )
 def test_a_recording_that_cannot_be_made_is_refused(tmp_path, words, message):
@@ -140,7 +140,7 @@ def test_a_crash_of_sumo_is_a_sentence_and_leaves_no_file(tmp_path, monkeypatch,
     broken.chmod(broken.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setattr(sumo, "program", lambda name: str(broken) if name == "sumo" else real(name))
     path = tmp_path / "delays.npz"
-    sentence = refused("record", path, "--blocks", "2", "--hours", "0.1", "--poisson", "--jobs", jobs)
+    sentence = refused("record", path, "--blocks", "2", "--hours", "0.1", "--poisson", "--workers", jobs)
     assert sentence == f"sumo must end well; it failed ({reason}). Check the network, the demand and the memory."
     assert not path.exists()
     assert reason in refused("watch", "--days", "1")
@@ -149,7 +149,7 @@ def test_a_crash_of_sumo_is_a_sentence_and_leaves_no_file(tmp_path, monkeypatch,
 @needs_sumo
 def test_a_recording_is_written_and_read_again(tmp_path):
     path = tmp_path / "delays.npz"
-    answer = run("record", path, "--blocks", "2", "--hours", "0.1", "--poisson", "--jobs", "1")
+    answer = run("record", path, "--blocks", "2", "--hours", "0.1", "--poisson", "--workers", "1")
     assert answer.exit_code == 0, answer.output
     assert Recording.load(path).about["closures"] == "Poisson"
 

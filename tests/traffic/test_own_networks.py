@@ -287,7 +287,7 @@ def test_a_block_must_fit_into_its_demand(made, tmp_path):
         words = ["--network", made("grid"), "--from", "A0", "--to", "F5", "--demand", path]
         assert message in refused("record", tmp_path / "x.npz", *words)
     path.write_text(trips("nowhere", 0, 1800))
-    sentence = refused("record", tmp_path / "x.npz", *words, "--k", "2", "--jobs", "1", "--blocks", "1")
+    sentence = refused("record", tmp_path / "x.npz", *words, "--k", "2", "--workers", "1", "--blocks", "1")
     assert "'nowhere'" in sentence
     assert "allais-traffic-" not in sentence  # a folder that is gone
     assert not (tmp_path / "x.npz").exists()
@@ -335,7 +335,7 @@ def test_the_same_seed_gives_the_same_delays_in_another_process_and_another_fold
 def test_a_network_and_a_demand_of_ones_own_from_the_files_to_the_preferred_route(made, tmp_path):
     delays = tmp_path / "delays.npz"
     where = ["--network", made("spider"), "--from", "A1", "--to", "E4", "--k", "2", "--vehicles-per-hour", "200"]
-    answer = run("record", delays, *where, "--blocks", "2", "--hours", "0.1", "--jobs", "1")
+    answer = run("record", delays, *where, "--blocks", "2", "--hours", "0.1", "--workers", "1")
     assert answer.exit_code == 0, answer.output
     kept = Recording.load(delays)
     assert kept.n_blocks == 2

@@ -28,7 +28,7 @@ def test_a_recording_is_the_same_on_one_process_and_on_two_and_in_its_file(grid,
         tables = dict(stored)
     for name, change in (("route", lambda table: table[:-1]), ("route", lambda table: table + 99)):
         np.savez(tmp_path / "other.npz", **{**tables, name: change(tables[name])})
-        with pytest.raises(ValueError, match=r"a recording must be whole; .* Record it anew"):
+        with pytest.raises(ValueError, match=r"a recording must be whole; .* Record it again"):
             Recording.load(tmp_path / "other.npz")
 
 

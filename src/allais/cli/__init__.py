@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Run the command that the arguments name."""
-    from allais.cli.app import app
+    from allais._system.extras import extra
+    from allais.errors import MissingExtra
 
+    try:
+        with extra("cli", "the command line"):
+            from allais.cli.app import app
+    except MissingExtra as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
     app()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from typing import Annotated
 
 import typer
 
+from allais import __version__
 from allais.cli.best_arm import best_arm_command
 from allais.cli.exits import Commands, say_warning
 from allais.cli.paper import app as paper
@@ -23,8 +25,18 @@ app = typer.Typer(
 )
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"allais {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
-def _allais() -> None:
+def _allais(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Say which version this is.")
+    ] = False,
+) -> None:
     """Bandits that choose as people do."""
     warnings.showwarning = say_warning
 

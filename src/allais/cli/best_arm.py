@@ -14,30 +14,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from allais._system.extras import extra
 from allais._system.processes import begin_worker, end_workers, guard
-from allais.cli.exits import FAILED, INTERRUPTED, WRONG, Terminated, stop, terminations, writing
-from allais.cli.places import require_writable
-from allais.errors import RunFailed
+from allais.cli.exits import sentences, terminations, writing
+from allais.cli.options import Resume, Workers, counted
+from allais.cli.writable import require_writable
 
 if TYPE_CHECKING:
-    from allais.cli.spec import Experiment
+    from allais.cli.specs import SearchSpec
 
-UNSETTLED = 3  # the exit code where a limit came first; 0 if the search settled
+AT_A_LIMIT = 3  # the exit code where a limit came first; 0 where the policy stopped by itself
 PATIENCE = 60.0  # seconds for a cluster to come back
 ANSWER_WITHIN = 10.0  # seconds, for a cluster's scheduler
 TRY_EVERY = 2.0  # seconds
 
 
 def best_arm_command(
-    spec: Annotated[Path, typer.Argument(help="The experiment, a TOML file: problem, preference, rewards, policy.")],
-    workers: Annotated[int, typer.Option(min=1, help="Runs at the same time on this machine.")] = 1,
+    spec: Annotated[Path, typer.Argument(help="The search, a TOML file: problem, preference, rewards, policy.")],
+    workers: Workers = 1,
     cluster: Annotated[str | None, typer.Option(help="A Dask scheduler to run on, such as tcp://host:8786.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Predict runs and time from a few pilot runs.")] = False,
     pilot: Annotated[int, typer.Option(min=2, help="Pilot runs of each option, for --dry-run.")] = 10,
     max_runs: Annotated[int | None, typer.Option(min=1, help="Stop after this many runs in all.")] = None,
     max_hours: Annotated[float | None, typer.Option(help="Stop after this many hours.")] = None,
     journal: Annotated[Path | None, typer.Option(help="Where runs are written; by default beside the spec.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue from the journal.")] = False,
+    resume: Resume = False,
     report: Annotated[Path | None, typer.Option(help="Write a one-page HTML report here.")] = None,
     patience: Annotated[
         float, typer.Option(min=0.0, help="Seconds to wait for a cluster that cannot be reached; inf: for ever.")
@@ -51,44 +52,37 @@ def best_arm_command(
     - `allais best-arm SPEC.toml --dry-run`, to see what it will take
     - `allais best-arm SPEC.toml --resume`, after an interruption
 
-    Exit code 0: settled; 3: stopped at a limit; 2: refused before anything ran; 1: a run failed, or brought what the
-    spec rules out; 130: interrupted; 129 and 143: ended by a signal.
+    Exit code 0: the policy has stopped; 3: a limit came first; 2: refused before anything ran; 1: a run failed, or
+    brought what the spec rules out; 130: interrupted; 129 and 143: ended by a signal.
     """
-    from allais.cli.spec import read_spec
+    from allais.cli.specs import read_search
     from allais.problems.base import require_rivals
 
+    at_once = counted(workers)
     book = spec.with_suffix(".runs.jsonl") if journal is None else journal
-    try:
-        experiment = read_spec(spec)
-        require_rivals(experiment.problem.arms)
-        pilots = spec.with_suffix(".pilot.json")
-        if dry_run:
-            require_writable(pilots)
-        else:
-            _require_intended(book, resume)
-            require_writable(book)
-            if report is not None:
-                require_writable(report)
+    wanted = read_search(spec)
+    require_rivals(wanted.problem.arms)
+    pilots = spec.with_suffix(".pilot.json")
+    if dry_run:
+        require_writable(pilots)
+    else:
+        _require_intended(book, resume)
+        require_writable(book)
+        if report is not None:
+            require_writable(report)
 
-        def once() -> bool:
-            with _executor(experiment, workers, cluster) as executor:
-                if not dry_run:
-                    return _search(experiment, executor, book, pilots, max_runs, max_hours, patience, report)
-                from allais.cli.dry_run import predict
+    def once() -> bool:
+        with _executor(wanted, at_once, cluster) as executor:
+            if not dry_run:
+                return _search(wanted, executor, book, pilots, max_runs, max_hours, patience, report)
+            from allais.cli.dry_run import predict
 
-                _say(predict(experiment, executor, pilot, pilots, book, patience))
-                return True
+            typer.echo(predict(wanted, executor, pilot, pilots, book, patience))
+            return True
 
-        with terminations():
-            settled = once() if cluster is None else _patiently(once, cluster, patience)
-    except RunFailed as error:
-        stop(f"{error}" if dry_run else f"{error}{_kept(book)}", FAILED)
-    except ValueError as error:
-        stop(str(error), WRONG)
-    except KeyboardInterrupt as error:
-        said = f"ended by {error}." if isinstance(error, Terminated) else "interrupted."
-        stop(said if dry_run else f"{said}{_kept(book)}", getattr(error, "code", INTERRUPTED))
-    raise typer.Exit(0 if settled else UNSETTLED)
+    with sentences(lambda: "" if dry_run else _kept(book)), terminations():
+        stopped = once() if cluster is None else _patiently(once, cluster, patience)
+    raise typer.Exit(0 if stopped else AT_A_LIMIT)
 
 
 def _kept(book: Path) -> str:
@@ -97,7 +91,7 @@ def _kept(book: Path) -> str:
 
     runs = finished_runs(book)
     many = "1 finished run is" if runs == 1 else f"{runs:,} finished runs are"
-    return f" {many} kept in {book}: continue with --resume." if runs else ""
+    return f"{many} kept in {book}: continue with --resume." if runs else ""
 
 
 def _require_intended(book: Path, resume: bool) -> None:
@@ -110,7 +104,7 @@ def _require_intended(book: Path, resume: bool) -> None:
 
 
 def _search(
-    experiment: Experiment,
+    spec: SearchSpec,
     executor: Executor,
     book: Path,
     pilots: Path,
@@ -125,39 +119,39 @@ def _search(
     from allais.searches import search
     from allais.searches.log import FailureLog
 
-    known = kept(pilots, experiment)
+    known = kept(pilots, spec)
     if known:
         typer.echo(f"note: {len(known)} pilot runs are used again; delete {pilots} if the simulator changed.", err=True)
     with writing(book), LiveView() if sys.stderr.isatty() else nullcontext() as view:
         answer = search(
-            experiment.policy,
-            Piloted(experiment.problem, known) if known else experiment.problem,
-            seed=experiment.seed,
+            spec.policy,
+            Piloted(spec.problem, known) if known else spec.problem,
+            seed=spec.seed,
             max_runs=max_runs,
             executor=executor,
             journal=book,
-            failures=experiment.failures,
+            failures=spec.failures,
             max_hours=max_hours,
             patience=patience,
             watch=view,
         )
-    _say(recommendation(answer))
+    typer.echo(recommendation(answer))
     if answer.samples:
-        _say(contrast(answer))
+        typer.echo(contrast(answer))
     if answer.failures:
-        _say(f"{len(answer.failures)} runs failed; the first: {answer.failures[0].reason}")
-        _say(f"More on failed runs is in {FailureLog(book).path}.")
+        typer.echo(f"{len(answer.failures)} runs failed; the first: {answer.failures[0].reason}")
+        typer.echo(f"More on failed runs is in {FailureLog(book).path}.")
     if not answer.settled:
-        _say(f"Finished runs are in {book}: continue with --resume.")
+        typer.echo(f"Finished runs are in {book}: continue with --resume.")
     if report is not None:
         with writing(report):
             write_page(answer, report)
-        _say(f"The report is in {report}.")
+        typer.echo(f"The report is in {report}.")
     return answer.settled
 
 
 @contextmanager
-def _executor(experiment: Experiment, workers: int, cluster: str | None) -> Iterator[Executor]:
+def _executor(spec: SearchSpec, workers: int, cluster: str | None) -> Iterator[Executor]:
     """Threads for a program, which waits; processes for Python, which works; or a cluster."""
     from allais.problems import Program
 
@@ -166,12 +160,12 @@ def _executor(experiment: Experiment, workers: int, cluster: str | None) -> Iter
             yield client.get_executor()
         return
     # runs that are out at the end are not needed any more, and may take long: they are ended, not awaited
-    if isinstance(experiment.problem, Program):
+    if isinstance(spec.problem, Program):
         threads = ThreadPoolExecutor(workers)
         try:
             yield threads
         finally:
-            experiment.problem.close()
+            spec.problem.close()
             threads.shutdown(wait=True, cancel_futures=True)
     else:
         processes = ProcessPoolExecutor(workers, initializer=begin_worker, initargs=(os.getpid(), guard().mark()))
@@ -182,7 +176,7 @@ def _executor(experiment: Experiment, workers: int, cluster: str | None) -> Iter
 
 
 def _patiently(once: Callable[[], bool], address: str, patience: float) -> bool:
-    """Search on a cluster; a connection that was given up is made anew, and the journal continued."""
+    """Search on a cluster; a connection that was given up is made again, and the journal is continued."""
     from allais.searches.cluster import ClusterLost
 
     while True:
@@ -203,11 +197,9 @@ def _patiently(once: Callable[[], bool], address: str, patience: float) -> bool:
 
 @contextmanager
 def _client(address: str) -> Iterator[Any]:
-    try:
+    with extra("cluster", "a cluster"):
         from distributed import Client
-    except ImportError:
-        raise ValueError('a cluster needs Dask; it is not installed. Run: pip install "allais[cluster]".') from None
-    for name in ("distributed", "distributed.client"):  # what matters of it is said in a sentence
+    for name in ("distributed", "distributed.client"):  # what matters is said in a sentence
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
@@ -218,7 +210,3 @@ def _client(address: str) -> Iterator[Any]:
         if not client.nthreads():
             raise ValueError(f"a cluster must have workers; {address} has none. Start some: dask worker {address}.")
         yield client
-
-
-def _say(text: str) -> None:
-    typer.echo(text)

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from allais.cli import pilot as pilot_runs
-from allais.cli.spec import Experiment
+from allais.cli.specs import SearchSpec
 from allais.errors import RunFailed
-from allais.report.live import duration
+from allais.report.numbers import duration
 from allais.searches import forecast
 from allais.searches.asynchronous import refusal
 from allais.searches.drive import capacity, perform_all
@@ -19,16 +19,16 @@ from allais.searches.log import FailureLog
 from allais.searches.runs import Outcome, Run, Seeds
 
 
-def predict(experiment: Experiment, executor: Executor, pilot: int, path: Path, journal: Path, patience: float) -> str:
-    """Run each option a few times, and say what the search will need if the values stay so."""
-    problem, policy = experiment.problem, experiment.policy
+def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journal: Path, patience: float) -> str:
+    """Run each option a few times, and say what the search will need if the values stay as they are."""
+    problem, policy = spec.problem, spec.policy
     pilot_runs.require_ours(path)
     log = FailureLog(journal)
-    seeds = Seeds(np.random.SeedSequence(experiment.seed), problem.n_arms)
+    seeds = Seeds(np.random.SeedSequence(spec.seed), problem.n_arms)
     runs = [Run(arm, number, seeds.of(arm, number)) for arm in range(problem.n_arms) for number in range(pilot)]
-    done = perform_all(problem, executor, runs, experiment.failures.retries, patience)
-    pilot_runs.keep(path, experiment, done)
-    outcomes = [_counted(experiment, log, run, outcome) for run, outcome in done]
+    done = perform_all(problem, executor, runs, spec.failures.retries, patience)
+    pilot_runs.keep(path, spec, done)
+    outcomes = [_counted(spec, log, run, outcome) for run, outcome in done]
     rewards: list[list[float]] = [[] for _ in problem.arms]
     for (run, _), outcome in zip(done, outcomes, strict=True):
         if outcome.reward is not None:
@@ -48,22 +48,22 @@ def predict(experiment: Experiment, executor: Executor, pilot: int, path: Path, 
         return "\n".join(lines)
     workers = capacity(executor)
     lines.append(
-        f"If the values stay so, the search needs about {predicted.expected:,.0f} runs: "
+        f"If the values stay as they are, the search needs about {predicted.expected:,.0f} runs: "
         f"{duration(predicted.expected * seconds / workers)} on {workers} workers."
     )
     if predicted.at_most is not None and predicted.at_most > predicted.expected:
         lines.append(f"At most {predicted.at_most:,.0f} runs, by theory.")
-    lines.append(f"{pilot} runs an option say little of rare outcomes: the values may move.")
+    lines.append(f"{pilot} runs per option say little about rare outcomes: the values may move.")
     return "\n".join(lines)
 
 
-def _counted(experiment: Experiment, log: FailureLog, run: Run, outcome: Outcome) -> Outcome:
+def _counted(spec: SearchSpec, log: FailureLog, run: Run, outcome: Outcome) -> Outcome:
     """An outcome as the search will count it, or why the search would stop at it."""
-    arm = experiment.problem.arms[run.arm]
+    arm = spec.problem.arms[run.arm]
     where = "" if outcome.failure is None else log.write(arm, run, outcome.failure, outcome.details)
     try:
-        counted = experiment.failures.counted(outcome)
-        known = experiment.policy.rewards_of(experiment.problem.n_arms)
+        counted = spec.failures.counted(outcome)
+        known = spec.policy.rewards_of(spec.problem.n_arms)
         if known and counted.reward is not None:
             known[run.arm].check([counted.reward])
     except RunFailed as error:

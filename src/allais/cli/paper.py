@@ -10,18 +10,21 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from allais._system.extras import extra
 from allais.cli.console import console as make_console
-from allais.cli.exits import FAILED, INTERRUPTED, stop, writing
+from allais.cli.exits import FAILED, Commands, sentences, stop, writing
+from allais.cli.options import Resume, Scale, Seed, Workers, counted, require_scale
+from allais.cli.writable import made, require_writable
 
 if TYPE_CHECKING:
     from allais.paper.store import Stored
 
-app = typer.Typer(help="The paper's experiments: run, compare with what is printed, check.", no_args_is_help=True)
+app = typer.Typer(
+    cls=Commands, help="The paper's experiments: run, compare with what is printed, check.", no_args_is_help=True
+)
 
 DEFAULT = Path("allais-paper")
 Out = Annotated[Path, typer.Option(help="The folder of results and reports; each scale and seed has its own in it.")]
-Scale = Annotated[str, typer.Option(help="quick (minutes) or full (as large as the paper's, or larger).")]
-Seed = Annotated[int, typer.Option(min=0, help="Same seed, same report.")]
 
 
 @app.command("list")
@@ -41,10 +44,10 @@ def list_command() -> None:
 def run_command(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments; all if none is named.")] = None,
     scale: Scale = "quick",
-    jobs: Annotated[int, typer.Option(help="Processes; -1 is one a core. The numbers do not depend on it.")] = -1,
+    workers: Workers = -1,
     seed: Seed = 1,
     out: Out = DEFAULT,
-    resume: Annotated[bool, typer.Option("--resume", help="Keep what is there of this scale and seed.")] = False,
+    resume: Resume = False,
 ) -> None:
     """Run experiments, and write one page about all results of this scale and seed.
 
@@ -59,9 +62,7 @@ def run_command(
     """
     from allais.paper.experiments import BY_NAME, EXPERIMENTS
     from allais.paper.report import write_report
-    from allais.paper.runner import ExperimentFailed, run_experiments
-    from allais.paper.store import require_folder
-    from allais.simulation.simulate import workers
+    from allais.paper.runner import run_experiments
 
     console = make_console()
     folder = _folder(out, scale, seed)
@@ -74,40 +75,40 @@ def run_command(
         if sentence is not None:
             console.print(Text(f"- {experiment.name} is left out: {sentence}"))
             chosen.remove(experiment)
-    processes = min(workers(jobs), len(chosen))
-    require_folder(folder)
+    at_once = min(counted(workers), len(chosen))
+    require_writable(made(folder / "results") / "any.json")
+    with extra("plot", "a report with figures"):
+        import matplotlib  # noqa: F401
     bars = Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
         TimeRemainingColumn(), console=console, transient=True,
     )  # fmt: skip
     results: list[Stored] = []
-    try:
-        with bars, writing(folder):
-            effort = sum(experiment.seconds for experiment in chosen)
-            whole = bars.add_task("everything", total=effort)
-            tasks = {one.name: bars.add_task(one.name, total=1.0, start=False) for one in chosen}
-            shares = dict.fromkeys(tasks, 0.0)
 
-            def watch(name: str, share: float) -> None:
-                if not bars.tasks[tasks[name]].started:
-                    bars.start_task(tasks[name])
-                shares[name] = share
-                bars.update(tasks[name], completed=share)
-                bars.update(whole, completed=sum(BY_NAME[one].seconds * part for one, part in shares.items()))
+    def kept() -> str:
+        if not results:
+            return "Nothing was finished."
+        write_report(folder, scale, seed)
+        return f"Finished experiments are in {folder}: continue with --resume."
 
-            for stored in run_experiments(chosen, scale, seed, folder, processes, resume=resume, watch=watch):
-                results.append(stored)
-                bars.update(tasks[stored.name], visible=False)
-                watch(stored.name, 1.0)
-                console.print(_line(stored))
-    except (KeyboardInterrupt, ExperimentFailed) as error:
-        kept = "nothing was finished."
-        if results:
-            write_report(folder, scale, seed)
-            kept = f"finished experiments are in {folder}: continue with --resume."
-        if isinstance(error, ExperimentFailed):
-            stop(f"{error} {kept}", FAILED)
-        stop(f"interrupted; {kept}", INTERRUPTED)
+    with sentences(kept), bars, writing(folder):
+        effort = sum(experiment.seconds for experiment in chosen)
+        whole = bars.add_task("everything", total=effort)
+        tasks = {one.name: bars.add_task(one.name, total=1.0, start=False) for one in chosen}
+        shares = dict.fromkeys(tasks, 0.0)
+
+        def watch(name: str, share: float) -> None:
+            if not bars.tasks[tasks[name]].started:
+                bars.start_task(tasks[name])
+            shares[name] = share
+            bars.update(tasks[name], completed=share)
+            bars.update(whole, completed=sum(BY_NAME[one].seconds * part for one, part in shares.items()))
+
+        for stored in run_experiments(chosen, scale, seed, folder, at_once, resume=resume, watch=watch):
+            results.append(stored)
+            bars.update(tasks[stored.name], visible=False)
+            watch(stored.name, 1.0)
+            console.print(_line(stored))
     with writing(folder):
         path = write_report(folder, scale, seed)
     console.print(Text(f"The report is in {path}"), soft_wrap=True)
@@ -115,7 +116,7 @@ def run_command(
 
 @app.command("check")
 def check_command(scale: Scale = "quick", seed: Seed = 1, out: Out = DEFAULT) -> None:
-    """Compare every finding with what is known of it: holds, or refuted by an erratum.
+    """Compare every finding with what is known about it: it holds, or an erratum refutes it.
 
     Examples: `allais paper check`, `allais paper check --scale full --out report`
 
@@ -140,28 +141,25 @@ def check_command(scale: Scale = "quick", seed: Seed = 1, out: Out = DEFAULT) ->
                 f"a check needs the results of every experiment; {folder} has none of {experiment.name}. "
                 f"Run: allais paper run --resume --scale {scale} --seed {seed} --out {out}"
             )
-        for finding in stored.outcome.findings:
+        for finding in stored.result.findings:
             strange += not finding.as_expected
             mark = "ok" if finding.as_expected else "DIFFERS"
             cells = (mark, experiment.name, finding.claim, finding.measured, finding.status)
             table.add_row(*map(Text, cells))
     console.print(table, highlight=False)
     if strange:
-        stop(f"what is known of a finding must come out again; it did not for {strange}. See the table.", FAILED)
+        stop(f"what is known about a finding must come out again; it did not for {strange}. See the table.", FAILED)
     console.print("Every finding is as known.")
 
 
 def _folder(out: Path, scale: str, seed: int) -> Path:
     """Where the results of one scale and seed are."""
-    from allais.paper.experiment import SCALES
-
-    if scale not in SCALES:
-        raise ValueError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}. Choose one.")
+    require_scale(scale)
     return out / f"{scale}-{seed}"
 
 
 def _line(stored: Stored) -> Text:
-    findings = stored.outcome.findings
+    findings = stored.result.findings
     strange = [finding for finding in findings if not finding.as_expected]
     holding = sum(finding.holds for finding in findings)
     mark = ("x", "red") if strange else ("ok", "green")
@@ -175,6 +173,6 @@ def _line(stored: Stored) -> Text:
 def _named(name: str, known: list[str]) -> str:
     if name in known:
         return name
-    from allais.cli.words import nearest
+    from allais.cli.shorthand import nearest
 
     raise ValueError(f"an experiment must be one that exists; got {name!r}.{nearest(name, known)}")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import FloatArray
-from allais.cli.spec import Experiment
+from allais.cli.specs import SearchSpec
 from allais.files.atomic import write_atomically
 from allais.problems import Problem
 from allais.searches.runs import Outcome, Run
@@ -21,13 +21,13 @@ Known = dict[tuple[int, int], float]  # rewards, by arm and seed
 
 
 class Piloted(Problem):
-    """A problem some runs of which are known: a worker that gets one of them only looks it up."""
+    """A problem with some known runs: a worker that gets one of them only looks it up."""
 
     def __init__(self, problem: Problem, known: Known) -> None:
         self._problem, self._known = problem, known
 
     def __repr__(self) -> str:
-        return repr(self._problem)  # a journal is of the same experiment, with pilot runs or without
+        return repr(self._problem)  # a journal is of the same search, with pilot runs or without
 
     @property
     def arms(self) -> tuple[Hashable, ...]:
@@ -46,25 +46,25 @@ class Piloted(Problem):
 
 
 def require_ours(path: Path) -> None:
-    """Refuse to replace a file that is none of pilot runs."""
+    """Refuse to replace a file that does not hold pilot runs."""
     if path.exists() and path.stat().st_size and _document(path).get("format") != FORMAT:
         raise ValueError(f"pilot runs are written to {path}, which exists and holds something else. Move it away.")
 
 
-def keep(path: Path, experiment: Experiment, finished: Iterable[tuple[Run, Outcome]]) -> None:
+def keep(path: Path, spec: SearchSpec, finished: Iterable[tuple[Run, Outcome]]) -> None:
     """Write down the runs that gave a reward; failed ones are tried again by the search."""
     runs = [[run.arm, run.seed, out.reward, round(out.seconds, 6)] for run, out in finished if out.failure is None]
-    write_atomically(path, json.dumps({**_of(experiment), "runs": runs}) + "\n")
+    write_atomically(path, json.dumps({**_of(spec), "runs": runs}) + "\n")
 
 
-def kept(path: Path, experiment: Experiment) -> Known:
-    """The pilot runs of this very problem and seed; none if there are no others."""
+def kept(path: Path, spec: SearchSpec) -> Known:
+    """The pilot runs of this very problem and seed; none where the file is missing, or of another problem."""
     found = _document(path)
     try:
         runs = {(int(arm), int(seed)): float(reward) for arm, seed, reward, _ in found.pop("runs")}
     except (ValueError, TypeError, KeyError):
         return {}
-    return runs if found == _of(experiment) else {}
+    return runs if found == _of(spec) else {}
 
 
 def _document(path: Path) -> dict[str, Any]:
@@ -76,13 +76,13 @@ def _document(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _of(experiment: Experiment) -> dict[str, Any]:
+def _of(spec: SearchSpec) -> dict[str, Any]:
     """What must be the same: the policy need not, since a forecast may be a reason to change it."""
-    problem = experiment.problem
+    problem = spec.problem
     return {
         "format": FORMAT,
         "version": VERSION,
         "problem": repr(problem),
         "arms": list(problem.arms),
-        "seed": experiment.seed,
+        "seed": spec.seed,
     }

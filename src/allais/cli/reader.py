@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 from allais import bands, lotteries, rewards, weights
 from allais._checks import brief
-from allais.cli.words import lottery_of, nearest
+from allais.cli.shorthand import lottery_of, nearest
 from allais.lotteries import Lottery
 from allais.policies.base import Policy
 from allais.preferences import Preference, utilities

@@ -9,16 +9,17 @@ from typing import Annotated
 import typer
 
 from allais.cli.console import console
-from allais.cli.exits import INTERRUPTED, stop, writing
-from allais.cli.places import made, require_picture
+from allais.cli.exits import sentences, writing
+from allais.cli.options import Plot, Resume, Workers, counted
+from allais.cli.writable import made, require_picture
 
 
 def simulate_command(
     spec: Annotated[Path, typer.Argument(help="A TOML file: problem, preference, rewards, policies, rounds, runs.")],
-    jobs: Annotated[int, typer.Option(help="Workers; -1 is one a core. The numbers do not depend on it.")] = -1,
-    plot: Annotated[Path | None, typer.Option(help="Draw mean regret into this file (.png, .svg, .pdf).")] = None,
+    workers: Workers = -1,
+    plot: Plot = None,
     out: Annotated[Path | None, typer.Option(help="A folder: each policy's results, kept as they come.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Use the results that are already in --out.")] = False,
+    resume: Resume = False,
 ) -> None:
     """Play policies on a problem of lotteries, and print regret with standard errors.
 
@@ -29,31 +30,28 @@ def simulate_command(
 
     Exit code 0; 2: refused; 1: a disk is full; 130: interrupted. Finished results are in --out.
     """
-    from allais.cli.plan import read_plan
+    from allais.cli.specs import read_comparison
     from allais.simulation import Comparison, Results, simulate
-    from allais.simulation.simulate import workers
 
-    plan = read_plan(spec)
-    workers(jobs)
+    wanted = read_comparison(spec)
+    at_once = counted(workers)
     _require_places(plot, out, resume)
     if out is not None:
-        _require_same(spec, out / "spec.toml", [_place(out, name) for name in plan.policies], resume)
+        _require_same(spec, out / "spec.toml", [_place(out, name) for name in wanted.policies], resume)
     found: dict[str, Results] = {}
-    try:
-        for name, policy in plan.policies.items():
+    kept = f"Finished results are in {out}: continue with --resume." if out else "Give --out to keep results."
+    with sentences(lambda: kept):
+        for name, policy in wanted.policies.items():
             path = None if out is None else _place(out, name)
             if resume and path is not None and path.exists():
                 found[name] = Results.load(path)
                 continue
             found[name] = simulate(
-                policy, plan.problem, plan.rounds, plan.runs, plan.seed, jobs, judge=plan.judge
-            )  # fmt: skip
+                policy, wanted.problem, wanted.rounds, wanted.runs, wanted.seed, at_once, judge=wanted.judge
+            )
             if path is not None:
                 with writing(path):
                     found[name].save(path)
-    except KeyboardInterrupt:
-        kept = f"finished results are in {out}: continue with --resume." if out else "give --out to keep results."
-        stop(f"interrupted; {kept}", INTERRUPTED)
     comparison = Comparison(found)
     console().print(comparison.table())
     if plot is not None:
@@ -76,7 +74,7 @@ def _place(out: Path, policy: str) -> Path:
 
 
 def _require_same(spec: Path, copy: Path, results: list[Path], resume: bool) -> None:
-    """Results are those of one spec: a copy of it lies beside them, and without --resume they begin anew."""
+    """A folder has the results of one spec, with a copy of it; without --resume the old results are deleted."""
     from allais.files.atomic import write_atomically
 
     text = spec.read_text(encoding="utf-8")
@@ -85,8 +83,7 @@ def _require_same(spec: Path, copy: Path, results: list[Path], resume: bool) -> 
     strange = [] if copy.exists() else [path.name for path in results if path.exists()]
     if strange:
         raise ValueError(
-            f"results lie beside the spec that they are of; {copy.parent} has {strange[0]} and no {copy.name}. "
-            "Choose another --out."
+            f"results lie beside their spec; {copy.parent} has {strange[0]} and no {copy.name}. Choose another --out."
         )
     if not resume:
         for old in results:

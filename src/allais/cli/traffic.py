@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allais.cli.exits import INTERRUPTED, say_warning, stop
-from allais.cli.places import made, require_writable
+from allais.cli.exits import Commands, say_warning
+from allais.cli.options import Scale, Seed, Workers, counted, require_scale
+from allais.cli.writable import made, require_picture, require_writable
 
 if TYPE_CHECKING:
     from allais.traffic import RoadNetwork, Route, TrafficProblem
@@ -20,44 +18,24 @@ if TYPE_CHECKING:
 PLACES = "a node, an edge, x,y in metres, or lon,lat where the network has a projection"
 OWN_HOURS, OWN_SPACING = 1.0, 60.0  # of a recording on a network that is not the paper's
 
-app = typer.Typer(help="Vehicular routing on Eclipse SUMO (Section VI).", no_args_is_help=True)
+app = typer.Typer(cls=Commands, help="Vehicular routing on Eclipse SUMO (Section VI).", no_args_is_help=True)
 
-Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same delays, with the same version of SUMO.")]
-Sketch = Annotated[int, typer.Option(help="Independent blocks of simulated hours.")]
+Blocks = Annotated[int, typer.Option(help="Independent blocks of simulated hours.")]
 Hours = Annotated[
     float | None,
     typer.Option(help="Simulated hours per block; else 6, and 1 on a network of your own or what its demand has."),
 ]
-Jobs = Annotated[int, typer.Option(help="Processes; -1 is one a core.")]
 Network = Annotated[Path | None, typer.Option("--network", help="Your own NET.net.xml; else the paper's grid.")]
 Source = Annotated[str | None, typer.Option("--from", help=f"Where the traveller starts: {PLACES}.")]
 Target = Annotated[str | None, typer.Option("--to", help="Where the traveller goes.")]
 Routes = Annotated[int, typer.Option(help="How many routes.")]
 Slower = Annotated[float, typer.Option(help="Leave out routes that take more than this many times the fastest.")]
 Trips = Annotated[list[Path] | None, typer.Option("--demand", help="Your own trips, a .rou.xml; may be repeated.")]
-Vehicles = Annotated[float, typer.Option(help="Random trips an hour on the whole network, where there is no --demand.")]
+Vehicles = Annotated[float, typer.Option(help="Random trips per hour on the whole network, without --demand.")]
 Poisson = Annotated[bool, typer.Option("--poisson", help="Closures at random, instead of as many in every block.")]
 
 
-@contextmanager
-def _in_a_sentence() -> Iterator[None]:
-    """What goes wrong is said in one sentence, without a traceback."""
-    from allais.traffic.sumo import SumoError, SumoMissingError
-
-    try:
-        yield
-    except (ValueError, SumoError, SumoMissingError) as error:
-        stop(" ".join(str(error).split()))
-    except OSError as error:
-        stop(f"files must be readable and writable; {error.filename} is not ({error.strerror}). Check it.")
-    except BrokenExecutor:
-        stop("workers must live until their block is done; one died. Check the memory, or use --jobs 1.")
-    except KeyboardInterrupt:
-        stop("interrupted; what was not saved is lost.", INTERRUPTED)
-
-
 @app.callback()
-@_in_a_sentence()
 def _needs_sumo() -> None:
     """Vehicular routing on Eclipse SUMO (Section VI)."""
     from allais.traffic import sumo
@@ -66,7 +44,6 @@ def _needs_sumo() -> None:
 
 
 @app.command()
-@_in_a_sentence()
 def routes(
     network: Annotated[Path, typer.Argument(help="A network that netconvert or netgenerate wrote, NET.net.xml.")],
     source: Annotated[str, typer.Option("--from", help=f"Where the traveller starts: {PLACES}.")],
@@ -90,7 +67,6 @@ def routes(
 
 
 @app.command()
-@_in_a_sentence()
 def record(
     path: Annotated[Path, typer.Argument(help="The file to write, a .npz.")],
     network: Network = None,
@@ -101,12 +77,12 @@ def record(
     demand: Trips = None,
     vehicles_per_hour: Vehicles = 1200.0,
     seed: Seed = 1,
-    blocks: Sketch = 15,
+    blocks: Blocks = 15,
     hours: Hours = None,
     spacing: Annotated[
         float | None, typer.Option(help="Seconds between two probes; else 13.5, and 60 on a network of your own.")
     ] = None,
-    jobs: Jobs = -1,
+    workers: Workers = -1,
     poisson: Poisson = False,
 ) -> None:
     """Record delays of all routes, of the paper's network or of your own, and write them to one file.
@@ -119,6 +95,7 @@ def record(
     from allais.traffic.recording import SPACING
     from allais.traffic.recording import record as recorded
 
+    at_once = counted(workers)
     path = path.absolute()
     require_writable(path)
     problem = _problem("stream", network, source, target, k, slower, demand, vehicles_per_hour)
@@ -127,13 +104,12 @@ def record(
         hours = min(OWN_HOURS, problem.clock.room / 3600.0) if own else 6.0
     if spacing is None:
         spacing = OWN_SPACING if own else SPACING
-    recording = recorded(problem, blocks, seed, hours, jobs, stratified=not (poisson or own), spacing=spacing)
+    recording = recorded(problem, blocks, seed, hours, at_once, stratified=not (poisson or own), spacing=spacing)
     recording.save(path)
-    typer.echo(f"{recording!r} is in {path}")
+    typer.echo(f"{recording!r} is in {path}.")
 
 
 @app.command()
-@_in_a_sentence()
 def prefer(
     recording: Annotated[Path, typer.Argument(help="A file that `record` wrote.")],
     weight: Annotated[str, typer.Option(help="tk:ETA, or another that `allais value` takes.")] = "tk:0.61",
@@ -146,7 +122,7 @@ def prefer(
     Example: `allais traffic prefer delays.npz --weight prelec:0.65`
     """
     from allais.cli.console import console
-    from allais.cli.words import weight_of
+    from allais.cli.shorthand import weight_of
     from allais.traffic.preferred import preferred
     from allais.traffic.recording import Recording
 
@@ -157,38 +133,39 @@ def prefer(
 
 
 @app.command()
-@_in_a_sentence()
 def run(
     recording: Annotated[Path | None, typer.Option(help="A file that `record` wrote; else one is recorded.")] = None,
-    output: Annotated[Path | None, typer.Option(help="A folder for the report and the pictures.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A folder for the report and the pictures.")] = None,
     seed: Seed = 1,
-    blocks: Sketch = 15,
-    jobs: Jobs = -1,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter runs of the policies.")] = False,
+    blocks: Blocks = 15,
+    workers: Workers = -1,
+    scale: Scale = "full",
 ) -> None:
-    """The experiment: the table of routes, which route each policy settles on, and whether the findings hold.
+    """The experiment: the table of routes, which route each policy ends on, and whether that is as it should be.
 
     Examples:
 
-    - `allais traffic run --quick --output traffic`
+    - `allais traffic run --scale quick --out traffic`
     - `allais traffic run --recording delays.npz`
     """
-    from allais.traffic.experiment import Scale, study
     from allais.traffic.recording import Recording
+    from allais.traffic.study import Scale as Played
+    from allais.traffic.study import study
 
-    if output is not None:
-        output = output.absolute()
-        require_writable(made(output) / "traffic.md")
+    require_scale(scale)
+    at_once = counted(workers)
+    if out is not None:
+        out = out.absolute()
+        require_picture(made(out) / "traffic-map.png")
     sample = None if recording is None else Recording.load(recording)
-    found = study(seed, Scale.quick() if quick else Scale(), jobs, sample, blocks)
+    found = study(seed, Played.quick() if scale == "quick" else Played(), at_once, sample, blocks)
     typer.echo(found.text)
-    if output is not None:
-        found.save(output)
-        typer.echo(f"the report and the pictures are in {output}")
+    if out is not None:
+        found.save(out)
+        typer.echo(f"The report and the pictures are in {out}.")
 
 
 @app.command()
-@_in_a_sentence()
 def watch(
     days: Annotated[int, typer.Option(min=1, help="How many days to advise.")] = 60,
     seed: Seed = 1,

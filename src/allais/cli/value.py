@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from allais.cli.console import console
-from allais.cli.exits import writing
-from allais.cli.places import require_picture
+from allais.cli.exits import no_such_option, writing
+from allais.cli.options import Plot
+from allais.cli.writable import require_picture
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,18 +18,18 @@ if TYPE_CHECKING:
     from allais.preferences import Explanation
 
 BAR = 24  # cells of a whole bar
-OPTIONS = ("--weight", "--losses", "--reference", "--costs", "--plot", "--help")
 EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def value_command(
+    ctx: typer.Context,
     lotteries: Annotated[list[str], typer.Argument(help='Outcomes and probabilities, such as "50:0.1,0:0.9".')],
     weight: Annotated[str, typer.Option(help="tk:ETA, prelec:ALPHA, gonzalez-wu:GAMMA,DELTA, power:A, wang:L, "
                                         "tail-average:A, steep-middle:A or identity.")] = "tk:0.61",
     losses: Annotated[str | None, typer.Option(help="The weight of losses, if it is another one.")] = None,
     reference: Annotated[float, typer.Option(help="What is neither gain nor loss.")] = 0.0,
     costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False,
-    plot: Annotated[Path | None, typer.Option(help="Draw decision weights into this file (.png, .svg, .pdf).")] = None,
+    plot: Plot = None,
 ) -> None:  # fmt: skip
     """The distorted value of each lottery, its decision weights, and which one people prefer.
 
@@ -40,12 +41,12 @@ def value_command(
     """
     from rich.text import Text
 
-    from allais.cli.words import lottery_of, nearest, weight_of
+    from allais.cli.shorthand import lottery_of, weight_of
     from allais.preferences import Preference
 
     for text in lotteries:
         if text.startswith("--"):  # a number may begin with one dash, so that click lets options pass
-            raise ValueError(f"there is no option {text!r}.{nearest(text, OPTIONS)}")
+            raise ValueError(no_such_option(text, ctx))
     if plot is not None:
         require_picture(plot)
     curve = weight_of(weight)
@@ -97,9 +98,6 @@ def _bar(share: float) -> str:
 
 
 def _draw(explained: list[Explanation], names: list[str], path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5.2 * len(explained), 4.2), layout="constrained")

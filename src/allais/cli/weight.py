@@ -10,7 +10,8 @@ import typer
 
 from allais.cli.console import console
 from allais.cli.exits import writing
-from allais.cli.places import require_picture
+from allais.cli.options import Plot
+from allais.cli.writable import require_picture
 
 if TYPE_CHECKING:
     from allais.weights import Weight
@@ -22,9 +23,9 @@ SHOWN = (0.001, 0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
 
 def weight_command(
     weights: Annotated[list[str] | None, typer.Argument(help="tk:0.61, prelec:0.65, ...; up to six.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the curves into this file (.png, .svg, .pdf).")] = None,
+    plot: Plot = None,
 ) -> None:
-    """Draw weight functions, and say what is known of them.
+    """Draw weight functions, and say what is known about them.
 
     Examples:
 
@@ -34,7 +35,7 @@ def weight_command(
     from rich.table import Table
     from rich.text import Text
 
-    from allais.cli.words import weight_of
+    from allais.cli.shorthand import weight_of
 
     names = weights or ["tk:0.61", "tk:0.69"]
     if len(names) > len(MARKS):

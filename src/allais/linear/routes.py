@@ -16,6 +16,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray, finite_array
 from allais._kernels import routine
+from allais._system.extras import extra
 from allais.linear.arm_sets import Arm, Judge
 from allais.linear.bandit import LinearBandit
 from allais.linear.noise import Noise, ParameterNoise
@@ -34,7 +35,8 @@ class Routes:
     """
 
     def __init__(self, graph: Any, source: Hashable, target: Hashable) -> None:
-        import networkx
+        with extra("routes", "a set of routes"):
+            import networkx
 
         if not networkx.is_directed_acyclic_graph(graph):
             raise ValueError(
@@ -222,7 +224,8 @@ def simple_routes(
     >>> simple_routes(ring, "a", "c", k=5, theta=[1.0, 3.0, 1.0, 1.0]).arms
     (('a', 'b', 'c'), ('a', 'c'))
     """
-    import networkx
+    with extra("routes", "a list of routes"):
+        import networkx
 
     roads = list(graph.edges)
     means = finite_array("theta", theta)

@@ -70,10 +70,10 @@ def stops(
         upper = value + radius
         upper[index, leader] = -np.inf
         rival = upper.argmax(axis=1)
-        settled = upper[index, rival] < value[index, leader] - radius[index, leader]
-        found[going[settled]] = leader[settled]
-        index, going = index[~settled], going[~settled]
-        leader, rival = leader[~settled], rival[~settled]
+        parted = upper[index, rival] < value[index, leader] - radius[index, leader]
+        found[going[parted]] = leader[parted]
+        index, going = index[~parted], going[~parted]
+        leader, rival = leader[~parted], rival[~parted]
         fewest = np.minimum(times[index, leader], times[index, rival])
         batch = np.maximum(1, (share * fewest).astype(np.int64))
         rounds[going] += batch

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from allais._system.extras import extra
 from allais.paper.findings import Figure
 
-# Two colours that no curve uses: whoever shows a figure replaces them by its own text and background.
+# Two colours that no curve uses: a page that shows a figure replaces them by its own text and background.
 INK, GROUND = "#0a0b0c", "#fdfcfb"
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#3b82c4", "#d9822b", "#3f9b57", "#cc4b4b", "#8e6bbf", "#8a8a8a"
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, GREY)
@@ -50,9 +51,10 @@ def drawing(name: str, caption: str, height: float = 3.6) -> Iterator[Drawing]:
     >>> picture.figure.svg.startswith("<svg")
     True
     """
-    import matplotlib
-    from cycler import cycler
-    from matplotlib.figure import Figure as Canvas
+    with extra("plot", "a figure"):
+        import matplotlib
+        from cycler import cycler
+        from matplotlib.figure import Figure as Canvas
 
     style: Any = {**STYLE, "axes.prop_cycle": cycler(color=COLOURS), "svg.hashsalt": name}
     with matplotlib.rc_context(style):

@@ -45,7 +45,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """Rows of text under a heading."""
 
     title: str
@@ -63,45 +63,29 @@ class Figure:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ExperimentResult:
     """All that one experiment leaves behind."""
 
     setting: tuple[tuple[str, str], ...]  # what was run: name and text
     findings: tuple[Finding, ...]
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ResultTable, ...] = ()
     figures: tuple[Figure, ...] = ()
     notes: tuple[str, ...] = ()  # paragraphs: what was done, and what to make of it
 
     def as_document(self) -> dict[str, Any]:
-        """The outcome as JSON can hold it."""
+        """The result as JSON can hold it."""
         return asdict(self)
 
     @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> Outcome:
-        """The outcome that was stored."""
+    def from_document(cls, document: Mapping[str, Any]) -> ExperimentResult:
+        """The result that was stored."""
         return cls(
             tuple((name, text) for name, text in document["setting"]),
             tuple(Finding(**finding) for finding in document["findings"]),
             tuple(
-                Table(table["title"], tuple(table["header"]), tuple(tuple(row) for row in table["rows"]))
+                ResultTable(table["title"], tuple(table["header"]), tuple(tuple(row) for row in table["rows"]))
                 for table in document["tables"]
             ),
             tuple(Figure(**figure) for figure in document["figures"]),
             tuple(document["notes"]),
         )
-
-
-def with_error(number: float, error: float, digits: int = 2) -> str:
-    """A number and its standard error, to the digits that the error leaves.
-
-    >>> with_error(211.4937, 1.2345), with_error(0.5, 0.0), with_error(61659.2, 312.0)
-    ('211.5 ± 1.2', '0.5', '61,660 ± 310')
-    """
-    if not error > 0.0:
-        return f"{number:,.4g}" if abs(number) < 1e4 else f"{number:,.0f}"
-    from math import floor, log10
-
-    places = digits - 1 - floor(log10(error))
-    if places <= 0:
-        return f"{round(number, places):,.0f} ± {round(error, places):,.0f}"
-    return f"{number:,.{places}f} ± {error:.{places}f}"

@@ -8,10 +8,11 @@ import numpy as np
 
 from allais.paper.drawing import GREY, drawing
 from allais.paper.experiment import Done
-from allais.paper.findings import Figure, Table, with_error
+from allais.paper.findings import Figure, ResultTable
 from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
+from allais.report.numbers import with_error
 from allais.simulation import Results, simulate
 
 
@@ -87,14 +88,14 @@ def below(better: Results, worse: Results, errors: float = 5.0) -> bool:
     return bool(worse.mean_regret[-1] - better.mean_regret[-1] > errors * spread)
 
 
-def regret_table(title: str, results: Mapping[str, Results]) -> Table:
-    """One row a policy."""
+def regret_table(title: str, results: Mapping[str, Results]) -> ResultTable:
+    """One row per policy."""
     rows = tuple(
         (name, regret_now(one), f"{growth(one):.2f}", share_of(round(one.error_rate[-1] * runs), runs))
         for name, one in results.items()
         if (runs := one.samples.size)
     )
-    return Table(title, ("policy", "regret", "growth in the last decade", "runs that end on a wrong arm"), rows)
+    return ResultTable(title, ("policy", "regret", "growth in the last decade", "runs that end on a wrong arm"), rows)
 
 
 def regret_figure(

@@ -1,4 +1,4 @@
-"""Statements of the paper's theory as printed, each beside a number that settles it."""
+"""Statements of the paper's theory as printed, each beside a number that decides it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DELTA = 0.05
 
 
 def printed_statements() -> tuple[Finding, ...]:
-    """What the errata say of theorems, in findings."""
+    """What the errata say about theorems, as findings."""
     return (_empty_class(), _negative_bound(), _order_of_hardness(), _error_of_wsr(), _regret_of_woful())
 
 

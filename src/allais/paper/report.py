@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from allais.paper.experiments import EXPERIMENTS
-from allais.paper.markdown import write_markdown
-from allais.paper.page import write_page
+from allais.paper.html_report import write_html
+from allais.paper.markdown_report import write_markdown
 from allais.paper.store import kept
 
 
@@ -15,6 +15,6 @@ def write_report(folder: Path, scale: str, seed: int) -> Path:
     found = [kept(folder, experiment.name, scale, seed) for experiment in EXPERIMENTS]
     results = [stored for stored in found if stored is not None]
     page = folder / "report.html"
-    write_page(page, results)
+    write_html(page, results)
     write_markdown(folder / "results.md", results)
     return page

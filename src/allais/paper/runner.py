@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from allais._system.processes import process_pool
+from allais.errors import RunFailed
 from allais.paper.experiment import Experiment
 from allais.paper.experiments import BY_NAME
-from allais.paper.findings import Outcome
+from allais.paper.findings import ExperimentResult
 from allais.paper.store import Stored, keep, kept
 
 Watch = Callable[[str, float], None]  # an experiment, and the share of it that is done
 TICK = 0.2  # seconds between looks at what workers tell
 
 
-class ExperimentFailed(RuntimeError):  # noqa: N818
+class ExperimentFailed(RunFailed):
     """An experiment ended in an error; others may be finished and kept."""
 
 
@@ -29,12 +30,12 @@ def run_experiments(
     scale: str,
     seed: int,
     folder: Path,
-    jobs: int = 1,
+    workers: int = 1,
     *,
     resume: bool = False,
     watch: Watch = lambda name, share: None,
 ) -> Iterator[Stored]:
-    """Give each result when it is there and kept; the same numbers for any number of jobs."""
+    """Give each result when it is there and kept; the same numbers for any number of workers."""
     todo = []
     for experiment in experiments:
         old = kept(folder, experiment.name, scale, seed) if resume else None
@@ -44,40 +45,42 @@ def run_experiments(
             watch(experiment.name, 1.0)
             yield old
     # side by side the longest first, so that no core waits for the last one; alone the shortest, so that most are done
-    todo.sort(key=lambda experiment: experiment.seconds if jobs == 1 else -experiment.seconds)
-    found = _one_by_one(todo, scale, seed, watch) if jobs == 1 else _side_by_side(todo, scale, seed, jobs, watch)
-    for name, outcome, seconds in found:
-        stored = Stored(name, scale, seed, seconds, outcome)
+    todo.sort(key=lambda experiment: experiment.seconds if workers == 1 else -experiment.seconds)
+    found = _one_by_one(todo, scale, seed, watch) if workers == 1 else _side_by_side(todo, scale, seed, workers, watch)
+    for name, result, seconds in found:
+        stored = Stored(name, scale, seed, seconds, result)
         keep(folder, stored)
         yield stored
 
 
 def _one_by_one(
     experiments: Sequence[Experiment], scale: str, seed: int, watch: Watch
-) -> Iterator[tuple[str, Outcome, float]]:
+) -> Iterator[tuple[str, ExperimentResult, float]]:
     for experiment in experiments:
         name = experiment.name
-        outcome, seconds = _timed(experiment, scale, seed, lambda share, name=name: watch(name, share))  # type: ignore[misc]
-        yield name, outcome, seconds
+        result, seconds = _timed(experiment, scale, seed, lambda share, name=name: watch(name, share))  # type: ignore[misc]
+        yield name, result, seconds
 
 
-def _timed(experiment: Experiment, scale: str, seed: int, done: Callable[[float], None]) -> tuple[Outcome, float]:
+def _timed(
+    experiment: Experiment, scale: str, seed: int, done: Callable[[float], None]
+) -> tuple[ExperimentResult, float]:
     start = time.perf_counter()
     try:
-        outcome = experiment.outcome(scale, seed, done)
+        result = experiment.result(scale, seed, done)
     except Exception as error:  # no user's mistake: the settings are ours
         raise ExperimentFailed(f"the experiment {experiment.name} failed ({type(error).__name__}: {error}).") from error
     done(1.0)
-    return outcome, time.perf_counter() - start
+    return result, time.perf_counter() - start
 
 
 def _side_by_side(
-    experiments: Sequence[Experiment], scale: str, seed: int, jobs: int, watch: Watch
-) -> Iterator[tuple[str, Outcome, float]]:
+    experiments: Sequence[Experiment], scale: str, seed: int, workers: int, watch: Watch
+) -> Iterator[tuple[str, ExperimentResult, float]]:
     context = multiprocessing.get_context("spawn")  # the caller's threads are none of a worker's business
-    with context.Manager() as manager, process_pool(jobs, context) as pool:
+    with context.Manager() as manager, process_pool(workers, context) as pool:
         told: Any = manager.Queue()
-        waiting: dict[Future[tuple[Outcome, float]], str] = {
+        waiting: dict[Future[tuple[ExperimentResult, float]], str] = {
             pool.submit(_in_worker, experiment.name, scale, seed, told): experiment.name for experiment in experiments
         }
         while waiting:
@@ -86,13 +89,13 @@ def _side_by_side(
             for future in finished:
                 name = waiting.pop(future)
                 try:
-                    outcome, seconds = future.result()
+                    result, seconds = future.result()
                 except BrokenExecutor as error:  # a worker was killed, for its memory perhaps
                     raise ExperimentFailed(f"the worker of {name} died ({error}).") from error
-                yield name, outcome, seconds
+                yield name, result, seconds
 
 
-def _in_worker(name: str, scale: str, seed: int, told: Any) -> tuple[Outcome, float]:
+def _in_worker(name: str, scale: str, seed: int, told: Any) -> tuple[ExperimentResult, float]:
     return _timed(BY_NAME[name], scale, seed, lambda share: told.put((name, share)))
 
 

@@ -1,4 +1,4 @@
-"""Results on disk: one JSON file an experiment, written whole or not at all."""
+"""Results on disk: one JSON file per experiment, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 
 from allais import __version__
 from allais.files.atomic import write_atomically
-from allais.paper.findings import Outcome
+from allais.paper.findings import ExperimentResult
 
 FORMAT = "allais paper"
 
 
 @dataclass(frozen=True)
 class Stored:
-    """The outcome of one experiment, and how it came about."""
+    """The result of one experiment, and how it came about."""
 
     name: str
     scale: str
     seed: int
     seconds: float
-    outcome: Outcome
+    result: ExperimentResult
 
 
 def path_of(folder: Path, name: str) -> Path:
@@ -41,7 +41,7 @@ def keep(folder: Path, stored: Stored) -> None:
         "scale": stored.scale,
         "seed": stored.seed,
         "seconds": round(stored.seconds, 1),
-        "outcome": stored.outcome.as_document(),
+        "outcome": stored.result.as_document(),
     }
     write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
@@ -57,7 +57,7 @@ def kept(folder: Path, name: str, scale: str | None = None, seed: int | None = N
             document["scale"],
             document["seed"],
             document["seconds"],
-            Outcome.from_document(document["outcome"]),
+            ExperimentResult.from_document(document["outcome"]),
         )
     except FileNotFoundError:
         return None
@@ -67,15 +67,3 @@ def kept(folder: Path, name: str, scale: str | None = None, seed: int | None = N
         raise ValueError(f"a result must be one that was written here; {path} is not ({error!r}). Delete it.") from None
     wanted = (scale or stored.scale, stored.seed if seed is None else seed)
     return stored if current and wanted == (stored.scale, stored.seed) else None
-
-
-def require_folder(folder: Path) -> None:
-    """Refuse a folder that nothing can be written to, before anything runs."""
-    try:
-        (folder / "results").mkdir(parents=True, exist_ok=True)
-        probe = folder / "results" / ".probe"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise ValueError(f"results need a folder to write to; {folder} is none ({reason}). Choose another.") from None

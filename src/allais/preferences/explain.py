@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from allais._checks import FloatArray
+from allais._system.extras import extra
 from allais.lotteries import Lottery
 from allais.numerics.quadrature import Integrand, integrate, integrate_tail
 from allais.preferences import valuation
@@ -58,8 +59,9 @@ class Explanation:
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Two stacked bars: what an outcome's probability is, and what it counts for."""
-        import matplotlib.pyplot as plt
-        from matplotlib.patches import Patch
+        with extra("plot", "a picture"):
+            import matplotlib.pyplot as plt
+            from matplotlib.patches import Patch
 
         if ax is None:
             _, ax = plt.subplots(figsize=(5.5, 4.2), layout="constrained")

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from allais._system.extras import extra
+from allais.report.numbers import duration
 from allais.searches import Outcome, Run, Search
 from allais.searches.chances import chances_of_best
 from allais.searches.forecast import Forecast, forecast
@@ -19,10 +21,11 @@ MOST_THINKING = 0.05  # the share of the coordinator's time that they may take
 
 
 class LiveView:
-    """A table of the arms that follows a search: pass it as `watch` to `best_arm`."""
+    """A table of the arms that follows a search: pass it as `watch` to `search`."""
 
     def __init__(self, console: Any = None) -> None:
-        from rich.live import Live
+        with extra("cli", "a live view"):
+            from rich.live import Live
 
         # no thread of its own: a pool that forks must not meet one
         self._live = Live(console=console, auto_refresh=False, transient=True)
@@ -62,7 +65,7 @@ class LiveView:
         self._predicted = forecast(learner.policy, np.array(values), seen)
 
     def table(self, search: Search, seconds: float) -> Any:
-        """One row an arm, and below what was done and what is left."""
+        """One row per arm, and below it what was done and what is left."""
         from rich.table import Table
         from rich.text import Text
 
@@ -91,7 +94,7 @@ class LiveView:
 def left(search: Search, rate: float, predicted: Forecast | None) -> str:
     """How many runs were done, how fast, and what is left if the values stay as they are."""
     learner = search.learner
-    text = f"{learner.samples:,} runs told, {rate:.3g} a minute"
+    text = f"{learner.samples:,} runs told, {rate:.3g} per minute"
     if search.failures:
         text += f", {len(search.failures)} failed"
     if predicted is None:
@@ -105,15 +108,3 @@ def left(search: Search, rate: float, predicted: Forecast | None) -> str:
     if predicted.at_most is not None and math.isfinite(predicted.at_most):
         text += f", never more than {predicted.at_most:,.0f} in all by theory"
     return text
-
-
-def duration(seconds: float) -> str:
-    """A time as people say it.
-
-    >>> duration(7300)
-    '2.0 hours'
-    """
-    for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
-        if seconds >= size:
-            return f"{seconds / size:.1f} {name}"
-    return f"{seconds:.0f} seconds"

@@ -13,8 +13,9 @@ from allais._checks import FloatArray
 from allais.files.atomic import write_atomically
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
+from allais.report.html_page import html_page
 from allais.report.picture import intervals_as_svg
-from allais.report.shell import html_page
+from allais.report.tables import html_table
 from allais.report.words import by_mean, confidence, contrast, explained, recommendation
 from allais.searches.chances import chances_of_best
 from allais.searches.forecast import forecast
@@ -23,7 +24,6 @@ from allais.simulation import BestArm
 
 MOST_FAILURES_LISTED = 20
 MOST_ON_A_PHONE = 4  # columns; rows with more become cards there
-LONG_CELL = 24  # characters; longer ones, as names and reasons may be, are broken into lines
 
 STYLE = """
 :root { color-scheme: light dark; --text: #222; --faint: #555; --line: #d5dadd; --best: #1f6f8b; --other: #7d898f;
@@ -52,7 +52,7 @@ svg .limit { stroke: var(--best); stroke-dasharray: 2 3; } svg .interval { strok
   th, td { padding-right: .5rem; font-size: .8rem; } .wide { overflow: visible; } }
 @media screen and (max-width: 40rem) { body { margin: 1rem auto; } th, td { padding-right: .5rem; font-size: .85rem; }
   th, td:first-child { white-space: normal; } th { vertical-align: bottom; }
-  .cards tr:first-child { display: none; } .cards, .cards tbody, .cards tr, .cards td { display: block; padding: 0; }
+  .cards thead { display: none; } .cards, .cards tbody, .cards tr, .cards td { display: block; padding: 0; }
   .cards tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
   .cards td { display: flex; justify-content: space-between; font-size: .95rem; }
   .cards td:first-child { font-weight: 600; } .cards td:not(:first-child)::before { content: attr(data-label); } }
@@ -70,25 +70,27 @@ def write_page(answer: BestArm, path: str | Path, title: str = "Which option peo
 def _options(answer: BestArm) -> str:
     chances = chances_of_best(answer.learner, np.random.default_rng(0))  # a fixed draw: a report repeats
     means = by_mean(answer.learner).means
-    rows = []
-    for name in sorted(answer.intervals, key=lambda name: -_or_lowest(answer.intervals[name].value)):
+    rows, names = [], sorted(answer.intervals, key=lambda name: -_or_lowest(answer.intervals[name].value))
+    for name in names:
         low, value, high = answer.intervals[name]
         bounded = math.isfinite(low) and math.isfinite(high)
-        cells = [
-            str(name),
-            _number(value) if answer.pulls[name] else "",
-            f"{low:.4g} to {high:.4g}" if bounded else "none",
-            _number(means[name]),
-            f"{answer.pulls[name]:,}",
-            "" if math.isnan(chances[name]) else f"{chances[name]:.2f}",
-        ]
-        rows.append((cells, name == answer.arm))
+        rows.append(
+            [
+                str(name),
+                _number(value) if answer.pulls[name] else "",
+                f"{low:.4g} to {high:.4g}" if bounded else "none",
+                _number(means[name]),
+                f"{answer.pulls[name]:,}",
+                "" if math.isnan(chances[name]) else f"{chances[name]:.2f}",
+            ]
+        )
     header = ["option", "value", "interval", "mean outcome", "runs", "chance of best"]
     note = (
         "The value is what the preference makes of the outcomes. Intervals hold together with the stated confidence; "
         "the chance of being best is a bootstrap, for the eye only."
     )
-    return f'<h2>The options</h2>\n{intervals_as_svg(answer)}\n{_table(header, rows)}\n<p class="small">{note}</p>'
+    shown = _table(header, rows, best=names.index(answer.arm))
+    return f'<h2>The options</h2>\n{intervals_as_svg(answer)}\n{shown}\n<p class="small">{note}</p>'
 
 
 def _people_and_means(answer: BestArm) -> str:
@@ -105,7 +107,7 @@ def _people_and_means(answer: BestArm) -> str:
 
 def _explanation(rows: Explanation) -> str:
     cells = [
-        ([label, small_share(p), small_share(w), f"{c:.4g}"], False)
+        [label, small_share(p), small_share(w), f"{c:.4g}"]
         for label, p, w, c in zip(
             rows.labels, rows.probabilities, rows.decision_weights, rows.contributions, strict=True
         )
@@ -152,13 +154,13 @@ def _failures(answer: BestArm) -> str:
     if not answer.failures:
         return ""
     rows = [
-        ([str(one.arm), str(one.seed), "left out" if one.reward is None else f"{one.reward:g}", one.reason], False)
+        [str(one.arm), str(one.seed), "left out" if one.reward is None else f"{one.reward:g}", one.reason]
         for one in answer.failures[:MOST_FAILURES_LISTED]
     ]
     count = f"{len(answer.failures)} runs failed"
     warning = ""
     if any(one.reward is None for one in answer.failures):
-        warning = " Runs that were left out bias the answer if failing says something of the outcome."
+        warning = " Runs that were left out bias the answer if failing says something about the outcome."
     return (
         f"<h2>Failed runs</h2>\n<p>{count}; the first {len(rows)} are listed.{warning}</p>\n"
         f"{_table(['option', 'seed', 'counted as', 'reason'], rows)}"
@@ -169,21 +171,8 @@ def _settings(answer: BestArm) -> str:
     return f'<h2>Settings</h2>\n<p class="small">{escape(repr(answer.learner.policy))}</p>'
 
 
-def _table(header: list[str], rows: list[tuple[list[str], bool]]) -> str:
-    kind = ' class="cards"' if len(header) > MOST_ON_A_PHONE else ""
-    heading = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    lines = [f'<div class="wide"><table{kind}><tr>{heading}</tr>']
-    for cells, is_best in rows:
-        line = "".join(
-            f'<td{_long(cell)} data-label="{label}">{escape(cell)}</td>'
-            for label, cell in zip(header, cells, strict=True)
-        )
-        lines.append(f'<tr class="best">{line}</tr>' if is_best else f"<tr>{line}</tr>")
-    return "\n".join([*lines, "</table></div>"])
-
-
-def _long(cell: str) -> str:
-    return ' class="words"' if len(cell) > LONG_CELL else ""
+def _table(header: list[str], rows: list[list[str]], best: int = -1) -> str:
+    return html_table(header, rows, "cards" if len(header) > MOST_ON_A_PHONE else "", {best})
 
 
 def _number(value: float) -> str:

@@ -6,20 +6,19 @@ import math
 from collections.abc import Hashable
 from html import escape
 
-from matplotlib.ticker import MaxNLocator
-
 from allais.simulation import BestArm
 
 ROW, AXIS = 46, 40  # pixels
 PAD = 0.06  # of the width, on both sides: a dot or a number at the end is whole
-TICKS = 5
+TICKS = 5  # steps between them, at most
+ROUNDING = 1e-9
 
 
 def intervals_as_svg(answer: BestArm) -> str:
     """Every arm's value with its interval, the best on top; its colours come from the page."""
     names = sorted(answer.intervals, key=lambda name: _height(answer, name), reverse=True)
     shown = [x for name in names if answer.pulls[name] for x in answer.intervals[name] if math.isfinite(x)]
-    ticks = list(MaxNLocator(TICKS).tick_values(min(shown, default=0.0), max(shown, default=1.0)))
+    ticks = ticks_over(min(shown, default=0.0), max(shown, default=1.0))
     low, high = ticks[0], ticks[-1]
 
     def place(value: float) -> str:
@@ -51,6 +50,22 @@ def intervals_as_svg(answer: BestArm) -> str:
     return (
         f'<svg role="img" aria-label="{label}" width="100%" height="{bottom + AXIS}">\n' + "\n".join(parts) + "\n</svg>"
     )
+
+
+def ticks_over(low: float, high: float) -> list[float]:
+    """Round numbers, evenly apart, from one at or below `low` to one at or above `high`.
+
+    >>> ticks_over(0.13, 0.92), ticks_over(7.0, 7.0)
+    ([0.0, 0.2, 0.4, 0.6000000000000001, 0.8, 1.0], [6.6, 6.8, 7.0, 7.2, 7.4])
+    """
+    if not low < high:
+        around = 0.05 * abs(low) or 0.5
+        low, high = low - around, high + around
+    wanted = (high - low) / TICKS
+    power = 10.0 ** math.floor(math.log10(wanted))
+    step = next(power * digit for digit in (1.0, 2.0, 2.5, 5.0, 10.0) if power * digit >= wanted * (1.0 - ROUNDING))
+    first, last = math.floor(low / step + ROUNDING), math.ceil(high / step - ROUNDING)
+    return [step * k for k in range(first, last + 1)]
 
 
 def _height(answer: BestArm, name: Hashable) -> tuple[bool, bool, float]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from allais._system.extras import extra
 from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
@@ -46,8 +47,9 @@ class Comparison:
 
     def table(self) -> Table:
         """The rows as a table for a terminal."""
-        from rich.table import Table
-        from rich.text import Text
+        with extra("cli", "a table for a terminal"):
+            from rich.table import Table
+            from rich.text import Text
 
         table = Table()
         for heading in ("policy", "regret", "standard error", "error rate", "samples"):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
+
+from allais._system.extras import extra
 
 PATIENCE = 2.0  # seconds before a bar appears
 
@@ -14,7 +17,7 @@ class Progress:
 
     def __init__(self, total: int, label: str, wanted: bool | None) -> None:
         self._total, self._label = total, label
-        self._show = sys.stderr.isatty() if wanted is None else wanted
+        self._show = (sys.stderr.isatty() and find_spec("rich") is not None) if wanted is None else wanted
         self._started = perf_counter()
         self._done = 0
         self._bar: Any = None
@@ -36,9 +39,10 @@ class Progress:
         self._bar.update(self._task, completed=self._done)
 
     def _begin(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bar
+        with extra("cli", "a progress bar"):
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
 
         columns = (
             TextColumn("{task.description}", markup=False),

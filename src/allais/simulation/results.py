@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
+from allais._system.extras import extra
 from allais.files.arrays import read_arrays, write_arrays
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ class Results:
 
         `lower_slope`, from `theory.regret_slope`, draws what no consistent policy's growth falls below.
         """
-        import matplotlib.pyplot as plt
+        with extra("plot", "a picture"):
+            import matplotlib.pyplot as plt
 
         if ax is None:
             _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")

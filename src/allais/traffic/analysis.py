@@ -1,4 +1,4 @@
-"""What a recording says of each route: means, distorted values, their bootstrap, a linear fit, laws of noise."""
+"""What a recording says about each route: means, distorted values, their bootstrap, a linear fit, laws of noise."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class RoadFit(NamedTuple):
 
     fit: LinearFit
     roads: tuple[str, ...]
-    misfit: FloatArray  # x.theta minus the recorded mean, seconds a route: roads do not determine routes
+    misfit: FloatArray  # x.theta minus the recorded mean, seconds per route: roads do not determine routes
 
 
 def road_fit(recording: Recording, regularisation: float = 1.0) -> RoadFit:

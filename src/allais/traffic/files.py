@@ -29,4 +29,4 @@ def parsed(content: str, thing: str, name: str) -> ElementTree.Element:
     try:
         return ElementTree.fromstring(content)
     except (ElementTree.ParseError, ValueError) as error:  # a ValueError: an encoding that nobody knows
-        raise ValueError(f"{thing} must be whole XML; {name} is damaged ({error}). Make it anew.") from None
+        raise ValueError(f"{thing} must be whole XML; {name} is damaged ({error}). Make it again.") from None

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from allais._checks import FloatArray
+from allais._system.extras import extra
 from allais.traffic.fastest import EdgeGraph
 from allais.traffic.files import parsed, read_text
 from allais.traffic.places import Place, PlaceLike, edges_at, find_place
@@ -65,12 +66,12 @@ class RoadNetwork:
             self._parse(root)
         except KeyError as error:
             raise ValueError(
-                f"a road network must be as netconvert writes it; {name} has a part without {error}. Make it anew."
+                f"a road network must be as netconvert writes it; {name} has a part without {error}. Make it again."
             ) from None
         except ValueError as error:
             raise ValueError(
                 f"a road network must be as netconvert writes it; {name} has a number that is none ({error}). "
-                "Make it anew."
+                "Make it again."
             ) from None
         if not self.edges:
             raise ValueError(f"a road network needs streets for cars; {name} has none. Give a network with roads.")
@@ -114,7 +115,8 @@ class RoadNetwork:
     @cached_property
     def graph(self) -> Any:
         """The network as a networkx graph of junctions; of parallel edges the fastest."""
-        import networkx
+        with extra("routes", "a graph"):
+            import networkx
 
         graph = networkx.DiGraph()
         for edge in sorted(self.edges.values(), key=lambda edge: (-edge.time, edge.name)):

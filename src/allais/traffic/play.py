@@ -1,4 +1,4 @@
-"""Policies on recorded traffic: which route each settles on, how soon, at what regret."""
+"""Policies on recorded traffic: which route each ends on, how soon, at what regret."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from allais.traffic.recording import Recording, Watch
 LAMBDA, BETA = 1.0, 400.0  # Section VI
 PAPER_DELTA, DELTA = 0.99, 0.05  # the paper's, which is no confidence, and a sensible one
 PEOPLE = "TK 0.61"
-MODEL_FREE = ("W-UCB 0.61", "NPTS 0.61", "W-LUCB 0.61", "W-SR 0.61")  # these know bounds or nothing of the delays
+MODEL_FREE = ("W-UCB 0.61", "NPTS 0.61", "W-LUCB 0.61", "W-SR 0.61")  # these know bounds or nothing about the delays
 
 
 @dataclass(frozen=True)
@@ -45,32 +45,32 @@ class Scale:
 
     @classmethod
     def quick(cls) -> Scale:
-        """Enough to see which route each policy settles on."""
+        """Enough to see which route each policy ends on."""
         return cls(rounds=20_000, runs=4, resamples=200)
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What one policy did."""
+class PolicySummary:
+    """What the runs of one policy came to."""
 
     policy: str
-    knows: str  # of the noise
+    knows: str  # about the noise
     route: str  # recommended at the end, by most runs
     agreement: float  # the share of runs that recommend it
-    settled: float  # the median round after which the recommendation did not change any more
+    unchanged_since: float  # the median round after which the recommendation did not change any more
     stopped: str  # of policies that stop by themselves: after how many samples
     distorted_regret: float  # mean, seconds
     mean_regret: float
 
 
 @dataclass(frozen=True, eq=False)
-class Experiment:
-    """All that was measured."""
+class Measurements:
+    """All that was measured on one recording."""
 
     recording: Recording
     table: RouteTable
     fit: RoadFit
-    outcomes: tuple[Outcome, ...]
+    policies: tuple[PolicySummary, ...]
     preferred_under: dict[str, dict[str, str]]  # by model of noise and objective: the route best at theta_off
     scheme_errors: dict[int, float]  # of the paper's estimate, by route of its table
     scale: Scale
@@ -85,13 +85,13 @@ class Experiment:
         """The route of the lowest distorted delay."""
         return self.table.names[self.table.best(PEOPLE)]
 
-    def of(self, policy: str, knows: str = "") -> list[Outcome]:
-        """What a policy did, with whatever it knew, or with what begins so."""
-        return [one for one in self.outcomes if one.policy == policy and one.knows.startswith(knows)]
+    def of(self, policy: str, knows: str = "") -> list[PolicySummary]:
+        """What a policy did, whatever it knew, or where what it knew begins so."""
+        return [one for one in self.policies if one.policy == policy and one.knows.startswith(knows)]
 
 
 def noise_models(recording: Recording) -> dict[str, ArmNoise]:
-    """What W-OFUL may know of the noise."""
+    """What W-OFUL may know about the noise."""
     return {
         "residuals": residual_noise(recording),
         "roads": road_noise(recording),
@@ -99,8 +99,8 @@ def noise_models(recording: Recording) -> dict[str, ArmNoise]:
     }
 
 
-def policies(recording: Recording, noises: dict[str, ArmNoise], budget: int) -> Iterator[tuple[str, Policy]]:
-    """Every policy that is compared, and what it knows of the noise."""
+def entrants(recording: Recording, noises: dict[str, ArmNoise], budget: int) -> Iterator[tuple[str, Policy]]:
+    """Every policy that is compared, and what it knows about the noise."""
     people, baseline = objectives(recording.baseline), recording.baseline
     felt, bounds = people[PEOPLE], Bounded(0.0, math.ceil(recording.delay.max()))
     for delta in (PAPER_DELTA, DELTA):
@@ -129,7 +129,7 @@ def policies(recording: Recording, noises: dict[str, ArmNoise], budget: int) -> 
     yield f"budget {budget}", WSR(felt, budget=budget, name="W-SR 0.61")
 
 
-def play(policy: Policy, knows: str, recording: Recording, scale: Scale, seed: int, n_jobs: int = 1) -> Outcome:
+def play(policy: Policy, knows: str, recording: Recording, scale: Scale, seed: int, n_jobs: int = 1) -> PolicySummary:
     """Run one policy on the recorded delays."""
     problem = recording.problem()
     people = objectives(recording.baseline)
@@ -145,7 +145,7 @@ def play(policy: Policy, knows: str, recording: Recording, scale: Scale, seed: i
     stopped = "" if policy.goal == "regret" else "not within the rounds"
     if results.stopped.all() and policy.goal != "regret":
         stopped = f"after {np.median(results.samples):,.0f}"
-    return Outcome(
+    return PolicySummary(
         policy.name,
         knows,
         str(problem.arms[route]),
@@ -177,22 +177,22 @@ def run(
     seed: int = 1,
     n_jobs: int = 1,
     watch: Watch = lambda share: None,
-) -> Experiment:
-    """The whole experiment on one recording."""
+) -> Measurements:
+    """Measure everything on one recording."""
     scale = scale or Scale()
     table = route_table(recording, scale.resamples)
     fit, noises = road_fit(recording, LAMBDA), noise_models(recording)
-    entrants = list(policies(recording, noises, scale.rounds // 4))
-    outcomes = []
-    for knows, policy in entrants:
-        outcomes.append(play(policy, knows, recording, scale, seed, n_jobs))
-        watch(len(outcomes) / len(entrants))
+    compared = list(entrants(recording, noises, scale.rounds // 4))
+    summaries = []
+    for knows, policy in compared:
+        summaries.append(play(policy, knows, recording, scale, seed, n_jobs))
+        watch(len(summaries) / len(compared))
     lengths = {7: len(PAPER_SHORT) - 1, 8: len(PAPER_DETOUR) - 1}
-    return Experiment(
+    return Measurements(
         recording,
         table,
         fit,
-        tuple(outcomes),
+        tuple(summaries),
         best_at_fit(recording, fit, noises),
         {route: scheme_error(PRINTED[route][0], roads) for route, roads in lengths.items()},
         scale,

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
+from allais._system.extras import extra
 from allais.preferences import Preference, expected_value
 from allais.traffic.analysis import RouteTable, route_table
 from allais.traffic.recording import Recording
+from allais.traffic.tables import delays_of
 from allais.weights import Weight
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 MEAN, FELT = "mean", "felt"
 SURE = 3.0  # standard errors that a lead needs
@@ -60,17 +64,19 @@ class Preferred:
 
     def view(self) -> Table:
         """A table for the terminal; the preferred route is bold."""
+        with extra("cli", "a table on the terminal"):
+            from rich.table import Table
+            from rich.text import Text
+
         table = Table(title=f"felt: what a delay is worth under the weight, around {self.reference:.0f} s")
         for heading in ("route", "probes", "mean, s", "99 % below, s", "felt, s", "error"):
             table.add_column(heading, justify="left" if heading == "route" else "right")
         felt = self.table.columns.index(FELT)
         for k, name in enumerate(self.table.names):
-            delays = self.recording.samples(k)
             table.add_row(
                 Text(name),
-                f"{delays.size:,}",
-                f"{delays.mean():.1f}",
-                f"{np.quantile(delays, 0.99):.0f}",
+                f"{self.recording.samples(k).size:,}",
+                *delays_of(self.recording, k),
                 f"{self.reference + self.table.excess[felt, k]:.1f}",
                 f"{self.table.errors[felt, k]:.1f}",
                 style="bold" if name == self.route else "",

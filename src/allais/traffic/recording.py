@@ -25,7 +25,7 @@ from allais.traffic.problem import TrafficProblem
 Watch = Callable[[float], None]  # told the share of the work that is done
 
 FORMAT, VERSION = "allais traffic recording", 1
-SPACING = 13.5  # seconds between probes, on average: 22 of each of twelve routes an hour
+SPACING = 13.5  # seconds between probes, on average: 22 per hour on each of twelve routes
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Recording:
         try:
             return Recording._of(header, arrays)
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"a recording must be whole; {path} lacks a part ({error}). Record it anew.") from None
+            raise ValueError(f"a recording must be whole; {path} lacks a part ({error}). Record it again.") from None
 
     @staticmethod
     def _of(header: dict[str, Any], arrays: dict[str, Any]) -> Recording:

@@ -9,16 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from allais._system.processes import guard, marked_environment
+from allais.errors import MissingExtra, ToolFailed
 
+MISSING = "traffic needs Eclipse SUMO, which is not installed. Run: pip install 'allais[traffic]'."
 TOLD = 400  # characters of a failed program's last words that an error repeats
 OURS = re.compile(r"[^\s'\"]*[/\\]allais-\w+-\w+[/\\]")  # folders that are gone when somebody reads this
 
 
-class SumoMissingError(RuntimeError):
+class SumoMissingError(MissingExtra):
     """Eclipse SUMO is not installed."""
 
 
-class SumoError(RuntimeError):
+class SumoError(ToolFailed):
     """A program of Eclipse SUMO failed."""
 
 
@@ -31,7 +33,7 @@ def is_installed() -> bool:
 def program(name: str) -> str:
     """The path of a program of the eclipse-sumo package."""
     if not is_installed():
-        raise SumoMissingError("traffic needs Eclipse SUMO, which is not installed; run: pip install 'allais[traffic]'")
+        raise SumoMissingError(MISSING)
     import sumo
 
     return str(Path(sumo.SUMO_HOME, "bin", name))

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
+from allais._system.extras import extra
 from allais.learner import Learner
 from allais.policies import WUCB
 from allais.policies.base import Policy
@@ -18,14 +16,21 @@ from allais.problems import Problem
 from allais.rewards import Bounded
 from allais.weights import TverskyKahneman
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
 USUAL, LONGEST = 250.0, 7200.0  # seconds: what a traveller expects, and what no trip takes
-EAGER = 1e-4  # of the paper's exploration: its width is for certainty, this one is for a picture
+EAGER = 1e-4  # of the paper's exploration, whose widths are for certainty: here something should happen soon
 
 
 def watch(
     problem: Problem, days: int, seed: int, pause: float = 0.0, console: Console | None = None, usual: float = USUAL
 ) -> Learner:
     """Advise for some days, by the live simulator or a recording, and show it; the learner at the end."""
+    with extra("cli", "a live view"):
+        from rich.live import Live
+
     preference = Preference(TverskyKahneman(0.61), reference=usual, costs=True)
     policy: Policy = WUCB.as_printed(preference, Bounded(0.0, LONGEST), exploration=EAGER)
     chooser, traveller = np.random.SeedSequence(seed).spawn(2)
@@ -43,6 +48,9 @@ def watch(
 
 def view(learner: Learner, day: int, route: str, delay: float, usual: float = USUAL) -> Table:
     """What the learner believes after a day."""
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=Text(f"day {day}: advised {route}, it took {delay:.0f} s", "table.title"))
     for heading in ("route", "days", "mean, s", "longest, s", "feels like, s"):
         table.add_column(heading, justify="left" if heading == "route" else "right")

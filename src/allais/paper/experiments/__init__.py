@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from allais.paper.experiment import Experiment
 from allais.paper.experiments import (
-    bounds,
-    confidence,
     estimator,
     fixed_budget,
+    fixed_confidence,
     grid_network,
     introduction,
     linear_regret,
+    measured_bounds,
     regret,
     route_table,
     setup_confidence,
@@ -29,12 +29,12 @@ EXPERIMENTS: tuple[Experiment, ...] = tuple(
         regret,
         setup_regret,
         fixed_budget,
-        confidence,
+        fixed_confidence,
         setup_confidence,
         linear_regret,
         grid_network,
         route_table,
-        bounds,
+        measured_bounds,
         sharper,
         vehicles,
     )

@@ -10,7 +10,7 @@ from allais.bands import Holder
 from allais.lotteries import Discrete, Lottery, Normal, Uniform
 from allais.paper.drawing import drawing
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.measure import share_of
 from allais.paper.problems import FIFTY, PEOPLE, RANGE_SETUP, RANGE_THREE, SETUP_1
 from allais.preferences import Preference, expected_value
@@ -31,7 +31,7 @@ class Size(NamedTuple):
     samples: tuple[int, ...]
 
 
-def run(size: Size, seed: int, done: Done) -> Outcome:
+def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Errors of the estimate over repetitions, and how often each bound is broken."""
     cases: list[tuple[str, Lottery, Rewards]] = [
         ("50 @ .1", FIFTY, RANGE_THREE),
@@ -76,7 +76,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
             picture.axes.legend()
         figures.append(picture.figure)
     most = DELTA * size.repeats
-    return Outcome(
+    return ExperimentResult(
         setting=(("repetitions", f"{size.repeats:,} at each number of samples"), ("delta", f"{DELTA:g}")),
         findings=(
             Finding(
@@ -99,7 +99,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
             ),
         ),
         tables=(
-            Table(
+            ResultTable(
                 "The 95 % quantile of the error, and the bound",
                 ("lottery", "samples", "measured", "bound", "ratio"), tuple(rows),
             ),

@@ -8,7 +8,7 @@ import numpy as np
 
 from allais.paper.drawing import drawing
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.measure import part, played
 from allais.paper.problems import PEOPLE, THREE
 from allais.policies import SR, WSR
@@ -25,7 +25,7 @@ class Size(NamedTuple):
     estimates: int
 
 
-def run(size: Size, seed: int, done: Done) -> Outcome:
+def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Both policies at every budget."""
     rng = np.random.default_rng(seed)
     exact, first = THREE.true_values(PEOPLE), THREE.lotteries[0]
@@ -51,7 +51,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
             picture.axes.plot(np.array(BUDGETS) / 1000, right, "o-", label=name)
         picture.axes.set(xlabel="budget, thousands of samples", ylabel="share of runs", ylim=(-0.05, 1.05))
         picture.axes.legend(loc="center right")
-    return Outcome(
+    return ExperimentResult(
         setting=(("budgets", "10,000 to 50,000 samples"), ("runs", str(size.runs)), ("phases", "as in Algorithm 4")),
         findings=(
             Finding(
@@ -70,8 +70,8 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
             Finding("arm 3 has the distorted value 7", "7", f"{exact[2]:g}", bool(exact[2] == 7.0)),
         ),
         tables=(
-            Table("Runs that return arms 1 / 2 / 3", ("budget", "SR", "W-SR"), tuple(rows)),
-            Table(
+            ResultTable("Runs that return arms 1 / 2 / 3", ("budget", "SR", "W-SR"), tuple(rows)),
+            ResultTable(
                 "Values", ("arm", "mean", "distorted"),
                 tuple((str(k + 1), f"{law.mean:g}", f"{exact[k]:.5f}") for k, law in enumerate(THREE.lotteries)),
             ),

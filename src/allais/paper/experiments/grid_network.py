@@ -10,7 +10,7 @@ from allais.linear import WG, GAllocation
 from allais.linear.noise import ArmNoise
 from allais.paper.drawing import GREY, drawing
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.measure import mean_of
 from allais.paper.problems import (
     BETA,
@@ -41,7 +41,7 @@ class Size(NamedTuple):
     estimates: int
 
 
-def run(size: Size, seed: int, done: Done) -> Outcome:
+def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Values at both eta, and both policies with valid noise scales and with those that the paper must have taken."""
     network = grid_network()
     values = {eta: network.true_values(traveller(eta)) for eta in ETAS}
@@ -93,7 +93,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
         picture.axes.set(xlabel="path", ylabel="gain", xticks=places)
         picture.axes.axhline(0.0, color=GREY, linewidth=1)
         picture.axes.legend()
-    return Outcome(
+    return ExperimentResult(
         setting=(
             ("confidence", f"delta = {DELTA:g}; lambda = {LAMBDA:g} with valid noise scales, else 1"),
             ("runs", f"{size.runs} each"),
@@ -131,9 +131,11 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
             ),
         ),
         tables=(
-            Table("Which arm, and after how many samples", ("policy", "noise scales", "stopping", "found", "samples"),
-                  tuple(rows)),
-            Table(
+            ResultTable(
+                "Which arm, and after how many samples", ("policy", "noise scales", "stopping", "found", "samples"),
+                tuple(rows),
+            ),
+            ResultTable(
                 "Distorted rewards", ("path", "mean delay", *(f"eta = {eta:g}" for eta in ETAS), "printed"),
                 tuple(
                     (str(arm), f"{means[arm - 1]:g}",

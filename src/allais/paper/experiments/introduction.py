@@ -7,7 +7,7 @@ import numpy as np
 from allais.lotteries import Discrete
 from allais.paper.drawing import GREY, drawing
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.problems import WEIGHT
 from allais.preferences import PowerUtility, Preference
 from allais.weights import Identity, Weight
@@ -19,7 +19,7 @@ SECOND = Discrete({1: 0.11, 0: 0.89}), Discrete({5: 0.10, 0: 0.90})
 POWERS = np.linspace(0.05, 1.0, 191)
 
 
-def run(size: None, seed: int, done: Done) -> Outcome:
+def run(size: None, seed: int, done: Done) -> ExperimentResult:
     """Exact values: nothing is drawn."""
     gains, losses = Preference(WEIGHT), Preference(WEIGHT, costs=True)
     rows, found = [], {}
@@ -38,7 +38,7 @@ def run(size: None, seed: int, done: Done) -> Outcome:
         picture.axes.axhline(0.0, color=GREY, linewidth=1)
         picture.axes.set(xlabel="exponent of the utility", ylabel="lead of the cautious choice", ylim=(-1.0, 0.6))
         picture.axes.legend()
-    return Outcome(
+    return ExperimentResult(
         setting=(("weight", "Tversky-Kahneman, eta = 0.61, for gains and for losses"), ("drawn", "nothing: exact")),
         findings=(
             Finding(
@@ -65,7 +65,7 @@ def run(size: None, seed: int, done: Done) -> Outcome:
                 bool(not paradox["eu"].any() and paradox["tk"].any()),
             ),
         ),
-        tables=(Table("10 for sure against 10,000 with probability 0.001", ("", "sure", "rare", "preferred"),
+        tables=(ResultTable("10 for sure against 10,000 with probability 0.001", ("", "sure", "rare", "preferred"),
                       tuple(rows)),),
         figures=(picture.figure,),
         notes=(

@@ -10,7 +10,7 @@ from allais.linear import OFUL, WOFUL, LinearBandit
 from allais.linear.noise import ArmNoise
 from allais.lotteries import Discrete, Normal
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.measure import below, growth, is_linear, part, played, regret_figure, regret_now, regret_table
 from allais.paper.problems import BETA, CLOCK, DELAYS, LAWS, PEOPLE, USUAL, grid_network
 from allais.preferences import expected_value
@@ -27,7 +27,7 @@ class Size(NamedTuple):
     runs: int
 
 
-def run(size: Size, seed: int, done: Done) -> Outcome:
+def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Both policies on two problems, each told the law of the noise."""
     network, noise = grid_network(), ArmNoise(LAWS)
     cases = {
@@ -58,12 +58,12 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
         )
         findings += [
             Finding(
-                f"{name}: OFUL suffers linear regret", "(said of traffic)",
+                f"{name}: OFUL suffers linear regret", "(said about traffic)",
                 f"regret grows like n^{growth(theirs):.2f}; wrong at the end in {theirs.error_rate[-1]:.0%} of runs",
                 is_linear(theirs) and best != fastest, of_paper=False,
             ),
             Finding(
-                f"{name}: W-OFUL has lower regret, and ends on the preferred arm", "(said of traffic)",
+                f"{name}: W-OFUL has lower regret, and ends on the preferred arm", "(said about traffic)",
                 f"{regret_now(ours)} against {regret_now(theirs)}, growing like n^{growth(ours):.2f}; "
                 f"wrong at the end in {ours.error_rate[-1]:.0%} of runs",
                 below(ours, theirs) and not is_linear(ours), of_paper=False,
@@ -73,7 +73,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
         figures.append(
             regret_figure(f"linear-{key}", f"{name[0].upper()}{name[1:]}: mean regret, two standard errors.", results)
         )
-    return Outcome(
+    return ExperimentResult(
         setting=(
             ("rounds and runs", f"{size.rounds:,} and {size.runs}"),
             ("confidence", f"delta = {DELTA:g}, lambda = {LAMBDA:g}; beta 15, and the length of theta on the network"),
@@ -81,7 +81,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
         ),
         findings=tuple(findings),
         tables=(
-            Table(
+            ResultTable(
                 "The preferred arm and the best on average", ("problem", "arm", "mean gain", "distorted gain"),
                 tuple(values),
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.measure import below, growth, is_linear, part, played, regret_figure, regret_now, regret_table
 from allais.paper.problems import COSTS, FIFTY, PEOPLE, PROBLEM_A, PROBLEM_B, RANGE_A, RANGE_B, SEVEN
 from allais.policies import UCB1, WUCB
@@ -21,7 +21,7 @@ class Size(NamedTuple):
     runs: int
 
 
-def run(size: Size, seed: int, done: Done) -> Outcome:
+def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Both policies on both problems."""
     findings, tables, figures = [], [], []
     rows: list[tuple[str, ...]] = []
@@ -82,8 +82,8 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
         figures.append(
             regret_figure(f"regret-{letter}", f"Problem ({letter}): mean regret, two standard errors.", results)
         )
-    tables.insert(0, Table("Values, as costs", ("problem", "arm", "mean", "distorted"), tuple(rows)))
-    return Outcome(
+    tables.insert(0, ResultTable("Values, as costs", ("problem", "arm", "mean", "distorted"), tuple(rows)))
+    return ExperimentResult(
         setting=(
             ("rounds and runs", f"{size.rounds:,} and {size.runs}"),
             ("weight", "Tversky-Kahneman, eta = 0.61 (alpha = 0.61, L = 1/0.61)"),

@@ -9,7 +9,7 @@ import numpy as np
 from allais.errors import DominanceWarning
 from allais.paper.drawing import BLUE, RED, drawing
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.preferences import Preference
 from allais.weights import TverskyKahneman
 
@@ -22,7 +22,7 @@ HOPS = (6, 10)  # roads of the shortest and of the longest route that the figure
 DELTA = 0.99
 
 
-def run(size: None, seed: int, done: Done) -> Outcome:
+def run(size: None, seed: int, done: Done) -> ExperimentResult:
     """Exact values: nothing is drawn."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DominanceWarning)  # that it warns is one of the findings
@@ -46,7 +46,7 @@ def run(size: None, seed: int, done: Done) -> Outcome:
         picture.axes.plot(q, TverskyKahneman(0.61)(q), color=BLUE, label="eta = 0.61")
         picture.axes.set(xscale="log", yscale="log", xlabel="probability p", ylabel="weight w(p)", ylim=(1e-4, 1.2))
         picture.axes.legend()
-    return Outcome(
+    return ExperimentResult(
         setting=(
             ("model", "x.(theta + N): normal, with standard deviation |x| (6 to 10 roads)"),
             ("weight", "Tversky-Kahneman, eta = 0.1"),
@@ -76,7 +76,7 @@ def run(size: None, seed: int, done: Done) -> Outcome:
             ),
         ),
         tables=(
-            Table(
+            ResultTable(
                 "Excess delays of the ten routes: printed, and what the stated model gives",
                 ("route", "mean, printed", "distorted, printed", f"model, {HOPS[0]} roads", f"model, {HOPS[1]} roads",
                  "sign possible"),

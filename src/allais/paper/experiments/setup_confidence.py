@@ -9,8 +9,8 @@ import numpy as np
 from allais.bands import Holder
 from allais.paper.batched import SHARE, Stops, stops
 from allais.paper.experiment import Done, Experiment
-from allais.paper.experiments.confidence import confidence_figure, samples_of, wrong, wrongs_of
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.experiments.fixed_confidence import confidence_figure, samples_of, wrong, wrongs_of
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.measure import gap_of_means
 from allais.paper.problems import PEOPLE, RANGE_SETUP, SETUP
 from allais.policies import LUCB, WELUCB, WLUCB
@@ -28,7 +28,7 @@ class Size(NamedTuple):
     exact_runs: int  # of W-LUCB in every round
 
 
-def run(size: Size, seed: int, done: Done) -> Outcome:
+def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     """LUCB and WE-LUCB in every round, W-LUCB in batches and a few times in every round."""
     found: dict[str, list[Stops]] = {"LUCB": [], "WE-LUCB": [], "W-LUCB": []}
     for index, delta in enumerate(size.deltas):
@@ -41,7 +41,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
     batched = found["W-LUCB"][0].samples
     gap, spread = gap_of_means(batched, exact.samples)
     ours = found["W-LUCB"]
-    return Outcome(
+    return ExperimentResult(
         setting=(
             ("delta", ", ".join(f"{delta:g}" for delta in size.deltas)),
             ("runs", f"{size.runs}; W-LUCB in batches, and {size.exact_runs} runs in every round"),
@@ -63,7 +63,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
             ),
         ),
         tables=(
-            Table(
+            ResultTable(
                 "Samples and errors", ("policy", "delta", "samples", "share of wrong answers"),
                 tuple(
                     (kind, f"{delta:g}", samples_of(one), wrongs_of(one))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.measure import LOGARITHMIC, below, growth, is_linear, played, regret_figure, regret_now, regret_table
 from allais.paper.problems import PEOPLE, RANGE_SETUP, SETUP
 from allais.policies import UCB1, WEUCB, WUCB
@@ -24,7 +24,7 @@ class Size(NamedTuple):
     estimates: int  # repetitions of Algorithm 1, for its standard error
 
 
-def run(size: Size, seed: int, done: Done) -> Outcome:
+def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Exact values, estimates as the paper made them, and regret."""
     rng = np.random.default_rng(seed)
     exact = SETUP.true_values(PEOPLE)
@@ -76,17 +76,17 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
         Finding(
             "W-UCB's regret is logarithmic within the horizon", "logarithmic",
             f"regret grows like n^{growth(ours):.2f} in the last decade", growth(ours) < LOGARITHMIC, 29,
-            "the bound is logarithmic, but the widths take far longer to settle",
+            "the bound is logarithmic, but the widths take far longer to narrow",
         )
     )  # fmt: skip
-    return Outcome(
+    return ExperimentResult(
         setting=(
             ("rounds and runs", f"{size.rounds:,} and {size.runs:,}; the paper: 10,000 and 100"),
             ("WE-UCB", "w(empirical mean) in place of the distorted estimate"),
         ),
         findings=tuple(findings),
         tables=(
-            Table(
+            ResultTable(
                 "Values of Setup(*)",
                 ("arm", "mean", "distorted, exact", "printed", "standard error of 50,000 samples"),
                 tuple(

@@ -12,7 +12,7 @@ from allais.linear import WG, LinearBandit, LinGapE
 from allais.linear.noise import ArmNoise, Noise, ParameterNoise
 from allais.paper.batched import stops
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.measure import below, gap_of_means, mean_of, played, regret_figure, regret_now
 from allais.paper.problems import (
     BETA,
@@ -49,13 +49,13 @@ class Size(NamedTuple):
     linear_runs: int
 
 
-def run(size: Size, seed: int, done: Done) -> Outcome:
+def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Regret, samples at a confidence, and samples of linear policies; the paper's beside ours."""
     regret_rows, regrets, setup = _regret(size, seed, lambda share: done(0.5 * share))
     sample_rows, savings, errors = _samples(size, seed, lambda share: done(0.5 + 0.3 * share))
     linear_rows, linear = _linear(size, seed, lambda share: done(0.8 + 0.2 * share))
     slope = theory.regret_slope(PEOPLE, SETUP.lotteries)
-    return Outcome(
+    return ExperimentResult(
         setting=(
             ("regret", f"{size.rounds:,} rounds, {size.runs} runs; rewards known to be bounded"),
             ("samples", f"delta = {DELTA:g}; {size.runs} runs; the paper's W-LUCB in batches"),
@@ -85,12 +85,12 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
             ),
         ),
         tables=(
-            Table("Regret", ("problem", "W-UCB, the paper's", "NPTS", "ratio", "limit, per log n"), regret_rows),
-            Table(
+            ResultTable("Regret", ("problem", "W-UCB, the paper's", "NPTS", "ratio", "limit, per log n"), regret_rows),
+            ResultTable(
                 "Samples to settle", ("problem", "known", "W-LUCB, the paper's", "W-LUCB, KL", "top-two", "limit"),
                 sample_rows,
             ),
-            Table("Samples to settle, linear", ("problem", "W-G, the paper's stop", "W-G, exact", "LinGapE"),
+            ResultTable("Samples to settle, linear", ("problem", "W-G, the paper's stop", "W-G, exact", "LinGapE"),
                   linear_rows),
         ),
         figures=(

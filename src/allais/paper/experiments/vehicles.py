@@ -1,4 +1,4 @@
-"""Section VI on simulated traffic: which route each policy settles on."""
+"""Section VI on simulated traffic: which route each policy ends on."""
 
 from __future__ import annotations
 
@@ -8,21 +8,19 @@ import numpy as np
 
 from allais.paper.drawing import BLUE, GREY, GROUND, ORANGE, RED, drawing
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Figure, Finding, Outcome, Table, with_error
+from allais.paper.findings import ExperimentResult, Figure, Finding, ResultTable
 from allais.traffic import sumo
 from allais.traffic.analysis import PAPER_ETA
-from allais.traffic.experiment import BLOCKS, Scale, Study, study
-from allais.traffic.figures import TAIL, draw_map
+from allais.traffic.maps import TAIL, draw_map
 from allais.traffic.play import PEOPLE
+from allais.traffic.study import BLOCKS, Scale, Study, study
+from allais.traffic.tables import policies_table, routes_table
 
-MISSING = "traffic needs Eclipse SUMO, which is not installed. Run: pip install 'allais[traffic]'."
-
-
-# what the paper says of these, on its own simulator
+# what the paper says about these, on its own simulator
 SAID = {
     "the fastest route is not the preferred one": "routes 7 and 8 of its table",
-    "OFUL settles on the fastest": "OFUL prefers the shorter route",
-    "W-OFUL that knows the residuals settles on the preferred": "W-OFUL finds the longer one",
+    "OFUL ends on the fastest": "OFUL prefers the shorter route",
+    "W-OFUL that knows the residuals ends on the preferred": "W-OFUL finds the longer one",
 }
 
 
@@ -33,21 +31,21 @@ class Size(NamedTuple):
     scale: Scale
 
 
-def run(size: Size, seed: int, done: Done) -> Outcome:
+def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Record all routes, and let policies learn from the recording."""
     found = study(seed, size.scale, n_jobs=1, blocks=size.blocks, watch=done)
-    recording, table = found.experiment.recording, found.experiment.table
-    about, misfit = recording.about, np.abs(found.experiment.fit.misfit)
+    recording, table = found.measured.recording, found.measured.table
+    about, misfit = recording.about, np.abs(found.measured.fit.misfit)
     shares = table.shares(f"TK {PAPER_ETA:g}")
     safest = ", ".join(f"{table.names[k]} {shares[k]:.0%}" for k in np.argsort(-shares) if shares[k] > 0.0)
-    fastest = table.names.index(found.experiment.fastest)
+    fastest = table.names.index(found.measured.fastest)
     findings = [
         Finding(
             one.claim, SAID.get(one.claim, "(beyond the paper)"), one.measured, one.holds, of_paper=one.claim in SAID
         )
-        for one in found.findings
+        for one in found.judgements
     ]
-    return Outcome(
+    return ExperimentResult(
         setting=(
             ("simulator", f"Eclipse SUMO {about['sumo']}, in place of Green Light District"),
             (
@@ -60,56 +58,30 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
             ("baseline", f"{recording.baseline:.1f} s, the mean delay of a random router"),
         ),
         findings=tuple(findings),
-        tables=(_routes(found), _policies(found)),
+        tables=(
+            ResultTable(
+                "Routes: excess delays in seconds, standard errors by bootstrap over blocks",
+                *routes_table(recording, table),
+            ),
+            ResultTable("Policies", *policies_table(found.measured)),
+        ),
         figures=(*_maps(found), _delays(found)),
         notes=(
             f"With the paper's eta = {PAPER_ETA:g}, {table.names[fastest]} is the best in {shares[fastest]:.0%} of the "
             f"resampled recordings, and of the others {safest}: which of them is best rests on single, longest delays.",
             "The paper says that both policies learn theta to a good accuracy. Routes do not determine the roads: "
-            f"ridge regression on {len(found.experiment.fit.roads)} roads has rank {found.experiment.fit.fit.rank} and "
+            f"ridge regression on {len(found.measured.fit.roads)} roads has rank {found.measured.fit.fit.rank} and "
             f"misses a route's mean by {misfit.mean():.1f} s on average, {misfit.max():.1f} s at most.",
         ),
     )
 
 
-def _routes(found: Study) -> Table:
-    recording, table = found.experiment.recording, found.experiment.table
-    rows = []
-    for k, route in enumerate(recording.routes):
-        pairs = zip(table.excess[:, k].tolist(), table.errors[:, k].tolist(), strict=True)
-        delays = recording.samples(k)
-        rows.append(
-            (
-                route.name,
-                "-".join(route.nodes),
-                f"{delays.mean():.1f}",
-                f"{np.quantile(delays, TAIL):.0f}",
-                *(with_error(excess, error) for excess, error in pairs),
-            )
-        )
-    header = ("route", "nodes", "mean delay, s", "99 % below", *(f"excess, {name}" for name in table.columns))
-    return Table("Routes: excess delays in seconds, standard errors by bootstrap over blocks", header, tuple(rows))
-
-
-def _policies(found: Study) -> Table:
-    header = ("policy", "knows", "route", "runs that agree", "settled at round", "stopped", "regret, TK 0.61",
-              "regret, mean")  # fmt: skip
-    rows = tuple(
-        (
-            one.policy, one.knows, one.route, f"{one.agreement:.0%}", f"{one.settled:,.0f}", one.stopped,
-            f"{one.distorted_regret:,.0f}", f"{one.mean_regret:,.0f}",
-        )
-        for one in found.experiment.outcomes
-    )  # fmt: skip
-    return Table("Policies", header, rows)
-
-
 def _maps(found: Study) -> tuple[Figure, ...]:
-    table, drawn = found.experiment.table, []
+    table, drawn = found.measured.table, []
     for name, column, words in (("map-mean", "mean", "mean"), ("map-distorted", PEOPLE, f"distorted ({PEOPLE})")):
         with drawing(name, f"Routes by {words} excess delay; the best is thick and red.", 4.2) as picture:
             seconds = table.excess[table.columns.index(column)]
-            draw_map(picture.axes, found.network, found.experiment.recording, seconds, table.best(column), "")
+            draw_map(picture.axes, found.network, found.measured.recording, seconds, table.best(column), "")
             for line in picture.axes.lines:
                 if line.get_zorder() == 1:  # streets, in a grey that suits any page
                     line.set(color=GREY, alpha=0.25)
@@ -123,7 +95,7 @@ def _maps(found: Study) -> tuple[Figure, ...]:
 
 
 def _delays(found: Study) -> Figure:
-    recording, table = found.experiment.recording, found.experiment.table
+    recording, table = found.measured.recording, found.measured.table
     edges = np.linspace(float(recording.delay.min()), float(recording.delay.max()), 60)
     with drawing("delays", "Delays of the fastest and the preferred route; dotted: where the worst 1 % begin.") as one:
         for column, colour in (("mean", ORANGE), (PEOPLE, BLUE)):
@@ -140,7 +112,7 @@ def _delays(found: Study) -> Figure:
 
 def missing() -> str | None:
     """What has to be installed first, in a sentence, or None."""
-    return None if sumo.is_installed() else MISSING
+    return None if sumo.is_installed() else sumo.MISSING
 
 
 EXPERIMENT = Experiment(

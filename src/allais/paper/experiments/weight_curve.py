@@ -7,7 +7,7 @@ from scipy.optimize import brentq
 
 from allais.paper.drawing import BLUE, GREY, ORANGE, drawing
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.weights import TverskyKahneman
 
 LABELLED, PLOTTED = TverskyKahneman(0.61), TverskyKahneman(0.69)
@@ -18,7 +18,7 @@ def printed(p: np.ndarray) -> np.ndarray:
     return np.asarray(p**0.69 / (p**0.69 + (1.0 - p) ** 0.69) ** 1.44)
 
 
-def run(size: None, seed: int, done: Done) -> Outcome:
+def run(size: None, seed: int, done: Done) -> ExperimentResult:
     """Exact values: nothing is drawn."""
     p = np.linspace(0.0, 1.0, 2001)
     crossings = [float(brentq(lambda q, w=w: w(q) - q, 0.05, 0.9)) for w in (LABELLED, PLOTTED)]
@@ -31,7 +31,7 @@ def run(size: None, seed: int, done: Done) -> Outcome:
         picture.axes.plot(p, printed(p), color=ORANGE, label="eta = 0.69, as plotted")
         picture.axes.set(xlabel="probability p", ylabel="weight w(p)", xlim=(0, 1), ylim=(0, 1))
         picture.axes.legend(loc="upper left")
-    return Outcome(
+    return ExperimentResult(
         setting=(("weight", "p^eta / (p^eta + (1-p)^eta)^(1/eta)"), ("drawn", "nothing: exact")),
         findings=(
             Finding(
@@ -45,7 +45,7 @@ def run(size: None, seed: int, done: Done) -> Outcome:
             ),
         ),
         tables=(
-            Table(
+            ResultTable(
                 "Weights", ("p", "eta = 0.61", "eta = 0.69"),
                 tuple(
                     (f"{q:g}", f"{LABELLED(q):.6f}", f"{PLOTTED(q):.6f}") for q in (0.001, 0.01, 0.1, 0.5, 0.9, 0.99)

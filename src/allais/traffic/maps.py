@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
 
 from allais._checks import FloatArray
+from allais._system.extras import extra
 from allais.traffic.analysis import RouteTable
 from allais.traffic.network import RoadNetwork
 from allais.traffic.recording import Recording
@@ -28,6 +27,10 @@ def draw_map(
     ax: Axes, network: RoadNetwork, recording: Recording, seconds: FloatArray, highlighted: int, title: str
 ) -> None:
     """The streets, and every route beside them in the colour of its excess delay; one of them thick."""
+    with extra("plot", "a picture"):
+        from matplotlib.cm import ScalarMappable
+        from matplotlib.colors import Normalize
+
     for edge in network.edges.values():
         (x0, y0), (x1, y1) = network.places[edge.start], network.places[edge.end]
         ax.plot([x0, x1], [y0, y1], color="0.92", linewidth=10.0 + 7.0 * edge.lanes, solid_capstyle="round", zorder=1)

@@ -1,4 +1,4 @@
-"""The whole experiment: reproducible, judged, drawn; and on four seeds, what the application is about."""
+"""The whole study: reproducible, judged, drawn; and on four seeds, what the application is about."""
 
 from dataclasses import replace
 from functools import lru_cache
@@ -8,8 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from allais.traffic import grid_problem, record
-from allais.traffic.experiment import Scale, study
 from allais.traffic.play import MODEL_FREE, PEOPLE
+from allais.traffic.study import Scale, study
 from tests.traffic.needs import needs_sumo
 from tests.traffic.test_analysis import made_up
 
@@ -26,18 +26,18 @@ def small(jobs):
 def test_the_same_seed_gives_the_same_numbers_on_one_process_and_on_two():
     one, two = small(1), small(2)
     assert one.text == two.text
-    assert np.array_equal(one.experiment.table.excess, two.experiment.table.excess)
-    assert one.experiment.outcomes == two.experiment.outcomes
+    assert np.array_equal(one.measured.table.excess, two.measured.table.excess)
+    assert one.measured.policies == two.measured.policies
 
 
 @pytest.mark.slow
-def test_a_study_is_text_findings_and_pictures(tmp_path):
+def test_a_study_is_text_judgements_and_pictures(tmp_path):
     found = small(2)
     rows = [line for line in found.text.split("whether it does:")[1].splitlines() if line.startswith("| ")][1:]
-    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [finding.claim for finding in found.findings]
-    first, *rest = (finding._replace(holds=True) for finding in found.findings)
-    good = replace(found, findings=(first, *rest))
-    bad = replace(found, findings=(*rest, first._replace(holds=False)))
+    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [one.claim for one in found.judgements]
+    first, *rest = (one._replace(holds=True) for one in found.judgements)
+    good = replace(found, judgements=(first, *rest))
+    bad = replace(found, judgements=(*rest, first._replace(holds=False)))
     assert (good.holds, good.text.count("| NO |")) == (True, 0)
     assert (bad.holds, bad.text.count("| NO |")) == (False, 1)
     figure = Figure()
@@ -59,7 +59,7 @@ def test_a_recording_of_another_network_is_refused():
 @pytest.mark.parametrize("seed", [1, 2, 3, 4])
 def test_the_mean_and_people_choose_different_routes_and_each_policy_finds_its_own(seed):
     """Seeds are fixed, so nothing here is left to luck; other seeds are as far apart (benchmarks/results.md)."""
-    found = study(seed, replace(Scale.quick(), resamples=200), recording=recorded(seed)).experiment
+    found = study(seed, replace(Scale.quick(), resamples=200), recording=recorded(seed)).measured
     table = found.table
     fast, liked = table.best("mean"), table.best(PEOPLE)
     assert (found.fastest, found.preferred) == ("R1", "R2")

@@ -1,4 +1,4 @@
-"""What every page of ours is wrapped in: one file, that needs no other."""
+"""What every page is wrapped in: one file that needs no other."""
 
 from __future__ import annotations
 

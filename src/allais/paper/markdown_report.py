@@ -11,6 +11,7 @@ from allais.paper.drawing import coloured
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import Finding
 from allais.paper.store import Stored
+from allais.report.tables import markdown_table
 
 INK, GROUND = "#1d2329", "#ffffff"
 
@@ -20,17 +21,17 @@ def write_markdown(path: Path, results: Sequence[Stored]) -> None:
     figures = path.parent / "figures"
     figures.mkdir(parents=True, exist_ok=True)
     for stored in results:
-        for figure in stored.outcome.figures:
+        for figure in stored.result.figures:
             write_atomically(figures / f"{figure.name}.svg", coloured(figure.svg, INK, GROUND) + "\n")
-    write_atomically(path, markdown(results))
+    write_atomically(path, markdown_report(results))
 
 
-def markdown(results: Sequence[Stored]) -> str:
+def markdown_report(results: Sequence[Stored]) -> str:
     """The text."""
-    return "\n\n".join(_sketch(results)) + "\n"
+    return "\n\n".join(_sections(results)) + "\n"
 
 
-def _sketch(results: Sequence[Stored]) -> Iterator[str]:
+def _sections(results: Sequence[Stored]) -> Iterator[str]:
     first = results[0]
     yield "# The paper, run again"
     yield (
@@ -38,33 +39,24 @@ def _sketch(results: Sequence[Stored]) -> Iterator[str]:
         "What the paper printed stands beside what was measured, with standard errors. "
         "An erratum is a numbered entry of [where the library departs from the paper](errata.md)."
     )
-    yield _table(
+    yield markdown_table(
         ("finding", "paper", "measured", "status"),
-        [_row(finding) for stored in results for finding in stored.outcome.findings],
+        [_row(finding) for stored in results for finding in stored.result.findings],
     )
     for stored in results:
-        experiment, outcome = BY_NAME[stored.name], stored.outcome
+        experiment, result = BY_NAME[stored.name], stored.result
         yield f"## {experiment.title}"
         yield f"{experiment.where}. `allais paper run {stored.name} --scale {stored.scale} --seed {stored.seed}`"
-        yield "\n".join(f"- {name}: {text}" for name, text in outcome.setting)
-        yield _table(("finding", "paper", "measured", "status"), [_row(finding) for finding in outcome.findings])
-        for figure in outcome.figures:
+        yield "\n".join(f"- {name}: {text}" for name, text in result.setting)
+        yield markdown_table(("finding", "paper", "measured", "status"), [_row(finding) for finding in result.findings])
+        for figure in result.figures:
             yield f"![{figure.caption}](figures/{figure.name}.svg)"
-        for table in outcome.tables:
+        for table in result.tables:
             yield f"{table.title}:"
-            yield _table(table.header, table.rows)
-        yield from outcome.notes
+            yield markdown_table(table.header, table.rows)
+        yield from result.notes
 
 
 def _row(finding: Finding) -> tuple[str, ...]:
     status = finding.status if not finding.why else f"{finding.status}: {finding.why}"
     return finding.claim, finding.paper, finding.measured, status
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return "\n".join(lines + ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows])
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("*", "\\*")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from allais._system.extras import extra
+
 PICTURES = (".png", ".svg", ".pdf")
 
 
@@ -28,6 +30,8 @@ def require_picture(path: Path) -> None:
     if path.suffix.lower() not in PICTURES:
         raise ValueError(f"a picture ends in {', '.join(PICTURES)}; got {path}. Rename it.")
     require_writable(path)
+    with extra("plot", "a picture"):
+        import matplotlib  # noqa: F401
 
 
 def made(folder: Path) -> Path:

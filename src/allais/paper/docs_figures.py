@@ -1,4 +1,4 @@
-"""`python -m allais.paper.figures FOLDER`: the pictures of the documentation."""
+"""`python -m allais.paper.docs_figures FOLDER`: the pictures of the documentation."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def regret(folder: Path) -> None:
 def main() -> None:
     """Draw every picture into the folder that is named."""
     if len(sys.argv) != 2:
-        raise SystemExit("one folder is needed for the pictures; usage: python -m allais.paper.figures FOLDER")
+        raise SystemExit("one folder is needed for the pictures; usage: python -m allais.paper.docs_figures FOLDER")
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     decision_weights(folder)

@@ -11,7 +11,7 @@ from allais.bands import Holder
 from allais.paper.batched import SHARE, Stops, stops
 from allais.paper.drawing import drawing
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Figure, Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Figure, Finding, ResultTable
 from allais.paper.measure import gap_of_means, mean_of, share_of
 from allais.paper.problems import PEOPLE, RANGE_THREE, THREE
 from allais.policies import WLUCB
@@ -31,7 +31,7 @@ class Size(NamedTuple):
     exact_runs: int  # of the rule in every round, where its widths let it end
 
 
-def run(size: Size, seed: int, done: Done) -> Outcome:
+def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     """All three widths at every delta."""
     kinds = ("LUCB", "W-LUCB, valid widths", "W-LUCB, LUCB's widths")
     found: dict[str, list[Stops]] = {kind: [] for kind in kinds}
@@ -56,7 +56,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
     most = theory.wlucb_samples(PEOPLE, RANGE_THREE, THREE.true_values(PEOPLE), size.deltas[0])
     valid = found[kinds[1]]
     at_all = FIGURE * float(valid[0].samples.mean())
-    return Outcome(
+    return ExperimentResult(
         setting=(
             ("delta", ", ".join(f"{delta:g}" for delta in size.deltas)),
             ("runs", str(size.runs)),
@@ -94,7 +94,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
             ),
         ),
         tables=(
-            Table(
+            ResultTable(
                 "Samples and errors", ("policy", "delta", "samples", "share of wrong answers"), rows
             ),
         ),

@@ -10,9 +10,10 @@ from allais import __version__
 from allais.files.atomic import write_atomically
 from allais.paper.drawing import coloured
 from allais.paper.experiments import BY_NAME
-from allais.paper.findings import Finding, Outcome, Table
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.store import Stored
-from allais.report.shell import html_page
+from allais.report.html_page import html_page
+from allais.report.tables import html_table
 
 STYLE = """
 :root { --ink: #1d2329; --ground: #ffffff; --soft: #5b6570; --line: #d5dbe1; --panel: #f4f7f9;
@@ -41,21 +42,21 @@ figcaption { color: var(--soft); font-size: .9rem; }
 @media (max-width: 44rem) {
   .findings thead { display: none; } .findings tr { display: block; border-bottom: 1px solid var(--line);
     padding: .5rem 0; } .findings td { display: block; border: 0; padding: .05rem 0; }
-  .findings td[data-of]::before { content: attr(data-of) ": "; color: var(--soft); }
+  .findings td[data-label]::before { content: attr(data-label) ": "; color: var(--soft); }
   dl { grid-template-columns: 1fr; } dd { margin-bottom: .35rem; } }
 @media print { body { max-width: none; font-size: 10.5pt; } h2 { break-after: avoid; }
   figure, tr { break-inside: avoid; } .wide { overflow: visible; } }
 """
 
 
-def write_page(path: Path, results: Sequence[Stored]) -> None:
+def write_html(path: Path, results: Sequence[Stored]) -> None:
     """Write the report of these results."""
-    write_atomically(path, page(results))
+    write_atomically(path, html_report(results))
 
 
-def page(results: Sequence[Stored]) -> str:
+def html_report(results: Sequence[Stored]) -> str:
     """The whole page; what differs between runs of one seed stands in elements of class `time`."""
-    findings = [finding for stored in results for finding in stored.outcome.findings]
+    findings = [finding for stored in results for finding in stored.result.findings]
     claims = [finding for finding in findings if finding.of_paper]
     holding = sum(finding.holds for finding in claims)
     strange = sum(not finding.as_expected for finding in findings)
@@ -79,17 +80,17 @@ def page(results: Sequence[Stored]) -> str:
 
 
 def _section(stored: Stored) -> str:
-    experiment, outcome = BY_NAME[stored.name], stored.outcome
+    experiment, result = BY_NAME[stored.name], stored.result
     command = f"allais paper run {stored.name} --scale {stored.scale} --seed {stored.seed}"
     parts = [
         f'<h2 id="{stored.name}">{escape(experiment.title)}</h2>',
         f'<p class="soft">{escape(experiment.where)}. Made again by <code>{command}</code> '
         f'<span class="time">in {stored.seconds:.1f} s</span>.</p>',
-        _figures(outcome),
-        *(_table(table) for table in outcome.tables),
+        _figures(result),
+        *(_table(table) for table in result.tables),
         "<h3>Setting</h3>",
-        "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in outcome.setting) + "</dl>",
-        *(f"<p>{escape(note)}</p>" for note in outcome.notes),
+        "<dl>" + "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in result.setting) + "</dl>",
+        *(f"<p>{escape(note)}</p>" for note in result.notes),
     ]
     return "\n".join(part for part in parts if part)
 
@@ -100,7 +101,7 @@ def _summary(results: Sequence[Stored]) -> str:
     for stored in results:
         title = escape(BY_NAME[stored.name].title)
         rows.append(f'<tr class="of"><td colspan="4"><a href="#{stored.name}">{title}</a></td></tr>')
-        rows.extend(_row(finding) for finding in stored.outcome.findings)
+        rows.extend(_row(finding) for finding in stored.result.findings)
     head = "<thead><tr><th>finding</th><th>paper</th><th>measured</th><th>status</th></tr></thead>"
     return f'<div class="wide"><table class="findings">{head}<tbody>{"".join(rows)}</tbody></table></div>'
 
@@ -109,28 +110,23 @@ def _row(finding: Finding) -> str:
     kind = "holds" if finding.holds and finding.as_expected else "refuted" if finding.as_expected else "fails"
     why = f'<div class="soft">{escape(finding.why)}</div>' if finding.why else ""
     return (
-        f'<tr><td>{escape(finding.claim)}</td><td data-of="paper">{escape(finding.paper)}</td>'
-        f'<td data-of="measured">{escape(finding.measured)}</td>'
+        f'<tr><td>{escape(finding.claim)}</td><td data-label="paper">{escape(finding.paper)}</td>'
+        f'<td data-label="measured">{escape(finding.measured)}</td>'
         f'<td><span class="{kind}">{escape(finding.status)}</span>{why}</td></tr>'
     )
 
 
-def _figures(outcome: Outcome) -> str:
-    if not outcome.figures:
+def _figures(result: ExperimentResult) -> str:
+    if not result.figures:
         return ""
     shown = [
         f'<figure role="img" aria-label="{escape(figure.caption, quote=True)}">'
         f"{coloured(figure.svg, 'currentColor', 'var(--ground)')}"
         f"<figcaption>{escape(figure.caption)}</figcaption></figure>"
-        for figure in outcome.figures
+        for figure in result.figures
     ]
     return '<div class="figures">' + "\n".join(shown) + "</div>"
 
 
-def _table(table: Table) -> str:
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.header)
-    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
-    return (
-        f'<h3>{escape(table.title)}</h3>\n<div class="wide"><table class="numbers">'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+def _table(table: ResultTable) -> str:
+    return f"<h3>{escape(table.title)}</h3>\n{html_table(table.header, table.rows, 'numbers')}"

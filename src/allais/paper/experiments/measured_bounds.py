@@ -14,13 +14,14 @@ from allais.lotteries import Bernoulli
 from allais.paper.batched import stops
 from allais.paper.drawing import drawing
 from allais.paper.experiment import Done, Experiment
-from allais.paper.findings import Finding, Outcome, Table, with_error
+from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.measure import mean_of, share_of
 from allais.paper.printed import printed_statements
 from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, RANGE_A, RANGE_SETUP, RANGE_THREE, SETUP, THREE, WEIGHT
 from allais.policies import WSR, WUCB
 from allais.preferences import expected_value
 from allais.problems import Bandit
+from allais.report.numbers import with_error
 from allais.simulation import Results, best_arm, simulate
 from allais.weights import HolderPair
 
@@ -36,8 +37,8 @@ class Size(NamedTuple):
     runs: int
 
 
-def run(size: Size, seed: int, done: Done) -> Outcome:
-    """One row a theorem."""
+def run(size: Size, seed: int, done: Done) -> ExperimentResult:
+    """One row per theorem."""
     rows: list[tuple[str, ...]] = []
     kept: list[bool] = []
 
@@ -118,7 +119,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
         axes.plot(curve.checkpoints[1:], slope * np.log(curve.checkpoints[1:]), ":", label="limit, slope of log n")
         axes.set(xscale="log", yscale="log", xlabel="rounds", ylabel="regret", ylim=(0.1, None))
         axes.legend()
-    return Outcome(
+    return ExperimentResult(
         setting=(("rounds and runs", f"{size.rounds:,} and {size.runs}"), ("delta", f"{DELTA:g}")),
         findings=(
             Finding(
@@ -128,7 +129,7 @@ def run(size: Size, seed: int, done: Done) -> Outcome:
             *printed_statements(),
         ),
         tables=(
-            Table(
+            ResultTable(
                 "Bounds", ("theorem", "problem", "at least", "measured", "at most", "within"), tuple(rows),
             ),
         ),

@@ -1,0 +1,31 @@
+"""Options that several commands have: one name, one meaning, one help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Workers = Annotated[int, typer.Option(help="How many work at the same time; -1 is one per core.")]
+Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
+Plot = Annotated[Path | None, typer.Option(help="Draw the picture into this file (.png, .svg, .pdf).")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from what is kept, after an interruption.")]
+Scale = Annotated[str, typer.Option(help="quick (minutes) or full (as large as the paper's, or larger).")]
+
+
+def counted(workers: int) -> int:
+    """How many workers are meant."""
+    if workers < 1 and workers != -1:
+        raise ValueError(f"--workers must be 1 or more, or -1 for every core; got {workers}. Give another number.")
+    from allais.simulation.simulate import workers as available
+
+    return available(workers)
+
+
+def require_scale(scale: str) -> None:
+    """Refuse a scale that does not exist."""
+    from allais.paper.experiment import SCALES
+
+    if scale not in SCALES:
+        raise ValueError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}. Choose one.")

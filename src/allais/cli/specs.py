@@ -1,0 +1,144 @@
+"""What the TOML files of `allais best-arm` and `allais simulate` describe."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from allais import policies
+from allais.cli.reader import Reader
+from allais.cli.shorthand import nearest
+from allais.policies.base import Policy
+from allais.preferences import Preference
+from allais.problems import Bandit, Problem, Program, Simulator
+from allais.searches import Failures
+from allais.simulation.suitability import fitted
+
+POLICIES = {name: getattr(policies, name) for name in policies.__all__ if name != "Policy"}
+STOPPING = {"WLUCB": policies.WLUCB, **POLICIES}  # an error proposes the first; the others are refused by their goal
+
+
+@dataclass(frozen=True)
+class SearchSpec:
+    """A search for the best option: a problem, and a policy that stops."""
+
+    problem: Problem
+    policy: Policy
+    seed: int
+    failures: Failures
+
+
+@dataclass(frozen=True)
+class ComparisonSpec:
+    """A comparison of policies on lotteries."""
+
+    problem: Bandit
+    policies: dict[str, Policy]
+    judge: Preference | None  # whose loss regret is; None: each policy's own
+    rounds: int
+    runs: int
+    seed: int
+
+
+def read_search(path: Path) -> SearchSpec:
+    """The search that a file describes, or a ValueError that says in which line it is wrong."""
+    return _SearchReader(path).search()
+
+
+def read_comparison(path: Path) -> ComparisonSpec:
+    """The comparison that a file describes, or a ValueError that says in which line it is wrong."""
+    return _ComparisonReader(path).comparison()
+
+
+class _SearchReader(Reader):
+    def search(self) -> SearchSpec:
+        self.require_tables(
+            ("problem", "policy"), ("problem", "preference", "rewards", "policy", "failures"), ("seed",)
+        )
+        seed = self.whole_number("seed", default=0, least=0)
+        failures = self._call(Failures, self._whole.get("failures", {}), ("failures",))
+        return SearchSpec(self._problem(), self._stopping_policy(), seed, failures)
+
+    def _problem(self) -> Problem:
+        table = dict(self._whole["problem"])
+        if len({"function", "command", "lotteries"} & table.keys()) != 1:
+            self._refuse(
+                ("problem",),
+                'a problem is one of function = "module:name", command = "./sim {arm} {seed}" and lotteries = { ... }. '
+                "Give one.",
+            )
+        if "lotteries" in table:
+            return self.bandit()
+        if "command" in table:
+            command: Problem = self._call(Program, {"folder": str(self._path.resolve().parent), **table}, ("problem",))
+            return command
+        self._require_known(table, ("function", "arms"), ("problem",))
+        table["f"] = self._function(table.pop("function"))
+        found: Problem = self._call(Simulator, table, ("problem",))
+        return found
+
+    def _function(self, address: Any) -> Callable[..., Any]:
+        place = ("problem", "function")
+        module_name, _, name = str(address).partition(":")
+        folder = str(self._path.resolve().parent)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)  # a spec's module lies beside it; workers are told, too
+        try:
+            module = importlib.import_module(module_name)
+        except Exception as error:  # whatever the user's module raises when it is loaded
+            self._refuse(place, f'function must be "module:name"; {module_name!r} cannot be imported ({error}).')
+        if not callable(getattr(module, name, None)):
+            there = [key for key, thing in vars(module).items() if inspect.isfunction(thing)]
+            self._refuse(place, f"{module_name} has no function {name!r}.{nearest(name, there)}")
+        found: Callable[..., Any] = getattr(module, name)
+        return found
+
+    def _stopping_policy(self) -> Policy:
+        policy = self.policy(self._whole["policy"], ("policy",), STOPPING)
+        if policy.goal == "regret":
+            self._refuse(
+                ("policy", "type"),
+                f"best-arm needs a policy that stops; {type(policy).__name__} keeps regret low for ever. "
+                "Use WLUCB or WSR.",
+            )
+        return policy
+
+
+class _ComparisonReader(Reader):
+    def comparison(self) -> ComparisonSpec:
+        tables = ("problem", "preference", "rewards")
+        self.require_tables(("problem", "policies"), tables, ("seed", "rounds", "runs", "policies"))
+        if "lotteries" not in self._whole["problem"]:
+            self._refuse(
+                ("problem",), 'simulate needs lotteries, such as bus = "50:0.1,0:0.9"; there are none. Add them.'
+            )
+        listed = self._whole["policies"]
+        if not isinstance(listed, list) or not listed:
+            self._refuse(("policies",), "policies are tables in a list; got none. Write [[policies]].")
+        problem, found = self.bandit(), {}
+        for number, table in enumerate(listed):
+            place = ("policies", str(number))
+            policy = self.policy(table, place, POLICIES)
+            if Path(policy.name).name != policy.name:  # results are kept under it
+                self._refuse(
+                    (*place, "name"), f"a policy's name must do for a file; got {policy.name!r}. Choose another."
+                )
+            name = policy.name if policy.name not in found else f"{policy.name} ({number + 1})"
+            try:
+                fitted(policy, problem)  # refuses what does not fit, before anything runs
+            except ValueError as error:
+                self._refuse(place, str(error))
+            found[name] = policy
+        return ComparisonSpec(
+            problem,
+            found,
+            self._preference() if "preference" in self._whole else None,
+            self.whole_number("rounds", default=10_000, least=1),
+            self.whole_number("runs", default=100, least=1),
+            self.whole_number("seed", default=0, least=0),
+        )
