@@ -587,8 +587,9 @@ def test_what_is_no_preference_no_set_and_no_features_is_refused():
     learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
     with pytest.raises(TypeError, match=r"valued by a preference; got 3"):
         learner.value(3)
-    with pytest.raises(ValueError, match=r"NPTS knows arms by their names"):
-        learner.features_of(learner.ask())
+    assert not hasattr(learner, "features_of")  # it knows arms by their names
+    with pytest.raises(TypeError, match=r"features"):
+        learner.ask(features=[[1.0]])
     linear = LinTS(expected_value(), ParameterNoise(), delta=0.1, beta=1.0)
     with pytest.raises(TypeError, match=r"a set of arms has a dimension"):
         linear.start(2, seed=1, features=np.eye(2)).ask(among=[1, 2])
