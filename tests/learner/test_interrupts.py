@@ -237,7 +237,7 @@ def test_a_learner_that_could_not_even_close_gives_its_folder_away(tmp_path, mon
 
 @pytest.mark.parametrize("max_blocks", [None, 50])
 def test_a_stream_is_as_before_or_after_the_call(max_blocks, monkeypatch):
-    from allais.streams import stream as module
+    from allais.streams import samples as module
 
     monkeypatch.setattr(module, "BUFFER", 64)
     rng = random.Random(6)

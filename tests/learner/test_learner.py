@@ -400,12 +400,12 @@ def test_a_new_arm_keeps_what_was_learned_to_the_last_bit():
     ("policy", "arm", "rewards", "message"),
     [
         (REGRET["W-UCB"], "A21", None, "distinct names; 'A21' is there already"),
-        (REGRET["W-UCB"], "new", FIFTY, "rewards exactly if the policy has one an arm; got some. Leave out"),
+        (REGRET["W-UCB"], "new", FIFTY, "rewards exactly if the policy has some for each arm; got some. Leave out"),
         (
             WUCB.as_printed(PEOPLE, [FIFTY] * 3),
             "new",
             None,
-            "rewards exactly if the policy has one an arm; got none. Give",
+            "rewards exactly if the policy has some for each arm; got none. Give",
         ),
         (REGRET["W-UCB"], ["new"], None, "name"),
         (WUCB.as_printed(PEOPLE, [FIFTY] * 3), "new", "0 to 50", "rewards must be Bounded, Finite or SubGaussian"),

@@ -22,12 +22,12 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from allais.files.atomic import keep_access, sync_folder, write_atomically
+from allais.files.atomic import keep_access, make_folder, sync_folder, write_atomically
 from allais.files.lines import Event, events_in, line_of
-from allais.files.locks import locked
+from allais.files.locks import locked, locked_folder
 from allais.files.reading import DAMAGE, checksum, reason, require, whole
 
-SNAPSHOT, LOCK = "snapshot.json", "lock"
+SNAPSHOT = "snapshot.json"
 
 
 class Log:
@@ -165,8 +165,8 @@ class SnapshotLog:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder).resolve()  # where it is now, wherever the process goes later
-        _make(self.folder)
-        self._hold = _held(self.folder)
+        make_folder(self.folder)
+        self._hold = locked_folder(self.folder)
         self._log: Log | None = None
         self.closed = False  # whether it takes no more events
         try:
@@ -275,30 +275,3 @@ class SnapshotLog:
 
 def _name(number: int) -> str:
     return f"journal-{number}.jsonl"
-
-
-def _make(folder: Path) -> None:
-    """Make a folder and those above it, each durable."""
-    try:
-        new = [path for path in (folder, *folder.parents) if not path.exists()]
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in reversed(new):
-            sync_folder(path.parent)
-    except OSError as error:
-        raise ValueError(f"what is durable lives in a folder; {folder} cannot be one ({error}).") from None
-
-
-def _held(folder: Path) -> Any:
-    """The lock file of a folder, which keeps other processes out."""
-    try:
-        handle = open(folder / LOCK, "a")  # noqa: SIM115
-    except OSError as error:
-        raise ValueError(
-            f"what is durable writes to its folder; {folder} cannot be written to ({error.strerror})."
-        ) from None
-    try:
-        locked(handle, f"one process at a time may open a folder; {folder} is open in another.")
-    except ValueError:
-        handle.close()
-        raise
-    return handle

@@ -104,7 +104,7 @@ class Arms(Steps):
         each = isinstance(getattr(self.policy, "rewards", None), Sequence)
         if each != (rewards is not None):
             raise ValueError(
-                "a new arm needs rewards exactly if the policy has one an arm; "
+                "a new arm needs rewards exactly if the policy has some for each arm; "
                 f"got {'none' if each else 'some'}. {'Give' if each else 'Leave out'} rewards=."
             )
         policy = self.policy

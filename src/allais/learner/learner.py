@@ -120,10 +120,6 @@ class Learner(Arms):
                 self._end_broken()
                 raise
 
-    def _tell_other(self, id_: int, choice: Choice | int, reward: float) -> None:
-        """Tell of a choice that is none of the listed arms."""
-        raise ValueError(self._why_unknown(id_))
-
     @one_change_at_a_time
     def _tell_checked(self, choice: Choice, outcome: float) -> None:
         """Tell what was checked already, when it came in."""
@@ -151,10 +147,6 @@ class Learner(Arms):
             self._cancel_other(id_, choice)
         if self._durable:
             self._write({"cancel": id_})
-
-    def _cancel_other(self, id_: int, choice: Choice | int) -> None:
-        """Cancel a choice that is none of the listed arms."""
-        raise ValueError(self._why_unknown(id_))
 
     # -- events -----------------------------------------------------------------------------------
 

@@ -143,6 +143,14 @@ class Steps(View):
             return f"a choice is told or cancelled once; {id_} already was. Use observe() for further data."
         return f"only a choice that was asked can be told; {id_} never was. Tell what ask() returned."
 
+    def _tell_other(self, id_: int, choice: Choice | int, reward: float) -> None:
+        """Tell of a choice that is none of the listed arms."""
+        raise ValueError(self._why_unknown(id_))
+
+    def _cancel_other(self, id_: int, choice: Choice | int) -> None:
+        """Cancel a choice that is none of the listed arms."""
+        raise ValueError(self._why_unknown(id_))
+
     # -- learning ---------------------------------------------------------------------------------
 
     def _learn(self, id_: int, arm: int, ticket: float, outcome: float) -> None:
