@@ -13,12 +13,10 @@ import pytest
 
 from allais import (
     NPTS,
-    WG,
     WLUCB,
     WSR,
     WUCB,
     Bounded,
-    EstimatedNoise,
     Learner,
     Normal,
     Preference,
@@ -31,7 +29,7 @@ from allais import (
 from allais.files.atomic import write_atomically
 from allais.files.reading import checksum
 from allais.learner.document import document_of, learner_from
-from allais.linear import LinTS, ParameterNoise
+from allais.linear import WG, EstimatedNoise, LinTS, ParameterNoise
 from allais.linear.ellipsoid import MOST_SEEN
 from allais.settings import from_spec, to_spec
 from tests.policies.own_policy import Greedy

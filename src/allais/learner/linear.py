@@ -271,7 +271,8 @@ class LinearLearner(Learner):
         self._require_features(len(row))
         if id_ != self._next:
             raise ValueError(f"events must repeat to the same choices; number {id_} is not next. Use a backup.")
-        self._issue(unlisted(arm), row)
+        hash(name := unlisted(arm))  # refuses what is no name
+        self._issue(name, row)
 
     def _contents(self) -> dict[str, Any]:
         return {**super()._contents(), "_contexts": dict(self._contexts)}
