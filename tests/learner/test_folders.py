@@ -100,7 +100,7 @@ def test_a_linear_policy_is_opened_with_features(tmp_path):
 def test_features_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"LinTS needs the features of its arms; got none. Give features="):
         Learner.open(tmp_path / "a", LINEAR, ARMS, seed=1)
-    with pytest.raises(ValueError, match="features must be one row an arm; got 2 for 3 arms"):
+    with pytest.raises(ValueError, match="features must be one row per arm; got 2 for 3 arms"):
         Learner.open(tmp_path / "b", LINEAR, ARMS, seed=1, features=ROWS[:2])
     with pytest.raises(ValueError, match="WUCB learns each arm on its own and takes no features; got some"):
         Learner.open(tmp_path / "c", POLICY, ARMS, seed=1, features=ROWS)
@@ -191,5 +191,5 @@ def test_new_folders_are_durable_with_all_those_above_them(tmp_path, monkeypatch
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_to_is_refused(tmp_path):
     tmp_path.chmod(0o500)
-    with pytest.raises(ValueError, match=r"a durable learner writes to its folder; .* cannot be written to"):
+    with pytest.raises(ValueError, match=r"what is durable writes to its folder; .* cannot be written to"):
         Learner.open(tmp_path, POLICY, ARMS, seed=1)

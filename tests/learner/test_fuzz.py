@@ -35,9 +35,10 @@ from allais import (
     cvar,
     expected_value,
 )
-from allais.learner import Choice, NotNow
+from allais.learner import Choice, LinearLearner, NotNow
 from allais.linear import LinTS, ParameterNoise
 from allais.policies import EXP3
+from allais.policies.state import saved_parts
 from allais.streams.document import stream_document
 
 ROOT = Path(__file__).parents[2]
@@ -45,8 +46,6 @@ CALLS = 200_000
 LONGEST = 120  # seconds that one call may take before it counts as a hang
 REFUSALS = (ValueError, TypeError, NotNow)  # what the documentation names; OSError for a path that cannot be written
 LIFE = 150  # calls before a learner or a stream begins anew, so that it stays small
-SCRATCH = {"low", "high", "eligible", "worth", "places", "masses", "score", "scores", "closeness", "worst_first"}
-SCRATCH |= {"weights", "along", "step", "work"}  # what a choice writes down for itself
 PEOPLE = Preference(TverskyKahneman(0.61))
 STEEP = Preference(TverskyKahneman(0.61), utility=PowerUtility(30.0, 1.0))
 
@@ -121,7 +120,13 @@ def learner_calls(learner, odd, paths):
         lambda: learner.retire(odd()),
         lambda: learner.value(odd()),
         lambda: learner.outcomes(odd()),
-        lambda: learner.features_of(odd()),
+        lambda: learner.features_of(odd()) if isinstance(learner, LinearLearner) else learner.ask(),
+        lambda: learner.apply(odd()),
+        lambda: learner.apply({"tell": odd(), "reward": odd()}),
+        lambda: learner.apply({"ask": odd()}),
+        lambda: learner.apply({"ask": [[odd(), odd()]]}),
+        lambda: learner.apply({"add": odd(), "rewards": odd()}),
+        lambda: learner.apply({"chose": odd(), "arm": odd(), "features": odd()}),
         lambda: (learner.value(), learner.intervals(), learner.recommend(), learner.is_settled()),
         lambda: (learner.arms, learner.samples, learner.pulls, learner.outstanding, learner.copy(), repr(learner)),
         lambda: learner.save(paths(odd())),
@@ -160,10 +165,11 @@ def print_of(thing):
         header, arrays = stream_document(thing)
         return header["samples"], tuple(arrays[name].tobytes() for name in sorted(arrays))
     state = thing._state
-    parts = [getattr(state, name).tobytes() for name in state._fields if name not in SCRATCH and name != "memory"]
+    parts = {name: part.tobytes() for name, part in saved_parts(state).items()}
     memory = [getattr(state.memory, name).tobytes() for name in ("felt", "raw", "counts", "sizes", "pulls")]
     trees = state.memory.trees.heads.tobytes()
-    return repr(thing._names), parts, memory, trees, dict(thing._out), thing._next, repr(thing.policy)
+    out = dict(thing._out), dict(getattr(thing, "_contexts", {}))
+    return repr(thing._names), parts, memory, trees, out, thing._next, repr(thing.policy)
 
 
 def fuzz(calls, seed, folder):

@@ -16,7 +16,8 @@ import numpy as np
 import pytest
 
 from allais import WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream
-from allais.learner import journal
+from allais.files import log
+from allais.learner import durable
 from allais.learner.document import document_of
 from tests.learner.test_journal import ARMS, POLICY, as_repeated, mixed, perform
 
@@ -92,7 +93,7 @@ def is_closed(thing):
         thing._require_whole()
     except ValueError:
         return True
-    return getattr(thing, "_journal", thing) is None
+    return getattr(thing, "_log", None) is not None and thing._log.closed
 
 
 def require_unlocked(thing):
@@ -204,7 +205,7 @@ def test_data_that_is_fed_in_is_taken_as_a_whole():
 
 
 def trials_in_folders(tmp_path, monkeypatch, trials, seed):
-    monkeypatch.setattr(journal, "FEWEST_LINES", 9)
+    monkeypatch.setattr(durable, "FEWEST_LINES", 9)
     operations, documents = without_draws(*mixed(40, seed=seed))
     with Learner.open(tmp_path / "first", POLICY, ARMS, seed=1) as learner:
         usual = seconds(lambda: [perform(learner, operation) for operation in operations])
@@ -250,8 +251,8 @@ def test_a_learner_that_could_not_even_close_gives_its_folder_away(tmp_path, mon
         raise Interrupted
 
     with monkeypatch.context() as patch:
-        patch.setattr(journal, "_line", interrupt)
-        patch.setattr(journal.JournaledLearner, "close", interrupt)
+        patch.setattr(log, "line_of", interrupt)
+        patch.setattr(Learner, "close", interrupt)
         with pytest.raises(Interrupted):
             learner.observe("A21", [7.0])
     with Learner.open(tmp_path) as again:
@@ -262,7 +263,7 @@ def test_a_learner_that_could_not_even_close_gives_its_folder_away(tmp_path, mon
 
 @pytest.mark.parametrize("max_blocks", [None, 50])
 def test_a_stream_is_as_before_or_after_the_call(max_blocks, monkeypatch):
-    from allais.streams import stream as module
+    from allais.streams import samples as module
 
     monkeypatch.setattr(module, "BUFFER", 64)
     rng = random.Random(6)
@@ -395,14 +396,14 @@ def test_no_sample_is_added_inside_another_call(max_blocks):
 def test_a_folder_that_a_handler_closes_holds_the_call_or_does_not(tmp_path, monkeypatch):
     learner = Learner.open(tmp_path, POLICY, ARMS, seed=1)
     learner.observe("A21", [7.0])
-    genuine = journal._line
+    genuine = log.line_of
 
     def closing(entry):
         learner.close()
         return genuine(entry)
 
-    monkeypatch.setattr(journal, "_line", closing)
-    with pytest.raises(ValueError, match=r"a folder is closed between two calls; .* Open it again to see whether"):
+    monkeypatch.setattr(log, "line_of", closing)
+    with pytest.raises(ValueError, match=r"a journal is closed between two calls; .* Open it again to see whether"):
         learner.observe("A21", [50.0])
     monkeypatch.undo()
     with Learner.open(tmp_path) as again:
@@ -411,14 +412,14 @@ def test_a_folder_that_a_handler_closes_holds_the_call_or_does_not(tmp_path, mon
 
 def test_a_handler_that_opens_the_folder_of_the_call_under_way_is_refused(tmp_path, monkeypatch):
     learner = Learner.open(tmp_path, POLICY, ARMS, seed=1)
-    genuine = journal._line
+    genuine = log.line_of
 
     def opening(entry):
         with pytest.raises(ValueError, match="is open in another"):
             Learner.open(tmp_path)
         return genuine(entry)
 
-    monkeypatch.setattr(journal, "_line", opening)
+    monkeypatch.setattr(log, "line_of", opening)
     learner.observe("A21", [50.0])
     monkeypatch.undo()
     assert learner.samples == 1

@@ -24,7 +24,7 @@ import numpy as np
 import pytest
 
 from allais import NPTS, WLUCB, WSR, WUCB, Bounded, Learner, Preference, TopTwo, TverskyKahneman, Weight
-from allais.learner import NotNow, journal
+from allais.learner import NotNow, durable
 from allais.learner.document import document_of
 from allais.linear import LinTS, ParameterNoise
 from allais.policies import EXP3
@@ -101,7 +101,7 @@ def say(kind, thing=None):
 
 def work(folder, name, seed):
     """Operate on the folder for ever, saying what comes and what is done."""
-    journal.FEWEST_LINES = 9
+    durable.FEWEST_LINES = 9
     learner, rng = Learner.open(folder, KILLED[name], ARMS, seed=1), random.Random(seed)
     while True:
         operation = next_operation(learner, rng)
@@ -227,7 +227,7 @@ def test_hundreds_of_kills_lose_nothing(name, server, tmp_path):
 
 def test_the_disk_holds_all_that_was_acknowledged_at_every_moment(tmp_path, monkeypatch):
     """The folder is copied before and after each call that writes; every copy opens to what it should."""
-    monkeypatch.setattr(journal, "FEWEST_LINES", 4)
+    monkeypatch.setattr(durable, "FEWEST_LINES", 4)
     operations, documents = mixed(40, seed=2)
     folder = tmp_path / "live"
     images = []
@@ -260,7 +260,7 @@ def test_the_disk_holds_all_that_was_acknowledged_at_every_moment(tmp_path, monk
 
 
 def test_leftovers_of_a_crash_are_cleared_away(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal, "FEWEST_LINES", 4)
+    monkeypatch.setattr(durable, "FEWEST_LINES", 4)
     operations, documents = mixed(20, seed=2)
     with opened(tmp_path) as learner:
         for operation in operations:
@@ -290,7 +290,7 @@ def test_a_folder_goes_on_where_it_was_left(tmp_path):
     ids=["EXP3", "W-LUCB", "W-SR"],
 )
 def test_every_kind_of_policy_goes_on_with_the_same_choices(policy, tmp_path, monkeypatch):
-    monkeypatch.setattr(journal, "FEWEST_LINES", 6)
+    monkeypatch.setattr(durable, "FEWEST_LINES", 6)
     twin = policy.start(ARMS, seed=1)
     for day in range(6):
         with opened(tmp_path, policy) as learner:
@@ -310,7 +310,7 @@ def test_every_kind_of_policy_goes_on_with_the_same_choices(policy, tmp_path, mo
 
 
 def test_snapshots_keep_everything_and_remove_the_journals_before_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal, "FEWEST_LINES", 5)
+    monkeypatch.setattr(durable, "FEWEST_LINES", 5)
     operations, documents = mixed(200, seed=4)
     with opened(tmp_path) as learner:
         for operation in operations:
@@ -324,7 +324,7 @@ def test_snapshots_keep_everything_and_remove_the_journals_before_them(tmp_path,
 
 
 def test_a_folder_of_many_distinct_outcomes_goes_on_exactly(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal, "FEWEST_LINES", 30)
+    monkeypatch.setattr(durable, "FEWEST_LINES", 30)
     rng = np.random.default_rng(6)
     for _ in range(3):
         with opened(tmp_path) as learner:
@@ -336,7 +336,7 @@ def test_a_folder_of_many_distinct_outcomes_goes_on_exactly(tmp_path, monkeypatc
 
 
 def test_the_more_there_is_to_write_the_rarer_are_snapshots(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal, "FEWEST_LINES", 4)
+    monkeypatch.setattr(durable, "FEWEST_LINES", 4)
     with opened(tmp_path) as learner:
         learner.observe("A21", np.linspace(0, 50, 1000))
         for _ in range(50):
@@ -482,7 +482,7 @@ def test_a_journal_that_repeats_to_other_choices_is_refused(tmp_path):
 def test_a_line_of_a_newer_version_is_refused(lived_in):
     folder, _ = lived_in
     with opened(folder) as learner:
-        learner._write({"merge": "A21", "into": "A28"})
+        learner._log.append({"merge": "A21", "into": "A28"})
     with pytest.raises(ValueError, match="must"):
         Learner.open(folder).close()
 
@@ -583,7 +583,7 @@ def test_what_cannot_be_saved_is_refused_at_once_and_leaves_nothing_open(policy,
 @pytest.mark.parametrize("fewest", [12, 4096], ids=["snapshot", "journal"])
 def test_what_the_journal_cannot_hold_is_refused_before_it_is_done(fewest, call, tmp_path, monkeypatch):
     """Whether it is taken or refused: the folder and the learner agree, then and later."""
-    monkeypatch.setattr(journal, "FEWEST_LINES", fewest)
+    monkeypatch.setattr(durable, "FEWEST_LINES", fewest)
     with opened(tmp_path, arms=3) as learner:
         learner.observe(2, [7.0])
         learner.ask(4)
@@ -693,7 +693,7 @@ def test_an_interrupt_does_not_part_the_learner_from_its_folder(tmp_path, monkey
 
 @pytest.mark.parametrize("when", ["the snapshot", "its folder"])
 def test_an_error_of_the_disk_while_a_snapshot_is_written_loses_nothing(when, tmp_path, monkeypatch):
-    monkeypatch.setattr(journal, "FEWEST_LINES", 4)
+    monkeypatch.setattr(durable, "FEWEST_LINES", 4)
     acknowledged = 0
 
     def failing(descriptor):

@@ -400,12 +400,12 @@ def test_a_new_arm_keeps_what_was_learned_to_the_last_bit():
     ("policy", "arm", "rewards", "message"),
     [
         (REGRET["W-UCB"], "A21", None, "distinct names; 'A21' is there already"),
-        (REGRET["W-UCB"], "new", FIFTY, "rewards exactly if the policy has one an arm; got some. Leave out"),
+        (REGRET["W-UCB"], "new", FIFTY, "rewards exactly if the policy has some for each arm; got some. Leave out"),
         (
             WUCB.as_printed(PEOPLE, [FIFTY] * 3),
             "new",
             None,
-            "rewards exactly if the policy has one an arm; got none. Give",
+            "rewards exactly if the policy has some for each arm; got none. Give",
         ),
         (REGRET["W-UCB"], ["new"], None, "name"),
         (WUCB.as_printed(PEOPLE, [FIFTY] * 3), "new", "0 to 50", "rewards must be Bounded, Finite or SubGaussian"),
@@ -587,8 +587,9 @@ def test_what_is_no_preference_no_set_and_no_features_is_refused():
     learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
     with pytest.raises(TypeError, match=r"valued by a preference; got 3"):
         learner.value(3)
-    with pytest.raises(ValueError, match=r"NPTS knows arms by their names"):
-        learner.features_of(learner.ask())
+    assert not hasattr(learner, "features_of")  # it knows arms by their names
+    with pytest.raises(TypeError, match=r"features"):
+        learner.ask(features=[[1.0]])
     linear = LinTS(expected_value(), ParameterNoise(), delta=0.1, beta=1.0)
     with pytest.raises(TypeError, match=r"a set of arms has a dimension"):
         linear.start(2, seed=1, features=np.eye(2)).ask(among=[1, 2])

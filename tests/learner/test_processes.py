@@ -28,7 +28,7 @@ from allais import (
     best_arm,
     search,
 )
-from allais.learner import journal
+from allais.learner import durable
 from allais.learner.document import document_of
 from allais.linear import LinTS, ParameterNoise
 from allais.policies import EXP3
@@ -189,7 +189,7 @@ def test_a_fork_in_the_middle_of_another_threads_call_does_not_wait_for_it():
 
 
 def test_a_folder_stays_where_it_was_opened(tmp_path, monkeypatch):
-    monkeypatch.setattr(journal, "FEWEST_LINES", 4)
+    monkeypatch.setattr(durable, "FEWEST_LINES", 4)
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     there.mkdir()
@@ -222,7 +222,7 @@ def test_a_program_runs_in_the_folder_that_it_was_given(tmp_path, monkeypatch):
 def test_compiled_code_is_kept_in_one_place(variable, tmp_path):
     """A cache folder that is given relative is where the process began, wherever it goes later."""
     script = "import os, allais._kernels as k; print(k.cache_folder().is_absolute(), os.path.isabs(k.CACHE))"
-    settings = {**os.environ, variable: "cache", "PYTHONPATH": str(Path(journal.__file__).parents[1])}
+    settings = {**os.environ, variable: "cache", "PYTHONPATH": str(Path(durable.__file__).parents[2])}
     if variable != "ALLAIS_CACHE_DIR":
         settings.pop("ALLAIS_CACHE_DIR", None)
     said = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=settings, capture_output=True, text=True)

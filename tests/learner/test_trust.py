@@ -13,12 +13,10 @@ import pytest
 
 from allais import (
     NPTS,
-    WG,
     WLUCB,
     WSR,
     WUCB,
     Bounded,
-    EstimatedNoise,
     Learner,
     Normal,
     Preference,
@@ -31,7 +29,7 @@ from allais import (
 from allais.files.atomic import write_atomically
 from allais.files.reading import checksum
 from allais.learner.document import document_of, learner_from
-from allais.linear import LinTS, ParameterNoise
+from allais.linear import WG, EstimatedNoise, LinTS, ParameterNoise
 from allais.linear.estimated_noise import MOST_SEEN
 from allais.settings import from_spec, to_spec
 from tests.policies.own_policy import Greedy
@@ -402,7 +400,7 @@ def test_what_is_no_file_is_not_written_over(tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="modes and links are those of POSIX systems")
 def test_a_private_folder_stays_private(tmp_path, monkeypatch):
-    monkeypatch.setattr("allais.learner.journal.FEWEST_LINES", 4)
+    monkeypatch.setattr("allais.learner.durable.FEWEST_LINES", 4)
     with Learner.open(tmp_path / "advisor", NPTS(PEOPLE, Bounded(0, 1)), arms=2, seed=1) as learner:
         for path in (tmp_path / "advisor").iterdir():
             path.chmod(0o600)

@@ -279,7 +279,7 @@ def test_choices_with_contexts_survive_a_file_and_a_journal(tmp_path):
 def test_contexts_that_do_not_fit_are_refused_and_change_nothing():
     learner = WOFUL(PEOPLE, ParameterNoise(), delta=0.05, beta=2.0).start(2, seed=1, features=np.eye(2))
     for features, message in (
-        ([[1.0, 2.0, 3.0]], "2 numbers an arm"),
+        ([[1.0, 2.0, 3.0]], "2 numbers per arm"),
         ([[0.0, 0.0]], "zero"),
         ([[np.nan, 1.0]], "finite"),
     ):

@@ -17,7 +17,7 @@ import os
 import weakref
 from collections.abc import Callable
 from threading import RLock
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -28,7 +28,6 @@ class Guarded:
     """An object whose public calls exclude each other."""
 
     _midway: bool = False  # whether a change is under way, or was broken off
-    _durable: ClassVar[bool] = False  # whether a change lasts until it is written down, and not before
     _lock: Any
 
     def _guard(self) -> None:
@@ -39,6 +38,13 @@ class Guarded:
     def _require_whole(self) -> None:
         if self._midway:
             raise ValueError(self._why_torn())
+
+    def _require_ready(self) -> None:
+        """Refuse to begin a change."""
+        self._require_whole()
+
+    def _end_broken(self) -> None:
+        """After a change that raised: one that was broken off may have to be cleaned up."""
 
     def _why_torn(self) -> str:
         return (
@@ -82,11 +88,14 @@ def one_change_at_a_time(
 
     @functools.wraps(method)
     def alone(self: Object, /, *arguments: Arguments.args, **settings: Arguments.kwargs) -> Result:
-        if not self._durable:  # else whoever writes the change down has looked already
-            self._require_outermost()
+        self._require_outermost()
         with self._lock:
-            self._require_whole()
-            return method(self, *arguments, **settings)
+            self._require_ready()
+            try:
+                return method(self, *arguments, **settings)
+            except BaseException:
+                self._end_broken()
+                raise
 
     return alone
 

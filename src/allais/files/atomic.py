@@ -63,3 +63,14 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, each durable."""
+    try:
+        new = [path for path in (folder, *folder.parents) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in reversed(new):
+            sync_folder(path.parent)
+    except OSError as error:
+        raise ValueError(f"what is durable lives in a folder; {folder} cannot be one ({error}).") from None

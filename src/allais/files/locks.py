@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import weakref
+from pathlib import Path
 from typing import Any
+
+LOCK = "lock"  # the file of a folder
 
 
 def locked(handle: Any, refusal: str) -> None:
@@ -21,6 +24,22 @@ def locked(handle: Any, refusal: str) -> None:
     except OSError:
         raise ValueError(f"{refusal} Close it there first.") from None
     _HELD.add(handle)
+
+
+def locked_folder(folder: Path) -> Any:
+    """The lock file of a folder, which keeps other processes out."""
+    try:
+        handle = open(folder / LOCK, "a")  # noqa: SIM115
+    except OSError as error:
+        raise ValueError(
+            f"what is durable writes to its folder; {folder} cannot be written to ({error.strerror})."
+        ) from None
+    try:
+        locked(handle, f"one process at a time may open a folder; {folder} is open in another.")
+    except ValueError:
+        handle.close()
+        raise
+    return handle
 
 
 def _let_go() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from allais.errors import MissingFile
 from allais.files.atomic import write_atomically
 from allais.files.reading import (
     DAMAGE,
+    Damaged,
     array_like,
     checksum,
     finite,
@@ -27,6 +28,8 @@ from allais.files.reading import (
     whole_list,
 )
 from allais.learner.learner import Learner
+from allais.learner.linear import Context, LinearLearner
+from allais.learner.names import listed, require_plain_names, unlisted
 from allais.policies.base import Policy
 from allais.policies.state import saved_parts
 from allais.problems.base import checked_names
@@ -37,7 +40,8 @@ from allais.samples.memory import FLAT
 from allais.settings import checked_trust, from_spec, to_spec
 
 FORMAT = "allais learner"
-VERSION = 2  # of a learner; version 1 had neither cells nor `exact`, and kept every outcome
+VERSION = 3  # of a learner
+# 1: neither cells nor `exact`, and every outcome was kept. 2: linear policies wrote their scratch, too
 
 
 def document_of(learner: Learner) -> dict[str, Any]:
@@ -58,9 +62,7 @@ def document_of(learner: Learner) -> dict[str, Any]:
         "exact": learner.exact,
         "arms": arms,
         "state": {name: _numbers(part) for name, part in saved_parts(state).items()},
-        "outstanding": [
-            [id_, listed(arm), float(ticket), features] for id_, (arm, ticket, features) in learner._out.items()
-        ],
+        "outstanding": sorted(_entries(learner), key=lambda entry: entry[0]),
         "next": learner._next,
         "draw": learner._draw,
         "generator": plain(learner._rng.bit_generator.state),
@@ -68,23 +70,14 @@ def document_of(learner: Learner) -> dict[str, Any]:
     return {**document, "checksum": checksum(document)}
 
 
-def listed(name: Any) -> Any:
-    """A tuple, such as a route, as JSON has it."""
-    return [listed(part) for part in name] if isinstance(name, tuple) else name
-
-
-def unlisted(name: Any) -> Any:
-    """The name that `listed` wrote."""
-    return tuple(unlisted(part) for part in name) if isinstance(name, list) else name
-
-
-def require_plain_names(names: Iterable[Hashable]) -> None:
-    """Refuse arm names that JSON would change."""
-    for name in names:
-        if not isinstance(name, str | int) or isinstance(name, bool):
-            raise ValueError(
-                f"only arms with names that are strings or whole numbers can be saved; got {name!r}. Rename it."
-            )
+def _entries(learner: Learner) -> list[list[Any]]:
+    """The choices that are out: number, arm, ticket, and the features of an arm that is not listed."""
+    entries: list[list[Any]] = [[id_, arm, float(ticket), None] for id_, (arm, ticket) in learner._out.items()]
+    if isinstance(learner, LinearLearner):
+        entries += [
+            [id_, listed(one.arm), float(one.ticket), list(one.features)] for id_, one in learner._contexts.items()
+        ]
+    return entries
 
 
 def _numbers(array: Any) -> list[Any]:
@@ -129,7 +122,7 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     require_plain_names(names)
     exact = document.get("exact", True)  # version 1 kept every outcome
     require(type(exact) is bool, "exact must be true or false")
-    learner = Learner(policy, names, seed=0, exact=exact)
+    learner = policy.start(names, seed=0, exact=exact)
     cells = [_cells(arm.get("cells", [])) for arm in arms]
     seen = [_outcomes(learner, k, arm, cells[k]) for k, arm in enumerate(arms)]
     pulls = np.array([whole(arm["pulls"], "the pulls of an arm") for arm in arms], dtype=np.int64)
@@ -146,7 +139,7 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     for name, target in saved_parts(state).items():
         target[...] = array_like(written[name], target, name)
     learner._next = whole(document["next"], "the number of the next choice", 1)
-    learner._out = _outstanding(learner, document["outstanding"])
+    _put_out(learner, document["outstanding"])
     _check_state(learner, state, pulls)
     learner._adopt(policy, names, learner._rule, state._replace(memory=memory))
     draw = document["draw"]
@@ -180,23 +173,25 @@ def _outcomes(
     return (felt, raw, counts) if first.size == raw.size else (felt[first], raw[first], np.add.reduceat(counts, first))
 
 
-def _outstanding(learner: Learner, entries: Any) -> dict[int, tuple[Any, float, tuple[float, ...] | None]]:
+def _put_out(learner: Learner, entries: Any) -> None:
     """The choices that are out, by their numbers."""
     require(isinstance(entries, list), "choices must be a list")
-    out: dict[int, tuple[Any, float, tuple[float, ...] | None]] = {}
+    seen = set[int]()
     for entry in entries:
         require(isinstance(entry, list) and len(entry) == 4, "a choice has a number, an arm, a ticket and features")
-        number, arm, ticket, features = entry
-        require(whole(number, "the number of a choice", 1, learner._next - 1) not in out, "a choice is there twice")
-        row = None
-        if features:
-            arm, row = unlisted(arm), tuple(finite_list(features, "features").tolist())
-            hash(arm)
-            learner._require_features(len(row))
-        else:
-            whole(arm, "the arm of a choice", 0, len(learner._names) - 1)
-        out[number] = (arm, finite(ticket, "a ticket"), row)
-    return out
+        id_ = whole(entry[0], "the number of a choice", 1, learner._next - 1)
+        require(id_ not in seen, "a choice is there twice")
+        seen.add(id_)
+        arm, ticket, features = entry[1], finite(entry[2], "a ticket"), entry[3]
+        if not features:
+            learner._out[id_] = (whole(arm, "the arm of a choice", 0, len(learner._names) - 1), ticket)
+            continue
+        row = tuple(finite_list(features, "features").tolist())
+        if not isinstance(learner, LinearLearner):
+            raise Damaged("its policy takes no features")
+        learner._require_features(len(row))
+        hash(name := unlisted(arm))
+        learner._contexts[id_] = Context(name, ticket, row)
 
 
 def _check_state(learner: Learner, state: Any, pulls: IntArray) -> None:
@@ -204,7 +199,7 @@ def _check_state(learner: Learner, state: Any, pulls: IntArray) -> None:
     require(state.active.any(), "no arm is in play")
     require((state.asked >= 0).all(), "an arm was asked a negative number of times")
     if type(learner.policy).__module__.startswith("allais."):  # others may count as they like
-        out = [arm for arm, _, row in learner._out.values() if row is None]
+        out = [arm for arm, _ in learner._out.values()]
         expected = pulls + np.bincount(np.array(out, dtype=np.int64), minlength=pulls.size)
         require(np.array_equal(state.asked, expected), "what was asked is not what was told or is out")
     learner.policy.check_state(learner._rule, state)

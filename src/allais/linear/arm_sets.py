@@ -7,7 +7,7 @@ A policy that needs nothing but the best arm for one theta, such as LinTS, works
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -25,6 +25,7 @@ class Arm(NamedTuple):
     features: FloatArray
 
 
+@runtime_checkable
 class ArmSet(Protocol):
     """Arms that are never listed."""
 

@@ -59,6 +59,11 @@ class LinearState(NamedTuple):
     sizes: IntArray  # how many of them there are, (n_arms,)
     rival: IntArray  # the arm that last kept a policy from stopping, or -1; (1,)
 
+    @property
+    def scratch(self) -> tuple[str, ...]:
+        """Parts that are written before they are read, or follow from others: in no file."""
+        return "step", "along", "work", "scores", "eligible"
+
 
 @kernel
 def radius(world, state):

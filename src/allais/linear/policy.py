@@ -28,7 +28,7 @@ from allais.policies.state import require_place
 from allais.samples.memory import empty_memory
 
 if TYPE_CHECKING:
-    from allais.learner import Learner
+    from allais.learner import LinearLearner
 
 
 class RadiusWarning(UserWarning):
@@ -125,12 +125,18 @@ class LinearPolicy(Policy):
         features: ArrayLike | None = None,
         *,
         exact: bool = False,  # of no effect: theta is learned, and no outcome is kept
-    ) -> Learner:
+    ) -> LinearLearner:
         """A learner over arms with these features, one row per arm."""
         placed = self if features is None else self.with_features(features)
         if placed.features is None:
             raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
-        return Policy.start(placed, arms, seed, exact=exact)
+        from allais.learner import LinearLearner
+
+        return LinearLearner(placed, arms, seed, exact=exact)
+
+    def drawn_theta(self, rule: Any, state: LinearState, u: float) -> FloatArray:
+        """The theta of one draw, of a policy that chooses by one: it needs an oracle only, and no list of arms."""
+        raise ValueError(f"{type(self).__name__} cannot choose among arms that are not listed. Use LinTS, which can.")
 
     def world(self, features: FloatArray) -> World:
         """What the kernels know of arms with these features."""

@@ -9,8 +9,6 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais.samples.memory import Memory, empty_memory
 
-SCRATCH = ("low", "high", "score", "eligible", "kept")  # written before they are read: in no file
-
 
 class State(NamedTuple):
     """What a policy has learned; all of it arrays, which kernels write in place."""
@@ -25,6 +23,11 @@ class State(NamedTuple):
     eligible: Any  # scratch of a choice, (n_arms,)
     kept: Any  # what the band keeps of each arm; a function of the memory
     own: Any  # what the algorithm remembers beside: a NamedTuple of arrays, or ()
+
+    @property
+    def scratch(self) -> tuple[str, ...]:
+        """Parts that are written before they are read, or follow from others: in no file."""
+        return "low", "high", "score", "eligible", "kept"
 
 
 def fresh_state(n_arms: int, kept: Any = (), own: Any = ()) -> State:
@@ -50,7 +53,7 @@ def saved_parts(state: Any) -> dict[str, Any]:
         part = getattr(state, name)
         if name == "own" and hasattr(part, "_asdict"):
             parts |= part._asdict()
-        elif name not in ("memory", "own", *(SCRATCH if isinstance(state, State) else ())):
+        elif name not in ("memory", "own", *getattr(state, "scratch", ())):
             parts[name] = part
     return parts
 

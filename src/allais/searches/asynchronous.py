@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 import numpy as np
 
 from allais.errors import RunRefused
-from allais.learner import Choice, Learner, NotNow
+from allais.learner import Choice, NotNow
 from allais.policies.base import Policy
 from allais.searches.runs import Outcome, Run, Seeds
 from allais.simulation.best_arm import Failure
@@ -36,10 +36,8 @@ class Search:
     def restart(self, known: Mapping[Run, Outcome]) -> None:
         """Begin from the first run; those that are known are taken in at the moment they are asked for."""
         rng = np.random.default_rng(self._seeds.choices)
-        self.learner = Learner(self._policy, self.arms, rng, exact=self._exact)
-        for run, outcome in known.items():
-            self.require_admissible(run, outcome)
-        self._known = known
+        self.learner = self._policy.start(self.arms, rng, exact=self._exact)
+        self._known = {run: self.admitted(run, outcome) for run, outcome in known.items()}
         self.asked = 0
         self.settled = False
         self.failures: list[Failure] = []
@@ -65,7 +63,7 @@ class Search:
             outcome = self._known.get(run)
             if outcome is None:
                 return run
-            self.take_in(run, outcome)
+            self.absorb(run, outcome)
         return None
 
     def _chosen(self) -> Run | None:
@@ -87,23 +85,26 @@ class Search:
         """See whether what was told is enough."""
         self.settled = self.settled or (self.asked > 0 and self.learner.is_settled())
 
-    def require_admissible(self, run: Run, outcome: Outcome) -> None:
-        """Refuse a reward that cannot be, before it is written down."""
+    def admitted(self, run: Run, outcome: Outcome) -> Outcome:
+        """An outcome whose reward can be; it is refused before it is written down, and never looked at again."""
         if outcome.reward is None:
-            return
+            return outcome
         try:
-            self.learner._checked(run.arm, outcome.reward)
+            return outcome._replace(reward=self.learner._checked(run.arm, outcome.reward))
         except ValueError as error:
             raise refusal(self.arms[run.arm], run, error) from None
 
     def take_in(self, run: Run, outcome: Outcome) -> None:
-        """A run has come back: tell what is now complete, from the oldest of the arm on."""
+        """A run has come back: check it, and tell what is now complete, from the oldest of the arm on."""
+        self.absorb(run, self.admitted(run, outcome))
+
+    def absorb(self, run: Run, outcome: Outcome) -> None:
+        """Take in an outcome that is admitted already."""
         queue, arrived = self._in_order[run.arm], self._arrived[run.arm]
         if run.number in arrived or all(number != run.number for _, number in queue):
             raise ValueError(
                 f"a run comes back once; run {run.number} of {self.arms[run.arm]!r} is not out. Take each in once."
             )
-        self.require_admissible(run, outcome)
         if outcome.failure is not None:
             self.failures.append(Failure(self.arms[run.arm], *run[1:], outcome.failure, outcome.reward))
         arrived[run.number] = outcome
@@ -113,7 +114,7 @@ class Search:
 
     def _tell(self, arm: int, choice: Choice, outcome: Outcome) -> None:
         if outcome.reward is not None:
-            self.learner.tell(choice, outcome.reward)
+            self.learner._tell_checked(choice, outcome.reward)
             self._failed_in_a_row[arm] = 0
             return
         self.learner.cancel(choice)

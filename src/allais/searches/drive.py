@@ -56,7 +56,7 @@ def drive(
             finished, refused, trouble = _sorted_out(search, policy, back)
             said = _written(journal, search, back, finished, refused)
             for run, outcome in finished:
-                search.take_in(run, outcome)
+                search.absorb(run, outcome)
             if trouble is not None:  # what came back beside it is kept
                 raise _explained(trouble, said)
             search.require_rewards(run.arm for run, outcome in finished if outcome.reward is None)
@@ -91,8 +91,7 @@ def _sorted_out(
     trouble: RunFailed | None = None
     for run, outcome in back:
         try:
-            counted = policy.counted(outcome)
-            search.require_admissible(run, counted)
+            counted = search.admitted(run, policy.counted(outcome))
         except RunRefused as error:
             trouble = trouble or error
             if outcome.failure is None and math.isfinite(outcome.reward or 0.0):

@@ -9,12 +9,8 @@ the search that follows begins anew and takes in the runs above that line as soo
 
 from __future__ import annotations
 
-import json
-import os
-import stat
 import time
 import warnings
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from allais.errors import RunFailed, RunRefused
-from allais.files.atomic import sync_folder
-from allais.files.locks import locked
-from allais.learner.document import require_plain_names
+from allais.files.lines import Event, events_in
+from allais.files.log import Log
+from allais.learner.names import require_plain_names
 from allais.policies.base import Policy
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
@@ -34,7 +30,6 @@ from allais.searches.runs import Outcome, Run
 from allais.settings import to_spec
 
 FORMAT, VERSION = "allais runs", 1
-BEGINNING = json.dumps({"format": FORMAT})[:-1].encode()  # of every journal's first line
 
 
 def identity(problem: Problem, policy: Policy, root: np.random.SeedSequence) -> dict[str, Any]:
@@ -54,28 +49,33 @@ class RunJournal:
     """Every finished run, durable; one process at a time."""
 
     def __init__(self, path: Path, experiment: dict[str, Any]) -> None:
-        path = path.absolute()  # wherever the process goes later
-        self.path, self.arms = path, experiment["arms"]
         self.log = FailureLog(path)
+        self._log = Log(path, form=FORMAT, advice=", or delete the line: its run is done again")
+        self.path, self.arms = self._log.path, experiment["arms"]
         self._experiment = experiment
         try:
-            self._file = open(path, "a+b", buffering=0)  # noqa: SIM115
-        except OSError as error:
-            raise ValueError(
-                f"a journal is a file in a folder that exists; {path} cannot be one ({error.strerror})."
-            ) from None
-        try:
-            locked(self._file, f"one process at a time may write a journal; {path} is open in another.")
-            self._entries = self._read()
+            self._entries = self._taken_over()
         except BaseException:
-            self._file.close()
+            self._log.close()
             raise
+
+    def _taken_over(self) -> list[Event]:
+        """The lines of a journal of this experiment; of another it is left as it is."""
+        entries = self._log.events
+        if any("format" not in entry for entry in entries):
+            _require_same(entries[0], self._experiment, self.path)
+            self._log.accept()
+            return entries
+        self._log.accept()
+        self._log.clear()  # no run was finished, so it may become the journal of another experiment
+        self._append(self._experiment)
+        return [self._experiment]
 
     def __enter__(self) -> RunJournal:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._file.close()
+        self._log.close()
 
     def repeat(self, search: Search) -> None:
         """Bring a new search to where the journal ends, or have it use the runs of another policy."""
@@ -95,7 +95,7 @@ class RunJournal:
             raise ValueError(
                 f"{self.path} holds what the policy rules out now ({different}): {error} Or use another journal."
             ) from None
-        self._append(_line(self._experiment))
+        self._append(self._experiment)
         runs = f"its {len(known):,} finished runs are used again" if known else "it holds no finished run yet"
         warnings.warn(f"{self.path} was written by another policy ({different}); {runs}.", stacklevel=3)
 
@@ -129,7 +129,7 @@ class RunJournal:
         A run whose outcome the policy refused is kept, too, for another policy that admits it.
         """
         now = round(time.time(), 3)
-        lines = b""
+        entries = []
         for run, outcome in finished:
             entry = {
                 "arm": self.arms[run.arm],
@@ -141,50 +141,22 @@ class RunJournal:
                 "asked": asked,
                 **({"refused": True} if refused else {}),
             }
-            lines += _line(entry if outcome.failure is None else {**entry, "failure": outcome.failure})
-        self._append(lines)
+            entries.append(entry if outcome.failure is None else {**entry, "failure": outcome.failure})
+        self._append(*entries)
 
-    def _append(self, lines: bytes) -> None:
+    def _append(self, *entries: Event) -> None:
         try:
-            while lines:  # a full disk may take a part of it
-                lines = lines[self._file.write(lines) :]
-            os.fsync(self._file.fileno())
+            self._log.append(*entries)
         except OSError as error:
             raise RunFailed(
                 f"a run counts when it is written down; {self.path} cannot be written ({error.strerror}). Make room."
             ) from error
 
-    def _read(self) -> list[dict[str, Any]]:
-        """The lines of a file that is ours; one that is not, is left as it is."""
-        if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
-            raise ValueError(f"a journal is a file; {self.path} is something else. Check the path.")
-        self._file.seek(0)
-        beginning = self._file.read(len(BEGINNING))
-        if beginning and beginning != BEGINNING:
-            raise ValueError(f"a journal begins with what it is of; {self.path} does not. Check the path.")
-        data = beginning + self._file.readall()
-        entries, whole = _entries(data, self.path)
-        if any("format" not in entry for entry in entries):
-            _require_same(entries[0], self._experiment, self.path)
-        else:
-            entries, whole = [], 0  # no run was finished, so it may become the journal of another experiment
-        if whole < len(data):
-            if not data.endswith(b"\n"):
-                warnings.warn(
-                    f"the last line of {self.path} was cut off while it was written; it is dropped.", stacklevel=4
-                )
-            self._file.truncate(whole)
-        if not entries:
-            self._append(_line(self._experiment))
-            sync_folder(self.path.parent)
-            return [self._experiment]
-        return entries
-
 
 def finished_runs(path: Path) -> int:
     """How many runs a journal holds; none where there is no journal."""
     try:
-        entries, _ = _entries(path.read_bytes(), path)
+        entries, _ = events_in(path.read_bytes(), path, numbered=False)
     except (OSError, ValueError):
         return 0
     return sum("format" not in entry for entry in entries)
@@ -199,26 +171,3 @@ def _require_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> 
                 f"a journal continues the experiment it was made by; that of {path} has another {part}: "
                 f"{different[0]}. Use another journal, or the old settings."
             )
-
-
-def _line(entry: dict[str, Any]) -> bytes:
-    content = json.dumps(entry, allow_nan=False)
-    return json.dumps({**entry, "check": zlib.crc32(content.encode())}, allow_nan=False).encode() + b"\n"
-
-
-def _entries(data: bytes, path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The whole lines, and how many bytes they are; only a last line without its end was torn."""
-    *lines, torn = data.split(b"\n")
-    entries: list[dict[str, Any]] = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            entry = json.loads(line)
-            check = entry.pop("check")
-            whole = check == zlib.crc32(json.dumps(entry, allow_nan=False).encode())
-        except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
-            whole = False
-        if not whole:
-            advice = "Use a backup, or delete the line: its run is done again." if entries else "Use a backup."
-            raise ValueError(f"a journal may be torn at its end only; {path} is damaged in line {number}. {advice}")
-        entries.append(entry)
-    return entries, len(data) - len(torn)

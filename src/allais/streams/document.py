@@ -14,8 +14,9 @@ from allais.rewards import Bounded, Finite, SubGaussian
 from allais.samples.checks import check_outcomes
 from allais.samples.tree_search import outcomes_of
 from allais.settings import checked_trust, from_spec, to_spec
+from allais.streams.samples import GAINS, LOSSES
 from allais.streams.sketch import Sketch
-from allais.streams.stream import GAINS, LOSSES, ValueStream
+from allais.streams.stream import ValueStream
 
 STREAM_FORMAT, STREAM_VERSION = "allais stream", 1
 

@@ -1,0 +1,50 @@
+"""What a learner says: a choice, a recommendation, or that nothing can be asked now."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from allais.bands.base import Interval
+
+
+class Choice(NamedTuple):
+    """An arm to play, and the number under which its outcome is told.
+
+    >>> learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
+    >>> learner.ask(2)
+    [Choice(id=1, arm='A21'), Choice(id=2, arm='A28')]
+    """
+
+    id: int
+    arm: Hashable
+
+
+class Recommendation(NamedTuple):
+    """The arm that the policy thinks best.
+
+    >>> learner = TopTwo(expected_value(), Finite([0, 1]), delta=0.05).start(["A21", "A28"], seed=1)
+    >>> learner.observe("A21", [1.0] * 30)
+    >>> learner.observe("A28", [0.0] * 30)
+    >>> best = learner.recommend()
+    >>> best.arm, best.settled, best.delta
+    ('A21', True, 0.05)
+    """
+
+    arm: Hashable
+    value: float  # its estimated value, as felt
+    interval: Interval | None  # None where the policy has none
+    settled: bool  # whether the policy is done
+    delta: float | None  # the chance that a settled recommendation is wrong, for fixed confidence
+
+
+class NotNow(RuntimeError):  # noqa: N818
+    """Nothing can be asked: the policy has settled, or waits for what was asked.
+
+    >>> learner = SR(budget=4).start(["A21", "A28"], seed=1)
+    >>> batch = learner.ask(4)
+    >>> learner.ask()
+    Traceback (most recent call last):
+        ...
+    allais.learner.NotNow: ...
+    """

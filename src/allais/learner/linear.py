@@ -1,0 +1,279 @@
+"""LinearLearner: a linear policy with memory. It knows theta, and takes arms that belong to one round only."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from itertools import starmap
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._checks import FloatArray
+from allais._kernels import bound
+from allais._random import Seed
+from allais._system.locks import one_at_a_time, one_change_at_a_time
+from allais.files.reading import finite_list
+from allais.learner.choices import Choice
+from allais.learner.learner import Learner
+from allais.learner.names import listed, unlisted
+from allais.linear.arm_sets import ArmSet, Judge
+from allais.linear.ellipsoid import radius
+from allais.linear.factorisation import project
+from allais.linear.features import checked_features
+from allais.linear.policy import LinearPolicy
+from allais.policies.verbs import recommend
+from allais.preferences import Preference
+
+LARGEST_SUMMED = 1e100  # of rewards that are added up: sums and their products stay finite
+
+
+class Ellipsoid(NamedTuple):
+    """All theta with (theta - centre)' matrix (theta - centre) <= radius^2.
+
+    >>> ball = Ellipsoid(np.zeros(2), np.eye(2), 1.0)
+    >>> ball.holds([0.6, 0.6]), ball.holds([0.9, 0.9])
+    (True, False)
+    """
+
+    centre: FloatArray  # the estimate of theta, (d,)
+    matrix: FloatArray  # A = lambda I + sum of x x' / sigma_x^2, (d, d)
+    radius: float  # infinite where nothing bounds the length of theta
+
+    def holds(self, theta: ArrayLike) -> bool:
+        """Whether a theta lies in it."""
+        step = np.asarray(theta, dtype=np.float64) - self.centre
+        return bool(step @ self.matrix @ step <= self.radius**2)
+
+
+class Context(NamedTuple):
+    """A choice that is none of the listed arms: what it is called, its ticket and its features."""
+
+    arm: Any
+    ticket: float
+    features: tuple[float, ...]
+
+
+class LinearLearner(Learner):
+    """A linear policy with memory: `policy.start(arms, seed, features)` makes one.
+
+    >>> policy = WOFUL(Preference(TverskyKahneman(0.61)), ParameterNoise(), delta=0.05, beta=1.0)
+    >>> learner = policy.start(["A21", "A28"], seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
+    >>> learner.tell(learner.ask(), 0.5)
+    >>> choice = learner.ask(features=[[0.2, 0.9], [0.7, 0.1], [0.5, 0.5]])
+    >>> learner.tell(choice, 0.4)
+    >>> learner.theta.round(2)
+    array([0.26, 0.2 ])
+    """
+
+    policy: LinearPolicy
+    _contexts: dict[int, Context]  # choices that are out, beside those of listed arms
+    _largest = LARGEST_SUMMED
+
+    def __init__(
+        self, policy: LinearPolicy, arms: int | Sequence[Hashable], seed: Seed, *, exact: bool = False
+    ) -> None:
+        if not isinstance(policy, LinearPolicy):
+            raise TypeError(f"a linear learner runs a linear policy; got {policy!r}. Write LinTS(...).start(...).")
+        self._contexts = {}
+        super().__init__(policy, arms, seed, exact=exact)
+
+    # -- what it knows ----------------------------------------------------------------------------
+
+    @property
+    @one_at_a_time
+    def theta(self) -> FloatArray:
+        """The estimate of theta, by ridge regression.
+
+        >>> policy = LinTS(expected_value(), ParameterNoise())
+        >>> learner = policy.start(["A21", "A28"], seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
+        >>> learner.observe("A28", [3.0, 3.0, 3.0])
+        >>> learner.theta
+        array([0.  , 2.25])
+        """
+        return np.array(self._state.theta)
+
+    @property
+    @one_at_a_time
+    def ellipsoid(self) -> Ellipsoid:
+        """Where theta is, in all rounds at once, but for a probability of the policy's delta.
+
+        Its radius is infinite where the policy has no `beta`, the bound on the length of theta.
+
+        >>> policy = WOFUL(expected_value(), ParameterNoise(), delta=0.05, beta=1.0)
+        >>> learner = policy.start(["A21", "A28"], seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
+        >>> learner.observe("A28", [0.5, 0.5, 0.5])
+        >>> centre, matrix, radius = learner.ellipsoid
+        >>> centre.tolist(), matrix.tolist(), round(radius, 3)
+        ([0.0, 0.375], [[1.0, 0.0], [0.0, 4.0]], 3.716)
+        """
+        reach = float(radius(self._rule.world, self._state))
+        return Ellipsoid(np.array(self._state.theta), np.array(self._state.gram), reach)
+
+    @property
+    @one_at_a_time
+    def outstanding(self) -> tuple[Choice, ...]:
+        """The choices that were asked and neither told nor cancelled."""
+        rows = {id_: context.arm for id_, context in self._contexts.items()}
+        return tuple(Choice(*one) for one in sorted([*super().outstanding, *rows.items()], key=lambda one: one[0]))
+
+    @one_at_a_time
+    def features_of(self, choice: Choice | int) -> FloatArray:
+        """The features of a choice that is out.
+
+        >>> policy = LinTS(expected_value(), ParameterNoise())
+        >>> learner = policy.start(["A21", "A28"], seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
+        >>> learner.features_of(learner.ask(features=[[0.5, 0.5]]))
+        array([0.5, 0.5])
+        """
+        id_ = self._id(choice)
+        if id_ in self._contexts:
+            return np.array(self._contexts[id_].features)
+        if id_ not in self._out:
+            raise ValueError(self._why_unknown(id_))
+        return np.array(self._rule.world.features[self._out[id_][0]])
+
+    def outcomes(self, arm: Hashable) -> tuple[np.ndarray, np.ndarray]:
+        """Refused: theta is learned, and outcomes of arms are not kept."""
+        raise ValueError(f"{type(self.policy).__name__} learns theta and keeps no outcomes of arms. See value().")
+
+    def _values(self, preference: Preference) -> dict[Hashable, float]:
+        recommend(self.policy.but(preference=preference).rule(len(self._names)), self._state)
+        return dict(zip(self._names, self._state.memory.value.tolist(), strict=True))
+
+    def _samples(self) -> int:
+        return int(self._state.told[0])  # also of arms that are not listed
+
+    # -- arms of one round ------------------------------------------------------------------------
+
+    @overload
+    def ask(self, n: None = None, *, features: ArrayLike | None = None, among: ArmSet | None = None) -> Choice: ...
+    @overload
+    def ask(self, n: int) -> list[Choice]: ...
+    def ask(
+        self, n: int | None = None, *, features: ArrayLike | None = None, among: ArmSet | None = None
+    ) -> Choice | list[Choice]:
+        """The next arm to play, or a batch of n to play side by side.
+
+        With `features`, the arms of this round are its rows, and the choice's arm is a row's number. `among` is a
+        set of arms with an oracle, such as `Routes`, and the choice's arm is the one that it found.
+        """
+        if features is None and among is None:
+            return super().ask(n)  # type: ignore[arg-type]
+        if n is not None or (features is not None and among is not None):
+            raise ValueError(
+                "a round with arms of its own is asked alone, among rows or a set; got more. Leave the rest out."
+            )
+        return self._ask_among(features, among)
+
+    @one_change_at_a_time
+    def _ask_among(self, features: ArrayLike | None, among: ArmSet | None) -> Choice:
+        arm, row = self._best_row(features) if among is None else self._best_of_set(among)
+        return self._issue(arm, row)
+
+    def _best_row(self, features: Any) -> tuple[int, tuple[float, ...]]:
+        """The choice among arms that belong to this round only."""
+        if not self.policy.open_to_contexts:
+            raise ValueError(
+                f"{type(self.policy).__name__} takes no features in a round. Use WOFUL, which learns what arms share."
+            )
+        rows, rule, state = self._context(features)
+        self._make_draw()
+        arm = int(self._choose(rule, state, self._draw))
+        return arm, tuple(rows[arm].tolist())
+
+    def _best_of_set(self, among: ArmSet) -> tuple[Hashable, tuple[float, ...]]:
+        """The best arm of a set, for the theta that the policy draws."""
+        if not isinstance(among, ArmSet):
+            raise TypeError(f"a set of arms has a dimension and a best arm; got {among!r}. Write Routes(...).")
+        if among.dimension != self._state.theta.size:
+            raise ValueError(
+                f"arms must have {self._state.theta.size} features, as before; this set has {among.dimension}. "
+                "Use one set for one learner."
+            )
+        judge = Judge(self.policy.preference, self.policy.noise)
+        self._make_draw()
+        assert self._draw is not None
+        arm = among.best(self.policy.drawn_theta(self._rule, self._state, self._draw), judge)
+        return arm.name, tuple(arm.features.tolist())
+
+    def _issue(self, arm: Any, features: tuple[float, ...]) -> Choice:
+        """Issue a choice of an arm that is not listed; its draw is used up."""
+        self._make_draw()
+        id_ = self._next
+        context = Context(arm, self._state.ticket[0], features)
+        self._midway = True
+        self._contexts[id_] = context
+        self._next = id_ + 1
+        self._draw = None
+        self._midway = self._durable
+        if self._durable:  # the arm is written down, not the set: doing it again needs no oracle
+            self._write({"chose": id_, "arm": listed(arm), "features": list(features)})
+        return Choice(id_, arm)
+
+    def _context(self, features: ArrayLike) -> tuple[FloatArray, Any, Any]:
+        """Rule and state for other arms: what was learned is shared, what belongs to arms is new."""
+        if self.policy.estimates:
+            raise ValueError(
+                "noise is estimated arm by arm, so arms must stay the same; got others. Declare the noise."
+            )
+        rows = checked_features(features)
+        self._require_features(rows.shape[1])
+        state = self._state._replace(**self.policy.of_arms(len(rows)))
+        project(rows, state)
+        return rows, self.policy.rule_for(rows), state
+
+    def _require_features(self, count: int) -> None:
+        if count != self._state.theta.size:
+            raise ValueError(
+                f"features must have {self._state.theta.size} numbers per arm, as before; got {count}. "
+                "Give the same features in every round."
+            )
+
+    def _tell_other(self, id_: int, choice: Choice | int, reward: float) -> None:
+        context = self._contexts.get(id_)
+        if context is None:
+            raise ValueError(self._why_unknown(id_))
+        self._require_own(choice, context.arm)
+        outcome = self._checked(0, reward)
+        _, rule, state = self._context([context.features])
+        learning = starmap(self._take_in, ((rule, state, 0, self._felt(outcome), outcome, context.ticket),))
+        arms = (self._rule.world.features, self._state)
+        seeing = starmap(bound(project, *arms), (arms,))
+        self._midway = True
+        (_,) = learning
+        (_,) = seeing  # what the listed arms see of it
+        del self._contexts[id_]
+        self._midway = self._durable
+        if self._durable:
+            self._write({"tell": id_, "reward": outcome})
+
+    def _cancel_other(self, id_: int, choice: Choice | int) -> None:
+        if id_ not in self._contexts:
+            raise ValueError(self._why_unknown(id_))
+        self._require_own(choice, self._contexts[id_].arm)
+        self._midway = True
+        del self._contexts[id_]
+        self._midway = self._durable
+
+    # -- events and copies ------------------------------------------------------------------------
+
+    def _apply(self, event: dict[str, Any], trust: Sequence[str]) -> None:
+        match event:
+            case {"chose": id_, "arm": arm, "features": features}:
+                self._choose_again(id_, arm, features)
+            case _:
+                super()._apply(event, trust)
+
+    @one_change_at_a_time
+    def _choose_again(self, id_: int, arm: Any, features: Any) -> None:
+        """Make a choice of an arm that is not listed as it was made."""
+        row = tuple(finite_list(features, "features").tolist())
+        self._require_features(len(row))
+        if id_ != self._next:
+            raise ValueError(f"events must repeat to the same choices; number {id_} is not next. Use a backup.")
+        hash(name := unlisted(arm))  # refuses what is no name
+        self._issue(name, row)
+
+    def _contents(self) -> dict[str, Any]:
+        return {**super()._contents(), "_contexts": dict(self._contexts)}

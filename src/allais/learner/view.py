@@ -1,0 +1,193 @@
+"""What a learner knows: arms, outcomes, values, intervals, and its recommendation."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from allais._system.locks import one_at_a_time
+from allais.bands.base import Interval
+from allais.learner.choices import Choice, Recommendation
+from allais.learner.durable import Durable
+from allais.numerics.sums import finite_parts
+from allais.policies.base import Policy
+from allais.policies.verbs import SETTLED, bracket, choose, recommend
+from allais.preferences import Preference
+from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
+from allais.samples.layout import cells_of_arm, outcomes_of_arm
+from allais.samples.memory import NEVER
+
+
+class View(Durable):
+    """What can be read of a learner; nothing here changes it."""
+
+    policy: Policy
+    _names: tuple[Hashable, ...]
+    _index: dict[Hashable, int]
+    _rule: Any
+    _state: Any
+    _out: dict[int, tuple[int, float]]  # what was asked and not told: arm and ticket
+
+    def __repr__(self) -> str:
+        what, size = type(self).__name__, len(self._names)
+        return f"<{what} of {type(self.policy).__name__}: {size} arms, {self._samples()} samples>"
+
+    def _samples(self) -> int:
+        return int(self._state.memory.pulls.sum())
+
+    @property
+    @one_at_a_time
+    def arms(self) -> tuple[Hashable, ...]:
+        """The arms in play, in the order they came."""
+        return tuple(name for name, active in zip(self._names, self._state.active, strict=True) if active)
+
+    @property
+    @one_at_a_time
+    def samples(self) -> int:
+        """How many outcomes it was told."""
+        return self._samples()
+
+    @property
+    @one_at_a_time
+    def pulls(self) -> dict[Hashable, int]:
+        """How many outcomes of each arm it was told, retired arms included."""
+        return dict(zip(self._names, self._state.memory.pulls.tolist(), strict=True))
+
+    @property
+    @one_at_a_time
+    def outstanding(self) -> tuple[Choice, ...]:
+        """The choices that were asked and neither told nor cancelled."""
+        return tuple(Choice(id_, self._names[arm]) for id_, (arm, _) in self._out.items())
+
+    @property
+    def exact(self) -> bool:
+        """Whether every outcome is kept, however many there are."""
+        return bool(self._state.memory.limit[0] == NEVER)
+
+    @one_at_a_time
+    def outcomes(self, arm: Hashable) -> tuple[np.ndarray, np.ndarray]:
+        """An arm's distinct outcomes, in the user's units, and how often each was seen.
+
+        Of an arm with more than 16,384, neighbours share cells and are listed as one, unless the learner is `exact`.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0, 0.0, 0.0])
+        >>> learner.outcomes("A21")
+        (array([ 0., 50.]), array([2, 1]))
+        """
+        _, raw, counts = outcomes_of_arm(self._state.memory, self._arm(arm))
+        return raw, counts
+
+    @one_at_a_time
+    def value(self, preference: Preference | None = None) -> dict[Hashable, float]:
+        """What each arm is worth by what was seen, to this preference or to another one's.
+
+        An arm that was never told has the value NaN.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0, 0.0])
+        >>> learner.value(), round(learner.value(Preference(Power(0.5)))["A21"], 4)
+        ({'A21': 25.0, 'A28': nan}, 35.3553)
+        """
+        other = self.policy.preference if preference is None else preference
+        if not isinstance(other, Preference):
+            raise TypeError(f"an arm is valued by a preference; got {other!r}. Write Preference(...).")
+        return self._values(other)
+
+    def _values(self, preference: Preference) -> dict[Hashable, float]:
+        return {name: self._worth(k, preference) for k, name in enumerate(self._names)}
+
+    @one_at_a_time
+    def memory_error(self, preference: Preference | None = None) -> dict[Hashable, float]:
+        """The most that each arm's `value` may be off because outcomes share cells; 0 while every one is kept.
+
+        Intervals are widened for it already.
+
+        >>> learner = WUCB.as_printed(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", np.random.default_rng(1).random(20_000))
+        >>> error = learner.memory_error()
+        >>> 0.0 < error["A21"] < 1e-3, error["A28"]
+        (True, 0.0)
+        """
+        other = self.policy.preference if preference is None else preference
+        return {name: self._hidden(k, other) for k, name in enumerate(self._names)}
+
+    def _hidden(self, k: int, preference: Preference) -> float:
+        """How much of an arm's value its cells may hide."""
+        cells = cells_of_arm(self._state.memory, k)
+        if not cells.shape[1]:
+            return 0.0
+        felt, raw, counts = outcomes_of_arm(self._state.memory, k)
+        table = spread_out(felt, raw, counts, cells)
+        if preference == self.policy.preference:
+            return hidden(table, counts, preference.gains, preference.losses, table[SUM] / counts)
+        # the same cells as another preference feels them
+        table = np.stack([preference.felt(table[row]) for row in (RAW_LOW, RAW_HIGH, RAW)])
+        order = np.argsort(table[2], kind="stable")
+        return hidden(table[:, order], counts[order], preference.gains, preference.losses)
+
+    def _worth(self, k: int, preference: Preference) -> float:
+        felt, outcomes, counts = outcomes_of_arm(self._state.memory, k)
+        if not counts.size:
+            return math.nan
+        if preference != self.policy.preference:
+            felt = preference.felt(outcomes)
+        order = np.argsort(felt)
+        felt, counts = felt[order], counts[order]
+        above = np.cumsum(counts[::-1])[::-1] / counts.sum()
+        below = (np.cumsum(counts) - counts) / counts.sum()
+        return finite_parts(felt, above, below, preference.gains, preference.losses).value
+
+    @one_at_a_time
+    def intervals(self) -> dict[Hashable, Interval]:
+        """The interval of every arm's value at the policy's present confidence.
+
+        It ends where the declared rewards do; it is infinite for an arm that was never told, and where the policy
+        keeps none.
+
+        >>> learner = WUCB.as_printed(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0, 0.0])
+        >>> learner.intervals()["A21"]
+        Interval(low=0.0, value=21.03..., high=50.0)
+        """
+        n_arms = len(self._names)
+        low, high = np.empty(n_arms), np.empty(n_arms)
+        bracket(self._rule, self._state, low, high)
+        ends = zip(low.tolist(), self._state.memory.value.tolist(), high.tolist(), strict=True)
+        return {
+            name: Interval(*one).within(bounds) if math.isfinite(one[0]) and math.isfinite(one[2]) else Interval(*one)
+            for name, one, bounds in zip(self._names, ends, self.policy.value_bounds(n_arms), strict=True)
+        }
+
+    @one_at_a_time
+    def recommend(self) -> Recommendation:
+        """The best arm so far, its value and interval, and whether the policy is done."""
+        best = int(recommend(self._rule, self._state))
+        interval = self.intervals()[self._names[best]]
+        bounded = math.isfinite(interval.low) and math.isfinite(interval.high)
+        return Recommendation(
+            self._names[best], interval.value, interval if bounded else None, self.is_settled(), self.policy.error_rate
+        )
+
+    @one_at_a_time
+    def is_settled(self) -> bool:
+        """Whether the policy has stopped and its recommendation is final."""
+        if self.policy.goal == "regret":
+            return False
+        # `choose` writes to everything but the memory; only its answer is wanted
+        shared = ("memory", "kept")
+        parts = {name: copy.deepcopy(getattr(self._state, name)) for name in self._state._fields if name not in shared}
+        return bool(choose(self._rule, self._state._replace(**parts), 0.0) == SETTLED)
+
+    def _arm(self, name: Hashable) -> int:
+        try:
+            return self._index[name]
+        except (KeyError, TypeError):
+            listed = ", ".join(map(repr, self._names[:8])) + (", ..." if len(self._names) > 8 else "")
+            raise ValueError(
+                f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name."
+            ) from None

@@ -1,0 +1,223 @@
+"""The samples of a stream: in trees, or in blocks where memory is bounded."""
+
+from __future__ import annotations
+
+import copy
+import math
+from itertools import starmap
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._checks import FloatArray, IntArray, finite_array, number
+from allais._kernels import bound
+from allais._system.locks import Guarded, one_at_a_time, one_change_at_a_time
+from allais.numerics.distortion import distortion_of
+from allais.preferences import Preference
+from allais.rewards import Rewards
+from allais.samples.tree import insert_outcomes
+from allais.samples.tree_search import outcomes_of
+from allais.samples.tree_value import tree_value
+from allais.samples.trees import grown_trees, new_trees
+from allais.streams.sketch import Sketch, absorb, empty_sketch, join, thinned
+
+GAINS, LOSSES = 0, 1  # the trees of a stream
+ONCE = np.ones(1, dtype=np.int64)  # how often a single sample was seen; read only
+BUFFER = 1 << 14  # samples that a stream of bounded memory collects before it sorts them in
+
+
+class Samples(Guarded):
+    """What a stream has seen, and how it takes in more."""
+
+    def __init__(self, preference: Preference, rewards: Rewards | None = None, max_blocks: int | None = None) -> None:
+        if not isinstance(preference, Preference):
+            raise TypeError(f"a stream is valued by a preference; got {preference!r}. Write Preference(...).")
+        if max_blocks is not None and (
+            isinstance(max_blocks, bool) or not isinstance(max_blocks, int | np.integer) or max_blocks < 3
+        ):
+            raise ValueError(f"max_blocks must be a whole number, 3 or more; got {max_blocks!r}. Give an int.")
+        self.preference, self.rewards, self.max_blocks = preference, rewards, max_blocks
+        self._samples = 0
+        self._sketch = empty_sketch()
+        self._buffer: list[float] = []
+        self._trees = new_trees(2)
+        self._prepare()
+        self._guard()
+
+    def _prepare(self) -> None:
+        """What is derived from the settings, and not saved."""
+        preference = self.preference
+        self._sides = tuple(
+            (tree, distortion_of(weight)) for tree, weight in ((GAINS, preference.gains), (LOSSES, preference.losses))
+        )
+        one, count = np.zeros(1), np.ones(1, dtype=np.int64)
+        self._insert = bound(insert_outcomes, self._trees, 0, one, one, count, 0)
+        self._tree_value = bound(tree_value, self._trees, 0, self._sides[0][1], 1, 0.0, 0.0)
+
+    @one_at_a_time
+    def __getstate__(self) -> dict[str, Any]:
+        derived = ("_sides", "_insert", "_tree_value", "_lock")
+        settings = {name: value for name, value in self.__dict__.items() if name not in derived}
+        # what is pickled, or belongs to a copy, does not change while this stream goes on
+        return {**settings, "_buffer": list(self._buffer), "_trees": copy.deepcopy(self._trees)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._prepare()
+        self._guard()
+
+    def __len__(self) -> int:
+        return self._samples
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self._samples} samples>"
+
+    def add(self, sample: float) -> None:
+        """Take in one sample."""
+        told = sample if type(sample) is float else number("a sample", sample, "Give a float.")
+        if not math.isfinite(told):
+            raise ValueError(f"a sample must be finite; got {told}. Leave it out, or say what it stands for.")
+        if self.rewards is not None and not self.rewards.admits(told):
+            self.rewards.check([told])  # raises, and says which rule was broken
+        one = np.array([told])
+        felt = self.preference.felt(one)
+        if not math.isfinite(felt[0]):
+            self._require_felt(one, felt)
+        if self._lock._is_owned():
+            self._require_outermost()
+        with self._lock:
+            if self._midway:
+                self._require_whole()
+            if self.max_blocks is not None:
+                self._midway = True
+                self._buffer += (told,)
+                self._samples += 1
+                self._midway = False
+                if len(self._buffer) >= BUFFER:
+                    self._flush()
+            else:
+                self._take_in(felt, self._by_merit(one), ONCE)
+
+    @one_change_at_a_time
+    def add_many(self, samples: ArrayLike) -> None:
+        """Take in many samples, all of them or, if one is refused, none."""
+        array = finite_array("samples", samples)
+        if self.rewards is not None:
+            array = self.rewards.check(array)
+        raw, counts = np.unique(array, return_counts=True)
+        felt = self.preference.felt(raw)
+        self._require_felt(raw, felt)
+        if self.max_blocks is not None:
+            self._flush()
+            blocks, size = self._sketch, array.size
+            for start in range(0, size, 8 * BUFFER):
+                blocks = self._absorbed(blocks, array[start : start + 8 * BUFFER])
+            self._midway = True
+            self._sketch = blocks
+            self._samples += size
+            self._midway = False
+        else:
+            self._take_in(felt, self._by_merit(raw), counts.astype(np.int64))
+
+    @staticmethod
+    def _require_felt(samples: FloatArray, felt: FloatArray) -> None:
+        overflowing = np.flatnonzero(~np.isfinite(felt))
+        if overflowing.size:
+            raise ValueError(
+                f"a sample must feel finite; {samples[overflowing[0]]:g} does not under this preference. "
+                "Rescale the samples."
+            )
+
+    def _by_merit(self, outcomes: FloatArray) -> FloatArray:
+        """Outcomes as the trees order them where they feel alike, the better ones larger; and back."""
+        return 0.0 - outcomes if self.preference.costs else outcomes
+
+    def _take_in(self, felt: FloatArray, merit: FloatArray, counts: IntArray) -> None:
+        """Put outcomes into the trees: all of them, even if a signal's handler raises in between.
+
+        What it raised is raised after the last; if it comes twice, the stream closes.
+        """
+        total = int(counts.sum()) if counts.size != 1 else int(counts[0])
+        late: BaseException | None = None
+        done, inside = 0, False
+        self._midway = True
+        while done < felt.size:
+            try:
+                while done < felt.size:
+                    inserting = starmap(self._insert, ((self._trees, GAINS, felt, merit, counts, done),))
+                    inside = True
+                    (done,) = inserting
+                    inside = False
+                    if done < felt.size:
+                        self._trees = grown_trees(self._trees)
+            except BaseException as error:
+                if inside or late is not None:
+                    raise
+                late = error
+        self._samples += total
+        self._midway = False
+        if late is not None:
+            raise late
+
+    def _flush(self) -> None:
+        if self._buffer:
+            blocks = self._absorbed(self._sketch, np.array(self._buffer))
+            self._midway = True
+            self._sketch, self._buffer = blocks, []
+            self._midway = False
+
+    def _absorbed(self, blocks: Sketch, samples: FloatArray) -> Sketch:
+        felt, counts = np.unique(self.preference.felt(samples), return_counts=True)
+        assert self.max_blocks is not None
+        more = absorb(blocks, felt, counts.astype(np.int64))
+        return thinned(more, self.max_blocks, self.preference.gains, self.preference.losses)
+
+    def merge(self, other: Samples) -> None:
+        """Take in what another stream has seen; the other stays as it is.
+
+        >>> here, there = ValueStream(expected_value()), ValueStream(expected_value())
+        >>> here.add_many([1.0, 2.0])
+        >>> there.add(6.0)
+        >>> here.merge(there)
+        >>> len(here), round(here.value(), 12)
+        (3, 3.0)
+        """
+        if not isinstance(other, Samples):
+            raise TypeError(f"a stream merges with a stream; got {other!r}. Use add_many for samples.")
+        if other.preference != self.preference:
+            raise ValueError(
+                f"streams merge only under one preference; got {self.preference!r} and {other.preference!r}. "
+                "Make both with the same one."
+            )
+        if (other.rewards, other.max_blocks) != (self.rewards, self.max_blocks):
+            raise ValueError(
+                f"streams merge only with the same rewards and max_blocks; got {self.rewards!r}, {self.max_blocks} "
+                f"and {other.rewards!r}, {other.max_blocks}. Make both alike."
+            )
+        theirs = copy.copy(other)  # of one moment; never two locks at once, which two threads could take crosswise
+        if theirs._samples:
+            self._take_over(theirs)
+
+    @one_change_at_a_time
+    def _take_over(self, theirs: Samples) -> None:
+        if self.max_blocks is not None:
+            self._flush()
+            more = theirs._sketch
+            if theirs._buffer:
+                felt, counts = np.unique(self.preference.felt(np.array(theirs._buffer)), return_counts=True)
+                more = absorb(more, felt, counts.astype(np.int64))
+            joined = thinned(join(self._sketch, more), self.max_blocks, self.preference.gains, self.preference.losses)
+            self._midway = True
+            self._sketch = joined
+            self._samples += theirs._samples
+            self._midway = False
+            return
+        gains, losses = outcomes_of(theirs._trees, GAINS), outcomes_of(theirs._trees, LOSSES)
+        felt = np.concatenate([gains[0], 0.0 - losses[0]])
+        merit, counts = (np.concatenate([gains[i], losses[i]]) for i in (1, 2))
+        self._take_in(felt, merit, counts)
+
+    def _require_samples(self) -> None:
+        if self._samples == 0:
+            raise ValueError("a value needs at least one sample; this stream has none. Add some first.")
