@@ -49,11 +49,8 @@ def test_what_was_appended_is_synced_before_append_returns(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("numbered", [False, True])
 def test_a_line_that_was_cut_off_is_dropped_and_one_that_ended_is_refused(numbered, tmp_path):
-    path = written(tmp_path / "visits.jsonl", numbered=False) if not numbered else tmp_path / "visits.jsonl"
-    settings = {"form": "visits"} if not numbered else {"numbered": True}
-    if numbered:
-        with Log(path, **settings) as log:
-            log.append(HEADER, *EVENTS)
+    settings = {"form": "visits", "numbered": numbered}
+    path = written(tmp_path / "visits.jsonl", numbered=numbered)
     whole = path.read_bytes()
     start = whole.rstrip(b"\n").rindex(b"\n") + 1
     for end in range(start + 1, len(whole)):
@@ -84,7 +81,8 @@ def test_a_missing_line_is_noticed_where_lines_are_numbered(tmp_path):
             with pytest.raises(ValueError, match="damaged in line 2"):
                 Log(path, numbered=True)
         else:
-            assert Log(path).events == [EVENTS[0], EVENTS[2]]
+            with Log(path) as log:
+                assert log.events == [EVENTS[0], EVENTS[2]]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +156,8 @@ def test_an_interrupt_in_the_middle_of_a_write_is_raised_after_it(tmp_path, monk
                 log.append(*EVENTS[:2])
         assert log.lines == 2
         log.append(EVENTS[2])
-    assert Log(tmp_path / "visits.jsonl").events == EVENTS
+    with Log(tmp_path / "visits.jsonl") as log:
+        assert log.events == EVENTS
 
 
 def test_snapshots_begin_new_logs_with_the_mode_of_the_old_ones(tmp_path):

@@ -210,7 +210,7 @@ def test_the_file_is_readable_json_with_a_version(tmp_path):
 
     text = (tmp_path / "learner.json").read_text(encoding="utf-8")
     document = json.loads(text, parse_constant=no_constants)
-    assert (document["format"], document["version"]) == ("allais learner", 2)
+    assert (document["format"], document["version"]) == ("allais learner", 3)
     assert document["policy"]["type"] == "WUCB"
     assert document["arms"][0]["name"] == "A21"
     assert document["arms"][0]["outcomes"] == [0.0, 50.0]
@@ -413,10 +413,10 @@ def test_a_file_that_is_no_text_is_refused(content, tmp_path):
     refused(tmp_path / "learner.json", content, "must be whole JSON; .* is damaged")
 
 
-@pytest.mark.parametrize("version", [3, 10**9])
+@pytest.mark.parametrize("version", [4, 10**9])
 def test_a_file_of_a_newer_version_is_refused(version, text, tmp_path):
     newer = json.dumps({**json.loads(text), "version": version})
-    refused(tmp_path / "learner.json", newer, f"version 2 or older; this one is of version {version}. Update allais")
+    refused(tmp_path / "learner.json", newer, f"version 3 or older; this one is of version {version}. Update allais")
 
 
 def test_a_setting_that_this_version_does_not_know_is_refused(text, tmp_path, monkeypatch):

@@ -207,7 +207,7 @@ IMPOSSIBLE = {
     "a draw is no draw": ("W-LUCB", put("draw", 1.5)),
     "the state is too short": ("W-LUCB", lambda d: d["state"]["asked"].pop()),
     "the state is a number": ("W-LUCB", put("state", 3)),
-    "the state is text": ("W-LUCB", put("state", "low", ["x", "y", "z"])),
+    "the state is text": ("W-LUCB", put("state", "ticket", ["x"])),
     "an arm was asked less than told": ("W-LUCB", put("state", "asked", 0, 0)),
     "no arm is in play": ("W-LUCB", put("state", "active", [False] * 3)),
     "an arm is in play twice": ("W-LUCB", put("state", "active", 0, 2)),

@@ -25,6 +25,7 @@ from allais import (
 )
 from allais.bands import Holder
 from allais.errors import RunFailed
+from allais.learner import Learner
 from allais.searches import Failures, Outcome, Run, Search
 from allais.searches.changes import changes
 from allais.searches.drive import _sorted_out
@@ -515,3 +516,17 @@ def test_an_arm_without_a_run_is_not_recommended():
     for policy in (WLUCB(PEOPLE, Bounded(-1, 1), delta=0.1), WSR(PEOPLE, budget=60)):
         answer = best_arm(policy, Simulator(always_lose, ARMS), seed=1, max_samples=2)
         assert answer.pulls[answer.arm] == 1
+
+
+def test_a_reward_is_checked_once_on_its_way(tmp_path, monkeypatch):
+    checked, seen = Learner._checked, []
+
+    def counting(self, arm, reward):
+        seen.append(reward)
+        return checked(self, arm, reward)
+
+    monkeypatch.setattr(Learner, "_checked", counting)
+    answer = search(BUDGET, COIN, seed=1, journal=tmp_path / "runs.jsonl")
+    assert len(seen) == answer.samples > 0
+    search(BUDGET, COIN, seed=1, journal=tmp_path / "runs.jsonl")  # what a file says is checked again
+    assert len(seen) == 2 * answer.samples

@@ -1,1 +1,1 @@
-"""Files: written whole, read with suspicion, kept by one process at a time."""
+"""Files: written whole or line by line, read with suspicion, kept by one process at a time."""

@@ -44,7 +44,8 @@ class Log:
     >>> log = Log("visits.jsonl", form="visits")
     >>> log.append({"format": "visits", "version": 1}, {"visitor": "A"})
     >>> log.close()
-    >>> Log("visits.jsonl", form="visits").events
+    >>> with Log("visits.jsonl", form="visits") as log:
+    ...     log.events
     [{'format': 'visits', 'version': 1}, {'visitor': 'A'}]
     """
 
@@ -79,7 +80,7 @@ class Log:
         """All of a file that is ours; of another no more than its beginning."""
         if form is None:
             return self._file.readall() or b""
-        wanted = json.dumps({"format": form})[:-1].encode()
+        wanted = json.dumps({**({"n": 1} if self._numbered else {}), "format": form})[:-1].encode()
         beginning = self._file.read(len(wanted)) or b""
         if beginning and beginning != wanted:
             raise ValueError(f"a journal begins with what it is of; {self.path} does not. Check the path.")
@@ -94,7 +95,7 @@ class Log:
         """Go on from what was read, which is kept no longer."""
         if self._torn:
             warnings.warn(
-                f"the last line of {self.path} was cut off while it was written; it is dropped.", stacklevel=4
+                f"the last line of {self.path} was cut off while it was written; it is dropped.", stacklevel=5
             )
             self._file.truncate(self._size)
         self._torn, self.events = False, []
@@ -161,6 +162,7 @@ class SnapshotLog:
     >>> again = SnapshotLog("visits")
     >>> again.snapshot["visitors"], again.events
     (1, [{'visitor': 'B'}])
+    >>> again.close()
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -192,7 +194,7 @@ class SnapshotLog:
             require(isinstance(snapshot, dict), "it is no mapping")
             # version 0.1.0 wrote no checksum of the whole, only the learner's own
             require(snapshot.get("checksum", checksum(snapshot)) == checksum(snapshot), "its checksum differs")
-            self._number = whole(snapshot["journal"], "the number of a journal")
+            self._number = whole(snapshot["journal"], "the number of a journal", 1)
         except (ValueError, *DAMAGE) as error:
             raise ValueError(f"a snapshot must be whole; {path} is damaged ({reason(error)}). Use a backup.") from None
         journal = self.folder / _name(self._number)

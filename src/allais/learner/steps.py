@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import sys
 from collections.abc import Callable, Hashable
 from itertools import starmap
 from typing import Any
@@ -40,7 +41,7 @@ class Steps(View):
     _draw: float | None  # the uniform draw of the next choice, once made
     _choose: Callable[..., Any]
     _take_in: Callable[..., Any]
-    _largest: float = math.inf  # how far from 0 a reward may lie
+    _largest: float = sys.float_info.max  # how far from 0 a reward may lie
 
     # -- choosing ---------------------------------------------------------------------------------
 
@@ -228,18 +229,18 @@ class Steps(View):
     def _checked(self, arm: int, reward: float) -> float:
         """A reward as a number that can be of an arm; the one place where that is decided."""
         outcome = reward if type(reward) is float else number("a reward", reward, "Give what happened.")
-        if not math.isfinite(outcome):
-            raise ValueError(f"a reward must be finite; got {outcome}. Cancel the choice if it was lost.")
+        if not -self._largest <= outcome <= self._largest:
+            raise ValueError(self._why_too_large(outcome))
         if self._known and not self._known[arm].admits(outcome):
             self._known[arm].check([outcome])  # raises, and says which rule was broken
         preference = self.policy.preference
         if (preference.utility is not None or preference.reference) and not math.isfinite(self._felt(outcome)):
             raise ValueError(f"a reward must feel finite; {outcome:g} does not under this utility. Bound the rewards.")
-        if abs(outcome) > self._largest:
-            raise ValueError(self._why_too_large(outcome))
         return outcome
 
     def _why_too_large(self, outcome: float) -> str:
+        if not math.isfinite(outcome):
+            return f"a reward must be finite; got {outcome}. Cancel the choice if it was lost."
         return (
             f"a reward must lie within {self._largest:g} of 0 where sums of rewards are kept; got {outcome:g}. "
             "Rescale the rewards."

@@ -50,24 +50,24 @@ class RunJournal:
 
     def __init__(self, path: Path, experiment: dict[str, Any]) -> None:
         self.log = FailureLog(path)
-        self._log = Log(path, form=FORMAT, advice=", or delete the line: its run is done again")
-        self.path, self.arms = self._log.path, experiment["arms"]
+        self._runs = Log(path, form=FORMAT, advice=", or delete the line: its run is done again")
+        self.path, self.arms = self._runs.path, experiment["arms"]
         self._experiment = experiment
         try:
             self._entries = self._taken_over()
         except BaseException:
-            self._log.close()
+            self._runs.close()
             raise
 
     def _taken_over(self) -> list[Event]:
         """The lines of a journal of this experiment; of another it is left as it is."""
-        entries = self._log.events
+        entries = self._runs.events
         if any("format" not in entry for entry in entries):
             _require_same(entries[0], self._experiment, self.path)
-            self._log.accept()
+            self._runs.accept()
             return entries
-        self._log.accept()
-        self._log.clear()  # no run was finished, so it may become the journal of another experiment
+        self._runs.accept()
+        self._runs.clear()  # no run was finished, so it may become the journal of another experiment
         self._append(self._experiment)
         return [self._experiment]
 
@@ -75,7 +75,7 @@ class RunJournal:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self._log.close()
+        self._runs.close()
 
     def repeat(self, search: Search) -> None:
         """Bring a new search to where the journal ends, or have it use the runs of another policy."""
@@ -146,7 +146,7 @@ class RunJournal:
 
     def _append(self, *entries: Event) -> None:
         try:
-            self._log.append(*entries)
+            self._runs.append(*entries)
         except OSError as error:
             raise RunFailed(
                 f"a run counts when it is written down; {self.path} cannot be written ({error.strerror}). Make room."
