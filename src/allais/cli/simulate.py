@@ -83,8 +83,7 @@ def _require_same(spec: Path, copy: Path, results: list[Path], resume: bool) -> 
     strange = [] if copy.exists() else [path.name for path in results if path.exists()]
     if strange:
         raise ValueError(
-            f"results lie beside their spec; {copy.parent} has {strange[0]} and no {copy.name}. "
-            "Choose another --out."
+            f"results lie beside their spec; {copy.parent} has {strange[0]} and no {copy.name}. Choose another --out."
         )
     if not resume:
         for old in results:
