@@ -25,6 +25,9 @@ LEARNER = """
 import json
 from pathlib import Path
 import allais
+import allais.traffic.preferred
+import allais.traffic.study
+import allais.traffic.watch
 from allais.report import write_page
 
 people = allais.Preference(allais.TverskyKahneman(0.61))
@@ -35,7 +38,7 @@ problem = allais.Bandit([allais.Discrete({50: 0.1, 0: 0.9}), allais.Discrete({7:
 answer = allais.best_arm(allais.WSR(people, budget=40), problem, seed=1)
 write_page(answer, "page.html")
 results = allais.simulate(allais.UCB1(allais.Bounded(0, 50)), problem, n_rounds=50, n_runs=2, seed=1)
-print(json.dumps([allais.Learner.load("learner.json").samples, answer.samples, results.samples.tolist()]))
+print(json.dumps([allais.Learner.load("learner.json").samples, answer.settled, results.samples.tolist()]))
 """
 COMPARISON = """
 from allais.simulation import Comparison
@@ -72,7 +75,7 @@ def command(*words, absent, cwd):
 def test_a_learner_a_simulation_and_a_report_need_none_of_them(tmp_path):
     done = run(LEARNER, *OPTIONAL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [1, 40, [50, 50]]
+    assert json.loads(done.stdout) == [1, True, [50, 50]]
     assert "Choose" in (tmp_path / "page.html").read_text()
 
 

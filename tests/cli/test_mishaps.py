@@ -5,6 +5,7 @@ import errno
 import os
 import subprocess
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from typer.testing import CliRunner
 
 from allais.cli import paper as paper_commands
 from allais.cli.app import app
+from allais.cli.exits import Terminated, ending_of
+from allais.errors import RunRefused, ToolFailed
 from allais.paper.experiments import EXPERIMENTS
 
 ROOT = Path(__file__).parents[2]
@@ -281,6 +284,22 @@ def test_an_interruption_ends_a_simulation_before_its_runs_are_done(tmp_path, sc
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.stdout.strip() == said, done.stdout + done.stderr
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence", "code"),
+    [
+        (BrokenProcessPool("gone"), "one died. Check the memory, or use --workers 1.", 1),
+        (RunRefused("run 3 of 'A': rewards must lie between 0 and 1; got 2"), "run 3 of 'A'", 1),
+        (ToolFailed("sumo must end well; it failed (signal 9)."), "sumo must end well", 2),
+        (Terminated(15), "ended by SIGTERM.", 143),
+    ],
+)
+def test_every_kind_of_error_has_its_ending(error, sentence, code):
+    said, ended = ending_of(error)
+    assert sentence in said
+    assert ended == code
+    assert ending_of(ZeroDivisionError()) is None  # ours: it shows its traceback
 
 
 def test_an_interrupted_command_says_so_and_ends_with_130(monkeypatch):

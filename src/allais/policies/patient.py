@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from allais._checks import IntArray, share
+from allais._checks import IntArray
 from allais.policies.base import setting
+from allais.policies.budget import floor_of_budget
 from allais.policies.wsr import WSR, phases
-
-
-def floor_of_budget(name: str, given: Any) -> float:
-    """The share of a budget that is spread evenly."""
-    return share(name, given, one=True, advice="Give the share of the budget that is spread evenly.")
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from allais.bands.base import anytime_rule, no_interval
 from allais.policies.base import KArmed, setting
+from allais.policies.budget import floor_of_budget, more_than_arms, whole_budget
 from allais.policies.knowledge import as_list, first_pulls, fitting_band
-from allais.policies.patient import floor_of_budget
 from allais.policies.steps import bounds_at, issue, pick_highest, survey
 from allais.policies.toptwo import leader_or_rival
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose
-from allais.policies.wsr import more_than_arms, whole_budget
 from allais.samples.worth import Worth
 
 EXPONENT = 15.0  # of the intervals that say whom to sample; nothing is concluded from them

@@ -12,17 +12,11 @@ from allais._checks import IntArray
 from allais._kernels import kernel
 from allais.bands.base import NoBand
 from allais.policies.base import KArmed, setting
+from allais.policies.budget import more_than_arms, whole_budget
 from allais.policies.state import require_place
 from allais.policies.steps import issue, pick
 from allais.policies.verbs import SETTLED, WAITING, choose, learn, recommend, take_in
 from allais.samples.worth import Worth
-
-
-def whole_budget(name: str, budget: Any) -> int:
-    """A budget as an int, or an error that says what came."""
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-        raise ValueError(f"{name} must be a whole number of samples; got {budget!r}. Give an int.")
-    return int(budget)
 
 
 @dataclass(frozen=True)
@@ -60,14 +54,6 @@ class WSR(KArmed):
         require_place("phase", number, 0, rule.ends.size)
         left = alive.size - number  # each phase has rejected one
         require_place("number of arms that are still alive", int(alive.sum()), left, left)
-
-
-def more_than_arms(budget: int, n_arms: int) -> None:
-    """Refuse a budget that does not give every arm a sample and one more."""
-    if budget <= n_arms:
-        raise ValueError(
-            f"budget must exceed the number of arms; got {budget} samples for {n_arms} arms. Give more samples."
-        )
 
 
 def phases(budget: int, n_arms: int) -> IntArray:
@@ -135,10 +121,6 @@ def is_over(rule, state):
 
 @recommend.of(WSRRule)
 def _(rule, state):
-    if state.own.phase[0] == rule.ends.size:
-        for arm in range(state.own.alive.size):
-            if state.own.alive[arm]:
-                return arm
     best = -1
     for arm in range(state.own.alive.size):
         if not state.own.alive[arm] or (best >= 0 and state.memory.pulls[arm] == 0):
