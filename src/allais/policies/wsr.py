@@ -50,10 +50,9 @@ class WSR(KArmed):
 
     def check_state(self, rule: Any, state: Any) -> None:
         """Refuse a phase that is not there, or one with other arms than it left."""
-        number, alive = int(state.own.phase[0]), state.own.alive
-        require_place("phase", number, 0, rule.ends.size)
-        left = alive.size - number  # each phase has rejected one
-        require_place("number of arms that are still alive", int(alive.sum()), left, left)
+        require_place("phase", int(state.own.phase[0]), 0, rule.ends.size)
+        left = state.asked.size - int(state.own.phase[0])  # each phase has rejected one
+        require_place("number of arms that are still alive", int(state.own.alive.sum()), left, left)
 
 
 def phases(budget: int, n_arms: int) -> IntArray:
@@ -64,8 +63,7 @@ def phases(budget: int, n_arms: int) -> IntArray:
     """
     more_than_arms(budget, n_arms)
     log_bar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
-    ends = [math.ceil((budget - n_arms) / (log_bar * (n_arms + 1 - k))) for k in range(1, n_arms)]
-    return np.array(ends, dtype=np.int64)
+    return np.array([math.ceil((budget - n_arms) / (log_bar * (n_arms + 1 - k))) for k in range(1, n_arms)], np.int64)
 
 
 class WSRRule(NamedTuple):
