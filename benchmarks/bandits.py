@@ -58,7 +58,7 @@ def _against_c() -> list[tuple[str, ...]]:
             rows.append(
                 (
                     what,
-                    f"{ours * each:.0f} ns a round",
+                    f"{ours * each:.0f} ns per round",
                     f"hand-written C {c * each:.0f} ns",
                     f"{speed:.2f} of C's speed",
                     "at least 0.5",
@@ -84,7 +84,7 @@ def _against_river() -> tuple[str, ...]:
     ratio = (theirs / 20_000) / (ours / 1_000_000)
     return (
         "UCB1, 10 Bernoulli arms",
-        f"{1e3 * ours:.0f} ns a round",
+        f"{1e3 * ours:.0f} ns per round",
         f"river's UCB {1e9 * theirs / 20_000:.0f} ns",
         f"{ratio:.0f} times faster",
         "at least 50",

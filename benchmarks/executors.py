@@ -1,4 +1,4 @@
-"""How well workers are used: runs a second of an expensive simulator, on one worker and on several."""
+"""How well workers are used: runs per second of an expensive simulator, on one worker and on several."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def run() -> str:
         _row("processes, a simulator that sleeps 100 ms", ProcessPoolExecutor, Simulator(asleep, ARMS), 2, 1.8),
         _row("threads, an external program that sleeps 100 ms", ThreadPoolExecutor, program, 4, 3.5),
     ]
-    header = ("what", "one worker", "workers", "runs a second", "ratio", "claim", "holds")
+    header = ("what", "one worker", "workers", "runs per second", "ratio", "claim", "holds")
     return "## Workers of `best_arm`, 8 arms, with a journal\n\n" + markdown_table(header, rows)
 
 

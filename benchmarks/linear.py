@@ -83,7 +83,7 @@ def _speed() -> str:
     rows = [
         (
             "W-OFUL, 50 arms, 10 features",
-            f"{1e9 * best / ROUNDS:.0f} ns a round",
+            f"{1e9 * best / ROUNDS:.0f} ns per round",
             f"OFUL without tables {1e9 * best_plain / ROUNDS:.0f} ns",
             f"{best_plain / best:.2f} of its speed",
             "at least 0.8",
@@ -91,7 +91,7 @@ def _speed() -> str:
         ),
         (
             "W-OFUL, 50 arms, 10 features",
-            f"{1e9 * best / ROUNDS:.0f} ns a round",
+            f"{1e9 * best / ROUNDS:.0f} ns per round",
             f"NumPy {1e6 * slow / ROUNDS:.1f} us",
             f"{slow / best:.0f} times faster",
             "at least 20",
@@ -123,7 +123,7 @@ def _scaling() -> str:
                 )
             )
     header = (
-        "arms", "features", "W-OFUL, us a round", "ns per K d + d^2", "W-G, us a round", "ns per K^2 + K d + d^2",
+        "arms", "features", "W-OFUL, us per round", "ns per K d + d^2", "W-G, us per round", "ns per K^2 + K d + d^2",
     )  # fmt: skip
     return markdown_table(header, rows)
 
@@ -246,7 +246,7 @@ def _large() -> str:
                 f"{1e9 * times[1] / cells:.2f}",
             )
         )
-    header = ("arms", "features", "LinTS, us a round", "ns per K d + d^2", "W-OFUL, us a round", "ns per K d + d^2")
+    header = ("arms", "features", "LinTS, us per round", "ns per K d + d^2", "W-OFUL, us per round", "ns per K d + d^2")
     return "Scaling:\n\n" + markdown_table(header, rows)
 
 
@@ -274,7 +274,7 @@ def _routes() -> str:
     early, late = regret[250:350].mean(), regret[-100:].mean()
     rows = [
         ("routes", f"{routes.count():.3g}", "more than 1e10", "yes" if routes.count() > 1e10 else "NO"),
-        ("rounds a second, learning included", f"{pace:.0f}", "at least 100", "yes" if pace >= 100 else "NO"),
+        ("rounds per second, learning included", f"{pace:.0f}", "at least 100", "yes" if pace >= 100 else "NO"),
         (
             "regret a round at 10,000 over that at 300",
             f"{late:.3f} / {early:.2f} = {late / early:.3f}",

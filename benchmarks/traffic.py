@@ -1,4 +1,4 @@
-"""Traffic: probes a second in both ways to draw, what a second process brings, and what the cores could give."""
+"""Traffic: probes per second in both ways to draw, what a second process brings, and what the cores could give."""
 
 from __future__ import annotations
 

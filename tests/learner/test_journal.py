@@ -531,7 +531,7 @@ def test_other_arms_are_refused(arms, tmp_path):
         Learner.open(tmp_path, POLICY, arms, seed=1).close()
 
 
-@pytest.mark.parametrize("rewards", [Bounded(0, 50), [Bounded(0, 50)] * 3], ids=["for all arms", "one an arm"])
+@pytest.mark.parametrize("rewards", [Bounded(0, 50), [Bounded(0, 50)] * 3], ids=["for all arms", "one per arm"])
 def test_the_same_program_opens_a_folder_whose_arms_have_changed(rewards, tmp_path):
     policy = WUCB.as_printed(PEOPLE, rewards)
     with opened(tmp_path, policy) as learner:

@@ -28,7 +28,7 @@ anything = st.randoms(use_true_random=False)  # picks among what there is at tha
 
 
 class LearnerAndModel(RuleBasedStateMachine):
-    """A learner beside a plain list of samples an arm."""
+    """A learner beside a plain list of samples per arm."""
 
     @initialize(policy=st.sampled_from(POLICIES), seed=st.integers(0, 99))
     def start(self, policy, seed):

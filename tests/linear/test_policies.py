@@ -38,7 +38,7 @@ RARE_LOSS = Discrete({1.0: 0.99, -99.0: 0.01})  # centred
 NOISES = {
     "in the parameter": ParameterNoise(),
     "additive": AdditiveNoise(Normal(0, 2)),
-    "a law an arm": ArmNoise([Normal(0, 1), RARE_LOSS, Normal(0, 0.5), Discrete({-1: 0.5, 1: 0.5})]),
+    "a law per arm": ArmNoise([Normal(0, 1), RARE_LOSS, Normal(0, 0.5), Discrete({-1: 0.5, 1: 0.5})]),
 }
 FEATURES = np.array([[1.0, 0.0, 0.5], [0.0, 2.0, 0.0], [0.3, 0.3, 3.0], [1.0, 1.0, 1.0]])
 THETA = np.array([0.5, -0.2, 0.3])
@@ -157,7 +157,7 @@ def test_the_papers_stop_takes_its_kappa():
 
 
 def test_the_exact_stop_holds_for_every_theta_of_the_ellipsoid():
-    noise = NOISES["a law an arm"]
+    noise = NOISES["a law per arm"]
     problem = LinearBandit(FEATURES, 3 * THETA, noise)
     rollout = played(WG(PEOPLE, noise, delta=0.05, beta=3.0), problem, 10**6)
     assert rollout.stopped
@@ -342,7 +342,7 @@ def test_refusals_say_what_to_do():
         simulate(WOFUL(PEOPLE, noise, delta=0.05, beta=1.0), Bandit([Bernoulli(0.5)]), 10)
     with pytest.raises(ValueError, match="needs the features"):
         WOFUL(PEOPLE, noise, delta=0.05, beta=1.0).start(2, seed=1)
-    with pytest.raises(ValueError, match="one row an arm"):
+    with pytest.raises(ValueError, match="one row per arm"):
         WOFUL(PEOPLE, noise, delta=0.05, beta=1.0).start(3, seed=1, features=np.eye(2))
     with pytest.raises(ValueError, match="theta must have"):
         LinearBandit(np.eye(2), [1.0], noise)

@@ -1,4 +1,4 @@
-"""Policies: how to explore. One file an algorithm; `classic` holds settings, not code."""
+"""Policies: how to explore. One file per algorithm; `classic` holds settings, not code."""
 
 from allais.policies.base import Policy
 from allais.policies.classic import LUCB, SR, UCB1, UCBV, WELUCB, WEUCB, UniformSampling

@@ -33,7 +33,7 @@ class Comparison:
     results: dict[str, Results]
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row a policy: final regret with its standard error, error rate and samples used."""
+        """One row per policy: final regret with its standard error, error rate and samples used."""
         return [
             {
                 "policy": name,

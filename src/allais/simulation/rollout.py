@@ -1,6 +1,6 @@
 """The one compiled loop: it knows no algorithm and no distribution.
 
-Outcomes come from tapes, one an arm, that Python refills. So any law, a recorded sample or a
+Outcomes come from tapes, one per arm, that Python refills. So any law, a recorded sample or a
 simulator runs at compiled speed, and two policies with the same seed meet the same outcomes.
 """
 

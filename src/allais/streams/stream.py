@@ -36,7 +36,7 @@ class CertifiedValue(NamedTuple):
 
 
 class ValueStream(Samples):
-    """The value of all samples so far, for any preference: O(log n) a sample, exact to 1e-12.
+    """The value of all samples so far, for any preference: O(log n) per sample, exact to 1e-12.
 
     `rewards` says what is known of the samples, which `interval` needs. With `max_blocks`, memory is
     bounded, and `certified` says how much that may have changed the value. Threads may share it.
