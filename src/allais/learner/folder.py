@@ -48,7 +48,7 @@ def open_folder(
     try:
         if log.is_new:
             return _made(log, policy, arms, rng, exact)
-        # whoever has the policy at hand has imported its modules
+        # a caller who has the policy at hand has imported its modules
         named = [] if policy is None else modules_of(to_spec(policy))
         return _reopened(log, policy, arms, rng, [*trust, *named], exact)
     except BaseException:
