@@ -158,7 +158,7 @@ class LinearLearner(Learner):
         set of arms with an oracle, such as `Routes`, and the choice's arm is the one that it found.
         """
         if features is None and among is None:
-            return Learner.ask(self, n)  # type: ignore[call-overload]  # a call less than `super()`
+            return Learner.ask(self, n)  # a call less than by `super()`
         if n is not None or (features is not None and among is not None):
             raise ValueError(
                 "a round with arms of its own is asked alone, among rows or a set; got more. Leave the rest out."
