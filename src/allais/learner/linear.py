@@ -18,9 +18,8 @@ from allais.learner.choices import Choice
 from allais.learner.learner import Learner
 from allais.learner.names import listed, unlisted
 from allais.linear.arm_sets import ArmSet, Judge
-from allais.linear.ellipsoid import radius
-from allais.linear.factorisation import project
-from allais.linear.features import checked_features
+from allais.linear.ellipsoid import project, radius
+from allais.linear.noise import checked_features
 from allais.linear.policy import LinearPolicy
 from allais.policies.verbs import recommend
 from allais.preferences import Preference
@@ -159,7 +158,7 @@ class LinearLearner(Learner):
         set of arms with an oracle, such as `Routes`, and the choice's arm is the one that it found.
         """
         if features is None and among is None:
-            return Learner.ask(self, n)  # type: ignore[arg-type]  # a call less than `super()`
+            return Learner.ask(self, n)  # a call less than by `super()`
         if n is not None or (features is not None and among is not None):
             raise ValueError(
                 "a round with arms of its own is asked alone, among rows or a set; got more. Leave the rest out."
