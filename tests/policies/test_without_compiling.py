@@ -14,7 +14,8 @@ from allais import *
 people = Preference(TverskyKahneman(0.61))
 values = Finite([0, 7, 50])
 problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})], arms=["A21", "A28"])
-for policy in (NPTS(people, Bounded(0, 50)), WUCB.as_printed(people, Bounded(0, 50)), TopTwo(people, values, delta=0.1)):
+bounded = Bounded(0, 50)
+for policy in (NPTS(people, bounded), WUCB.as_printed(people, bounded), TopTwo(people, values, delta=0.1)):
     learner, rng = policy.start(["A21", "A28"], seed=1), np.random.default_rng(1)
     for _ in range(40):
         learner.tell(learner.ask(), float(rng.choice([0.0, 7.0, 50.0])))
