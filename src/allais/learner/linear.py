@@ -18,7 +18,8 @@ from allais.learner.choices import Choice
 from allais.learner.learner import Learner
 from allais.learner.names import listed, unlisted
 from allais.linear.arm_sets import ArmSet, Judge
-from allais.linear.factorisation import project, radius
+from allais.linear.ellipsoid import radius
+from allais.linear.factorisation import project
 from allais.linear.features import checked_features
 from allais.linear.policy import LinearPolicy
 from allais.policies.verbs import recommend
