@@ -13,17 +13,17 @@ from matplotlib.patches import FancyBboxPatch
 
 # From the top down: who uses it, and the packages, side by side where neither imports the other.
 FLOORS = [
-    ("people use", [["cli"], ["paper"], ["report", "traffic"]]),
-    ("you extend and check", [["extend", "testing"]]),
+    ("commands and studies", [["cli"], ["paper"], ["traffic"]]),
+    ("what you read, extend and check", [["report", "extend", "testing"]]),
     ("policies at work", [["searches"], ["simulation"], ["learner", "streams"]]),
     ("what to try next", [["linear"], ["policies", "problems"]]),
     ("what is known for certain", [["theory"], ["bands"]]),
     ("what was seen", [["samples"]]),
     ("what is maximised", [["preferences"], ["lotteries", "rewards"], ["numerics"], ["weights"]]),
-    ("underneath", [["files", "settings"], ["_kernels", "_random", "_system"], ["_checks", "errors"]]),
+    ("underneath", [["files", "settings", "_kernels", "_random", "_system"], ["_checks", "errors"]]),
 ]
 SHADES = ["#2a5da8", "#3f74b5", "#5489c0", "#6d9dca", "#86b1d4", "#a1c4de", "#bcd6e8", "#d8e6f1"]
-ROW, GAP, LEFT, WIDTH = 0.62, 0.22, 2.9, 6.2
+ROW, GAP, LEFT, WIDTH = 0.62, 0.22, 3.3, 6.2
 
 
 def draw(ax: Axes) -> None:
