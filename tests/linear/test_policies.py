@@ -342,7 +342,7 @@ def test_refusals_say_what_to_do():
         simulate(WOFUL(PEOPLE, noise, delta=0.05, beta=1.0), Bandit([Bernoulli(0.5)]), 10)
     with pytest.raises(ValueError, match="needs the features"):
         WOFUL(PEOPLE, noise, delta=0.05, beta=1.0).start(2, seed=1)
-    with pytest.raises(ValueError, match="one row an arm"):
+    with pytest.raises(ValueError, match="one row per arm"):
         WOFUL(PEOPLE, noise, delta=0.05, beta=1.0).start(3, seed=1, features=np.eye(2))
     with pytest.raises(ValueError, match="theta must have"):
         LinearBandit(np.eye(2), [1.0], noise)
