@@ -14,7 +14,7 @@ def line_of(event: Event) -> bytes:
     """An event as a line: JSON, whose last entry is the checksum of all before it.
 
     >>> line_of({"tell": 1, "reward": 7.0})
-    b'{"tell": 1, "reward": 7.0, "check": 3211567434}\\n'
+    b'{"tell": 1, "reward": 7.0, "check": 2627653369}\\n'
     """
     text = json.dumps(event, allow_nan=False).encode()
     return text[:-1] + _ending(text) + b"\n"

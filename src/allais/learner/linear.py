@@ -63,7 +63,7 @@ class LinearLearner(Learner):
     >>> choice = learner.ask(features=[[0.2, 0.9], [0.7, 0.1], [0.5, 0.5]])
     >>> learner.tell(choice, 0.4)
     >>> learner.theta.round(2)
-    array([0.26, 0.2 ])
+    array([0.03, 0.31])
     """
 
     policy: LinearPolicy
