@@ -207,9 +207,9 @@ def test_top_two_stops_only_where_every_split_of_the_exponent_parts_the_arms():
 def test_top_two_and_wlucb_find_the_preferred_arm_and_agree_with_a_tolerance():
     problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
     for policy in (TopTwo, WLUCB):
-        answer = best_arm(policy(PEOPLE, [Finite([0, 50]), Finite([7])], 0.05), problem, seed=2)
+        answer = best_arm(policy(PEOPLE, [Finite([0, 50]), Finite([7])], delta=0.05), problem, seed=2)
         assert (answer.arm, answer.settled) == (0, True)
-        loose = best_arm(policy(PEOPLE, [Finite([0, 50]), Finite([7])], 0.05, tolerance=5.0), problem, seed=2)
+        loose = best_arm(policy(PEOPLE, [Finite([0, 50]), Finite([7])], delta=0.05, tolerance=5.0), problem, seed=2)
         assert loose.samples < answer.samples
     equal = Bandit([Discrete({1: 1.0}), Discrete({1: 1.0})])
     assert not best_arm(TopTwo(PEOPLE, Bounded(0, 2), delta=0.1), equal, seed=1, max_samples=2_000).settled
@@ -356,7 +356,7 @@ def test_a_jackpot_that_halving_rejects_unseen_is_found_by_patience():
 @pytest.mark.parametrize(("n_arms", "budget"), [(2, 3), (3, 100), (20, 21), (20, 1001)])
 def test_patient_top_two_gives_every_arm_its_floor_and_spends_its_budget(n_arms, budget, floor):
     policy = PatientTopTwo(PEOPLE, Finite([0, 1]), budget=budget, floor=floor)
-    answer = best_arm(Bandit([Bernoulli(0.5)] * n_arms), policy, seed=3)
+    answer = best_arm(policy, Bandit([Bernoulli(0.5)] * n_arms), seed=3)
     assert (answer.samples, answer.settled) == (budget, True)
     assert min(answer.pulls.values()) >= max(1, int(floor * budget) // n_arms)
 

@@ -182,4 +182,4 @@ def test_a_late_outcome_of_exp3_is_weighted_by_the_chance_its_choice_had():
     early.tell(second, 1.0)
     late.tell(second, 1.0)
     late.tell(first, 1.0)
-    np.testing.assert_array_equal(early._state.log_weights, late._state.log_weights)
+    np.testing.assert_array_equal(early._state.own.log_weights, late._state.own.log_weights)

@@ -42,7 +42,7 @@ def nothing_runs(monkeypatch):
         raise AssertionError("something ran")
 
     monkeypatch.setattr("allais.simulation.rollout.compiled_loop", refuse)
-    monkeypatch.setattr("allais.simulation.best_arm.drive", refuse)
+    monkeypatch.setattr("allais.searches.best_option.drive", refuse)
 
 
 @pytest.mark.parametrize(
