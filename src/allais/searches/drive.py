@@ -50,7 +50,7 @@ def drive(
         while not search.settled and time.monotonic() < deadline:
             while pool.takes_more(most_out) and (run := _next(search, again, max_runs)) is not None:
                 pool.send(run)
-            if not pool.size:
+            if pool.is_idle:
                 return
             back = pool.wait(deadline)
             finished, refused, trouble = _sorted_out(search, policy, back)
@@ -165,6 +165,11 @@ class _Pool:
     def size(self) -> int:
         return len(self._out) + len(self._stranded)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is out and nothing could be sent later: a cluster that is lost may come back."""
+        return not self.size and self._cluster.is_well
+
     def takes_more(self, most_out: int) -> bool:
         return self._cluster.is_well and self.size < most_out
 
@@ -192,7 +197,8 @@ class _Pool:
             pass
         finished = [(self._out.pop(future), future) for future in back]
         returned = [(run, outcome) for run, future in finished if (outcome := self._outcome(run, future)) is not None]
-        if not returned and self._cluster.look():
+        # a result from a cluster that was lost says that it is back
+        if (not returned or not self._cluster.is_well) and self._cluster.look(now=bool(returned)):
             while self._stranded and self._cluster.is_well:
                 self.send(self._stranded.popleft())
         return returned
