@@ -46,14 +46,17 @@ class Steps(View):
     # -- choosing ---------------------------------------------------------------------------------
 
     def _ask_batch(self, n: int) -> list[Choice]:
-        first, late = self._next, None
-        while self._next < first + n:
-            try:
-                self._ask()
+        first, last, late = self._next, self._next + n, None
+        done = False
+        while not done:
+            try:  # around the loop: a signal's handler may run wherever one begins anew
+                while self._next < last:
+                    self._ask()
+                done = True
             except NotNow:
                 if self._next == first:
                     raise
-                break
+                done = True
             except BaseException as error:  # of a signal's handler: between two choices, it waits for the last
                 if self._midway or late is not None:
                     raise
