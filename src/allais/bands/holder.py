@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, share
-from allais._kernels import kernel
+from allais._kernels import by_reference, kernel
 from allais.bands.base import Interval, bounds_of, refresh, widen
 from allais.numerics.quadrature import integrate, integrate_tail
 from allais.numerics.table import Table, staircase, tabulate, weigh
@@ -145,6 +145,7 @@ def _normal_tail(weight: Weight, start: float) -> float:
 # -- compiled -------------------------------------------------------------------------------------
 
 
+@by_reference
 class Side(NamedTuple):
     """One weight's share of the radius: stretch * L (x / 2l)^(alpha / 2), or stretch * modulus."""
 
@@ -169,6 +170,7 @@ class HolderRule(NamedTuple):
         return HolderKept(np.zeros(n_arms), np.zeros(n_arms), np.full(n_arms, np.inf))
 
 
+@by_reference
 class HolderKept(NamedTuple):
     """What of each arm's radius does not depend on the round."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from allais._kernels import kernel, routine, verb
+from allais._kernels import kernel, late, routine, verb
 from allais.numerics.table import weigh
 from allais.samples.cells import AT, HIGH, LOW, RAW, cell_of_outcome
 from allais.samples.memory import GAIN_SLACK, LOSS_SLACK, moments
@@ -48,7 +48,7 @@ def _range(weight, low, high):
     return least, greatest
 
 
-@routine
+@late((float, float))
 def shifted(trees, tree, distortion, pulls, eps, start, end):
     """The least and the most that one side is worth when its probabilities move by eps; a monotone weight."""
     if end <= 0.0:
@@ -70,7 +70,7 @@ def _mean_radius(band, arm, pulls, exponent):
     return band.scale[arm] * np.sqrt(2.0 * exponent / pulls)
 
 
-@routine
+@late(float)
 def _beyond(weight, scale, height, gap):
     """The integral over z > m + gap of the greatest w up to min(height, exp(-(z - m)^2 / 2 sigma^2))."""
     flat = scale * np.sqrt(-2.0 * np.log(height)) if height < 1.0 else 0.0  # where the envelope takes over
@@ -80,7 +80,7 @@ def _beyond(weight, scale, height, gap):
     return inner + scale * weight.whole * (1.0 if u == 0.0 else weigh(weight.tail, np.exp(-0.5 * u * u)))
 
 
-@routine
+@kernel
 def _slice(band, weight, arm, pulls, exponent, fewest, counted, inner, outer, mean_low, mean_high):
     """What the stretch of outcomes (inner, outer] adds, at the least and at the most."""
     low = 1.0 - ceiling(band.shape, arm, pulls - fewest, pulls, exponent)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, share
+from allais._kernels import by_reference
 from allais.bands.base import Interval, bounds_of, refresh, widen
 from allais.bands.tail_ends import LAST_NODE, ends_of
 from allais.numerics.distortion import Distortion, distortion_of
@@ -35,6 +36,7 @@ STEPS = 64.0  # an exponent is rounded up to 1 / STEPS, so that an interval serv
 NODES = 400  # of the tail's table
 
 
+@by_reference
 class BandWeight(NamedTuple):
     """A weight as a band reads it."""
 
@@ -62,6 +64,7 @@ class TailRule(NamedTuple):
         return TailEnds(np.full(n_arms, np.nan), np.zeros(n_arms), np.zeros(n_arms))
 
 
+@by_reference
 class TailEnds(NamedTuple):
     """The ends of each arm's interval that were computed last."""
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel
+from allais._kernels import by_reference, kernel
 from allais.linear.estimated_noise import keep_seen, worth_of_seen
 from allais.linear.factorisation import dot, factorise, project, update_factor
 from allais.linear.location_tables import Locations, ceiling_at, value_at
@@ -18,6 +18,7 @@ from allais.samples.memory import Memory
 PERIOD = 1024  # rounds between two factorisations from scratch, which end the drift of rank-one updates
 
 
+@by_reference
 class World(NamedTuple):
     """What a linear policy knows from the start."""
 
@@ -33,6 +34,7 @@ class World(NamedTuple):
     bias: float  # beta sqrt(lambda)
 
 
+@by_reference
 class LinearState(NamedTuple):
     """What a linear policy has learned."""
 

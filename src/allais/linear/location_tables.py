@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel
+from allais._kernels import by_reference, kernel
 from allais.errors import DominanceWarning
 from allais.linear.noise_laws import NoiseOfArms
 from allais.lotteries import Lottery
@@ -34,6 +34,7 @@ AT_CORNERS = 48  # of a cell that ends where an outcome turns from a loss to a g
 REACH, BINS, FINE = 8.0, 512, 8  # of the bins; a grid of FINE points in each bounds what lies between
 
 
+@by_reference
 class Locations(NamedTuple):
     """The tables of all arms, and what leads from an arm to its value."""
 

@@ -9,12 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray, positive
+from allais._kernels import by_reference
 from allais.lotteries import Discrete, Lottery, Mixture, Normal, Uniform
 from allais.lotteries.affine import moved
 
 MOST_OUTCOMES = 4096  # of a sum of finite laws
 
 
+@by_reference
 class NoiseOfArms(NamedTuple):
     """The noise of each arm: mean + spread * shape, sub-Gaussian of the given scale."""
 

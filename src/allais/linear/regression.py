@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, real
+from allais._kernels import by_reference
 from allais.linear.features import checked_features
 
 
+@by_reference
 class LinearFit(NamedTuple):
     """A ridge regression, with what is known of its accuracy.
 

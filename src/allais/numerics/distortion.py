@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.special import factorial
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel, loose_kernel
+from allais._kernels import by_reference, kernel, loose_kernel
 from allais.numerics.chebyshev import CENTRE, FIRST_POWER, SCALE, basis, halved_until
 from allais.numerics.table import Table, bucketed, cell_of, table_of
 from allais.weights import Weight
@@ -45,6 +45,7 @@ _between = np.array([-1.0, -0.8, -0.3, 0.1, 0.6, 0.97])  # where a fit is checke
 _CHECK = chebyshev.chebvander(_between, TERMS - 1).T
 
 
+@by_reference
 class Distortion(NamedTuple):
     """A weight for compiled code: at a point, and over a block."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel
+from allais._kernels import by_reference, kernel
 from allais.numerics.chebyshev import CENTRE, SCALE, START, basis, cells_of, halved_until
 from allais.weights import Weight
 
@@ -24,6 +24,7 @@ PRECISION = 2e-15  # what a cell may leave out, relative to its size
 HALVINGS = 6  # of a cell between two powers of 2; what is left then is the function's own noise
 
 
+@by_reference
 class Table(NamedTuple):
     """Polynomials on cells of [0, 1]; two arrays only, since each costs when a kernel is called."""
 

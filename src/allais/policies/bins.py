@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel, routine
+from allais._kernels import by_reference, kernel, late, routine
 from allais.bands.base import refresh
 from allais.numerics.distorted_sum import distorted_sum
 from allais.preferences import Preference
@@ -36,6 +36,7 @@ FINE = 4.0  # bins to a standard deviation of what lies beyond a singular point 
 MOST_SAMPLES = 2.0**40  # of an arm: what the arrays have room for; more would only widen the last bin
 
 
+@by_reference
 class Narrowing(NamedTuple):
     """Where bins narrow, and how many there can be."""
 
@@ -43,6 +44,7 @@ class Narrowing(NamedTuple):
     most: int  # bins of an arm, and the place of the best outcome that could occur
 
 
+@by_reference
 class BinsRule(NamedTuple):
     """How arms are put into bins."""
 
@@ -57,12 +59,14 @@ class BinsRule(NamedTuple):
         return Bins(places, counts, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), scratch)
 
 
+@by_reference
 class Masses(NamedTuple):
     """Scratch: random masses of one arm."""
 
     of_bins: FloatArray  # (most,)
 
 
+@by_reference
 class Bins(NamedTuple):
     """The bins of each arm, ascending to the end of its row."""
 
@@ -119,19 +123,10 @@ def stride(points, done, pulls):
     return max(int(widest), 1)
 
 
-@routine
-def arrange(rule, bins, worth, memory, arm):
-    """Bring an arm's bins up to date: one for each outcome in the flat memory, by rank for an arm in the trees."""
+@late(None)
+def _arrange_by_rank(rule, bins, worth, memory, arm):
     places, counts = bins.places[arm], bins.counts[arm]
-    top = places.size - 1  # bins lie before it, the best of them last
-    bins.lacking[arm] = 0.0
-    if not memory.in_trees[arm]:
-        size = memory.sizes[arm]
-        for k in range(size):
-            places[top - size + k] = memory.felt[arm, k]
-            counts[top - size + k] = memory.counts[arm, k]
-        bins.sizes[arm] = size
-        return
+    top = places.size - 1
     pulls, done, k = memory.pulls[arm], 0, top
     while done < pulls:
         k -= 1
@@ -143,6 +138,22 @@ def arrange(rule, bins, worth, memory, arm):
         done = upto
     bins.sizes[arm] = top - k
     bins.lacking[arm] = memory.value[arm] - _value(worth, places, counts, k, top, float(pulls))
+
+
+@kernel
+def arrange(rule, bins, worth, memory, arm):
+    """Bring an arm's bins up to date: one for each outcome in the flat memory, by rank for an arm in the trees."""
+    places, counts = bins.places[arm], bins.counts[arm]
+    top = places.size - 1  # bins lie before it, the best of them last
+    if not memory.in_trees[arm]:
+        size = memory.sizes[arm]
+        for k in range(size):
+            places[top - size + k] = memory.felt[arm, k]
+            counts[top - size + k] = memory.counts[arm, k]
+        bins.sizes[arm] = size
+        bins.lacking[arm] = 0.0
+        return
+    _arrange_by_rank(rule, bins, worth, memory, arm)
 
 
 @routine

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, share
+from allais._kernels import by_reference
 from allais.bands.base import NoBand, bounds_of
 from allais.policies.base import KArmed, setting
 from allais.policies.knowledge import RewardsOfArms, as_list
@@ -71,6 +72,7 @@ class EXP3Rule(NamedTuple):
     scale: float
 
 
+@by_reference
 class Weights(NamedTuple):
     """The exponential weights."""
 

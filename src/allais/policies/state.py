@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
+from allais._kernels import by_reference
 from allais.samples.memory import Memory, empty_memory
 
 
+@by_reference
 class State(NamedTuple):
     """What a policy has learned; all of it arrays, which kernels write in place."""
 

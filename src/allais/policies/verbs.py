@@ -7,7 +7,7 @@ type of the rule: `@choose.of(WUCBRule)` writes it. Only `choose` must be writte
 
 from __future__ import annotations
 
-from allais._kernels import kernel, verb
+from allais._kernels import kernel, routine, verb
 from allais.bands.base import refresh, widen
 from allais.policies.steps import best_value
 from allais.samples.memory import insert
@@ -37,7 +37,7 @@ def _bracket(rule, state, low, high):
     """Write the interval of every arm's value at the present confidence; infinite where unknown."""
 
 
-@kernel
+@routine
 def take_in(rule, state, arm, felt, raw, ticket):
     """Take in an outcome: the arm's memory, its value, and what the band keeps of it."""
     insert(state.memory, arm, felt, raw)
@@ -45,7 +45,7 @@ def take_in(rule, state, arm, felt, raw, ticket):
     refresh(rule.band, state.kept, state.memory, arm)
 
 
-@kernel
+@routine
 def recommend_best(rule, state):
     """The arm of the highest estimated value."""
     return best_value(state)
@@ -57,16 +57,16 @@ def no_confidence(rule, state):
     return 0.0
 
 
-choose = verb(_choose)
-learn = verb(_learn, default=take_in)
-recommend = verb(_recommend, default=recommend_best)
+choose = verb(_choose, make=routine)
+learn = verb(_learn, default=take_in, make=routine)
+recommend = verb(_recommend, default=recommend_best, make=routine)
 exponent = verb(_exponent, default=no_confidence)
 
 
-@kernel
+@routine
 def bracket_by_band(rule, state, low, high):
     """The intervals of the rule's band at its exponent."""
     widen(rule.band, state.kept, state.memory, exponent(rule, state), low, high)
 
 
-bracket = verb(_bracket, default=bracket_by_band)
+bracket = verb(_bracket, default=bracket_by_band, make=routine)

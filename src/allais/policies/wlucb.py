@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from allais._checks import IntArray, positive
+from allais._kernels import by_reference
 from allais.bands import Holder
 from allais.bands.base import anytime_rule
 from allais.policies.base import BandPolicy, FixedConfidence, setting
@@ -79,6 +80,7 @@ class WLUCBRule(NamedTuple):
     first: int
 
 
+@by_reference
 class Pair(NamedTuple):
     """A round has two pulls: which is the second, and how many rounds there were."""
 

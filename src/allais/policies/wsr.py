@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from allais._checks import IntArray
-from allais._kernels import kernel
+from allais._kernels import by_reference, kernel
 from allais.bands.base import NoBand
 from allais.policies.base import KArmed, setting
 from allais.policies.budget import more_than_arms, whole_budget
@@ -74,6 +74,7 @@ class WSRRule(NamedTuple):
     ends: IntArray  # n_k, (n_arms - 1,)
 
 
+@by_reference
 class Phase(NamedTuple):
     """Which arms are left, and how many phases are over."""
 

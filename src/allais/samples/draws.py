@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from allais._kernels import kernel, routine
+from allais._kernels import kernel
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, odd
 FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -44,7 +44,7 @@ def normal(stream):
     return np.sqrt(-2.0 * np.log(first)) * np.cos(2.0 * np.pi * second), stream
 
 
-@routine
+@kernel
 def gamma(shape, stream):
     """A draw from Gamma(shape, 1), for a shape of 1 or more (Marsaglia and Tsang 2000)."""
     if shape == 1.0:

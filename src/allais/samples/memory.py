@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel
+from allais._kernels import by_reference, kernel, late
 from allais.samples.cells import AT, LIMIT, RAW, RAW_HIGH, RAW_LOW, SUM, cell_of_outcome, no_cells
 from allais.samples.tree import has_room, insert_outcome, remove_outcome
 from allais.samples.trees import DISTINCT, Trees, new_trees
@@ -27,6 +27,7 @@ FLAT = 128  # distinct outcomes of an arm before they move to trees
 NEVER = np.iinfo(np.int64).max  # the limit of a memory that stays exact
 
 
+@by_reference
 class Memory(NamedTuple):
     """The arms' outcomes, as felt (gains and losses from the reference) and as told."""
 
@@ -104,21 +105,26 @@ def position(memory, arm, felt, raw):
     return low
 
 
+@late(None)
+def _insert_in_trees(memory, arm, felt, raw):
+    step = felt - memory.mean[arm]  # Welford's update
+    memory.mean[arm] += step / memory.pulls[arm]
+    memory.spread[arm] += step * (felt - memory.mean[arm])
+    cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], felt)
+    if cell >= 0:
+        memory.cells[SUM, cell] += felt
+        memory.cells[RAW_LOW, cell] = min(memory.cells[RAW_LOW, cell], raw)
+        memory.cells[RAW_HIGH, cell] = max(memory.cells[RAW_HIGH, cell], raw)
+        felt, raw = memory.cells[AT, cell], memory.cells[RAW, cell]
+    insert_outcome(memory.trees, 2 * arm + (felt <= 0.0), abs(felt), raw, 1)
+
+
 @kernel
 def insert(memory, arm, felt, raw):
     """Add one outcome; the caller has made sure that there is room."""
     memory.pulls[arm] += 1
     if memory.in_trees[arm]:
-        step = felt - memory.mean[arm]  # Welford's update
-        memory.mean[arm] += step / memory.pulls[arm]
-        memory.spread[arm] += step * (felt - memory.mean[arm])
-        cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], felt)
-        if cell >= 0:
-            memory.cells[SUM, cell] += felt
-            memory.cells[RAW_LOW, cell] = min(memory.cells[RAW_LOW, cell], raw)
-            memory.cells[RAW_HIGH, cell] = max(memory.cells[RAW_HIGH, cell], raw)
-            felt, raw = memory.cells[AT, cell], memory.cells[RAW, cell]
-        insert_outcome(memory.trees, 2 * arm + (felt <= 0.0), abs(felt), raw, 1)
+        _insert_in_trees(memory, arm, felt, raw)
         return
     at = position(memory, arm, felt, raw)
     size = memory.sizes[arm]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel, routine
+from allais._kernels import kernel, late, routine
 from allais.samples.tree_search import child_for, comes_before, count_at, is_at, mirrored, place_in, raw_at
 from allais.samples.trees import (
     BASE,
@@ -46,7 +46,7 @@ def _fill_in(trees, tree, node, leaf):
     trees.used[FULL] += 1
 
 
-@routine
+@late(None)
 def insert_outcome(trees, tree, value, raw, count):
     """Add an outcome, `count` times, to a tree; the caller has made sure that there is room."""
     told = mirrored(tree, raw)
@@ -179,7 +179,7 @@ def insert_outcomes(trees, first_tree, felt, raw, counts, start):
     return felt.size
 
 
-@routine
+@late(bool)
 def remove_outcome(trees, tree, value, raw):
     """Take one sample of an outcome back; False if there is none. An outcome of count 0 stays, harmless."""
     told = mirrored(tree, raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel, routine
+from allais._kernels import kernel, late
 from allais.samples.trees import CHILD, LEAF_OF, PLAIN, ROOT, SIZE, TOLD, TOP, TOTAL, Trees
 
 
@@ -70,7 +70,7 @@ def count_at(trees, node, leaf, i):
     return 1 if trees.links[node, PLAIN] else trees.counts[leaf, i]
 
 
-@routine
+@late(int)
 def count_beyond(trees, tree, value, raw, inclusive):
     """How many samples of a tree come after an outcome in its order, or are that outcome, if `inclusive`."""
     told = mirrored(tree, raw)
@@ -89,7 +89,7 @@ def count_beyond(trees, tree, value, raw, inclusive):
     return int(beyond)
 
 
-@routine
+@late((int, int))
 def _find_rank(trees, tree, rank):
     """The node and the place in its leaf of the outcome that `rank` samples reach; 1 is the largest."""
     node = trees.heads[tree, ROOT]

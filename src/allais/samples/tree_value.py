@@ -14,7 +14,7 @@ counted in samples; else its parts are. So a value takes O(log l).
 
 from __future__ import annotations
 
-from allais._kernels import loose_kernel, routine
+from allais._kernels import late, loose_kernel, routine
 from allais.numerics.distortion import (
     INVERSE_FACTORIALS,
     SCRATCH,
@@ -98,7 +98,7 @@ def _refresh(trees, node, free):
             depth -= 1
 
 
-@routine
+@late(float)
 def tree_value(trees, tree, distortion, samples, shift, edge):
     """The sum of (gap up to `edge`) * w(c / samples + shift), over the outcomes of a tree.
 

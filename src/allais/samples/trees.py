@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
+from allais._kernels import by_reference
 from allais.numerics.distortion import SCRATCH, TERMS
 
 LEAF = 80  # distinct outcomes of a leaf, at most
@@ -24,6 +25,7 @@ FAN = 5  # children of a node, at most
 MARGIN = 64  # nodes that one insertion may need at most: twice the depth of any tree that fits memory
 
 
+@by_reference
 class Trees(NamedTuple):
     """Trees in shared arrays; few of them, one row per node, since each array costs when code is compiled."""
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray
-from allais._kernels import kernel
+from allais._kernels import by_reference, kernel, late
 from allais.numerics.distorted_sum import distorted_sum
 from allais.numerics.distortion import Distortion
 from allais.numerics.table import weigh
@@ -15,6 +15,7 @@ from allais.samples.memory import GAIN_SLACK, LOSS_SLACK, VALUE_SLACK, moments
 from allais.samples.tree_value import tree_value
 
 
+@by_reference
 class Worth(NamedTuple):
     """How an arm's value is computed from its memory."""
 
@@ -24,6 +25,14 @@ class Worth(NamedTuple):
     edge_scale: FloatArray  # sigma, (n_arms,)
     of_mean: bool  # the WE heuristic: w(mean), right for Bernoulli rewards only
     undistorted: bool  # both weights are the identity, so that the value is the mean
+
+
+@late(None)
+def _measure_in_trees(worth, memory, arm, edge):
+    gain = tree_value(memory.trees, 2 * arm, worth.gains, memory.pulls[arm], 0.0, edge)
+    loss = tree_value(memory.trees, 2 * arm + 1, worth.losses, memory.pulls[arm], 0.0, edge)
+    memory.value[arm] = gain - loss
+    memory.slack[arm, VALUE_SLACK] = memory.slack[arm, GAIN_SLACK] + memory.slack[arm, LOSS_SLACK]
 
 
 @kernel
@@ -43,10 +52,7 @@ def measure(worth, memory, arm):
     if worth.edge_scale[arm] > 0.0:
         edge = worth.edge[arm] + worth.edge_scale[arm] * np.sqrt(np.log(pulls))  # M_n, Proposition 1
     if memory.in_trees[arm]:
-        gain = tree_value(memory.trees, 2 * arm, worth.gains, pulls, 0.0, edge)
-        loss = tree_value(memory.trees, 2 * arm + 1, worth.losses, pulls, 0.0, edge)
-        memory.value[arm] = gain - loss
-        memory.slack[arm, VALUE_SLACK] = memory.slack[arm, GAIN_SLACK] + memory.slack[arm, LOSS_SLACK]
+        _measure_in_trees(worth, memory, arm, edge)
         return
     gains, losses = worth.gains.table, worth.losses.table
     felt, counts = memory.felt[arm], memory.counts[arm]

@@ -7,8 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._checks import IntArray
+from allais._kernels import by_reference
 
 
+@by_reference
 class Record(NamedTuple):
     """What a run writes down as it goes."""
 

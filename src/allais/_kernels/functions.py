@@ -1,0 +1,156 @@
+"""Functions that are compiled: kernels, routines and loops."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+from numba.core import types
+
+from allais._kernels.cache import compiled, is_kept
+from allais._kernels.compiling import ready
+from allais._kernels.late_calls import LateCall, announce
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+# Kernels allocate nothing, so they run without numba's reference counts: counting the dozens of
+# arrays of a rule and a state at every call cost ten times what the mathematics does.
+BARE: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
+INNER: dict[str, Any] = {**BARE, "no_cpython_wrapper": True}
+LOOP: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+LOOSE: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
+RETURNED = {float: types.float64, int: types.int64, bool: types.boolean, None: types.none}
+_numbers = itertools.count()
+
+
+class Kernel:
+    """A function that is copied into the compiled code that calls it; it can be called from Python too."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self.inner = compiled(function, options)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return self.inner._numba_type_
+
+    @functools.cached_property
+    def entry(self) -> Any:
+        """The way in from Python, which none but those that are called from there need."""
+        return compiled(_calling(self), BARE)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.entry(*arguments)
+
+
+class Routine(Kernel):
+    """A function that is compiled once for all its callers."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any], returns: Any = None) -> None:
+        super().__init__(function, options)
+        # a console may define a function again under the same name and on the same line
+        again = "" if is_kept(function) else f":{next(_numbers)}"
+        self.name = f"{function.__module__}:{function.__qualname__}:{function.__code__.co_firstlineno}{again}"
+        self.declared = returns
+        announce(self.name, self)
+
+    @property
+    def _numba_type_(self) -> LateCall:
+        return LateCall(self.name)
+
+    def returned(self, arguments: tuple[Any, ...]) -> Any:
+        """The type of what it returns: declared, or found by compiling it."""
+        if self.declared is not None:
+            return self.declared
+        return self._code(arguments).signature.return_type
+
+    def address(self, arguments: tuple[Any, ...]) -> int:
+        """Where its code lies."""
+        code = self._code(arguments)
+        return int(code.library.get_pointer_to_function(code.fndesc.llvm_func_name))
+
+    def _code(self, arguments: tuple[Any, ...]) -> Any:
+        return ready(self.inner, arguments, self.declared)
+
+
+def _calling(inner: Kernel) -> Callable[..., Any]:
+    """A function that calls another one, under a name and a line of its own for numba's cache."""
+    function = inner.py_func
+    code = function.__code__
+    listed = ", ".join(code.co_varnames[: code.co_argcount])
+    name = f"{function.__name__}_from_python"
+    source = "\n" * (code.co_firstlineno - 1) + f"def {name}({listed}): return inner({listed})"
+    scope: dict[str, Any] = {"inner": inner, "__name__": function.__module__}
+    exec(compile(source, code.co_filename, "exec"), scope)
+    made: Callable[..., Any] = scope[name]
+    return made
+
+
+def kernel(function: Function) -> Function:
+    """Compile a function that allocates nothing; it is copied into its callers."""
+    return _made(function, Kernel, {**INNER, "forceinline": True})
+
+
+def loose_kernel(function: Function) -> Function:
+    """Compile a kernel whose sums may be taken in any order, so that they run on whole vectors."""
+    return _made(function, Kernel, {**INNER, **LOOSE, "forceinline": True})
+
+
+def routine(function: Function) -> Function:
+    """Compile a kernel once for all its callers: it is long, or called from many places."""
+    return _made(function, Routine, INNER)
+
+
+def late(returns: Any) -> Callable[[Function], Function]:
+    """Compile a routine no sooner than a call reaches it; the types of the numbers that it returns are declared."""
+    several = isinstance(returns, tuple)
+    kinds = types.Tuple([RETURNED[one] for one in returns]) if several else RETURNED[returns]  # type: ignore[attr-defined]
+    return lambda function: _made(function, functools.partial(Routine, returns=kinds), INNER)
+
+
+def loop(function: Function) -> Function:
+    """Compile a loop over kernels; it may hold a generator."""
+    if settings().DISABLE_JIT:
+        return _interpreted(function)
+    made: Function = compiled(function, LOOP)
+    return made
+
+
+def _made(function: Function, kind: Any, options: dict[str, Any]) -> Function:
+    if settings().DISABLE_JIT:
+        return _interpreted(function)
+    made: Function = kind(function, options)
+    return made
+
+
+def settings() -> Any:
+    """Numba's settings; NUMBA_DISABLE_JIT=1 runs every kernel in Python, for those who debug one."""
+    return numba.config
+
+
+def _interpreted(function: Function) -> Function:
+    """A kernel that is not compiled: numbers divide and overflow silently, as compiled ones do."""
+
+    @functools.wraps(function)
+    def run(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
+    return run  # type: ignore[return-value]
+
+
+def bound(made: Any, *arguments: Any) -> Callable[..., Any]:
+    """A kernel's machine code for arguments of these types, without numba's look-up of types.
+
+    The look-up takes 9 microseconds for a rule and a state, the call half of one. The caller binds
+    anew whenever it makes new arrays; their types never change, as all are made by this package.
+    """
+    if settings().DISABLE_JIT:
+        return made
+    signature = tuple(numba.typeof(argument) for argument in arguments)
+    found: Callable[..., Any] = ready(made.entry, signature).entry_point
+    return found

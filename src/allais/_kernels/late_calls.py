@@ -1,0 +1,117 @@
+"""Calls that find their code when they are first made.
+
+Numba links the code of each function into those that call it, and optimises it there once more. A long routine is
+compiled once instead: a caller has an empty place, and asks for the address that belongs there when it first comes
+by. So code that is never reached is never compiled, and code on disk need not know where other code lies.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import importlib
+import os
+import pickle
+import threading
+import traceback
+from typing import Any
+
+import llvmlite.binding
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.datamodel import register_default
+from numba.core.datamodel.models import OpaqueModel
+from numba.core.imputils import impl_ret_untracked, lower_builtin
+from numba.core.typing.templates import Signature, signature
+
+ADDRESS = ir.IntType(8).as_pointer()
+RESOLVER = "allais_address_of_routine"
+ATTEMPTS = 100  # to find an address, while signals come in
+routines: dict[str, Any] = {}  # by the names under which callers ask for them
+
+
+class LateCall(types.Callable, types.Opaque):
+    """The type of a routine that is called by its address."""
+
+    def __init__(self, name: str) -> None:
+        self.routine = name
+        super().__init__(name)
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Signature:
+        """The signature of a call, whose arguments stand in their order."""
+        arguments = tuple(map(types.unliteral, args))  # type: ignore[attr-defined]
+        return signature(routines[self.routine].returned(arguments), *arguments)
+
+    def get_call_signatures(self) -> tuple[tuple[()], bool]:
+        """A new one for every kind of arguments."""
+        return (), True
+
+    def get_impl_key(self, sig: Signature) -> str:
+        """Under which `lower` finds how it is called."""
+        return self.routine
+
+
+register_default(LateCall)(OpaqueModel)
+
+
+def announce(name: str, routine: Any) -> None:
+    """Let compiled code call a routine by its name."""
+    routines[name] = routine
+
+    @lower_builtin(name, types.VarArg(types.Any))  # type: ignore[attr-defined]
+    def _(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return _call(context, builder, name, sig, args)
+
+
+def _call(context: Any, builder: Any, name: str, sig: Any, args: Any) -> Any:
+    """Call what stands in the caller's place; where nothing does, ask for it first."""
+    asked = name + "|" + base64.b85encode(pickle.dumps(tuple(sig.args))).decode()
+    title = f"place of {asked}"
+    module = builder.module
+    if title in module.globals:
+        place = module.globals[title]
+    else:
+        place = ir.GlobalVariable(module, ADDRESS, title)
+        place.linkage, place.initializer = "internal", ir.Constant(ADDRESS, None)
+    known = cgutils.alloca_once_value(builder, builder.load(place))
+    with builder.if_then(cgutils.is_null(builder, builder.load(known)), likely=False):
+        ask = cgutils.get_or_insert_function(module, ir.FunctionType(ADDRESS, [ADDRESS]), RESOLVER)
+        found = builder.call(ask, [context.insert_const_string(module, asked)])
+        builder.store(found, place)
+        builder.store(found, known)
+    kind = context.call_conv.get_function_type(sig.return_type, sig.args)
+    code = builder.bitcast(builder.load(known), kind.as_pointer())
+    # kernels raise nothing, so the status is not looked at
+    _, result = context.call_conv.call_function(builder, code, sig.return_type, sig.args, args)
+    return impl_ret_untracked(context, builder, sig.return_type, result)
+
+
+def _address(asked: bytes) -> int:
+    """The address of a routine's code for arguments of some types, compiled or read from disk if need be.
+
+    Compiled code waits for it and cannot go on without: what a signal's handler raises meanwhile comes after the call.
+    """
+    late: type[BaseException] | None = None
+    for _ in range(ATTEMPTS):
+        try:
+            found = _find(asked.decode())
+        except BaseException as error:
+            late, last = type(error), error
+            continue
+        if late is not None:
+            thread = ctypes.c_ulong(threading.get_ident())
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(late))
+        return found
+    traceback.print_exception(last)
+    os.abort()
+
+
+def _find(asked: str) -> int:
+    name, _, kinds = asked.partition("|")
+    if name not in routines:
+        importlib.import_module(name.split(":")[0])
+    return int(routines[name].address(pickle.loads(base64.b85decode(kinds))))
+
+
+_resolver = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)(_address)
+llvmlite.binding.add_symbol(RESOLVER, ctypes.cast(_resolver, ctypes.c_void_p).value)

@@ -1,0 +1,146 @@
+"""NamedTuples that compiled code gets by reference.
+
+Numba passes a tuple by value: a state of forty arrays is three hundred arguments of every kernel, each of which is
+spelled out, optimised and copied. Here it is one pointer. A call from Python writes the tuple into a block on its
+stack, and kernels read from it what they need. No kernel changes a tuple, so what was read once need not be
+read again, whatever is written to arrays in between: `invariant.load` tells LLVM so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import llvmlite.ir as ir
+from numba.core import cgutils, types
+from numba.core.datamodel import PrimitiveModel, register_default
+from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
+from numba.core.pythonapi import NativeValue, unbox
+from numba.core.typing.templates import AttributeTemplate
+from numba.core.typing.typeof import typeof
+from numba.extending import infer_getattr, typeof_impl
+
+POINTER = ir.IntType(8).as_pointer()
+
+
+class Reference(types.Type):
+    """The type of a pointer to the fields of a NamedTuple."""
+
+    def __init__(self, kind: type, fields: tuple[types.Type, ...]) -> None:
+        self.instance_class = kind
+        self.types = fields
+        # names of types become names of symbols: a digest keeps them short
+        inside = hashlib.sha256(repr((kind.__module__, kind.__qualname__, [str(one) for one in fields])).encode())
+        super().__init__(name=f"{kind.__qualname__}.{inside.hexdigest()[:16]}")
+
+    @property
+    def key(self) -> Any:
+        return self.instance_class, self.types
+
+    def field(self, name: str) -> int:
+        """Where a field stands, or -1."""
+        names: tuple[str, ...] = self.instance_class._fields  # type: ignore[attr-defined]
+        return names.index(name) if name in names else -1
+
+
+def by_reference(kind: type) -> type:
+    """Let compiled code get a NamedTuple by reference."""
+
+    def typeof_fields(value: Any, context: Any) -> Reference:
+        return Reference(kind, tuple(typeof(part, context.purpose) for part in value))
+
+    typeof_impl.register(kind)(typeof_fields)
+    return kind
+
+
+@register_default(Reference)
+class ReferenceModel(PrimitiveModel):
+    """In compiled code: a pointer."""
+
+    def __init__(self, dmm: Any, fe_type: Any) -> None:
+        super().__init__(dmm, fe_type, POINTER)
+
+
+def _block(context: Any, kind: Any) -> Any:
+    """What lies in memory: fields side by side, those of a tuple within in place."""
+    if isinstance(kind, Reference):
+        return ir.LiteralStructType([_block(context, one) for one in kind.types])
+    return context.get_data_type(kind)
+
+
+def _place(builder: Any, block: Any, pointer: Any, at: int) -> Any:
+    whole = builder.bitcast(pointer, block.as_pointer())
+    return cgutils.gep_inbounds(builder, whole, 0, at)
+
+
+def _read(builder: Any, kind: Any, pointer: Any) -> Any:
+    """Load what never changes, number by number, so that LLVM sees of each that it never does."""
+    inside = kind.elements if isinstance(kind, ir.LiteralStructType) else ()
+    if isinstance(kind, ir.ArrayType):
+        inside = [kind.element] * kind.count
+    if inside or isinstance(kind, (ir.LiteralStructType, ir.ArrayType)):
+        value = ir.Constant(kind, ir.Undefined)
+        for at, one in enumerate(inside):
+            part = _read(builder, one, cgutils.gep_inbounds(builder, pointer, 0, at))
+            value = builder.insert_value(value, part, at)
+        return value
+    number = builder.load(pointer)
+    number.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return number
+
+
+@infer_getattr
+class ReferenceAttribute(AttributeTemplate):
+    """The type of a field."""
+
+    key = Reference
+
+    def generic_resolve(self, kind: Any, name: str) -> Any:
+        at = kind.field(name)
+        return kind.types[at] if at >= 0 else None
+
+
+@lower_getattr_generic(Reference)
+def _field(context: Any, builder: Any, kind: Any, pointer: Any, name: str) -> Any:
+    at = kind.field(name)
+    inside = kind.types[at]
+    place = _place(builder, _block(context, kind), pointer, at)
+    if isinstance(inside, Reference):
+        return builder.bitcast(place, POINTER)
+    value = context.data_model_manager[inside].from_data(builder, _read(builder, _block(context, inside), place))
+    return impl_ret_borrowed(context, builder, inside, value)
+
+
+@unbox(Reference)
+def _unbox(kind: Any, obj: Any, c: Any) -> NativeValue:
+    block = _block(c.context, kind)
+    memory = cgutils.alloca_once(c.builder, block)
+    failed = cgutils.alloca_once_value(c.builder, cgutils.false_bit)
+    cleanups: list[Any] = []
+    _write(kind, obj, c, memory, failed, cleanups)
+    pointer = c.builder.bitcast(memory, POINTER)
+    # the block is written before it is read: an empty instruction hides from LLVM that both are one place
+    hidden = c.builder.asm(ir.FunctionType(POINTER, [POINTER]), "", "=r,0,~{memory}", [pointer], side_effect=True)
+
+    def cleanup() -> None:
+        for one in reversed(cleanups):
+            one()
+
+    return NativeValue(hidden, is_error=c.builder.load(failed), cleanup=cleanup if cleanups else None)
+
+
+def _write(kind: Any, obj: Any, c: Any, memory: Any, failed: Any, cleanups: list[Any]) -> None:
+    for at, inside in enumerate(kind.types):
+        part = c.pyapi.tuple_getitem(obj, at)
+        place = cgutils.gep_inbounds(c.builder, memory, 0, at)
+        if isinstance(inside, Reference):
+            _write(inside, part, c, place, failed, cleanups)
+            continue
+        native = c.unbox(inside, part)
+        with c.builder.if_then(native.is_error, likely=False):
+            c.builder.store(cgutils.true_bit, failed)
+        c.builder.store(c.context.data_model_manager[inside].as_data(c.builder, native.value), place)
+        if native.cleanup is not None:
+            cleanups.append(native.cleanup)
+        if c.context.enable_nrt:
+            cleanups.append(lambda inside=inside, value=native.value: c.context.nrt.decref(c.builder, inside, value))
