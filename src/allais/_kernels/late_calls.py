@@ -39,7 +39,7 @@ class LateCall(types.Callable, types.Opaque):
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Signature:
         """The signature of a call, whose arguments stand in their order."""
-        arguments = tuple(map(types.unliteral, args))  # type: ignore[attr-defined]
+        arguments = tuple(getattr(kind, "inside", types.unliteral(kind)) for kind in args)  # type: ignore[attr-defined]
         return signature(routines[self.routine].returned(arguments), *arguments)
 
     def get_call_signatures(self) -> tuple[tuple[()], bool]:

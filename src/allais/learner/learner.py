@@ -16,7 +16,6 @@ from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import DAMAGE, reason
 from allais.learner.arms import Arms
 from allais.learner.choices import Choice
-from allais.learner.steps import verbs_for
 from allais.policies.base import Policy
 from allais.policies.state import started
 from allais.problems.base import checked_names
@@ -50,7 +49,7 @@ class Learner(Arms):
         self._out = {}
         self._next = 1
         self._draw = None
-        self._choose, self._take_in = verbs_for(self._rule, self._state)
+        self._hold()
         self._guard()
 
     @staticmethod
@@ -60,7 +59,7 @@ class Learner(Arms):
         """A learner that goes on from the rule and the state of a run."""
         learner = policy.start(arms, rng)
         learner._rule, learner._state = rule, state
-        learner._choose, learner._take_in = verbs_for(rule, state)
+        learner._hold()
         return learner
 
     # -- asking and telling -----------------------------------------------------------------------
@@ -226,7 +225,7 @@ class Learner(Arms):
 
     def __setstate__(self, contents: dict[str, Any]) -> None:
         self.__dict__.update(contents)
-        self._choose, self._take_in = verbs_for(self._rule, self._state)
+        self._hold()
         self._guard()
 
     def _document(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from allais.files.reading import finite_list
 from allais.learner.choices import Choice
 from allais.learner.learner import Learner
 from allais.learner.names import listed, unlisted
+from allais.learner.steps import verbs_for
 from allais.linear.arm_sets import ArmSet, Judge
 from allais.linear.ellipsoid import radius
 from allais.linear.factorisation import project
@@ -179,7 +180,8 @@ class LinearLearner(Learner):
             )
         rows, rule, state = self._context(features)
         self._make_draw()
-        arm = int(self._choose(rule, state, self._draw))
+        choosing, _ = verbs_for(type(rule), rule, state)
+        arm = int(choosing(rule, state, self._draw))
         return arm, tuple(rows[arm].tolist())
 
     def _best_of_set(self, among: ArmSet) -> tuple[Hashable, tuple[float, ...]]:
@@ -237,7 +239,8 @@ class LinearLearner(Learner):
         self._require_own(choice, context.arm)
         outcome = self._checked(0, reward)
         _, rule, state = self._context([context.features])
-        learning = starmap(self._take_in, ((rule, state, 0, self._felt(outcome), outcome, context.ticket),))
+        _, take_in = verbs_for(type(rule), rule, state)
+        learning = starmap(take_in, ((rule, state, 0, self._felt(outcome), outcome, context.ticket),))
         arms = (self._rule.world.features, self._state)
         seeing = starmap(bound(project, *arms), (arms,))
         self._midway = True

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import number
-from allais._kernels import bound
+from allais._kernels import bound, held
 from allais.bands.base import refresh
 from allais.learner.choices import Choice, NotNow
 from allais.learner.view import View
@@ -39,6 +39,8 @@ class Steps(View):
     _rng: np.random.Generator
     _next: int  # the number of the next choice
     _draw: float | None  # the uniform draw of the next choice, once made
+    _rule_at: Any  # where compiled code finds them
+    _state_at: Any
     _choose: Callable[..., Any]
     _take_in: Callable[..., Any]
     _largest: float = sys.float_info.max  # how far from 0 a reward may lie
@@ -72,7 +74,7 @@ class Steps(View):
             self._midway = True
             (self._draw,) = drawing
             self._midway = before
-        choosing = starmap(self._choose, ((self._rule, self._state, self._draw),))
+        choosing = starmap(self._choose, ((self._rule_at, self._state_at, self._draw),))
         self._midway = True
         (arm,) = choosing
         if arm >= len(self._names):  # a user's own kernel may err
@@ -165,7 +167,7 @@ class Steps(View):
         memory = self._state.memory
         if (memory.in_trees[arm] or memory.sizes[arm] == memory.felt.shape[1]) and is_full(memory, arm):
             self._make_room(arm)
-        learning = starmap(self._take_in, ((self._rule, self._state, arm, felt, outcome, ticket),))
+        learning = starmap(self._take_in, ((self._rule_at, self._state_at, arm, felt, outcome, ticket),))
         self._midway = True
         (_,) = learning
         del self._out[id_]
@@ -189,7 +191,7 @@ class Steps(View):
                         inside = self._must_move(arm)
                         self._make_room(arm)
                         inside = False
-                    arguments = (self._rule, self._state, arm, felt[done], outcomes[done], 0.0)
+                    arguments = (self._rule_at, self._state_at, arm, felt[done], outcomes[done], 0.0)
                     learning = starmap(self._take_in, (arguments,))
                     inside = True
                     self._state.asked[arm] += 1  # it counts as a round: the bounds need m to exceed every T_k
@@ -219,7 +221,9 @@ class Steps(View):
         while is_full(self._state.memory, arm):
             before = self._midway
             self._midway = before or self._must_move(arm)
-            self._state = self._state._replace(memory=grown(self._state.memory, arm))
+            state = self._state._replace(memory=grown(self._state.memory, arm))
+            place = held(state)
+            self._state, self._state_at = state, place
             self._midway = before
 
     def _felt(self, outcome: float) -> float:
@@ -251,6 +255,11 @@ class Steps(View):
 
     # -- another state ----------------------------------------------------------------------------
 
+    def _hold(self) -> None:
+        """Make the rule and the state ready for compiled code."""
+        self._rule_at, self._state_at = held(self._rule), held(self._state)
+        self._choose, self._take_in = verbs_for(type(self._rule), self._rule_at, self._state_at)
+
     def _adopt(self, policy: Policy, names: tuple[Hashable, ...], rule: Any, state: Any) -> None:
         """Go on with another rule and state; all that takes time is done before the change."""
         for k in range(len(names)):
@@ -258,10 +267,12 @@ class Steps(View):
                 remeasure(rule, state, k)
         index = {name: index for index, name in enumerate(names)}
         known = policy.rewards_of(len(names))
-        choosing, learning = verbs_for(rule, state)
+        places = held(rule), held(state)
+        choosing, learning = verbs_for(type(rule), *places)
         self._midway = True
         self.policy, self._names, self._rule, self._state = policy, names, rule, state
         self._index, self._known = index, known
+        self._rule_at, self._state_at = places
         self._choose, self._take_in = choosing, learning
         self._midway = self._durable
 
@@ -272,9 +283,9 @@ class Steps(View):
             self._adopt(self.policy, self._names, self._rule, state)
 
 
-def verbs_for(rule: Any, state: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The machine code of `choose` and `learn` for a rule and a state."""
-    kind, first, draw = type(rule), 0, 0.0
+def verbs_for(kind: type, rule: Any, state: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The machine code of `choose` and `learn` for a kind of rule, a rule and a state."""
+    first, draw = 0, 0.0
     choosing = bound(choose.kernels[kind], rule, state, draw)
     return choosing, bound(learn.kernels[kind], rule, state, first, draw, draw, draw)
 
