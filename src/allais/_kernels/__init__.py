@@ -7,6 +7,7 @@ sooner than it is reached; a `loop` over them may hold a generator. NamedTuples 
 """
 
 from allais._kernels.cache import CACHE, cache_folder
+from allais._kernels.compiling import compiled_for
 from allais._kernels.functions import bound, kernel, late, loop, loose_kernel, routine, settings
 from allais._kernels.held import held
 from allais._kernels.references import by_reference
@@ -18,6 +19,7 @@ __all__ = [
     "bound",
     "by_reference",
     "cache_folder",
+    "compiled_for",
     "held",
     "kernel",
     "late",

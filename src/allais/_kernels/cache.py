@@ -16,6 +16,8 @@ from typing import Any
 
 import numba
 
+from allais._kernels.compiling import found_on_disk, undisturbed
+
 
 def cache_folder() -> Path:
     """Where compiled code is kept: ALLAIS_CACHE_DIR, or the user's cache folder."""
@@ -63,8 +65,13 @@ def is_kept(function: Callable[..., Any]) -> bool:
 
 def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Numba's dispatcher of a function, which reads code from the folder and writes it there."""
-    if not is_kept(function):
-        return numba.njit(**options)(function)
+    made = _kept(function, options) if is_kept(function) else numba.njit(**options)(function)
+    compile_for = made._compile_for_args  # what a call does whose arguments are of new types
+    made._compile_for_args = lambda *arguments, **named: undisturbed(lambda: compile_for(*arguments, **named))
+    return made
+
+
+def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     before = numba.config.CACHE_DIR  # the setting is numba's own and global: put back what the user had
     numba.config.CACHE_DIR = CACHE
     try:
@@ -81,6 +88,8 @@ def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
                 save(types, code)
 
     made._cache.save_overload = save_own
+    read = made._cache.load_overload
+    made._cache.load_overload = lambda types, context: found_on_disk(lambda: read(types, context), Path(str(CACHE)))
     return made
 
 

@@ -1,17 +1,47 @@
-"""Compiling, undisturbed.
+"""Compiling: undisturbed, once per machine, and not in silence.
 
 A signal's handler runs in the main thread wherever Python code runs there, and may raise: in the middle of numba's
 compiler it would leave numba's lock taken, and other threads waiting for ever. So code is compiled in a thread of its
 own, where no handler runs, and an interrupt is heard when that is done.
+
+Of processes that need the same code at the same time, one compiles it. The others wait, and read it from disk.
 """
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
+import multiprocessing
+import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from numba.core.compiler_lock import global_compiler_lock
+
+from allais.files.locks import locked
+
+TICK = 0.1  # seconds between two pictures of the line
+PATIENCE = 120.0  # seconds to wait for another process; then both compile
+SPINNER = "|/-\\"
+# Seconds on the machine of benchmarks/results.md, for the line only.
+USUAL = {"NPTS": 4, "IMED": 4, "UCB1": 3, "WUCB": 5, "WLUCB": 6, "TopTwo": 7, "PatientTopTwo": 8}
+
+_wanted_by: contextvars.ContextVar[str] = contextvars.ContextVar("wanted_by", default="kernels")
+_under_way = threading.Event()  # code was neither in memory nor on disk, so that it is being compiled
+_lock_of_folder: list[Any] = []
+
+
+@contextlib.contextmanager
+def compiled_for(name: str) -> Iterator[None]:
+    """Say for whom code is compiled, should it have to be."""
+    token = _wanted_by.set(name)
+    try:
+        yield
+    finally:
+        _wanted_by.reset(token)
 
 
 def undisturbed(work: Callable[[], Any]) -> Any:
@@ -22,22 +52,28 @@ def undisturbed(work: Callable[[], Any]) -> Any:
     errors: list[BaseException] = []
 
     def run() -> None:
-        try:
-            results.append(work())
-        except BaseException as error:
-            errors.append(error)
+        with global_compiler_lock:  # from the first line to the last: others wait here, and not for the folder's lock
+            try:
+                results.append(work())
+            except BaseException as error:
+                errors.append(error)
+            finally:
+                _let_go()
 
     thread = threading.Thread(target=run, daemon=True)
+    line = Line(_wanted_by.get())
     late: BaseException | None = None
-    started = False
-    while not started or thread.is_alive():
+    begun = False
+    while not begun or thread.is_alive():
         try:
-            if not started:
-                started = True
+            if not begun:
+                begun = True
                 thread.start()
-            thread.join()
+            thread.join(TICK)
+            line.draw()
         except BaseException as error:
             late = error
+    line.wipe()
     if late is not None:
         raise late
     if errors:
@@ -50,3 +86,63 @@ def ready(dispatcher: Any, signature: tuple[Any, ...], declared: Any = None) -> 
     if signature not in dispatcher.overloads:
         undisturbed(lambda: dispatcher.compile(signature if declared is None else declared(*signature)))
     return dispatcher.overloads[signature]
+
+
+def found_on_disk(load: Callable[[], Any], folder: Path) -> Any:
+    """What another process has left on disk, after waiting for it, or None where this one must compile."""
+    code = load()
+    if code is None and not _lock_of_folder and _wait_for(folder):
+        code = load()
+    if code is None:
+        _under_way.set()
+    return code
+
+
+def _wait_for(folder: Path) -> bool:
+    """Take the lock of a folder; True if another process had it, and may have left what is needed."""
+    until = time.monotonic() + PATIENCE
+    waited = False
+    while time.monotonic() < until:
+        try:
+            handle = open(folder / "compiling", "a")  # noqa: SIM115
+        except OSError:
+            return waited
+        try:
+            locked(handle, "one process at a time compiles.")
+        except ValueError:
+            handle.close()
+            waited = True
+            time.sleep(TICK)
+        else:
+            _lock_of_folder.append(handle)
+            return waited
+    return waited
+
+
+def _let_go() -> None:
+    _under_way.clear()
+    while _lock_of_folder:
+        _lock_of_folder.pop().close()
+
+
+class Line:
+    """The line that says what is being compiled: on a terminal only, and of one process only."""
+
+    def __init__(self, name: str) -> None:
+        usual = f": about {USUAL[name]} s" if name in USUAL else ""
+        self._text = f"compiling {name} for this machine, once{usual}"
+        self._ticks = 0
+        terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._wanted = terminal and multiprocessing.parent_process() is None
+
+    def draw(self) -> None:
+        """Show it, if code is being compiled."""
+        if self._wanted and _under_way.is_set():
+            mark = SPINNER[self._ticks % len(SPINNER)]
+            self._ticks += 1
+            print(f"\r{self._text} {mark}", end="", file=sys.stderr, flush=True)
+
+    def wipe(self) -> None:
+        """Leave nothing behind."""
+        if self._ticks:
+            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)

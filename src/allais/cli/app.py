@@ -14,6 +14,7 @@ from allais.cli.paper import app as paper
 from allais.cli.simulate import simulate_command
 from allais.cli.traffic import app as traffic
 from allais.cli.value import value_command
+from allais.cli.warm import warm_command
 from allais.cli.weight import weight_command
 
 app = typer.Typer(
@@ -47,5 +48,6 @@ app.command("value", context_settings=NUMBERS)(value_command)
 app.command("weight")(weight_command)
 app.command("simulate")(simulate_command)
 app.command("best-arm")(best_arm_command)
+app.command("warm")(warm_command)
 app.add_typer(paper, name="paper")
 app.add_typer(traffic, name="traffic")

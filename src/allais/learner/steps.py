@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import number
-from allais._kernels import bound, held
+from allais._kernels import bound, compiled_for, held
 from allais.bands.base import refresh
 from allais.learner.choices import Choice, NotNow
 from allais.learner.view import View
@@ -258,7 +258,8 @@ class Steps(View):
     def _hold(self) -> None:
         """Make the rule and the state ready for compiled code."""
         self._rule_at, self._state_at = held(self._rule), held(self._state)
-        self._choose, self._take_in = verbs_for(type(self._rule), self._rule_at, self._state_at)
+        with compiled_for(type(self.policy).__name__):
+            self._choose, self._take_in = verbs_for(type(self._rule), self._rule_at, self._state_at)
 
     def _adopt(self, policy: Policy, names: tuple[Hashable, ...], rule: Any, state: Any) -> None:
         """Go on with another rule and state; all that takes time is done before the change."""

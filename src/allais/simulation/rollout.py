@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import FloatArray
-from allais._kernels import kernel, loop
+from allais._kernels import compiled_for, kernel, loop
 from allais.learner import Learner
 from allais.policies.base import Policy
 from allais.policies.state import no_such_arm, started
@@ -104,6 +104,10 @@ class Rollout:
     def run(self, until: int, record: Record | None = None, given_up: threading.Event | None = None) -> None:
         """Play until that many samples were told, or the policy stops, or another thread has given up."""
         record = new_record(np.zeros(0, dtype=np.int64), self.problem.n_arms) if record is None else record
+        with compiled_for(type(self.policy).__name__):
+            self._run(until, record, given_up)
+
+    def _run(self, until: int, record: Record, given_up: threading.Event | None) -> None:
         while not self.stopped:
             if given_up is not None and given_up.is_set():
                 raise CancelledError
