@@ -28,7 +28,7 @@ benchmark: $(VENV)/installed  ## speed, as ratios in one run; writes benchmarks/
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/installed  ## the documentation as a site that opens from disk; broken links are errors
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean  # with --quiet it would count no warnings
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean  # with --quiet it would count no warnings
 	@echo "Open site/index.html"
 
 figures: $(VENV)/installed  ## the pictures of the documentation
