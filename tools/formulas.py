@@ -1,7 +1,7 @@
 """Formulas on the site: LaTeX of pages and plain text of docstrings become MathML, which browsers draw by themselves.
 
-Pages hold LaTeX between dollars, which is also typeset where the repository is read. Docstrings are written for `help()`,
-so a formula there is plain text on an indented line of its own; `latex_of` reads it:
+Pages hold LaTeX between dollars, which is also typeset where the repository is read. Docstrings are written for
+`help()`, so a formula there is plain text on an indented line of its own; `latex_of` reads it:
 
 - `a / b` with blanks is a built fraction of the two factors beside it; `a/b` stays on one line.
 - `p^eta`, `x_i`, `p^(1 - a)`: letters by their names, exponents of more than one sign in round brackets.
@@ -22,10 +22,10 @@ WORDS = {name: f"\\{name}" for name in (*GREEK, "log", "exp", "max", "min", "sup
 WORDS |= {"eps": "\\varepsilon", "logbar": "\\overline{\\log}", "inf": "\\infty"}
 SIGNS = {"<=": "\\le", ">=": "\\ge", "+-": "\\pm", "->": "\\to", "!=": "\\ne", "...": "\\dots", "*": "\\cdot"}
 TOKEN = re.compile(r"\s+/\s+|\s+|<=|>=|\+-|->|!=|\.\.\.|\d+(?:\.\d+)?|[A-Za-z]+|.")
-CALLED = ("log", "exp", "w", "P", "Phi", "logbar", "kl")
+CALLED = ("log", "exp", "w", "P", "Phi", "logbar", "kl", "K")
 SPAN = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 FUNCTIONS = ("log", "exp", "max", "min", "sup", "det", "arcsin", "cos", "sin")
-LIMITED = ("max", "min", "sup")
+LIMITED = ("max", "min", "sup", "lim\u2006inf")
 NAMESPACE = re.compile(r' xmlns="[^"]*"')
 
 
@@ -69,8 +69,7 @@ class Reader:
             base = f"\\sqrt{{{self.sequence(')')}}}"
             self.take()
         else:
-            upright = f"\\mathrm{{{sign}}}" if sign.isalpha() and len(sign) > 1 else sign
-            base = SIGNS.get(sign) or WORDS.get(sign) or upright
+            base = named_sign(sign)
         while self.peek() in ("^", "_"):
             where = self.take()
             base += f"{where}{{{self.script()}}}"
@@ -87,8 +86,13 @@ class Reader:
             return inside
         if self.peek() == "-":
             return self.take() + self.script()
-        sign = self.take()
-        return WORDS.get(sign, sign)
+        return named_sign(self.take())
+
+
+def named_sign(sign: str) -> str:
+    """The LaTeX of a sign or a name; names of several letters that are not known stand upright."""
+    upright = f"\\mathrm{{{sign}}}" if sign.isalpha() and len(sign) > 1 else sign
+    return SIGNS.get(sign) or WORDS.get(sign) or upright
 
 
 def bare(part: str) -> str:
@@ -134,10 +138,12 @@ def mathml(latex: str, display: bool) -> str:
 
 def mend(node: ElementTree.Element, display: bool) -> None:
     """Put right what the converter leaves: signs that it takes for names, and room around names of functions."""
-    if node.text in ("±", "~", "∼"):
+    if node.text in ("±", "~"):
         node.tag = "mo"
-    if node.text == "|":  # a bar beside a sign is an end, not an operator
+    if node.text in ("|", "/"):  # a bar beside a sign is an end, and a slash is narrow
         node.attrib.update(lspace="0", rspace="0")
+    if node.text == "―":  # the bar over a name is as long as the name
+        node.text, node.attrib["stretchy"] = "¯", "true"
     if node.text in FUNCTIONS:
         node.tag = "mi"
     if node.tag == "msub" and display and node[0].text in LIMITED:

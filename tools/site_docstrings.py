@@ -1,4 +1,5 @@
-"""How docstrings become pages: examples as code, formulas typeset, pages and public names as links, comments of fields as text.
+"""How docstrings become pages: examples as code, formulas typeset, pages and public names as links, and the comments of
+fields as text.
 
 Docstrings are written for `help()`, so they hold no markup beyond backquotes; a formula is an indented line of its own.
 """
@@ -7,9 +8,9 @@ import re
 from typing import Any
 
 import griffe
+from tools.formulas import latex_of
 
 import allais
-from tools.formulas import latex_of
 
 PAGE = re.compile(r"`?\bdocs/([\w/-]+\.md)(#[\w-]+)?`?")
 NAME = re.compile(r"`((?:theory\.|testing\.)?[A-Za-z]\w*)(\(\))?`")

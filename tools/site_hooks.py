@@ -1,5 +1,5 @@
-"""What the site generator does beyond its plugins: links that leave docs/ work, names lead to the reference, and formulas
-are typeset.
+"""What the site generator does beyond its plugins: links that leave docs/ work, names lead to the reference, formulas are
+typeset.
 
 Pages link to files of the repository (`../examples/...`), which is right where the repository is read. The site
 gets a copy of each such file, and the link is turned to it.
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
+from tools.formulas import typeset
 
 import allais
-from tools.formulas import typeset
 
 LINK = re.compile(r"(\]\()([^)#\s]+)")
 FENCE_OR_HEADING = re.compile(r"(^```.*?^```|^#.*?$|^    .*?$)", re.MULTILINE | re.DOTALL)
