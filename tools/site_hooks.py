@@ -1,5 +1,5 @@
-"""What the site generator does beyond its plugins: links that leave docs/ work, names lead to the reference, formulas are
-typeset.
+"""What the site generator does beyond its plugins: links that leave docs/ work, names lead to the reference, formulas
+are typeset.
 
 Pages link to files of the repository (`../examples/...`), which is right where the repository is read. The site
 gets a copy of each such file, and the link is turned to it.

@@ -124,8 +124,8 @@ def regret_lower_slope(values: ArrayLike, holder: HolderPair, span: float = 1.0)
 def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike, delta: float) -> int:
     """How many samples W-LUCB with the Hölder band takes at most, with probability 1 - delta (Theorem 5).
 
-    While all intervals hold, an arm whose radius is at most a quarter of its gap is never needy, and every round samples
-    a needy arm. So the search ends as soon as the number of rounds m exceeds
+    While all intervals hold, an arm whose radius is at most a quarter of its gap is never needy, and every round
+    samples a needy arm. So the search ends as soon as the number of rounds m exceeds
 
         sum_k (1 + 1 / 2 ((4 L M) / Delta_k)^(2/alpha) log(m^4 K (pi^2/3 + 1)/delta))
 
