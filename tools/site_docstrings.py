@@ -8,9 +8,9 @@ import re
 from typing import Any
 
 import griffe
-from tools.formulas import latex_of
 
 import allais
+from tools.formulas import latex_of
 
 PAGE = re.compile(r"`?\bdocs/([\w/-]+\.md)(#[\w-]+)?`?")
 NAME = re.compile(r"`((?:theory\.|testing\.)?[A-Za-z]\w*)(\(\))?`")

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
-from tools.formulas import typeset
 
 import allais
+from tools.formulas import typeset
 
 LINK = re.compile(r"(\]\()([^)#\s]+)")
 FENCE_OR_HEADING = re.compile(r"(^```.*?^```|^#.*?$|^    .*?$)", re.MULTILINE | re.DOTALL)
