@@ -1,11 +1,15 @@
 # Everything runs from a virtual environment that the first command makes and the others reuse.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
+ifeq ($(OS),Windows_NT)  # there make needs a Unix shell in the path, such as the one that comes with Git
+BIN := $(VENV)/Scripts
+else
 BIN := $(VENV)/bin
+endif
 WORKERS ?= auto
 export MPLBACKEND := Agg
 
-.PHONY: paper test test-slow check benchmark docs figures clean
+.PHONY: paper test test-slow check benchmark docs figures dist clean
 
 paper: $(VENV)/installed  ## every table and figure of the paper, run again; prints where the report is
 	$(BIN)/allais paper run --out build/paper
@@ -35,6 +39,12 @@ figures: $(VENV)/installed  ## the pictures of the documentation
 	$(BIN)/python -m allais.paper.docs_figures docs/figures
 	$(BIN)/python tools/layers.py docs/figures
 
+dist: $(VENV)/installed  ## a wheel and its sources in dist/, checked: the README is typed in an empty environment
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m tools.type_readme dist/*.whl
+
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "allais needs Python 3.11 or newer: set PYTHON=path")'
 	$(PYTHON) -m venv $(VENV)
@@ -42,4 +52,4 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
