@@ -7,6 +7,7 @@ gets a copy of each such file, and the link is turned to it.
 
 import posixpath
 import re
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,9 @@ LINK = re.compile(r"(\]\()([^)#\s]+)")
 FENCE_OR_HEADING = re.compile(r"(^```.*?^```|^#.*?$|^    .*?$)", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"(?<!\[)`([A-Za-z]\w*)(\([^`]*\))?`(?!\])")
 FONT = "STIXTwoMath-Regular.ttf"  # what formulas need of a font, few machines have
+READABLE = 0.55  # of a picture's own size: its letters are then 8 pixels high
+PICTURES = re.compile(r"<p>((?:<img [^>]*>\s*)+)</p>")
+IMAGE = re.compile(r'<img [^>]*?src="([^"]+)"[^>]*>')
 COPIES = "files"  # the folder of the site that holds them
 
 
@@ -78,5 +82,17 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
-    """Typeset the formulas of a page."""
-    return typeset(html)
+    """Typeset the formulas of a page, and keep its pictures readable on a phone, where they scroll in place."""
+    folder = Path(config.docs_dir, page.file.src_uri).parent
+    return PICTURES.sub(
+        lambda found: f'<div class="figure">{IMAGE.sub(partial(sized, folder), found[1])}</div>', typeset(html)
+    )
+
+
+def sized(folder: Path, image: re.Match[str]) -> str:
+    """An image that says how narrow it may become; drawings (SVG) are made for phones as they are."""
+    path = folder / image[1]
+    if path.suffix != ".png" or not path.is_file():
+        return image[0]
+    width = int.from_bytes(path.read_bytes()[16:20])  # of a PNG's first chunk
+    return f'{image[0][:-1].rstrip("/ ")} style="--narrowest: {round(READABLE * width)}px">'

@@ -1,8 +1,8 @@
 """`python -m tools.type_readme [WHEEL]`: does what README.md says, line by line, in an empty environment.
 
-Its first `pip install` gets the wheel that is named, or this repository. Then the Python examples run, and every line that
-begins with `allais`, each in a copy of the examples. Lines of `make`, and those whose comment speaks of minutes, are left
-out.
+Its first `pip install` gets the wheel that is named, or this repository. Then the Python examples run, and every line
+that begins with `allais`, each in a copy of the examples. Lines of `make`, and those whose comment speaks of minutes,
+are left out.
 """
 
 import os
@@ -46,7 +46,7 @@ def typed(command: list[str], folder: Path, environment: dict[str, str]) -> None
 
 
 def type_readme(package: str, folder: Path) -> int:
-    """Install a wheel or a folder into an empty environment, and do what the README says; returns how many lines ran."""
+    """Install a wheel or a folder into an empty environment, and do what the README says; return how many lines ran."""
     readme = README.read_text(encoding="utf-8")
     subprocess.run([sys.executable, "-m", "venv", str(folder / "empty")], check=True)
     programs = folder / "empty" / ("Scripts" if os.name == "nt" else "bin")

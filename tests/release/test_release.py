@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tools.type_readme import lines_of, type_readme
 
 import allais
-from tools.type_readme import lines_of, type_readme
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
