@@ -23,7 +23,7 @@ WORDS |= {"eps": "\\varepsilon", "logbar": "\\overline{\\log}", "inf": "\\infty"
 SIGNS = {"<=": "\\le", ">=": "\\ge", "+-": "\\pm", "->": "\\to", "!=": "\\ne", "...": "\\dots", "*": "\\cdot"}
 TOKEN = re.compile(r"\s+/\s+|\s+|<=|>=|\+-|->|!=|\.\.\.|\d+(?:\.\d+)?|[A-Za-z]+|.")
 CALLED = ("log", "exp", "w", "P", "Phi", "logbar", "kl", "K")
-SPAN = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+SPAN = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>([.,;:!?)]*)', re.DOTALL)
 FUNCTIONS = ("log", "exp", "max", "min", "sup", "det", "arcsin", "cos", "sin")
 LIMITED = ("max", "min", "sup", "lim\u2006inf")
 NAMESPACE = re.compile(r' xmlns="[^"]*"')
@@ -140,8 +140,8 @@ def mend(node: ElementTree.Element, display: bool) -> None:
     """Put right what the converter leaves: signs that it takes for names, and room around names of functions."""
     if node.text in ("±", "~"):
         node.tag = "mo"
-    if node.text in ("|", "/"):  # a bar beside a sign is an end, and a slash is narrow
-        node.attrib.update(lspace="0", rspace="0")
+    if node.text in ("|", "‖", "/"):  # a bar beside a sign is an end, and a slash is narrow
+        node.attrib.update(lspace="0", rspace="0", stretchy="false")
     if node.text == "―":  # the bar over a name is as long as the name
         node.text, node.attrib["stretchy"] = "¯", "true"
     if node.text in FUNCTIONS:
@@ -175,6 +175,9 @@ def typeset(page: str) -> str:
     def drawn(found: re.Match[str]) -> str:
         block = found[1] == "div"
         formula = mathml(html.unescape(found[2]).strip(), display=block)
-        return f'<div class="formula">{formula}</div>' if block else formula
+        if block:
+            return f'<div class="formula">{formula}</div>{found[3]}'
+        # a comma or a full stop stays on the line of its formula
+        return f'<span class="kept">{formula}{found[3]}</span>' if found[3] else formula
 
     return SPAN.sub(drawn, page)
