@@ -146,7 +146,8 @@ class Arms(Steps):
             raise ValueError(f"arms must have distinct names; {arm!r} is there already. Rename it.")
         if rewards is not None and (not self._known or rewards != self._known[k]):
             raise ValueError(
-                f"an arm that comes back keeps what is known about it; got other rewards for {arm!r}. Leave out rewards=."
+                f"an arm that comes back keeps what is known about it; got other rewards for {arm!r}. "
+                "Leave out rewards=."
             )
         self._midway = True
         self._state.active[k] = True
