@@ -9,7 +9,7 @@ endif
 WORKERS ?= auto
 export MPLBACKEND := Agg
 
-.PHONY: paper test test-slow check benchmark docs figures dist clean
+.PHONY: paper test test-slow check benchmark docs figures notebooks dist clean
 
 paper: $(VENV)/installed  ## every table and figure of the paper, run again; prints where the report is
 	$(BIN)/allais paper run --out build/paper
@@ -38,6 +38,9 @@ docs: $(VENV)/installed  ## the documentation as a site that opens from disk; br
 figures: $(VENV)/installed  ## the pictures of the documentation
 	$(BIN)/python -m allais.paper.docs_figures docs/figures
 	$(BIN)/python tools/layers.py docs/figures
+
+notebooks: $(VENV)/installed  ## the notebooks of the examples, run again
+	$(BIN)/python -m tools.notebooks
 
 dist: $(VENV)/installed  ## a wheel and its sources in dist/, checked: the README is typed in an empty environment
 	rm -rf dist

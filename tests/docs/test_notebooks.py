@@ -1,12 +1,9 @@
 """The notebooks of the examples: run again, they print what is stored in them."""
 
-from pathlib import Path
-
 import nbformat
 import pytest
-from nbclient import NotebookClient
+from tools.notebooks import NOTEBOOKS, executed
 
-NOTEBOOKS = sorted((Path(__file__).parents[2] / "examples" / "notebooks").glob("*.ipynb"))
 LARGEST = 200_000  # bytes; pictures are small, so that the repository stays so
 
 
@@ -40,12 +37,8 @@ def test_a_notebook_was_run_from_top_to_bottom_and_is_small(path):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")  # of the notebook's own tools
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_prints_again_what_is_stored_in_it(path, tmp_path):
-    stored, again = nbformat.read(path, 4), nbformat.read(path, 4)
-    for cell in code_of(again):
-        cell["outputs"] = []
-    place = {"metadata": {"path": str(tmp_path)}}  # notebooks write files
-    NotebookClient(again, timeout=600, kernel_name="python3", resources=place).execute()
+def test_a_notebook_prints_again_what_is_stored_in_it(path):
+    stored, again = nbformat.read(path, 4), executed(path)
     for before, after in zip(code_of(stored), code_of(again), strict=True):
         assert printed(after) == printed(before), before["source"]
         assert pictures(after) == pictures(before), before["source"]
