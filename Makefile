@@ -1,11 +1,15 @@
 # Everything runs from a virtual environment that the first command makes and the others reuse.
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
+ifeq ($(OS),Windows_NT)  # there make needs a Unix shell in the path, such as the one that comes with Git
+BIN := $(VENV)/Scripts
+else
 BIN := $(VENV)/bin
+endif
 WORKERS ?= auto
 export MPLBACKEND := Agg
 
-.PHONY: paper test test-slow check benchmark docs figures clean
+.PHONY: paper test test-slow check benchmark docs figures notebooks dist clean
 
 paper: $(VENV)/installed  ## every table and figure of the paper, run again; prints where the report is
 	$(BIN)/allais paper run --out build/paper
@@ -28,12 +32,21 @@ benchmark: $(VENV)/installed  ## speed, as ratios in one run; writes benchmarks/
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/installed  ## the documentation as a site that opens from disk; broken links are errors
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --clean  # with --quiet it would count no warnings
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --clean  # with --quiet it would count no warnings
 	@echo "Open site/index.html"
 
 figures: $(VENV)/installed  ## the pictures of the documentation
 	$(BIN)/python -m allais.paper.docs_figures docs/figures
 	$(BIN)/python tools/layers.py docs/figures
+
+notebooks: $(VENV)/installed  ## the notebooks of the examples, run again
+	$(BIN)/python -m tools.notebooks
+
+dist: $(VENV)/installed  ## a wheel and its sources in dist/, checked: the README is typed in an empty environment
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m tools.type_readme dist/*.whl
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "allais needs Python 3.11 or newer: set PYTHON=path")'
@@ -42,4 +55,4 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

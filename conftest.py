@@ -1,4 +1,4 @@
-"""Examples in docstrings and pages may use the public names and numpy without importing them."""
+"""Examples in docstrings may use the public names and numpy without importing them; those of pages run as pasted."""
 
 from importlib import import_module
 from pathlib import Path
@@ -25,9 +25,11 @@ def _names_of_examples(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for module in DOORS:
-        door = import_module(module)
-        doctest_namespace.update({name: getattr(door, name) for name in door.__all__})
-    doctest_namespace["np"] = np
+    doctest_namespace.clear()
+    if request.node.path.suffix == ".py":
+        for module in DOORS:
+            door = import_module(module)
+            doctest_namespace.update({name: getattr(door, name) for name in door.__all__})
+        doctest_namespace["np"] = np
     if isinstance(request.node, pytest.DoctestItem):
         monkeypatch.chdir(tmp_path)  # examples may write files

@@ -1,6 +1,7 @@
-"""How docstrings become pages: examples as code, pages and public names as links, comments of fields as text.
+"""How docstrings become pages: examples as code, formulas typeset, pages and public names as links, and the comments of
+fields as text.
 
-Docstrings are written for `help()`, so they hold no markup beyond backquotes.
+Docstrings are written for `help()`, so they hold no markup beyond backquotes; a formula is an indented line of its own.
 """
 
 import re
@@ -9,6 +10,7 @@ from typing import Any
 import griffe
 
 import allais
+from tools.formulas import latex_of
 
 PAGE = re.compile(r"`?\bdocs/([\w/-]+\.md)(#[\w-]+)?`?")
 NAME = re.compile(r"`((?:theory\.|testing\.)?[A-Za-z]\w*)(\(\))?`")
@@ -16,13 +18,21 @@ COMMENT = re.compile(r"\s#\s+(?!type:|noqa)(.+?)\s*$")
 
 
 def with_fences(text: str) -> str:
-    """Put each example of a docstring into a code block.
+    """Put each example of a docstring into a code block, and each formula between dollars.
 
-    >>> with_fences("What.\\n\\n>>> 1 + 1\\n2")
-    'What.\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
+    >>> with_fences("What.\\n\\n    w(p) = p^alpha\\n\\n>>> 1 + 1\\n2")
+    'What.\\n\\n$$\\nw\\\\left(p\\\\right) = p^{\\\\alpha}\\n$$\\n\\n```pycon\\n>>> 1 + 1\\n2\\n```'
     """
-    paragraphs = re.split(r"\n{2,}", text)
-    return "\n\n".join(f"```pycon\n{one}\n```" if one.startswith(">>>") else linked(one) for one in paragraphs)
+    return "\n\n".join(dressed(one) for one in re.split(r"\n{2,}", text))
+
+
+def dressed(paragraph: str) -> str:
+    """One paragraph of a docstring: an example, a formula or prose."""
+    if paragraph.startswith(">>>"):
+        return f"```pycon\n{paragraph}\n```"
+    if paragraph.startswith("    ") and ">>>" not in paragraph:
+        return f"$$\n{latex_of(' '.join(paragraph.split()))}\n$$"
+    return linked(paragraph)
 
 
 def linked(text: str) -> str:

@@ -1,4 +1,5 @@
-"""What the site generator does beyond its plugins: links that leave docs/ work, and names lead to the reference.
+"""What the site generator does beyond its plugins: links that leave docs/ work, names lead to the reference, formulas
+are typeset.
 
 Pages link to files of the repository (`../examples/...`), which is right where the repository is read. The site
 gets a copy of each such file, and the link is turned to it.
@@ -6,16 +7,23 @@ gets a copy of each such file, and the link is turned to it.
 
 import posixpath
 import re
+from functools import partial
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from mkdocs.structure.files import File, Files
 
 import allais
+from tools.formulas import typeset
 
 LINK = re.compile(r"(\]\()([^)#\s]+)")
 FENCE_OR_HEADING = re.compile(r"(^```.*?^```|^#.*?$|^    .*?$)", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"(?<!\[)`([A-Za-z]\w*)(\([^`]*\))?`(?!\])")
+FONT = "STIXTwoMath-Regular.ttf"  # what formulas need of a font, few machines have
+READABLE = 0.55  # of a picture's own size: its letters are then 8 pixels high
+PICTURES = re.compile(r"<p>((?:<img [^>]*>\s*)+)</p>")
+IMAGE = re.compile(r'<img [^>]*?src="([^"]+)"[^>]*>')
 COPIES = "files"  # the folder of the site that holds them
 
 
@@ -48,8 +56,10 @@ def with_references(markdown: str) -> str:
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add a copy of every file outside of docs/ that a page links to."""
+    """Add a copy of every file outside of docs/ that a page links to, and the font of formulas."""
     root = Path(config.config_file_path).parent
+    font = resources.files("ziamath.fonts") / FONT
+    files.append(File.generated(config, f"{COPIES}/{FONT}", content=font.read_bytes()))
     for page in files.documentation_pages():
         for _, target in LINK.findall(page.content_string):
             path = leaves_docs(page.src_uri, target)
@@ -69,3 +79,20 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         return link[1] + posixpath.relpath(f"{COPIES}/{path}", posixpath.dirname(page.file.src_uri) or ".")
 
     return with_references(LINK.sub(turned, markdown))
+
+
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Typeset the formulas of a page, and keep its pictures readable on a phone, where they scroll in place."""
+    folder = Path(config.docs_dir, page.file.src_uri).parent
+    return PICTURES.sub(
+        lambda found: f'<div class="figure">{IMAGE.sub(partial(sized, folder), found[1])}</div>', typeset(html)
+    )
+
+
+def sized(folder: Path, image: re.Match[str]) -> str:
+    """An image that says how narrow it may become; drawings (SVG) are made for phones as they are."""
+    path = folder / image[1]
+    if path.suffix != ".png" or not path.is_file():
+        return image[0]
+    width = int.from_bytes(path.read_bytes()[16:20])  # of a PNG's first chunk
+    return f'{image[0][:-1].rstrip("/ ")} style="--narrowest: {round(READABLE * width)}px">'

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from allais.simulation import best_arm, compare, simulate
     from allais.streams import ValueStream
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Loaded at first use: they need compiled code, and a user who only values lotteries should not wait for it.
 _LATER = {

@@ -1,4 +1,4 @@
-"""Rewards: what is known of them before the first one is seen."""
+"""Rewards: what is known about them before the first one is seen."""
 
 from __future__ import annotations
 

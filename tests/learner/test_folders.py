@@ -130,7 +130,7 @@ def test_a_retired_arm_comes_back_with_what_was_learned(tmp_path):
 def test_an_arm_comes_back_with_its_own_rewards_only():
     learner = WUCB.as_printed(PEOPLE, [Bounded(0, 50), Bounded(0, 2)]).start(["wide", "narrow"], seed=1)
     learner.retire("narrow")
-    with pytest.raises(ValueError, match="keeps what is known of it; got other rewards for 'narrow'"):
+    with pytest.raises(ValueError, match="keeps what is known about it; got other rewards for 'narrow'"):
         learner.add("narrow", Bounded(0, 3))
     learner.add("narrow", Bounded(0, 2))
     learner.retire("narrow")

@@ -30,7 +30,7 @@ LARGEST_SUMMED = 1e100  # of rewards that are added up: sums and their products 
 
 
 class Ellipsoid(NamedTuple):
-    """All theta with (theta - centre)' matrix (theta - centre) <= radius^2.
+    """All theta whose distance from the centre, in the norm of the matrix, is at most the radius.
 
     >>> ball = Ellipsoid(np.zeros(2), np.eye(2), 1.0)
     >>> ball.holds([0.6, 0.6]), ball.holds([0.9, 0.9])

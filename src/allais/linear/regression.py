@@ -14,7 +14,7 @@ from allais.linear.features import checked_features
 
 @by_reference
 class LinearFit(NamedTuple):
-    """A ridge regression, with what is known of its accuracy.
+    """A ridge regression, with what is known about its accuracy.
 
     >>> fit = fit_linear([[1, 0], [0, 1], [1, 1], [1, 1]], [1.0, 2.0, 3.1, 2.9])
     >>> fit.standard_errors.round(3), round(fit.noise, 3), fit.rank

@@ -29,7 +29,13 @@ class InvertibleUtility(Protocol):
 
 @dataclass(frozen=True)
 class PowerUtility:
-    """u(x) = x^alpha for gains and -loss_aversion (-x)^alpha for losses (Tversky & Kahneman 1992).
+    """The utility of Tversky and Kahneman (1992): a power of a gain, and a multiple of it for a loss.
+
+        u(x) = x^alpha
+
+    for a gain x, and with the `loss_aversion` lambda
+
+        u(-x) = -lambda x^alpha
 
     >>> PowerUtility(0.88, 2.25)(np.array([100.0, -100.0]))
     array([  57.54399373, -129.4739859 ])

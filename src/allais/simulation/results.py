@@ -41,7 +41,7 @@ class Results:
     stopped: Any  # whether the policy stopped by itself, (runs,)
     choices: IntArray  # every choice, (runs, rounds), if the run was traced
     values: FloatArray | None  # the true value of each arm, or None where nobody knows it
-    bound: FloatArray | None = None  # what theory says of the mean regret, (checkpoints,)
+    bound: FloatArray | None = None  # what theory says about the mean regret, (checkpoints,)
 
     def __repr__(self) -> str:
         return f"<Results of {self.label}: {self.samples.size} runs, {self.checkpoints[-1]} rounds>"

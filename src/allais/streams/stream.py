@@ -38,7 +38,7 @@ class CertifiedValue(NamedTuple):
 class ValueStream(Samples):
     """The value of all samples so far, for any preference: O(log n) per sample, exact to 1e-12.
 
-    `rewards` says what is known of the samples, which `interval` needs. With `max_blocks`, memory is
+    `rewards` says what is known about the samples, which `interval` needs. With `max_blocks`, memory is
     bounded, and `certified` says how much that may have changed the value. Threads may share it.
 
     >>> stream = ValueStream(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))

@@ -26,7 +26,9 @@ CONSTANT_PULLS = 1.0 + 2.0 * math.pi**2 / 3.0  # of Theorem 2: pulls that no gap
 def samples_to_estimate(preference: Preference, rewards: Rewards, eps: float, delta: float) -> int:
     """How many samples put the estimate within eps of the value with probability 1 - delta (Theorem 1).
 
-    For one weight and rewards in [0, M] this is log(2/delta) / 2 (LM/eps)^(2/alpha).
+    For one weight and rewards in [0, M] this is
+
+        n = 1 / 2 (L M/eps)^(2/alpha) log(2/delta)
 
     >>> from allais import Bounded, TverskyKahneman
     >>> samples_to_estimate(Preference(TverskyKahneman(0.61)), Bounded(0, 1), eps=0.1, delta=0.05)
@@ -69,7 +71,7 @@ def wucb_regret(
 ) -> float:
     """An upper bound on W-UCB's expected regret after n rounds (Theorem 2, any support and two weights).
 
-    Each arm of gap Delta is pulled at most until 2 gamma_{n,l} < Delta, and 1 + 2 pi^2 / 3 times
+    Each arm is pulled at most until twice the width of its interval falls below its gap, and a constant 7.6 times
     more. `rewards` are one for all arms or one per arm.
 
     >>> people = Preference(TverskyKahneman(0.61))
@@ -89,9 +91,9 @@ def wucb_regret(
 
 
 def wucb_regret_any_gap(holder: HolderPair, span: float, n_arms: int, n_rounds: int) -> float:
-    """W-UCB's regret whatever the gaps: M K^(a/2) (3/2 (2L)^(2/a) log n + 1 + 2 pi^2/3)^(a/2) n^(1 - a/2).
+    """A bound on W-UCB's regret for any gaps: the corollary to Theorem 2, with its constant made explicit.
 
-    The corollary to Theorem 2, with its constant made explicit.
+        R_n <= M K^(alpha/2) (3 / 2 (2 L)^(2/alpha) log n + 1 + 2 pi^2/3)^(alpha/2) n^(1 - alpha/2)
 
     >>> round(wucb_regret_any_gap(HolderPair(1.0, 1.0), span=1.0, n_arms=2, n_rounds=10_000))
     1121
@@ -102,10 +104,11 @@ def wucb_regret_any_gap(holder: HolderPair, span: float, n_arms: int, n_rounds: 
 
 
 def regret_lower_slope(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
-    """What no consistent policy's regret per log n falls below, for the hardest weight of a Hölder class (Theorem 3).
+    """The least regret per log n of any consistent policy, for the hardest weight of a Hölder class (Theorem 3).
 
-    The sum over arms of (L M / 2)^(2/alpha) / Delta^(2/alpha - 1); the paper's constant is wrong
-    (docs/paper/errata.md, 13).
+        sum_k (L M/2)^(2/alpha) / Delta_k^(2/alpha - 1)
+
+    The paper's constant is wrong (docs/paper/errata.md, 13).
 
     >>> round(regret_lower_slope([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
     1.25
@@ -121,9 +124,10 @@ def regret_lower_slope(values: ArrayLike, holder: HolderPair, span: float = 1.0)
 def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike, delta: float) -> int:
     """How many samples W-LUCB with the Hölder band takes at most, with probability 1 - delta (Theorem 5).
 
-    While all intervals hold, an arm whose radius is at most Delta / 4 is never needy, and every
-    round samples a needy arm: so m rounds end as soon as m exceeds the sum over arms of
-    2^(2/alpha) beta = 1/2 (4 L M / Delta)^(2/alpha) log(m^4 K (pi^2/3 + 1) / delta), plus one each.
+    While all intervals hold, an arm whose radius is at most a quarter of its gap is never needy, and every round
+    samples a needy arm. So the search ends as soon as the number of rounds m exceeds
+
+        sum_k (1 + 1 / 2 ((4 L M) / Delta_k)^(2/alpha) log(m^4 K (pi^2/3 + 1)/delta))
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> wlucb_samples(people, Bounded(0, 50), [9.31512831885871, 7.822895485040594, 7.0], 0.05) > 10**8
@@ -145,8 +149,9 @@ def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike, d
 def wsr_error(values: ArrayLike, holder: HolderPair, span: float, budget: int, *, monotone: bool = True) -> float:
     """An upper bound on the chance that W-SR recommends a wrong arm (Theorem 7, corrected; at most 1).
 
-    K(K-1) exp(-2^(1 - 2/alpha) (n - K) / (logbar(K) (b-a)^(2/alpha) H_2)); twice that for a weight
-    that is not monotone. The printed theorem is false (docs/paper/errata.md, 17).
+        K (K - 1) exp(-(2^(1 - 2/alpha) (n - K)) / (logbar(K) (b - a)^(2/alpha) H_2))
+
+    It is twice that for a weight that is not monotone. The printed theorem is false (docs/paper/errata.md, 17).
 
     >>> wsr_error([0.9, 0.1], HolderPair(1.0, 1.0), span=1.0, budget=1000) < 1e-50
     True

@@ -30,7 +30,9 @@ def gaps(values: ArrayLike) -> FloatArray:
 
 
 def h_alpha(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
-    """H_alpha, the sum over arms of (2 L M / Delta)^(2/alpha): hardness at fixed confidence (Theorem 5).
+    """The hardness of a problem at fixed confidence (Theorem 5): a sum over all arms.
+
+        H_alpha = sum_k ((2 L M) / Delta_k)^(2/alpha)
 
     >>> round(h_alpha([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
     200.0
@@ -40,7 +42,9 @@ def h_alpha(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
 
 
 def h1_alpha(values: ArrayLike, holder: HolderPair) -> float:
-    """H_{1,alpha}, the sum over suboptimal arms of (L / Delta)^(2/alpha): hardness at fixed budget.
+    """The hardness of a problem at fixed budget: a sum over the suboptimal arms.
+
+        H_{1, alpha} = sum_k (L / Delta_k)^(2/alpha)
 
     >>> round(h1_alpha([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
     25.0
@@ -49,10 +53,15 @@ def h1_alpha(values: ArrayLike, holder: HolderPair) -> float:
 
 
 def h2_alpha(values: ArrayLike, holder: HolderPair) -> float:
-    """H_{2,alpha}, the greatest i (L / Delta_i)^(2/alpha) over ranks i >= 2 (Theorem 7).
+    """The hardness that the error of W-SR depends on (Theorem 7): the greatest over ranks i from 2 on.
 
-    With H_1 it satisfies H_2 / 2 <= H_1 <= log(K) H_2; the H_2 <= H_1 that the paper prints is
-    false (two arms: H_2 = 2 H_1).
+        H_{2, alpha} = max_i i (L / Delta_i)^(2/alpha)
+
+    It brackets the hardness H_1:
+
+        H_2 / 2 <= H_1 <= log(K) H_2
+
+    The paper prints H_2 <= H_1, which is false: two arms have H_2 = 2 H_1.
 
     >>> h2_alpha([0.5, 0.3], HolderPair(1.0, 1.0)) / h1_alpha([0.5, 0.3], HolderPair(1.0, 1.0))
     2.0

@@ -23,7 +23,9 @@ DEPTH = 20.0  # how near to its lowest value a leader is looked at: e^-20 of the
 
 
 def regret_slope(preference: Preference, lotteries: Sequence[Lottery], support: ArrayLike | None = None) -> float:
-    """The sum of Delta / K_inf: what a consistent policy's regret per log n approaches at best (Lai & Robbins 1985).
+    """The regret per log n that no consistent policy beats in the long run (Lai and Robbins 1985).
+
+        sum_k Delta_k / K_inf(F_k, mu_max)
 
     For finite lotteries whose values are known arm by arm, or to be among those of `support`.
 
@@ -52,16 +54,19 @@ class CharacteristicTime(NamedTuple):
 def characteristic_time(
     preference: Preference, lotteries: Sequence[Lottery], support: ArrayLike | None = None
 ) -> CharacteristicTime:
-    """T*: to be wrong with probability delta at most, T* log(1 / 2.4 delta) samples are needed on average.
+    """The time T*: a policy that is wrong with probability at most delta needs T* log(1/2.4 delta) samples on average.
 
-    1 / T* is the greatest over shares of the least over rivals j of inf over c of
-    share_i K-(F_i, c) + share_j K+(F_j, c) (Garivier & Kaufmann 2016, for distorted values), for finite
-    lotteries whose values are known arm by arm, or to be among those of `support`.
+    This is the limit of Garivier and Kaufmann (2016) for distorted values. With the leader i, shares s of the samples
+    that are chosen best, the rival j that is hardest to tell from it, and the value c where the two meet most cheaply,
 
-    Where the leader's lowest value m lies above a rival's, K-(F_i, c) is infinite for c <= m: the two can meet above m
-    only. The leader's share may then be as small as it likes, and with none 1 / T* is 1 / sum_j 1 / K+(F_j, m). That
-    limit is T* for a leader that always pays the same; any other gives a little more for a small share. A rival whose
-    best value is m or less can never be the best arm and is not asked; if there is no other, T* is 0.
+        1 / T = max_s min_j min_c (s_i K_low(F_i, c) + s_j K_high(F_j, c))
+
+    It is for finite lotteries whose values are known arm by arm, or to be among those of `support`.
+
+    Where the leader's lowest value m lies above a rival's, K_low(F_i, c) is infinite for c <= m: the two can meet above
+    m only. The leader's share may then be arbitrarily small, and without any, T* is the sum over j of 1/K_high(F_j, m).
+    That limit is T* for a leader that always pays the same; any other gives a little more for a small share. A rival
+    whose best value is m or less can never be the best arm and is not asked; if there is no other, T* is 0.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> setup = [Discrete({1: 0.1, 0.2: 0.1, 0: 0.8}), Discrete({1: 0.001, 0.2: 0.8, 0: 0.199})]

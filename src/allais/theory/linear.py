@@ -67,8 +67,12 @@ def wg_samples(
 ) -> float:
     """The samples after which W-G has stopped, with probability 1 - delta (Theorem 11; docs/paper/errata.md, 20).
 
-    The smallest n with n >= 16 kappa^2 D_n^2 rho / Delta_min^2, where rho = (1 + excess) d max sigma_x^2; `excess`
-    is the epsilon by which a greedy design may miss the best one.
+    The smallest n with
+
+        n >= (16 kappa^2 D_n^2 rho) / Delta_min^2
+
+    where rho is (1 + excess) d times the greatest sigma_x^2; `excess` is the epsilon by which a greedy design may miss
+    the best one.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(wg_samples(people, [1.0, 0.5], 2, delta=0.05, beta=1.0))

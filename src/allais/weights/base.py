@@ -24,7 +24,9 @@ BISECTIONS = 70  # 1490 / 2^70 is far below the spacing of doubles
 
 
 class HolderPair(NamedTuple):
-    """L and alpha with |w(p) - w(q)| <= L |p - q|^alpha: assumption (A1).
+    """A constant L and an exponent alpha that bound how fast a weight can change: assumption (A1).
+
+        |w(p) - w(q)| <= L |p - q|^alpha
 
     >>> Power(0.5).holder
     HolderPair(constant=1.0, exponent=0.5)

@@ -19,7 +19,9 @@ from allais.weights.shapes import EndSteep, steepest
 
 @dataclass(frozen=True)
 class TverskyKahneman(EndSteep):
-    """w(p) = p^eta / (p^eta + (1-p)^eta)^(1/eta) (Tversky & Kahneman 1992; Figure 1).
+    """The weight that Tversky and Kahneman measured (1992; Figure 1).
+
+        w(p) = p^eta / (p^eta + (1-p)^eta)^(1/eta)
 
     Hölder with alpha = eta and L = 1/eta. Monotone only for eta >= 0.2792...
 
@@ -78,7 +80,9 @@ class TverskyKahneman(EndSteep):
 
 @dataclass(frozen=True)
 class Prelec(EndSteep):
-    """w(p) = exp(-beta (-log p)^alpha) (Prelec 1998).
+    """Prelec's weight (1998), which follows from axioms.
+
+        w(p) = exp(-beta (-log p)^alpha)
 
     With alpha < 1 it is steeper at the ends than any power: no Hölder pair exists.
 
@@ -130,7 +134,9 @@ class Prelec(EndSteep):
 
 @dataclass(frozen=True)
 class GonzalezWu(EndSteep):
-    """w(p) = delta p^gamma / (delta p^gamma + (1-p)^gamma): linear in log odds (Gonzalez & Wu 1999).
+    """A weight that is linear in log odds (Gonzalez and Wu 1999).
+
+        w(p) = (delta p^gamma) / (delta p^gamma + (1-p)^gamma)
 
     >>> GonzalezWu(gamma=0.44, delta=0.77)(0.5)
     0.435028...

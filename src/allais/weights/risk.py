@@ -17,7 +17,9 @@ from allais.weights.shapes import EndSteep, ModulusKind
 
 @dataclass(frozen=True)
 class Identity(EndSteep):
-    """w(p) = p: no distortion; the value is the mean.
+    """No distortion: the value is the mean.
+
+        w(p) = p
 
     >>> Identity()(0.3)
     0.3
@@ -49,7 +51,9 @@ class Identity(EndSteep):
 
 @dataclass(frozen=True)
 class Power(EndSteep):
-    """w(p) = p^alpha: proportional hazards; the paper's square root is Power(0.5).
+    """Proportional hazards; the paper's square root is Power(0.5).
+
+        w(p) = p^alpha
 
     >>> Power(0.5).modulus(0.01)
     0.1...
@@ -81,10 +85,16 @@ class Power(EndSteep):
 
 @dataclass(frozen=True)
 class SteepMiddle(Weight):
-    """w(p) = 1/2 +- |2p - 1|^alpha / 2: steepest at 1/2 (the example of the lower bounds, Theorem 3).
+    """A weight that is steepest at 1/2 (the example of the lower bounds, Theorem 3).
+
+        w(p) = (1 +- |2p - 1|^alpha) / 2
+
+    The sign is that of 2p - 1.
 
     The paper gives alpha = 1/2; its Hölder constant is 1, not the 2^(alpha-1) that is printed
-    (docs/paper/errata.md, 13), while |w(1/2) - w(p)| = 2^(alpha-1) |1/2 - p|^alpha.
+    (docs/paper/errata.md, 13), while towards one side
+
+        |w(1/2) - w(p)| = 2^(alpha - 1) |1/2 - p|^alpha
 
     >>> SteepMiddle(0.5)(0.25)
     0.146446...
@@ -132,7 +142,9 @@ class SteepMiddle(Weight):
 
 @dataclass(frozen=True)
 class TailAverage(Weight):
-    """w(p) = max(0, 1 - (1-p)/level): only the worst `level` share of outcomes counts.
+    """Only the worst share of outcomes counts, the share `level`.
+
+        w(p) = max(0, 1 - (1 - p) / level)
 
     `Preference.rank_dependent(TailAverage(level))` is the conditional value at risk, `cvar(level)`.
 
@@ -177,7 +189,9 @@ class TailAverage(Weight):
 
 @dataclass(frozen=True)
 class Wang(EndSteep):
-    """w(p) = Phi(Phi^-1(p) + shift) (Wang 2000); a positive shift is optimistic about gains.
+    """Wang's weight (2000); a positive shift is optimistic about gains.
+
+        w(p) = Phi(Phi^-1(p) + shift)
 
     Hölder for every exponent below 1 but with no best pair, so `holder` is None and bounds go
     through `modulus`, which is exact.

@@ -1,0 +1,118 @@
+"""The site as a reader sees it: formulas are drawn, lists are lists, nothing scrolls sideways, pictures can be read."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+NAMES = [str(page.relative_to(DOCS).with_suffix("")) for page in sorted(DOCS.rglob("*.md"))]
+CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
+FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)
+WITH_FORMULAS = [name for name in NAMES if FORMULA.search(CODE.sub("", (DOCS / f"{name}.md").read_text("utf-8")))]
+IN_DOCSTRINGS = {"reference/weights": 8, "reference/theory": 9}  # pages, and how many formulas they have at least
+READABLE = 0.5  # of a picture's own size
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        if os.environ.get("ALLAIS_BROWSER") == "required":
+            pytest.fail("these tests need chromium, and it was not found: install it, or leave ALLAIS_BROWSER out")
+        pytest.skip("no chromium was found: the pages are not looked at in a browser")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def view(chromium):
+    page = chromium.new_page(viewport={"width": 390, "height": 900}, color_scheme="dark")
+    yield page
+    page.close()
+
+
+def visible(view) -> str:
+    """The prose of a page: without its code, and without its formulas, which are drawn."""
+    return view.evaluate(
+        """() => {
+            const article = document.querySelector("article").cloneNode(true);
+            article.querySelectorAll("pre, code, math").forEach(one => one.remove());
+            return article.textContent;
+        }"""
+    )
+
+
+@pytest.mark.parametrize("name", WITH_FORMULAS)
+def test_every_formula_of_a_page_is_drawn(site, view, name):
+    view.goto((site / f"{name}.html").as_uri())
+    written = len(FORMULA.findall(CODE.sub("", (DOCS / f"{name}.md").read_text("utf-8"))))
+    assert view.locator("article math").count() >= written
+    prose = visible(view)
+    assert "$" not in prose
+    assert re.findall(r"\\[A-Za-z]+", prose) == []
+    sizes = view.evaluate(
+        "[...document.querySelectorAll('article math')].map(one => one.getBoundingClientRect().height)"
+    )
+    assert all(height > 4 for height in sizes)
+    assert view.evaluate("document.fonts.check('16px Formulas')")  # what draws them is there, too
+
+
+@pytest.mark.parametrize("name", IN_DOCSTRINGS)
+def test_formulas_of_docstrings_are_drawn(site, view, name):
+    view.goto((site / f"{name}.html").as_uri())
+    assert view.locator("article .formula math").count() >= IN_DOCSTRINGS[name]
+
+
+def test_a_fraction_is_built_and_a_maximum_has_its_range_below(site, view):
+    view.goto((site / "theory" / "bands.html").as_uri())
+    above, below = view.evaluate(
+        "[...document.querySelector('.formula mfrac').children].map(one => one.getBoundingClientRect().top)"
+    )
+    assert above < below
+    assert view.locator(".formula munder").count() >= 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_reads_well_on_a_phone(site, view, name):
+    asked = []
+    view.on("request", lambda request: asked.append(request.url))
+    view.goto((site / f"{name}.html").as_uri())
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert view.evaluate("document.documentElement.scrollWidth") <= 390
+    shown = view.evaluate(
+        """[...document.querySelectorAll("article img")].filter(one => one.src.endsWith(".png")).map(
+            one => one.getBoundingClientRect().width / one.naturalWidth)"""
+    )
+    assert all(share >= READABLE for share in shown), "a picture is too small to read on a phone"
+    collapsed = re.findall(r"^\s*(?:[-*+]|\d+[.)]) \S.*", visible_paragraphs(view), re.MULTILINE)
+    assert collapsed == [], "a list is shown as text"
+
+
+def visible_paragraphs(view) -> str:
+    return view.evaluate("[...document.querySelectorAll('article p')].map(one => one.innerText).join('\\n')")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_list_in_a_list_is_indented_by_four(name):
+    """GitHub takes two blanks, the site needs four; with less, the inner list joins the outer one."""
+    text = CODE.sub("", (DOCS / f"{name}.md").read_text("utf-8"))
+    assert re.findall(r"^ {1,3}[-*+] .*", text, re.MULTILINE) == []

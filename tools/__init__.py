@@ -1,0 +1,1 @@
+"""How the site, the pictures and the checks of a release are made."""
