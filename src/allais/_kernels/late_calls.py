@@ -12,7 +12,9 @@ import ctypes
 import importlib
 import os
 import pickle
+import sys
 import threading
+import time
 import traceback
 from typing import Any
 
@@ -27,6 +29,7 @@ from numba.core.typing.templates import Signature, signature
 ADDRESS = ir.IntType(8).as_pointer()
 RESOLVER = "allais_address_of_routine"
 ATTEMPTS = 100  # to find an address, while signals come in
+PAUSE, QUIET = 0.001, 0.02  # seconds
 routines: dict[str, Any] = {}  # by the names under which callers ask for them
 
 
@@ -73,37 +76,50 @@ def _call(context: Any, builder: Any, name: str, sig: Any, args: Any) -> Any:
     else:
         place = ir.GlobalVariable(module, ADDRESS, title)
         place.linkage, place.initializer = "internal", ir.Constant(ADDRESS, None)
-    known = cgutils.alloca_once_value(builder, builder.load(place))
-    with builder.if_then(cgutils.is_null(builder, builder.load(known)), likely=False):
-        ask = cgutils.get_or_insert_function(module, ir.FunctionType(ADDRESS, [ADDRESS]), RESOLVER)
-        found = builder.call(ask, [context.insert_const_string(module, asked)])
-        builder.store(found, place)
-        builder.store(found, known)
+    with builder.if_then(cgutils.is_null(builder, builder.load(place)), likely=False):
+        ask = cgutils.get_or_insert_function(module, ir.FunctionType(ir.VoidType(), [ADDRESS, ADDRESS]), RESOLVER)
+        asking, done = builder.append_basic_block("ask"), builder.append_basic_block("known")
+        builder.branch(asking)
+        builder.position_at_end(asking)
+        builder.call(ask, [context.insert_const_string(module, asked), builder.bitcast(place, ADDRESS)])
+        # nothing is there if a signal's handler raised before the search had begun: ask again
+        builder.cbranch(cgutils.is_null(builder, builder.load(place)), asking, done)
+        builder.position_at_end(done)
     kind = context.call_conv.get_function_type(sig.return_type, sig.args)
-    code = builder.bitcast(builder.load(known), kind.as_pointer())
+    code = builder.bitcast(builder.load(place), kind.as_pointer())
     # kernels raise nothing, so the status is not looked at
     _, result = context.call_conv.call_function(builder, code, sig.return_type, sig.args, args)
     return impl_ret_untracked(context, builder, sig.return_type, result)
 
 
-def _address(asked: bytes) -> int:
-    """The address of a routine's code for arguments of some types, compiled or read from disk if need be.
+def _fill(asked: bytes, place: int) -> None:
+    """Write the address of a routine's code to a caller's place; the code is compiled or read from disk if need be.
 
     Compiled code waits for it and cannot go on without: what a signal's handler raises meanwhile comes after the call.
     """
     late: type[BaseException] | None = None
     for _ in range(ATTEMPTS):
         try:
-            found = _find(asked.decode())
+            ctypes.c_void_p.from_address(place).value = _find(asked.decode())
         except BaseException as error:
             late, last = type(error), error
             continue
         if late is not None:
-            thread = ctypes.c_ulong(threading.get_ident())
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(late))
-        return found
+            threading.Thread(target=_raise_later, args=(threading.get_ident(), late), daemon=True).start()
+        return
     traceback.print_exception(last)
     os.abort()
+
+
+def _raise_later(thread: int, error: type[BaseException]) -> None:
+    """Raise an error in a thread that has left this module, and does not come back for another routine at once."""
+    quiet = 0.0
+    while quiet < QUIET:
+        time.sleep(PAUSE)
+        frame = sys._current_frames().get(thread)
+        inside = frame is not None and frame.f_globals.get("__name__") in (__name__, "threading")
+        quiet = 0.0 if inside else quiet + PAUSE
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def _find(asked: str) -> int:
@@ -113,5 +129,5 @@ def _find(asked: str) -> int:
     return int(routines[name].address(pickle.loads(base64.b85decode(kinds))))
 
 
-_resolver = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_char_p)(_address)
+_resolver = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)(_fill)
 llvmlite.binding.add_symbol(RESOLVER, ctypes.cast(_resolver, ctypes.c_void_p).value)
