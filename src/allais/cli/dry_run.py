@@ -15,7 +15,7 @@ from allais.report.numbers import duration
 from allais.searches import forecast
 from allais.searches.asynchronous import refusal
 from allais.searches.drive import capacity, perform_all
-from allais.searches.log import FailureLog
+from allais.searches.failures import FailureLog
 from allais.searches.runs import Outcome, Run, Seeds
 
 

@@ -25,7 +25,7 @@ from allais.policies.base import Policy
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
 from allais.searches.changes import changes
-from allais.searches.log import FailureLog
+from allais.searches.failures import FailureLog
 from allais.searches.runs import Outcome, Run
 from allais.settings import to_spec
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from allais._checks import brief
 from allais._random import Seed
 from allais.bands import Interval
 from allais.learner import Learner
+from allais.learner.view import intervals_of
 from allais.policies.base import Policy
 from allais.problems import Problem
 from allais.problems.base import require_rivals
 from allais.simulation.confidence import reached_delta
+from allais.simulation.history import History, Moment, Seen
 from allais.simulation.rollout import Rollout
 from allais.simulation.simulate import root_of, whole_count
 from allais.simulation.suitability import fitted
@@ -28,6 +32,24 @@ class Failure(NamedTuple):
     seed: int
     reason: str
     reward: float | None  # None: it was left out
+
+
+class Origin(NamedTuple):
+    """When and how an answer was found: what a report says about itself."""
+
+    seed: str
+    finished: float  # seconds since 1970
+    seconds: float  # that the call took
+    run_seconds: float | None = None  # that all runs took, one after the other, where each is expensive
+    continued: bool = False  # whether a journal was continued, so that the call is only the last part
+
+    @classmethod
+    def since(
+        cls, started: float, root: np.random.SeedSequence, run_seconds: float | None = None, continued: bool = False
+    ) -> Origin:
+        """The origin of an answer that is found now; `started` is on the monotonic clock."""
+        seed = str(root.entropy) + (f", {root.spawn_key}" if root.spawn_key else "")
+        return cls(seed, time.time(), time.monotonic() - started, run_seconds, continued)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +70,8 @@ class BestArm:
     intervals: dict[Hashable, Interval]
     learner: Learner  # all that was learned; it can go on asking
     failures: tuple[Failure, ...] = ()  # the runs that failed, of an expensive problem
+    history: tuple[Moment, ...] = ()  # how its intervals closed
+    origin: Origin | None = None  # when and how it was found
 
     @property
     def reached_delta(self) -> float | None:
@@ -76,20 +100,33 @@ def best_arm(
     """
     policy = stopping(policy, problem, "best_arm")
     limit = np.iinfo(np.int64).max if max_samples is None else whole_count("max_samples", max_samples)
-    rollout = Rollout(policy, problem, root_of(seed), exact=exact)
-    rollout.run(int(limit))
-    return answer_of(rollout.learner(), rollout.stopped)
+    started, root, history = time.monotonic(), root_of(seed), History(problem.n_arms)
+    rollout = Rollout(policy, problem, root, exact=exact)
+
+    def look() -> Seen:
+        pulls = dict(zip(problem.arms, rollout.state.memory.pulls.tolist(), strict=True))
+        return pulls, intervals_of(rollout.policy, problem.arms, rollout.rule, rollout.state)
+
+    while not rollout.stopped and rollout.samples < limit:
+        rollout.run(int(min(history.next, limit)))
+        history.note(rollout.samples, look)
+    return answer_of(rollout.learner(), rollout.stopped, history, Origin.since(started, root))
 
 
 def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
     """The policy for a problem, or an error before anything runs: it must stop, and have arms to choose among."""
     if isinstance(problem, Policy) or isinstance(policy, Problem):
         raise TypeError(f"{caller} takes a policy, then a problem; got them the other way round. Swap the two.")
-    if not isinstance(policy, Policy):
-        raise TypeError(f"{caller} runs a policy; got {policy!r}. Write WLUCB(preference, rewards, delta=0.05).")
+    if isinstance(policy, type) and issubclass(policy, Policy) and policy.goal != "regret":
+        raise TypeError(
+            f"a policy comes with its settings; got the class {policy.__name__}. Write {policy.__name__}(...)."
+        )
+    kind = policy if isinstance(policy, type) else type(policy)
+    if not issubclass(kind, Policy):
+        raise TypeError(f"{caller} runs a policy; got {brief(policy)}. Write WLUCB(preference, rewards, delta=0.05).")
     if policy.goal == "regret":
         raise ValueError(
-            f"{caller} needs a policy that stops; {type(policy).__name__} keeps regret low for ever. "
+            f"{caller} needs a policy that stops; {kind.__name__} keeps regret low for ever. "
             "Use WLUCB or TopTwo (a confidence), or PatientTopTwo (a budget)."
         )
     policy = fitted(policy, problem)
@@ -97,17 +134,20 @@ def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
     return policy
 
 
-def answer_of(learner: Learner, settled: bool, failures: tuple[Failure, ...] = ()) -> BestArm:
+def answer_of(
+    learner: Learner, settled: bool, history: History, origin: Origin, failures: tuple[Failure, ...] = ()
+) -> BestArm:
     """What a learner recommends, with all that it knows."""
-    answer = learner.recommend()
+    answer, seen = learner.recommend(), (learner.pulls, learner.intervals())
     return BestArm(
         answer.arm,
         answer.value,
         settled,
         learner.policy.error_rate,
         learner.samples,
-        learner.pulls,
-        learner.intervals(),
+        *seen,
         learner,
         failures,
+        history.up_to(learner.samples, seen),
+        origin,
     )
