@@ -140,7 +140,7 @@ def _search(
         typer.echo(why)
     if answer.failures:
         typer.echo(f"{len(answer.failures)} runs failed; the first: {answer.failures[0].reason}")
-        typer.echo(f"More on failed runs is in {FailureLog(book).path}.")
+        typer.echo(f"More about failed runs is in {FailureLog(book).path}.")
     if not answer.settled:
         typer.echo(f"Finished runs are in {book}: continue with --resume.")
     if report is not None:

@@ -22,11 +22,11 @@ from allais.settings import to_spec
 
 
 class Arms(Steps):
-    """A learner that is told of arms."""
+    """A learner that is told about arms."""
 
     @one_change_at_a_time
     def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
-        """Feed in what was known of an arm before, or seen elsewhere: all of it, or nothing if any is refused.
+        """Feed in what was known about an arm before, or seen elsewhere: all, or nothing if any is refused.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A28", [7.0, 7.0])
@@ -36,7 +36,7 @@ class Arms(Steps):
         k = self._arm(arm)
         if not self.policy.open_to_data:
             raise ValueError(
-                f"{type(self.policy).__name__} learns from its own choices only; got data of arm {arm!r}. "
+                f"{type(self.policy).__name__} learns from its own choices only; got data about arm {arm!r}. "
                 "Use a policy that keeps an estimate of each arm, such as WUCB."
             )
         outcomes = self._known[k].check(rewards) if self._known else finite_array("rewards", rewards)
@@ -80,7 +80,7 @@ class Arms(Steps):
 
     @one_change_at_a_time
     def add(self, arm: Hashable, rewards: Rewards | None = None) -> None:
-        """Bring a new arm into play, or one that retired; `rewards` says what is known of a new one, if arms differ.
+        """Bring a new arm into play, or one that retired; `rewards` says what is known about it, if arms differ.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.add("B7")
@@ -118,7 +118,7 @@ class Arms(Steps):
 
     @one_change_at_a_time
     def retire(self, arm: Hashable) -> None:
-        """Take an arm out of play; what was learned of it is kept, and `add` brings it back.
+        """Take an arm out of play; what was learned about it is kept, and `add` brings it back.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.retire("A21")
@@ -146,7 +146,7 @@ class Arms(Steps):
             raise ValueError(f"arms must have distinct names; {arm!r} is there already. Rename it.")
         if rewards is not None and (not self._known or rewards != self._known[k]):
             raise ValueError(
-                f"an arm that comes back keeps what is known of it; got other rewards for {arm!r}. Leave out rewards=."
+                f"an arm that comes back keeps what is known about it; got other rewards for {arm!r}. Leave them out."
             )
         self._midway = True
         self._state.active[k] = True

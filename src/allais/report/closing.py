@@ -13,7 +13,8 @@ from allais.report.sure import quoted, sure_intervals
 from allais.report.words import ranked
 from allais.simulation import BestArm
 
-WIDE, HIGH, AXIS = 1000, 240, 40  # of the curves in their own units, and in pixels
+WIDE = 1000  # of the curves, in units of their own
+TOP, HIGH, AXIS = 22, 240, 40  # pixels
 MOST_DRAWN = 5  # options: more bands hide each other
 MOST_STEPS = 6  # between the numbers of runs that are written on the axis
 
@@ -54,7 +55,7 @@ def _curves(answer: BestArm) -> dict[Hashable, Curve]:
 def _about(answer: BestArm, drawn: int, banded: bool, marked: bool) -> list[str]:
     text = ["Lines are the estimates after each number of runs."]
     if banded:
-        text.append("Bands are the intervals around them; early ones may reach beyond the picture.")
+        text.append("Bands are the intervals around them; wide ones reach beyond the picture.")
     else:
         text.append("This policy keeps no intervals, so there are none to draw.")
     if banded and answer.settled:
@@ -86,14 +87,14 @@ def _svg(answer: BestArm, curves: dict[Hashable, Curve], times: list[int], unit:
         return math.log(samples / times[0]) / span
 
     def y(value: float) -> float:
-        return 10.0 + HIGH * (high - value) / (high - low)
+        return HIGH * (high - value) / (high - low)
 
     parts = []
     for tick in ticks:
-        parts.append(f'<line class="grid" x1="0" x2="100%" y1="{y(tick):.1f}" y2="{y(tick):.1f}"/>')
-    bottom = HIGH + 10
+        parts.append(f'<line class="grid" x1="0" x2="100%" y1="{TOP + y(tick):.1f}" y2="{TOP + y(tick):.1f}"/>')
+    bottom = TOP + HIGH
     parts.append(
-        f'<svg x="0" y="0" width="100%" height="{bottom}" viewBox="0 0 {WIDE} {bottom}" preserveAspectRatio="none">'
+        f'<svg x="0" y="{TOP}" width="100%" height="{HIGH}" viewBox="0 0 {WIDE} {HIGH}" preserveAspectRatio="none">'
     )
     for number, curve in reversed(list(enumerate(curves.values()))):  # the best one on top
         ends = [(x(t), one) for t, one in curve if math.isfinite(one.low) and math.isfinite(one.high)]
@@ -103,15 +104,15 @@ def _svg(answer: BestArm, curves: dict[Hashable, Curve], times: list[int], unit:
     parts.append("</svg>")
     if fewest is not None:
         at = f"{100.0 * x(fewest):.2f}%"
-        parts.append(f'<line class="limit" x1="{at}" x2="{at}" y1="10" y2="{bottom}"/>')
-    parts += [f'<text class="level" x="0" y="{y(tick) - 3.0:.1f}">{plain(tick, 6)}</text>' for tick in ticks[:-1]]
+        parts.append(f'<line class="limit" x1="{at}" x2="{at}" y1="{TOP}" y2="{bottom}"/>')
+    parts += [f'<text class="level" x="0" y="{TOP + y(tick) - 3.0:.1f}">{plain(tick, 6)}</text>' for tick in ticks[:-1]]
     for samples in _marks(times[0], times[-1]):
         here = x(samples)
         side = " start" if here < 0.04 else " end" if here > 0.94 else ""
         parts.append(f'<text class="tick{side}" x="{100.0 * here:.2f}%" y="{bottom + 15}">{samples:,}</text>')
     parts.append(
         f'<text class="tick" x="50%" y="{bottom + 33}">runs in all</text>'
-        f'<text class="level" x="0" y="8">{escape(axis_label(answer, unit))}</text>'
+        f'<text class="level" x="0" y="12">{escape(axis_label(answer, unit))}</text>'
     )
     label = "What each option felt like for sure, by the number of runs"
     return (
@@ -120,11 +121,14 @@ def _svg(answer: BestArm, curves: dict[Hashable, Curve], times: list[int], unit:
 
 
 def _range(curves: dict[Hashable, Curve], times: list[int]) -> tuple[float, float]:
-    """All estimates, and all intervals of the second half of the picture: the first are as wide as can be."""
+    """Whatever the second half shows of the estimates, and of the two intervals that matter most.
+
+    The first intervals are as wide as can be, and those of options that were soon given up stay wide.
+    """
     middle = math.sqrt(times[0] * times[-1])
-    shown = [one.value for curve in curves.values() for _, one in curve]
-    for curve in curves.values():
-        shown += [end for t, one in curve if t >= middle for end in (one.low, one.high) if math.isfinite(end)]
+    late = [[one for t, one in curve if t >= middle] for curve in curves.values()]
+    shown = [one.value for curve in late for one in curve]
+    shown += [end for curve in late[:2] for one in curve for end in (one.low, one.high) if math.isfinite(end)]
     return min(shown), max(shown)
 
 

@@ -1,4 +1,4 @@
-"""The outcomes that were seen of an option, in a few groups: rare events apart, since they matter most."""
+"""The outcomes of an option, in a few groups: rare events apart, since they matter most."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from html import escape
 from pathlib import Path
@@ -51,7 +52,8 @@ svg text { font-size: 14px; fill: var(--text); } svg .best text { font-weight: 6
 svg text.tick, svg text.runs { font-size: 13px; fill: var(--faint); font-weight: 400; }
 svg .tick { text-anchor: middle; } svg .runs { text-anchor: end; } svg .grid { stroke: var(--line); }
 svg .level { font-size: 13px; fill: var(--faint); } svg .start { text-anchor: start; } svg .end { text-anchor: end; }
-svg polygon { fill: var(--line-colour); fill-opacity: .16; } svg polyline { fill: none; stroke: var(--line-colour);
+svg polygon { fill: var(--line-colour); fill-opacity: .14; stroke: var(--line-colour);
+  stroke-opacity: .5; vector-effect: non-scaling-stroke; } svg polyline { fill: none; stroke: var(--line-colour);
   stroke-width: 2; vector-effect: non-scaling-stroke; }
 .s0 { --line-colour: var(--best); } .s1 { --line-colour: var(--second); } .s2 { --line-colour: var(--third); }
 .s3 { --line-colour: var(--fourth); } .s4 { --line-colour: var(--fifth); }
@@ -105,7 +107,7 @@ def write_page(
     body = "\n".join(section for section in sections if section)
     head = (
         f'<h1>{escape(title)}</h1>\n<p class="small about">{escape(_about(answer, name))}</p>\n'
-        f'<p class="answer">{escape(recommendation(answer, unit))}</p>'
+        f'<p class="answer">{escape(_unbroken(recommendation(answer, unit), unit))}</p>'
     )
     write_atomically(Path(path), html_page(title, STYLE, f"{head}\n{body}"))
 
@@ -122,6 +124,11 @@ def _about(answer: BestArm, name: str) -> str:
         took += f", its runs {duration(origin.run_seconds)} in all"
     date = time.strftime("%Y-%m-%d %H:%M", time.localtime(origin.finished))
     return " · ".join([*([name] if name else []), date, f"seed {origin.seed}", version, took])
+
+
+def _unbroken(text: str, unit: str) -> str:
+    """The text with every amount on one line with its unit."""
+    return re.sub(rf"(?<=\d) (?={re.escape(unit)})", "\N{NO-BREAK SPACE}", text) if unit else text
 
 
 def _options(answer: BestArm, unit: str) -> str:
@@ -146,11 +153,11 @@ def _options(answer: BestArm, unit: str) -> str:
         )
     header = ["option", "feels like", "interval", "mean", "felt value", "runs", "chance of best"]
     measured = f"in {unit}" if unit else "in the units of the outcomes"
+    reference = amount(answer.learner.policy.preference.reference, unit)
     note = (
-        f"What an option feels like, its interval and its mean are {measured}: people would as soon have that amount "
-        f"for sure. {_intervals_in_words(answer)} The felt value counts gains and losses from the reference, which is "
-        f"{amount(answer.learner.policy.preference.reference, unit)}. The chance of being best is a bootstrap, for the "
-        "eye only."
+        f"What an option feels like is the sure amount that people would take for it, {measured}; its interval and its "
+        f"mean are too. {_intervals_in_words(answer)} The felt value counts gains and losses from the reference, "
+        f"{reference}. The chance of being best is a bootstrap, for the eye only."
     )
     shown = _table(header, rows, best=names.index(answer.arm))
     return f'<h2>The options</h2>\n{intervals_as_svg(answer, unit)}\n{shown}\n<p class="small">{escape(note)}</p>'
@@ -187,7 +194,7 @@ def _explanation(rows: Explanation) -> str:
 
 
 def _proof(answer: BestArm) -> Proof | None:
-    """What a proof takes at least, if the options are what was seen of them."""
+    """What a proof takes at least, if the options go on as they were seen to."""
     policy = answer.learner.policy
     if not policy.keeps_outcomes or getattr(policy, "of_mean", False):
         return None

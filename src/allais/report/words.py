@@ -107,11 +107,11 @@ def confidence(answer: BestArm, unit: str = "") -> str:
             f"{share(answer.delta)}."
         )
     if answer.settled:
-        chance = chances(answer)[answer.arm]
         text = "The search used its budget as planned; a budget gives no confidence by itself."
-        return (
-            text if math.isnan(chance) else f"{text} When its runs are redrawn, it is best in {share(chance)} of draws."
-        )
+        chance = chances(answer)[answer.arm]
+        if math.isnan(chance):
+            return text
+        return f"{text} When its runs are redrawn, this option is best in {share(chance)} of the draws."
     reached = answer.reached_delta
     stopped = "The search was stopped before it settled"
     if reached is None:
@@ -154,7 +154,8 @@ def _most_distorted(learner: Learner, name: Hashable) -> str:
     if abs(moved[most]) < 1e-12:
         return f"The outcomes of {quoted(name)} are weighed as they are."
     label = rows.labels[most]
-    which, counts = (f"outcomes from {label}", "count") if TO in label else (f"the outcome {label}", "counts")
+    ends = TO.join(sorted(label.split(TO), key=float))
+    which, counts = (f"outcomes from {ends}", "count") if TO in label else (f"the outcome {ends}", "counts")
     return (
         f"With {quoted(name)}, {which} came in {share(rows.probabilities[most])} of the runs and {counts} "
         f"like {share(rows.decision_weights[most])}, which moves its felt value by {moved[most]:+.3g}."

@@ -1,4 +1,4 @@
-"""How likely each arm is to be the best, by what was seen of it."""
+"""How likely each arm is to be the best, by the outcomes that were seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What intervals need: the fewest runs with which they can part, if each arm's law is what was seen of it."""
+"""What intervals need: the fewest runs with which they can part, if each arm goes on as it was seen to."""
 
 from __future__ import annotations
 
