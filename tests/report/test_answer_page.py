@@ -91,9 +91,9 @@ def test_an_interval_of_costs_turns_round_and_what_no_outcome_feels_like_has_no_
 def test_the_first_paragraph_says_what_to_do_and_what_the_mean_would_cost(routes):
     found = re.fullmatch(
         r'Choose "detour"\. To people it feels like 71 minutes for sure\. "motorway" has the best mean, ([\d.]+) '
-        r"minutes against 71 minutes, but feels like ([\d.]+) minutes for sure: going by the mean would cost people ([\d.]+) "
-        r"minutes each time\. The search settled: the chance that another option is better by more than 1 minute is "
-        r"below 5%\.",
+        r"minutes against 71 minutes, but feels like ([\d.]+) minutes for sure: going by the mean would cost "
+        r"people ([\d.]+) minutes each time\. The search settled: the chance that another option is "
+        r"better by more than 1 minute is below 5%\.",
         recommendation(routes, "minutes"),
     )
     outcomes, counts = routes.learner.outcomes("motorway")

@@ -203,8 +203,7 @@ def test_many_outcomes_are_grouped_and_add_up_to_the_value(answer):
 def test_the_picture_has_every_interval():
     answer = best_arm(WLUCB(MILD, Bounded(-1, 1), delta=0.1), GAINS_AND_LOSSES, seed=1)
     picture = ElementTree.fromstring(intervals_as_svg(answer))
-    place = {float(text.text): share(text.get("x")) for text in picture.iter("text") if text.get("class") == "tick"
-             and text.text != "what it feels like for sure"}  # fmt: skip
+    place = {float(text.text): share(text.get("x")) for text in picture.iter("text") if text.get("class") == "tick"}
     slope, start = np.polyfit(list(place), list(place.values()), 1)
     rows = [group for group in picture.iter("g") if group.find("circle") is not None]
     order = sorted(answer.intervals, key=lambda name: -answer.intervals[name].value)

@@ -14,7 +14,7 @@ from allais.report.words import ranked
 from allais.simulation import BestArm
 
 WIDE = 1000  # of the curves, in units of their own
-TOP, HIGH, AXIS = 22, 240, 40  # pixels
+TOP, HIGH, AXIS = 4, 240, 40  # pixels
 MOST_DRAWN = 5  # options: more bands hide each other
 MOST_STEPS = 6  # between the numbers of runs that are written on the axis
 
@@ -31,9 +31,10 @@ def closing(answer: BestArm, unit: str = "", fewest: float = math.inf) -> str:
     legend = "".join(f'<span class="s{number}">{escape(quoted(name))}</span>' for number, name in enumerate(curves))
     marked = banded and times[0] < fewest <= times[-1]
     title = "How the intervals closed" if banded else "How the estimates settled"
-    picture = _svg(answer, curves, times, unit, fewest if marked else None)
+    picture = _svg(curves, times, _range(curves, times, banded), fewest if marked else None)
     return (
-        f'<h2>{title}</h2>\n<p class="legend">{legend}</p>\n{picture}'
+        f'<h2>{title}</h2>\n<p class="legend">{legend}</p>\n'
+        f'<p class="small axis">{escape(axis_label(answer, unit))}</p>\n{picture}'
         f'\n<p class="small">{escape(" ".join(_about(answer, len(curves), banded, marked)))}</p>'
     )
 
@@ -78,8 +79,8 @@ def _in_the_end(answer: BestArm) -> str:
     return "This policy is sure before all intervals part, since it compares the answer with one option at a time."
 
 
-def _svg(answer: BestArm, curves: dict[Hashable, Curve], times: list[int], unit: str, fewest: float | None) -> str:
-    ticks = ticks_over(*_range(curves, times))
+def _svg(curves: dict[Hashable, Curve], times: list[int], ends: tuple[float, float], fewest: float | None) -> str:
+    ticks = ticks_over(*ends)
     low, high = ticks[0], ticks[-1]
     span = math.log(times[-1] / times[0])
 
@@ -97,8 +98,8 @@ def _svg(answer: BestArm, curves: dict[Hashable, Curve], times: list[int], unit:
         f'<svg x="0" y="{TOP}" width="100%" height="{HIGH}" viewBox="0 0 {WIDE} {HIGH}" preserveAspectRatio="none">'
     )
     for number, curve in reversed(list(enumerate(curves.values()))):  # the best one on top
-        ends = [(x(t), one) for t, one in curve if math.isfinite(one.low) and math.isfinite(one.high)]
-        around = [(at, y(one.high)) for at, one in ends] + [(at, y(one.low)) for at, one in reversed(ends)]
+        bounded = [(x(t), one) for t, one in curve if math.isfinite(one.low) and math.isfinite(one.high)]
+        around = [(at, y(one.high)) for at, one in bounded] + [(at, y(one.low)) for at, one in reversed(bounded)]
         parts.append(f'<polygon class="s{number}" points="{_points(around)}"/>')
         parts.append(f'<polyline class="s{number}" points="{_points([(x(t), y(one.value)) for t, one in curve])}"/>')
     parts.append("</svg>")
@@ -110,22 +111,19 @@ def _svg(answer: BestArm, curves: dict[Hashable, Curve], times: list[int], unit:
         here = x(samples)
         side = " start" if here < 0.04 else " end" if here > 0.94 else ""
         parts.append(f'<text class="tick{side}" x="{100.0 * here:.2f}%" y="{bottom + 15}">{samples:,}</text>')
-    parts.append(
-        f'<text class="tick" x="50%" y="{bottom + 33}">runs in all</text>'
-        f'<text class="level" x="0" y="12">{escape(axis_label(answer, unit))}</text>'
-    )
+    parts.append(f'<text class="tick" x="50%" y="{bottom + 33}">runs in all</text>')
     label = "What each option felt like for sure, by the number of runs"
     return (
         f'<svg role="img" aria-label="{label}" width="100%" height="{bottom + AXIS}">\n' + "\n".join(parts) + "\n</svg>"
     )
 
 
-def _range(curves: dict[Hashable, Curve], times: list[int]) -> tuple[float, float]:
-    """Whatever the second half shows of the estimates, and of the two intervals that matter most.
+def _range(curves: dict[Hashable, Curve], times: list[int], banded: bool) -> tuple[float, float]:
+    """All estimates; beside intervals, those of the second half, and the two intervals that matter most.
 
     The first intervals are as wide as can be, and those of options that were soon given up stay wide.
     """
-    middle = math.sqrt(times[0] * times[-1])
+    middle = math.sqrt(times[0] * times[-1]) if banded else 0.0
     late = [[one for t, one in curve if t >= middle] for curve in curves.values()]
     shown = [one.value for curve in late for one in curve]
     shown += [end for curve in late[:2] for one in curve for end in (one.low, one.high) if math.isfinite(end)]

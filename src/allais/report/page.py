@@ -20,10 +20,10 @@ from allais.report.effort import distance, more_runs
 from allais.report.groups import explained
 from allais.report.html_page import html_page
 from allais.report.numbers import duration, plain, share
-from allais.report.picture import intervals_as_svg
+from allais.report.picture import axis_label, intervals_as_svg
 from allais.report.sure import amount, sure_intervals
 from allais.report.tables import html_table
-from allais.report.words import by_mean, chances, confidence, contrast, ranked, recommendation
+from allais.report.words import by_mean, chances, contrast, ranked, recommendation
 from allais.searches.limit import Proof, Seen, least_proof
 from allais.simulation import BestArm
 
@@ -52,9 +52,10 @@ svg text { font-size: 14px; fill: var(--text); } svg .best text { font-weight: 6
 svg text.tick, svg text.runs { font-size: 13px; fill: var(--faint); font-weight: 400; }
 svg .tick { text-anchor: middle; } svg .runs { text-anchor: end; } svg .grid { stroke: var(--line); }
 svg .level { font-size: 13px; fill: var(--faint); } svg .start { text-anchor: start; } svg .end { text-anchor: end; }
-svg polygon { fill: var(--line-colour); fill-opacity: .14; stroke: var(--line-colour);
+svg polygon { fill: var(--line-colour); fill-opacity: .05; stroke: var(--line-colour);
   stroke-opacity: .5; vector-effect: non-scaling-stroke; } svg polyline { fill: none; stroke: var(--line-colour);
   stroke-width: 2; vector-effect: non-scaling-stroke; }
+svg polygon.s0, svg polygon.s1 { fill-opacity: .16; } .axis { margin: 0 0 .8rem; text-align: center; }
 .s0 { --line-colour: var(--best); } .s1 { --line-colour: var(--second); } .s2 { --line-colour: var(--third); }
 .s3 { --line-colour: var(--fourth); } .s4 { --line-colour: var(--fifth); }
 .legend { display: flex; flex-wrap: wrap; gap: 0 1.2rem; margin: .3rem 0; }
@@ -68,7 +69,8 @@ svg .limit { stroke: var(--best); stroke-dasharray: 2 3; } svg .interval { strok
   --second: #b4541a; --third: #56792a; --fourth: #7d4f9e; --fifth: #806600; }
   body { margin: 0; } h2, h3 { break-after: avoid; } svg, tr { break-inside: avoid; }
   th, td { padding-right: .5rem; font-size: .8rem; } .wide { overflow: visible; } }
-@media screen and (max-width: 40rem) { body { margin: 1rem auto; } th, td { padding-right: .5rem; font-size: .85rem; }
+@media screen and (max-width: 40rem) { body { margin: 1rem auto; } h1 { font-size: 1.3rem; }
+  .answer { font-size: 1rem; } th, td { padding-right: .5rem; font-size: .85rem; }
   th, td:first-child { white-space: normal; } th { vertical-align: bottom; }
   .cards thead { display: none; } .cards, .cards tbody, .cards tr, .cards td { display: block; padding: 0; }
   .cards tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
@@ -155,12 +157,13 @@ def _options(answer: BestArm, unit: str) -> str:
     measured = f"in {unit}" if unit else "in the units of the outcomes"
     reference = amount(answer.learner.policy.preference.reference, unit)
     note = (
-        f"What an option feels like is the sure amount that people would take for it, {measured}; its interval and its "
-        f"mean are too. {_intervals_in_words(answer)} The felt value counts gains and losses from the reference, "
-        f"{reference}. The chance of being best is a bootstrap, for the eye only."
+        f"What an option feels like is the amount that would be worth as much if it were sure, {measured}; its "
+        f"interval and its mean are too. {_intervals_in_words(answer)} The felt value counts gains and losses from the "
+        f"reference, {reference}. The chance of being best is a bootstrap, for the eye only."
     )
     shown = _table(header, rows, best=names.index(answer.arm))
-    return f'<h2>The options</h2>\n{intervals_as_svg(answer, unit)}\n{shown}\n<p class="small">{escape(note)}</p>'
+    picture = f'{intervals_as_svg(answer)}\n<p class="small axis">{escape(axis_label(answer, unit))}</p>'
+    return f'<h2>The options</h2>\n{picture}\n{shown}\n<p class="small">{escape(note)}</p>'
 
 
 def _intervals_in_words(answer: BestArm) -> str:
@@ -208,7 +211,7 @@ def _seen(answer: BestArm) -> tuple[FloatArray, list[Seen]]:
 
 
 def _effort(answer: BestArm, proof: Proof | None, unit: str) -> str:
-    text = [f"{answer.samples:,} runs were used. {confidence(answer, unit)}"]
+    text = [f"{answer.samples:,} runs were used."]
     if answer.learner.policy.keeps_outcomes:
         text += more_runs(answer, *_seen(answer))
     text += distance(answer, proof, unit)

@@ -10,7 +10,8 @@ from allais.report.sure import sure_intervals
 from allais.report.words import ranked
 from allais.simulation import BestArm
 
-ROW, AXIS = 46, 40  # pixels
+ROW, AXIS = 46, 22  # pixels
+MOST_NAME = 32  # characters that a phone has room for beside the runs; the table has whole names
 PAD = 0.06  # of the width, on both sides: a dot or a number at the end is whole
 TICKS = 5  # steps between them, at most
 ROUNDING = 1e-9
@@ -22,7 +23,7 @@ def axis_label(answer: BestArm, unit: str) -> str:
     return f"what it feels like for sure{f', in {unit}' if unit else ''}{less}"
 
 
-def intervals_as_svg(answer: BestArm, unit: str = "") -> str:
+def intervals_as_svg(answer: BestArm) -> str:
     """What every option feels like for sure, with its interval, the best on top; its colours come from the page."""
     sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
     names = ranked(answer)
@@ -39,7 +40,6 @@ def intervals_as_svg(answer: BestArm, unit: str = "") -> str:
     for tick in ticks:
         parts.append(f'<line class="grid" x1="{place(tick)}" x2="{place(tick)}" y1="0" y2="{bottom}"/>')
         parts.append(f'<text class="tick" x="{place(tick)}" y="{bottom + 15}">{plain(tick, 6)}</text>')
-    parts.append(f'<text class="tick" x="50%" y="{bottom + 33}">{escape(axis_label(answer, unit))}</text>')
     worst = sure[answer.arm].high if answer.learner.policy.preference.costs else sure[answer.arm].low
     if math.isfinite(worst):
         parts.append(f'<line class="limit" x1="{place(worst)}" x2="{place(worst)}" y1="0" y2="{bottom}"/>')
@@ -47,7 +47,8 @@ def intervals_as_svg(answer: BestArm, unit: str = "") -> str:
         y = ROW * row
         runs = f"{answer.pulls[name]:,} runs" if answer.pulls[name] else "no run yet"
         inside = (
-            f'<text x="0" y="{y + 16}">{escape(str(name))}</text><text class="runs" x="100%" y="{y + 16}">{runs}</text>'
+            f'<text x="0" y="{y + 16}">{escape(_short(str(name)))}</text>'
+            f'<text class="runs" x="100%" y="{y + 16}">{runs}</text>'
         )
         interval = sure[name]
         if math.isfinite(interval.low) and math.isfinite(interval.high):
@@ -60,6 +61,10 @@ def intervals_as_svg(answer: BestArm, unit: str = "") -> str:
     return (
         f'<svg role="img" aria-label="{label}" width="100%" height="{bottom + AXIS}">\n' + "\n".join(parts) + "\n</svg>"
     )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 1]}…"
 
 
 def ticks_over(low: float, high: float) -> list[float]:

@@ -111,7 +111,7 @@ def confidence(answer: BestArm, unit: str = "") -> str:
         chance = chances(answer)[answer.arm]
         if math.isnan(chance):
             return text
-        return f"{text} When its runs are redrawn, this option is best in {share(chance)} of the draws."
+        return f"{text} When its runs are redrawn, this option is best in {chance:.0%} of the draws."
     reached = answer.reached_delta
     stopped = "The search was stopped before it settled"
     if reached is None:
