@@ -353,7 +353,7 @@ def test_outcomes_that_feel_alike_are_still_told_apart():
 def test_features_are_refused_by_a_learner_that_knows_arms_by_name():
     learner = started(FIXED["EXP3"], rounds=5)
     for words in ({"features": [[1.0]]}, {"among": object()}):
-        with refused(learner, "EXP3 knows arms by their names and takes no features. Leave them out, or use a linear"):
+        with refused(learner, "EXP3 knows arms by their names and takes no features. Leave them out", TypeError):
             learner.ask(**words)
 
 

@@ -173,6 +173,24 @@ def test_the_history_is_what_a_learner_knew_after_so_many_samples():
         assert (until.pulls, until.intervals) == (moment.pulls, moment.intervals)
 
 
+def test_a_run_is_repeated_from_its_own_seed_and_a_simulator_is_not_called_again():
+    policy, laws = LUCB(Bounded(0, 1), delta=0.1), [Bernoulli(0.9), Bernoulli(0.5)]
+    calls = []
+
+    def drawn(arm, rng):
+        calls.append(arm)
+        return laws[arm].sample(rng)
+
+    for seed in (1, np.random.SeedSequence(5, spawn_key=(2,))):
+        answer = best_arm(policy, Bandit(laws), seed=seed)
+        assert answer.history[-1][:2] == (answer.samples, answer.pulls)
+        assert answer.history[-1].intervals == answer.intervals
+    answer = best_arm(policy, Simulator(drawn, 2), seed=1)
+    before = len(calls)
+    assert answer.history[-1].intervals == answer.intervals
+    assert len(calls) == before
+
+
 def test_of_very_many_arms_no_history_is_kept():
     history = History(MOST_ARMS + 1)
     history.note(10**6, lambda: ({}, {}))

@@ -177,7 +177,7 @@ class View(Durable):
         return bool(choose(self._rule, self._state._replace(**parts), 0.0) == SETTLED)
 
     def _refuse_features(self) -> NoReturn:
-        raise ValueError(
+        raise TypeError(
             f"{type(self.policy).__name__} knows arms by their names and takes no features. Leave them out, or use a "
             "linear policy, such as WOFUL."
         )

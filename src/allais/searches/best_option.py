@@ -19,6 +19,7 @@ from allais.searches.drive import Watch, drive
 from allais.searches.journal import RunJournal, identity
 from allais.searches.runs import Failures
 from allais.simulation.best_arm import BestArm, Origin, answer_of, stopping
+from allais.simulation.history import Kept
 from allais.simulation.simulate import root_of, whole_count
 
 
@@ -86,4 +87,6 @@ def search(
             watch=watch,
         )
     origin = Origin.since(started, root, progress.run_seconds, continued=before > 0)
-    return answer_of(progress.learner, progress.settled, progress.history, origin, tuple(progress.failures))
+    learner = progress.learner
+    past = Kept(progress.history.up_to(learner.samples, (learner.pulls, learner.intervals())))
+    return answer_of(learner, progress.settled, past, origin, tuple(progress.failures))

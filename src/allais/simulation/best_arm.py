@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -13,15 +14,16 @@ from allais._checks import brief
 from allais._random import Seed
 from allais.bands import Interval
 from allais.learner import Learner
-from allais.learner.view import intervals_of
 from allais.policies.base import Policy
 from allais.problems import Problem
 from allais.problems.base import require_rivals
 from allais.simulation.confidence import reached_delta
-from allais.simulation.history import History, Moment, Seen
+from allais.simulation.history import NOTHING, Kept, Moment, Repeated, noted
 from allais.simulation.rollout import Rollout
 from allais.simulation.simulate import root_of, whole_count
-from allais.simulation.suitability import fitted
+from allais.simulation.suitability import fitted, lotteries_of
+
+Past = Callable[[], tuple[Moment, ...]]
 
 
 class Failure(NamedTuple):
@@ -70,8 +72,13 @@ class BestArm:
     intervals: dict[Hashable, Interval]
     learner: Learner  # all that was learned; it can go on asking
     failures: tuple[Failure, ...] = ()  # the runs that failed, of an expensive problem
-    history: tuple[Moment, ...] = ()  # how its intervals closed
+    past: Past = NOTHING  # what `history` is found by
     origin: Origin | None = None  # when and how it was found
+
+    @cached_property
+    def history(self) -> tuple[Moment, ...]:
+        """How its intervals closed: where they were at growing numbers of samples, the last of them the end."""
+        return self.past()
 
     @property
     def reached_delta(self) -> float | None:
@@ -100,17 +107,15 @@ def best_arm(
     """
     policy = stopping(policy, problem, "best_arm")
     limit = np.iinfo(np.int64).max if max_samples is None else whole_count("max_samples", max_samples)
-    started, root, history = time.monotonic(), root_of(seed), History(problem.n_arms)
-    rollout = Rollout(policy, problem, root, exact=exact)
-
-    def look() -> Seen:
-        pulls = dict(zip(problem.arms, rollout.state.memory.pulls.tolist(), strict=True))
-        return pulls, intervals_of(rollout.policy, problem.arms, rollout.rule, rollout.state)
-
-    while not rollout.stopped and rollout.samples < limit:
-        rollout.run(int(min(history.next, limit)))
-        history.note(rollout.samples, look)
-    return answer_of(rollout.learner(), rollout.stopped, history, Origin.since(started, root))
+    started, root = time.monotonic(), root_of(seed)
+    rollout = Rollout(policy, problem, root_of(root), exact=exact)
+    past: Past
+    if lotteries_of(problem):
+        rollout.run(int(limit))
+        past = Repeated(policy, problem, root, exact, rollout.samples)
+    else:
+        past = Kept(noted(rollout, int(limit)))
+    return answer_of(rollout.learner(), rollout.stopped, past, Origin.since(started, root))
 
 
 def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
@@ -135,19 +140,20 @@ def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
 
 
 def answer_of(
-    learner: Learner, settled: bool, history: History, origin: Origin, failures: tuple[Failure, ...] = ()
+    learner: Learner, settled: bool, past: Past, origin: Origin, failures: tuple[Failure, ...] = ()
 ) -> BestArm:
     """What a learner recommends, with all that it knows."""
-    answer, seen = learner.recommend(), (learner.pulls, learner.intervals())
+    answer = learner.recommend()
     return BestArm(
         answer.arm,
         answer.value,
         settled,
         learner.policy.error_rate,
         learner.samples,
-        *seen,
+        learner.pulls,
+        learner.intervals(),
         learner,
         failures,
-        history.up_to(learner.samples, seen),
+        past,
         origin,
     )
