@@ -68,6 +68,7 @@ def test_weight_draws_every_family():
         (("value", "50:x"), "got '50:x' in '50:x'. Write numbers."),
         (("value", "50:0.5,50:0.5"), "an outcome is given once; got 50 twice"),
         (("value", "1:1", "--weight", "tkk:0.6"), "Did you mean 'tk'?"),
+        (("value", "1:1", "--weight", "cvar:0.1"), "got 'cvar'. Write tail-average:A, which is the weight of CVaR for"),
         (("value", "1:1", "--weight", "tk:x"), "parameters of a weight are numbers"),
         (("value", "1:1", "--plot", "x.doc"), "a picture ends in .png, .svg, .pdf; got x.doc."),
         (("value", "1:1", "--plot", "nowhere/x.png"), "a file needs a folder that exists; got nowhere/x.png."),
@@ -236,7 +237,7 @@ budget = 40
     )
     result = run("best-arm", spec)
     assert result.exit_code == 0, result.output
-    assert "Choose sure" in result.output
+    assert 'Choose "sure".' in result.output
 
 
 def test_the_page_about_the_command_line_shows_what_commands_print():

@@ -174,7 +174,7 @@ def test_a_folder_that_is_closed_is_refused_before_anything_runs(tmp_path, monke
     monkeypatch.setattr("allais.cli.writable.tempfile.TemporaryFile", closed)
     monkeypatch.setattr("allais.searches.runs.perform", None)  # nothing may run
     said = one_sentence(run("best-arm", path, *arguments))
-    assert f"a file needs a folder that can be written to; {tmp_path} is none (Read-only file system)" in said
+    assert f"a file needs a folder that can be written to; {tmp_path} cannot (Read-only file system)" in said
 
 
 def test_a_full_disk_under_the_compiled_code_costs_no_run(tmp_path, monkeypatch):

@@ -350,9 +350,16 @@ def test_outcomes_that_feel_alike_are_still_told_apart():
         learner.forget("A21", 300.0)
 
 
+def test_features_are_refused_by_a_learner_that_knows_arms_by_name():
+    learner = started(FIXED["EXP3"], rounds=5)
+    for words in ({"features": [[1.0]]}, {"among": object()}):
+        with refused(learner, "EXP3 knows arms by their names and takes no features. Leave them out", TypeError):
+            learner.ask(**words)
+
+
 def test_exp3_learns_from_its_own_choices_only():
     learner = started(FIXED["EXP3"], rounds=5)
-    with refused(learner, "EXP3 learns from its own choices only; got data of arm 'A21'"):
+    with refused(learner, "EXP3 learns from its own choices only; got data about arm 'A21'"):
         learner.observe("A21", [7.0])
     with refused(learner, "EXP3 cannot unlearn"):
         learner.forget("A21", 0.0)

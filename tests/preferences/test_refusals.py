@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from allais import Discrete, Normal, PowerUtility, Preference, SubGaussian, TverskyKahneman, cvar
+from allais import Bandit, Discrete, Mixture, Normal, PowerUtility, Preference, SubGaussian, TverskyKahneman, cvar
 from allais.errors import DominanceWarning
 from allais.weights import Identity
 
@@ -51,6 +52,18 @@ def test_what_cannot_be_valued_is_refused_in_one_sentence(make, message):
         (lambda: Preference(Identity(), costs=1), "costs must be True or False; got 1"),
         (lambda: Preference(Identity(), utility=2.0), "a utility is a function of outcomes; got 2.0"),
         (lambda: PEOPLE.value([1.0, 2.0]), r"a value is that of a lottery; got \[1.0, 2.0\].*estimate"),
+        (lambda: PEOPLE.value(stats.norm()), r"got SciPy's norm\(...\)\. Wrap it: Continuous\(stats\.norm\(...\)\)\.$"),
+        (lambda: PEOPLE.value(stats.norm), r"got SciPy's norm\(...\)\. Wrap it: Continuous\(stats\.norm\(...\)\)\.$"),
+        (lambda: PEOPLE.certainty_equivalent(stats.gamma(2.0)), r"Wrap it: Continuous\(stats\.gamma"),
+        (lambda: PEOPLE.explain(stats.gamma(2.0)), r"Wrap it: Continuous\(stats\.gamma"),
+        (lambda: PEOPLE.value(stats.poisson(3)), r"got SciPy's poisson.*write this one as Discrete"),
+        (lambda: Mixture([stats.norm(), Normal()], [0.5, 0.5]), r"made of lotteries; got SciPy's norm.*Continuous"),
+        (lambda: Bandit([stats.norm(0, 1)]), r"a bandit is made of lotteries; got SciPy's norm.*Continuous"),
+        (
+            lambda: Bandit(stats.norm(0, 1)),
+            r"several lotteries; got SciPy's norm.*Continuous.*Bandit\(\[lottery, other\]",
+        ),
+        (lambda: Bandit(Normal()), r"several lotteries; got Normal\(0, 1\) alone\. Give a list"),
         (lambda: PEOPLE.estimate_truncated([1.0], "normal"), "truncation needs SubGaussian rewards; got 'normal'"),
     ],
 )

@@ -21,8 +21,9 @@ from allais import (
 from allais.bands import KL
 from allais.bands.kl import kl_ceiling
 from allais.linear.estimated_noise import MOST_SEEN, keep_seen
+from allais.report.groups import explained
 from allais.report.page import _explanation
-from allais.report.words import _most_distorted, explained
+from allais.report.words import _most_distorted
 from allais.searches.chances import _drawn
 
 PEOPLE = Preference(TverskyKahneman(0.61))

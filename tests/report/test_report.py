@@ -37,8 +37,9 @@ from allais.bands.tail_ends import ends_of
 from allais.bands.tails import memory_of
 from allais.policies import UniformSampling
 from allais.report import LiveView, write_page
+from allais.report.groups import explained
 from allais.report.picture import intervals_as_svg
-from allais.report.words import by_mean, contrast, explained, recommendation
+from allais.report.words import by_mean, contrast, recommendation
 from allais.searches import Failures, Outcome, Search, chances_of_best, fewest_runs, forecast
 from allais.simulation.progress import Progress
 from tests.searches.simulators import ARMS, always_lose, broken
@@ -180,14 +181,15 @@ def test_drawn_values_are_the_estimate_when_weights_are_even():
 def test_the_words_say_what_the_mean_would_choose_and_why_people_do_not(answer):
     assert answer.arm == "detour"
     assert by_mean(answer.learner).arm == "motorway"
-    assert recommendation(answer).startswith("Choose detour: its estimated value is 9")
+    assert recommendation(answer).startswith(
+        'Choose "detour". To people it feels like 71 for sure. "motorway" has the '
+    )
     text = contrast(answer)
-    assert "By the mean alone motorway would win" in text
     weight = TverskyKahneman(0.69)
     share = float(re.search(r"the outcome 168 came in ([\d.]+)%", text)[1]) / 100
     counts = float(re.search(r"counts like ([\d.]+)%", text)[1]) / 100
     assert counts == pytest.approx(weight(share), rel=0.02)
-    assert "detour is weighed as it is" in text
+    assert 'The outcomes of "detour" are weighed as they are' in text
 
 
 def test_many_outcomes_are_grouped_and_add_up_to_the_value(answer):
@@ -201,8 +203,7 @@ def test_many_outcomes_are_grouped_and_add_up_to_the_value(answer):
 def test_the_picture_has_every_interval():
     answer = best_arm(WLUCB(MILD, Bounded(-1, 1), delta=0.1), GAINS_AND_LOSSES, seed=1)
     picture = ElementTree.fromstring(intervals_as_svg(answer))
-    place = {float(text.text): share(text.get("x")) for text in picture.iter("text") if text.get("class") == "tick"
-             and text.text != "value, as felt"}  # fmt: skip
+    place = {float(text.text): share(text.get("x")) for text in picture.iter("text") if text.get("class") == "tick"}
     slope, start = np.polyfit(list(place), list(place.values()), 1)
     rows = [group for group in picture.iter("g") if group.find("circle") is not None]
     order = sorted(answer.intervals, key=lambda name: -answer.intervals[name].value)
@@ -231,7 +232,7 @@ def test_the_page_says_everything_and_stands_alone(tmp_path, answer):
     text = (tmp_path / "page.html").read_text()
     for part in (
         "Which &lt;route&gt;?",
-        "Choose detour",
+        "Choose &quot;detour&quot;",
         "<svg",
         "decision weight",
         f"{answer.samples:,} runs",
@@ -275,11 +276,6 @@ def test_the_page_always_says_how_far_a_search_is_from_what_its_intervals_need(t
     assert ratio == pytest.approx(answer.samples / least, rel=0.06)  # two digits are printed
     # what it saw did part, with the runs that it had; interpolation and rounding move that by a few in a hundred
     assert 0.95 < ratio < 20.0
-
-
-def test_the_page_of_a_budget_says_that_it_waits_for_no_intervals(tmp_path, answer):
-    write_page(answer, tmp_path / "page.html")
-    assert "A budget waits for no intervals" in (tmp_path / "page.html").read_text()
 
 
 def test_failures_stand_in_the_page(tmp_path):

@@ -200,7 +200,7 @@ def test_a_journal_is_a_file_and_its_log_is_no_other_file(tmp_path):
     with pytest.raises(ValueError, match="a journal is a file"):
         search(BUDGET, COIN, seed=1, journal="/dev/null")
     (tmp_path / "runs.failures.log").write_text("a diary")
-    with pytest.raises(ValueError, match=r"exists and is no log of a search\. Move it away"):
+    with pytest.raises(ValueError, match=r"exists and is something else\. Move it away"):
         search(BUDGET, COIN, seed=1, journal=tmp_path / "runs.jsonl")
     assert (tmp_path / "runs.failures.log").read_text() == "a diary"
     assert not (tmp_path / "runs.jsonl").exists()
@@ -392,7 +392,7 @@ def test_a_traceback_is_kept_in_a_log_beside_the_journal_and_named(tmp_path):
 
 
 def test_a_log_ends_where_it_would_grow_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("allais.searches.log.MOST_BYTES", 2_000)
+    monkeypatch.setattr("allais.searches.failures.MOST_BYTES", 2_000)
     search(BUDGET, Simulator(broken, ARMS), seed=1, failures=Failures(then=-1), journal=tmp_path / "runs.jsonl")
     assert 2_000 < (tmp_path / "runs.failures.log").stat().st_size < 6_000
 

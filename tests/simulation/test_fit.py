@@ -6,6 +6,7 @@ from scipy import stats
 
 from allais import (
     NPTS,
+    UCB1,
     WLUCB,
     WSR,
     WUCB,
@@ -131,3 +132,31 @@ def test_what_is_no_policy_or_no_problem_is_refused(policy, problem):
     with pytest.raises(TypeError, match=r"a simulation runs a policy|a policy is run on a problem"):
         simulate(policy, problem, n_rounds=10)
     assert isinstance(WUCB.as_printed(PEOPLE, Bounded(0, 9)), Policy)
+
+
+@pytest.mark.parametrize("problem", [stats.norm(), [stats.norm(), stats.norm(1.0)]], ids=["one", "a list"])
+def test_a_law_of_scipy_is_refused_with_the_lottery_to_write(problem):
+    policy, stopping = WUCB.as_printed(PEOPLE, Bounded(0, 9)), WLUCB(PEOPLE, Bounded(0, 9), delta=0.1)
+    wanted = r"got (a list with )?SciPy's norm\(...\)\. Wrap it: Continuous\(stats\.norm\(...\)\)\. Then write Bandit"
+    for run in (
+        lambda: simulate(policy, problem, n_rounds=10),
+        lambda: compare([policy], problem, n_rounds=10),
+        lambda: best_arm(stopping, problem, seed=1),
+    ):
+        with pytest.raises(TypeError, match=wanted):
+            run()
+
+
+def test_a_class_is_refused_where_a_policy_is_wanted():
+    problem = Bandit([SEVEN, SEVEN])
+    with pytest.raises(
+        TypeError, match=r"a policy comes with its settings; got the class WLUCB\. Write WLUCB\(\.\.\.\)"
+    ):
+        best_arm(WLUCB, problem, seed=1)
+    for policies in ([NPTS, UCB1], {"mine": NPTS}):
+        with pytest.raises(TypeError, match=r"a policy comes with its settings; got the class NPTS"):
+            compare(policies, problem, n_rounds=10)
+    for run in (best_arm, search):
+        for policy in (NPTS, NPTS(PEOPLE, Bounded(0, 9)), UCB1(Bounded(0, 9))):
+            with pytest.raises(ValueError, match=r"needs a policy that stops; \w+ keeps regret low for ever\. Use"):
+                run(policy, problem, seed=1)

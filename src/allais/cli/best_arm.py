@@ -117,7 +117,7 @@ def _search(
     from allais.report import LiveView, write_page
     from allais.report.words import contrast, recommendation
     from allais.searches import search
-    from allais.searches.log import FailureLog
+    from allais.searches.failures import FailureLog
 
     known = kept(pilots, spec)
     if known:
@@ -135,17 +135,17 @@ def _search(
             patience=patience,
             watch=view,
         )
-    typer.echo(recommendation(answer))
-    if answer.samples:
-        typer.echo(contrast(answer))
+    typer.echo(recommendation(answer, spec.unit))
+    if why := contrast(answer):
+        typer.echo(why)
     if answer.failures:
         typer.echo(f"{len(answer.failures)} runs failed; the first: {answer.failures[0].reason}")
-        typer.echo(f"More on failed runs is in {FailureLog(book).path}.")
+        typer.echo(f"More about failed runs is in {FailureLog(book).path}.")
     if not answer.settled:
         typer.echo(f"Finished runs are in {book}: continue with --resume.")
     if report is not None:
         with writing(report):
-            write_page(answer, report)
+            write_page(answer, report, name=spec.name, unit=spec.unit)
         typer.echo(f"The report is in {report}.")
     return answer.settled
 

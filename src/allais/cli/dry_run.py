@@ -15,7 +15,7 @@ from allais.report.numbers import duration
 from allais.searches import forecast
 from allais.searches.asynchronous import refusal
 from allais.searches.drive import capacity, perform_all
-from allais.searches.log import FailureLog
+from allais.searches.failures import FailureLog
 from allais.searches.runs import Outcome, Run, Seeds
 
 
@@ -42,7 +42,7 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
     seen = [np.unique(np.array(told), return_counts=True) for told in rewards]
     predicted = forecast(policy, values, seen)
     if predicted is None:
-        return "\n".join([*lines, "There is no formula for this policy, or an option gave no reward: no prediction."])
+        return "\n".join([*lines, "No prediction: an option gave no reward, or this policy takes too long to try out."])
     if math.isinf(predicted.expected):
         lines.append("Two options seem equal: no number of runs would part them. Give the policy a tolerance.")
         return "\n".join(lines)

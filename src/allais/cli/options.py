@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-Workers = Annotated[int, typer.Option(help="How many work at the same time; -1 is one per core.")]
+Workers = Annotated[int, typer.Option(help="How many runs or experiments at the same time; -1 means one per core.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the picture into this file (.png, .svg, .pdf).")]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from what is kept, after an interruption.")]

@@ -27,7 +27,7 @@ class Piloted(Problem):
         self._problem, self._known = problem, known
 
     def __repr__(self) -> str:
-        return repr(self._problem)  # a journal is of the same search, with pilot runs or without
+        return repr(self._problem)  # a journal belongs to the same search, with pilot runs or without
 
     @property
     def arms(self) -> tuple[Hashable, ...]:
@@ -68,7 +68,7 @@ def kept(path: Path, spec: SearchSpec) -> Known:
 
 
 def _document(path: Path) -> dict[str, Any]:
-    """What a file holds; nothing where it is no JSON of ours."""
+    """What a file holds; nothing where it is not JSON."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

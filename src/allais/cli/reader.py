@@ -46,8 +46,10 @@ class Reader:
             raise ValueError(f"{path}: a spec must be TOML; {error}. Repair that line.") from None
         except RecursionError:
             raise ValueError(f"{path}: a spec has tables in tables, but not hundreds deep. Flatten it.") from None
-        except ValueError:  # the one that is none of TOML's own
-            raise ValueError(f"{path}: a spec holds numbers that can be read; one has thousands of digits.") from None
+        except ValueError:  # one that is not from TOML itself
+            raise ValueError(
+                f"{path}: a spec holds numbers that can be read; one has thousands of digits. Shorten it."
+            ) from None
 
     def require_tables(self, needed: Iterable[str], tables: Iterable[str], keys: Iterable[str]) -> None:
         """Refuse a file without what it needs, or with what nobody reads."""

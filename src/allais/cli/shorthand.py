@@ -20,6 +20,12 @@ WEIGHTS: dict[str, Callable[..., Weight]] = {
     "steep-middle": weights.SteepMiddle,
     "identity": weights.Identity,
 }
+OTHER_NAMES = {  # under which people know them
+    "cvar": "tail-average:A, which is the weight of CVaR for gains",
+    "tversky-kahneman": "tk:ETA",
+    "tverskykahneman": "tk:ETA",
+    "mean": "identity",
+}
 
 
 def lottery_of(text: str) -> Discrete:
@@ -52,7 +58,8 @@ def weight_of(text: str) -> Weight:
     """
     name, _, given = text.partition(":")
     if name not in WEIGHTS:
-        raise ValueError(f"a weight must be one that exists; got {name!r}.{nearest(name, WEIGHTS)}")
+        known = f" Write {OTHER_NAMES[name.lower()]}." if name.lower() in OTHER_NAMES else nearest(name, WEIGHTS)
+        raise ValueError(f"a weight must be one that exists; got {name!r}.{known}")
     make = WEIGHTS[name]
     takes = inspect.signature(make).parameters
     needed = [key for key, parameter in takes.items() if parameter.default is inspect.Parameter.empty]

@@ -31,6 +31,8 @@ class SearchSpec:
     policy: Policy
     seed: int
     failures: Failures
+    name: str  # of the file
+    unit: str  # of outcomes, such as "minutes"; may be empty
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,14 @@ def read_comparison(path: Path) -> ComparisonSpec:
 class _SearchReader(Reader):
     def search(self) -> SearchSpec:
         self.require_tables(
-            ("problem", "policy"), ("problem", "preference", "rewards", "policy", "failures"), ("seed",)
+            ("problem", "policy"), ("problem", "preference", "rewards", "policy", "failures"), ("seed", "unit")
         )
         seed = self.whole_number("seed", default=0, least=0)
         failures = self._call(Failures, self._whole.get("failures", {}), ("failures",))
-        return SearchSpec(self._problem(), self._stopping_policy(), seed, failures)
+        unit = self._whole.get("unit", "")
+        if not isinstance(unit, str):
+            self._refuse(("unit",), f'unit must be text, such as "minutes"; got {unit!r}. Write it in quotes.')
+        return SearchSpec(self._problem(), self._stopping_policy(), seed, failures, self._path.name, unit)
 
     def _problem(self) -> Problem:
         table = dict(self._whole["problem"])
@@ -99,14 +104,14 @@ class _SearchReader(Reader):
         return found
 
     def _stopping_policy(self) -> Policy:
-        policy = self.policy(self._whole["policy"], ("policy",), STOPPING)
-        if policy.goal == "regret":
+        kind = STOPPING.get(str(self._whole["policy"].get("type")))
+        if kind is not None and kind.goal == "regret":  # before its settings, which would be mended in vain
             self._refuse(
                 ("policy", "type"),
-                f"best-arm needs a policy that stops; {type(policy).__name__} keeps regret low for ever. "
-                "Use WLUCB or WSR.",
+                f"best-arm needs a policy that stops; {kind.__name__} keeps regret low for ever. "
+                "Use WLUCB or TopTwo (a confidence), or PatientTopTwo (a budget).",
             )
-        return policy
+        return self.policy(self._whole["policy"], ("policy",), STOPPING)
 
 
 class _ComparisonReader(Reader):

@@ -21,7 +21,7 @@ def require_writable(path: Path) -> None:
             pass
     except OSError as error:
         raise ValueError(
-            f"a file needs a folder that can be written to; {path.parent} is none ({error.strerror}). Choose another."
+            f"a file needs a folder that can be written to; {path.parent} cannot ({error.strerror}). Choose another."
         ) from None
 
 

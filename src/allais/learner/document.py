@@ -160,7 +160,7 @@ def _cells(table: Any) -> FloatArray:
 def _outcomes(
     learner: Learner, k: int, arm: dict[str, Any], cells: FloatArray
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """What was seen of an arm: felt, as told, and how often."""
+    """The outcomes that an arm had: as felt, as told, and how often."""
     felt, raw = finite_list(arm["felt"], "what is felt"), finite_list(arm["outcomes"], "an outcome")
     counts = whole_list(arm["counts"], "a count", least=1)
     single = check_cells(felt, raw, cells, learner.policy.preference)

@@ -65,14 +65,17 @@ class Learner(Arms):
     # -- asking and telling -----------------------------------------------------------------------
 
     @overload
-    def ask(self, n: None = None) -> Choice: ...
+    def ask(self, n: None = None, *, features: None = None, among: None = None) -> Choice: ...
     @overload
     def ask(self, n: int) -> list[Choice]: ...
-    def ask(self, n: int | None = None) -> Choice | list[Choice]:
+    def ask(self, n: int | None = None, *, features: Any = None, among: Any = None) -> Choice | list[Choice]:
         """The next arm to play, or a batch of n to play side by side.
 
-        A batch may be shorter than n where the policy settles or must wait; it is never empty.
+        A batch may be shorter than n where the policy settles or must wait; it is never empty. Linear policies
+        also take `features`, or a set to choose `among`.
         """
+        if features is not None or among is not None:
+            self._refuse_features()
         if self._lock._is_owned():
             self._require_outermost()
         with self._lock:

@@ -137,13 +137,13 @@ class Steps(View):
             return choice.id
         if isinstance(choice, int) and not isinstance(choice, bool):
             return choice
-        raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}.")
+        raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}. Keep what ask() returned.")
 
     def _require_own(self, choice: Choice | int, own: Hashable) -> None:
         if isinstance(choice, Choice) and choice.arm != own:
             raise ValueError(
-                f"a choice is told to the learner that made it; {choice.id} was of arm {own!r} here, "
-                f"not of {choice.arm!r}. Check which learner asked."
+                f"a choice is told to the learner that made it; here choice {choice.id} was arm {own!r}, "
+                f"not {choice.arm!r}. Check which learner asked."
             )
 
     def _why_unknown(self, id_: int) -> str:
@@ -152,7 +152,7 @@ class Steps(View):
         return f"only a choice that was asked can be told; {id_} never was. Tell what ask() returned."
 
     def _tell_other(self, id_: int, choice: Choice | int, reward: float) -> None:
-        """Tell of a choice that is none of the listed arms."""
+        """Tell what a choice brought that is none of the listed arms."""
         raise ValueError(self._why_unknown(id_))
 
     def _cancel_other(self, id_: int, choice: Choice | int) -> None:
@@ -234,7 +234,7 @@ class Steps(View):
         return float(preference.felt(np.array([outcome]))[0])
 
     def _checked(self, arm: int, reward: float) -> float:
-        """A reward as a number that can be of an arm; the one place where that is decided."""
+        """A reward as a number that an arm can pay; the one place where that is decided."""
         outcome = reward if type(reward) is float else number("a reward", reward, "Give what happened.")
         if not -self._largest <= outcome <= self._largest:
             raise ValueError(self._why_too_large(outcome))
@@ -292,6 +292,6 @@ def verbs_for(kind: type, rule: Any, state: Any) -> tuple[Callable[..., Any], Ca
 
 
 def remeasure(rule: Any, state: Any, arm: int) -> None:
-    """Bring an arm's value, and what the band keeps of the arm, in line with its memory."""
+    """Bring an arm's value, and what the band keeps about it, in line with its memory."""
     measure(rule.worth, state.memory, arm)
     refresh(rule.band, state.kept, state.memory, arm)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -154,14 +154,7 @@ class View(Durable):
         >>> learner.intervals()["A21"]
         Interval(low=0.0, value=21.03..., high=50.0)
         """
-        n_arms = len(self._names)
-        low, high = np.empty(n_arms), np.empty(n_arms)
-        bracket(self._rule, self._state, low, high)
-        ends = zip(low.tolist(), self._state.memory.value.tolist(), high.tolist(), strict=True)
-        return {
-            name: Interval(*one).within(bounds) if math.isfinite(one[0]) and math.isfinite(one[2]) else Interval(*one)
-            for name, one, bounds in zip(self._names, ends, self.policy.value_bounds(n_arms), strict=True)
-        }
+        return intervals_of(self.policy, self._names, self._rule, self._state)
 
     @one_at_a_time
     def recommend(self) -> Recommendation:
@@ -183,6 +176,12 @@ class View(Durable):
         parts = {name: copy.deepcopy(getattr(self._state, name)) for name in self._state._fields if name not in shared}
         return bool(choose(self._rule, self._state._replace(**parts), 0.0) == SETTLED)
 
+    def _refuse_features(self) -> NoReturn:
+        raise TypeError(
+            f"{type(self.policy).__name__} knows arms by their names and takes no features. Leave them out, or use a "
+            "linear policy, such as WOFUL."
+        )
+
     def _arm(self, name: Hashable) -> int:
         try:
             return self._index[name]
@@ -191,3 +190,14 @@ class View(Durable):
             raise ValueError(
                 f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name."
             ) from None
+
+
+def intervals_of(policy: Policy, names: tuple[Hashable, ...], rule: Any, state: Any) -> dict[Hashable, Interval]:
+    """The interval of every arm's value, by the rule and the state of a learner or of a run."""
+    low, high = np.empty(len(names)), np.empty(len(names))
+    bracket(rule, state, low, high)
+    ends = zip(low.tolist(), state.memory.value.tolist(), high.tolist(), strict=True)
+    return {
+        name: Interval(*one).within(bounds) if math.isfinite(one[0]) and math.isfinite(one[2]) else Interval(*one)
+        for name, one, bounds in zip(names, ends, policy.value_bounds(len(names)), strict=True)
+    }

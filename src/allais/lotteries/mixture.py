@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from allais._checks import FloatArray, finite_array
 from allais.lotteries.base import Lottery
 from allais.lotteries.finite import SUM_TOLERANCE, Discrete, FiniteLottery
+from allais.lotteries.wanted import require_lottery
 from allais.numerics.bisection import smallest
 
 
@@ -24,9 +25,8 @@ class Mixture(Lottery):
     def __init__(self, components: Sequence[Lottery], shares: Sequence[float]) -> None:
         self.components = tuple(components)
         self.shares = finite_array("shares", shares)
-        strange = [part for part in self.components if not isinstance(part, Lottery)]
-        if strange:
-            raise TypeError(f"a mixture is made of lotteries; got {strange[0]!r}. Wrap it, e.g. Discrete({{7: 1}}).")
+        for part in self.components:
+            require_lottery(part, "a mixture is made of lotteries", "Wrap it, e.g. Discrete({7: 1}).")
         if len(self.components) != self.shares.size:
             raise ValueError(
                 f"a mixture needs one share for each component; got {len(self.components)} components and "

@@ -1,13 +1,13 @@
 """Numerics: sums, integrals and tables of weights; pure mathematics that knows no lottery."""
 
-from allais.numerics.integrals import Side, distorted_integral
+from allais.numerics.integrals import HalfLaw, distorted_integral
 from allais.numerics.location import LocationTable, normal_table
 from allais.numerics.sums import Parts, finite_parts, sample_parts
 
 __all__ = [
+    "HalfLaw",
     "LocationTable",
     "Parts",
-    "Side",
     "distorted_integral",
     "finite_parts",
     "normal_table",

@@ -19,7 +19,7 @@ class Tail(Protocol):
     def __call__(self, z: FloatArray, /) -> tuple[FloatArray, FloatArray]: ...
 
 
-class Side(NamedTuple):
+class HalfLaw(NamedTuple):
     """One side of a law, gains or mirrored losses, as seen from the reference point."""
 
     tail: Tail
@@ -28,7 +28,7 @@ class Side(NamedTuple):
     reach: float = 1e300  # how far an infinite tail can be looked at
 
 
-def distorted_integral(weight: Weight, side: Side) -> Integral:
+def distorted_integral(weight: Weight, side: HalfLaw) -> Integral:
     """The integral of w(P(Y > z)) over z in (0, end).
 
     Infinite where the distorted tail is too heavy; near that, the error says how much is left.
@@ -65,7 +65,7 @@ def _weighted(weight: Weight, tail: Tail) -> Callable[[FloatArray], FloatArray]:
 FAR = 20.0  # a power law is one over more than this in log z
 
 
-def _look_far(weight: Weight, side: Side, start: float, scale: float) -> tuple[float, Integral]:
+def _look_far(weight: Weight, side: HalfLaw, start: float, scale: float) -> tuple[float, Integral]:
     """How far the tail is resolved, and the integral beyond that."""
     if side.reach <= start:
         return start, Integral(0.0, 0.0)

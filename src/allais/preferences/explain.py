@@ -167,7 +167,7 @@ def _bin(preference: Preference, lottery: Lottery, left: float, right: float, *,
     """The decision weight of a bin, and what it contributes, by parts: the integral of z dw."""
     sign = 1.0 if gain else -1.0
     weight = preference.gains if gain else preference.losses
-    side = valuation.side(preference, lottery, sign, weight)
+    side = valuation.half_of(preference, lottery, sign, weight)
 
     def weighted(z: FloatArray) -> FloatArray:
         return weight.of_logs(*side.tail(z))

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, finite_array, real
 from allais.errors import AccuracyWarning, DominanceWarning
 from allais.lotteries import Lottery
+from allais.lotteries.wanted import require_lottery
 from allais.numerics import Parts, normal_table, sample_parts
 from allais.preferences import utilities, valuation
 from allais.preferences.utilities import PowerUtility, Utility
@@ -180,11 +181,8 @@ class Preference:
         >>> Preference(Identity()).parts(Discrete({10: 0.5, -4: 0.5}))
         Parts(gain=5.0, loss=2.0, error=0.0)
         """
-        if not isinstance(lottery, Lottery):
-            raise TypeError(
-                f"a value is that of a lottery; got {lottery!r}. "
-                "Wrap it, e.g. Discrete({50: 0.1, 0: 0.9}), or call estimate(samples)."
-            )
+        advice = "Wrap it, e.g. Discrete({50: 0.1, 0: 0.9}), or call estimate(samples)."
+        require_lottery(lottery, "a value is that of a lottery", advice)
         return valuation.parts(self, lottery)
 
     def certainty_equivalent(self, lottery: Lottery) -> float:

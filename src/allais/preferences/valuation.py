@@ -10,7 +10,7 @@ import numpy as np
 from allais._checks import FloatArray
 from allais.errors import UndefinedValueError
 from allais.lotteries import Lottery
-from allais.numerics import Parts, Side, distorted_integral, finite_parts
+from allais.numerics import HalfLaw, Parts, distorted_integral, finite_parts
 from allais.weights import Weight
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def parts(preference: Preference, lottery: Lottery) -> Parts:
                 np.append(at_least[1:], 0.0)[::-1],
             )
         return finite_parts(felt, at_least, below, preference.gains, preference.losses)
-    gain = distorted_integral(preference.gains, side(preference, lottery, 1.0, preference.gains))
-    loss = distorted_integral(preference.losses, side(preference, lottery, -1.0, preference.losses))
+    gain = distorted_integral(preference.gains, half_of(preference, lottery, 1.0, preference.gains))
+    loss = distorted_integral(preference.losses, half_of(preference, lottery, -1.0, preference.losses))
     if math.isinf(gain.value) and math.isinf(loss.value):
         raise UndefinedValueError(
             f"a value needs a finite gain or loss part; both of {lottery!r} are infinite. "
@@ -39,7 +39,7 @@ def parts(preference: Preference, lottery: Lottery) -> Parts:
     return Parts(gain.value, loss.value, gain.error + loss.error)
 
 
-def side(preference: Preference, lottery: Lottery, sign: float, weight: Weight) -> Side:
+def half_of(preference: Preference, lottery: Lottery, sign: float, weight: Weight) -> HalfLaw:
     """The gains (sign 1) or mirrored losses (sign -1) of a lottery, ready for quadrature."""
     upward = (sign > 0.0) != preference.costs  # whether larger outcomes lie further out on this side
 
@@ -56,4 +56,4 @@ def side(preference: Preference, lottery: Lottery, sign: float, weight: Weight) 
     end = sign * float(preference.felt(np.float64(farthest))) if math.isfinite(farthest) else math.inf
     if math.isinf(end) and not reach > 1e30:
         end = reach  # a utility that (almost) stops growing
-    return Side(tail, np.unique(breaks[np.isfinite(breaks)]), end, min(reach, 1e300))
+    return HalfLaw(tail, np.unique(breaks[np.isfinite(breaks)]), end, min(reach, 1e300))

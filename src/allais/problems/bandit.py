@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
 from allais._checks import FloatArray
 from allais.lotteries import Lottery
+from allais.lotteries.wanted import came, in_place_of, require_lottery
 from allais.preferences import Preference
 from allais.problems.base import Problem, checked_names
 
@@ -41,13 +42,14 @@ class Bandit(LotteryArms):
     """
 
     def __init__(self, lotteries: Sequence[Lottery], arms: Sequence[Hashable] | None = None) -> None:
+        advice = "Write Discrete({50: 0.1, 0: 0.9}), or Simulator(f, arms) for your own sampler."
+        if not isinstance(lotteries, Iterable):
+            wrapped = in_place_of(lotteries) or ("" if isinstance(lotteries, Lottery) else advice)
+            advice = f"{wrapped} Give a list: Bandit([lottery, other]).".lstrip()
+            raise TypeError(f"a bandit is made of several lotteries; got {came(lotteries)} alone. {advice}")
         lotteries = tuple(lotteries)
-        strange = [lottery for lottery in lotteries if not isinstance(lottery, Lottery)]
-        if strange:
-            raise TypeError(
-                f"a bandit is made of lotteries; got {strange[0]!r}. Write Discrete({{50: 0.1, 0: 0.9}}), "
-                "or Simulator(f, arms) for your own sampler."
-            )
+        for lottery in lotteries:
+            require_lottery(lottery, "a bandit is made of lotteries", advice)
         super().__init__(lotteries, arms)
 
     def __repr__(self) -> str:

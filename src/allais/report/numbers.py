@@ -19,13 +19,39 @@ def with_error(number: float, error: float, digits: int = 2) -> str:
     return f"{number:,.{places}f} ± {error:.{places}f}"
 
 
+def plain(number: float, digits: int = 4) -> str:
+    """A number to a few digits, as people write it: no exponent unless it is very small or very large.
+
+    >>> plain(26.5731), plain(12345.678), plain(0.0), plain(-0.00051234), plain(2.5e17)
+    ('26.57', '12,346', '0', '-0.0005123', '2.5e+17')
+    """
+    if not 1e-4 <= abs(number) < 1e15:
+        return f"{number:.{digits}g}"
+    places = max(digits - 1 - floor(log10(abs(number))), 0)
+    text = f"{number:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def share(number: float) -> str:
+    """A share in percent; a rare one is not shown as none.
+
+    >>> share(0.05), share(0.9312), share(3e-7), share(0.9999)
+    ('5%', '93.12%', '3e-05%', '99.99%')
+    """
+    if 0.0 < number < 5e-5:
+        return f"{100.0 * number:.1g}%"
+    return f"{100.0 * number:.2f}".rstrip("0").rstrip(".") + "%"
+
+
 def duration(seconds: float) -> str:
     """A time as people say it.
 
-    >>> duration(7300)
-    '2.0 hours'
+    >>> duration(7300), duration(12.3), duration(0.02)
+    ('2.0 hours', '12 seconds', 'less than a second')
     """
     for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
         if seconds >= size:
             return f"{seconds / size:.1f} {name}"
-    return f"{seconds:.0f} seconds"
+    if seconds < 1.0:
+        return "less than a second"
+    return f"{seconds:.1f} seconds" if seconds < 10.0 else f"{seconds:.0f} seconds"

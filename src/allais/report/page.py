@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+import time
 from html import escape
 from pathlib import Path
 
 import numpy as np
 
+from allais import __version__
 from allais._checks import FloatArray
 from allais.files.atomic import write_atomically
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
+from allais.report.closing import closing
+from allais.report.effort import distance, more_runs
+from allais.report.groups import explained
 from allais.report.html_page import html_page
-from allais.report.picture import intervals_as_svg
+from allais.report.numbers import duration, plain, share
+from allais.report.picture import axis_label, intervals_as_svg
+from allais.report.sure import amount, sure_intervals
 from allais.report.tables import html_table
-from allais.report.words import by_mean, confidence, contrast, explained, recommendation
-from allais.searches.chances import chances_of_best
-from allais.searches.forecast import forecast
-from allais.searches.limit import Seen, fewest_runs
+from allais.report.words import by_mean, chances, contrast, ranked, recommendation
+from allais.searches.limit import Proof, Seen, least_proof
 from allais.simulation import BestArm
 
 MOST_FAILURES_LISTED = 20
@@ -27,12 +32,14 @@ MOST_ON_A_PHONE = 4  # columns; rows with more become cards there
 
 STYLE = """
 :root { color-scheme: light dark; --text: #222; --faint: #555; --line: #d5dadd; --best: #1f6f8b; --other: #7d898f;
-  --page: #fff; --box: #eef5f7; }
+  --page: #fff; --box: #eef5f7; --second: #b4541a; --third: #56792a; --fourth: #7d4f9e; --fifth: #806600; }
 @media (prefers-color-scheme: dark) { :root { --text: #e4e7e9; --faint: #a3adb3; --line: #3a4449; --best: #62b6d3;
-  --other: #8d999f; --page: #15191b; --box: #1d2b31; } }
+  --other: #8d999f; --page: #15191b; --box: #1d2b31; --second: #e8935a; --third: #9cc46a;
+  --fourth: #b997d6; --fifth: #d1b54a; } }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 50rem;
   margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; margin: 1rem 0 .3rem; }
+.about { margin: -.6rem 0 .8rem; }
 .answer { background: var(--box); border-left: 4px solid var(--best); padding: .8rem 1rem; font-size: 1.1rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0; overflow-wrap: normal; }
 th, td { padding: .2rem 1rem .2rem 0; text-align: right; white-space: nowrap; }
@@ -44,13 +51,26 @@ tr.best td { font-weight: 600; } .small { color: var(--faint); font-size: .9rem;
 svg text { font-size: 14px; fill: var(--text); } svg .best text { font-weight: 600; }
 svg text.tick, svg text.runs { font-size: 13px; fill: var(--faint); font-weight: 400; }
 svg .tick { text-anchor: middle; } svg .runs { text-anchor: end; } svg .grid { stroke: var(--line); }
+svg .level { font-size: 13px; fill: var(--faint); } svg .start { text-anchor: start; } svg .end { text-anchor: end; }
+svg polygon { fill: var(--line-colour); fill-opacity: .05; stroke: var(--line-colour);
+  stroke-opacity: .5; vector-effect: non-scaling-stroke; } svg polyline { fill: none; stroke: var(--line-colour);
+  stroke-width: 2; vector-effect: non-scaling-stroke; }
+svg polygon.s0, svg polygon.s1 { fill-opacity: .16; } .axis { margin: 0 0 .8rem; text-align: center; }
+.s0 { --line-colour: var(--best); } .s1 { --line-colour: var(--second); } .s2 { --line-colour: var(--third); }
+.s3 { --line-colour: var(--fourth); } .s4 { --line-colour: var(--fifth); }
+.legend { display: flex; flex-wrap: wrap; gap: 0 1.2rem; margin: .3rem 0; }
+.legend span::before { content: ""; display: inline-block; width: 1.2rem; height: 0; vertical-align: middle;
+  border-top: 3px solid var(--line-colour); margin-right: .4rem; }
 svg .limit { stroke: var(--best); stroke-dasharray: 2 3; } svg .interval { stroke-width: 7; stroke-opacity: .4; }
 .best .interval { stroke: var(--best); } .best circle { fill: var(--best); }
 .other .interval { stroke: var(--other); } .other circle { fill: var(--other); }
 @media print { :root { color-scheme: light; --text: #000; --faint: #333; --line: #bbb; --best: #1f6f8b; --other: #777;
-  --page: #fff; --box: #f4f4f4; } body { margin: 0; } h2, h3 { break-after: avoid; } svg, tr { break-inside: avoid; }
+  --page: #fff; --box: #f4f4f4;
+  --second: #b4541a; --third: #56792a; --fourth: #7d4f9e; --fifth: #806600; }
+  body { margin: 0; } h2, h3 { break-after: avoid; } svg, tr { break-inside: avoid; }
   th, td { padding-right: .5rem; font-size: .8rem; } .wide { overflow: visible; } }
-@media screen and (max-width: 40rem) { body { margin: 1rem auto; } th, td { padding-right: .5rem; font-size: .85rem; }
+@media screen and (max-width: 40rem) { body { margin: 1rem auto; } h1 { font-size: 1.3rem; }
+  .answer { font-size: 1rem; } th, td { padding-right: .5rem; font-size: .85rem; }
   th, td:first-child { white-space: normal; } th { vertical-align: bottom; }
   .cards thead { display: none; } .cards, .cards tbody, .cards tr, .cards td { display: block; padding: 0; }
   .cards tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
@@ -59,44 +79,105 @@ svg .limit { stroke: var(--best); stroke-dasharray: 2 3; } svg .interval { strok
 """
 
 
-def write_page(answer: BestArm, path: str | Path, title: str = "Which option people will prefer") -> None:
-    """Write the report of an answer to one HTML file."""
-    sections = [_options(answer), _people_and_means(answer), _effort(answer), _failures(answer), _settings(answer)]
+def write_page(
+    answer: BestArm,
+    path: str | Path,
+    title: str = "Which option people will prefer",
+    *,
+    name: str = "",
+    unit: str = "",
+) -> None:
+    """Write the report of an answer to one HTML file.
+
+    `name` is what was searched, such as the file that describes it, and `unit` what outcomes are measured in.
+
+    >>> problem = Bandit([Discrete({18: 0.9, 60: 0.1}), Discrete({25: 1.0})], arms=["motorway", "train"])
+    >>> people = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69), reference=20, costs=True)
+    >>> answer = best_arm(WSR(people, budget=500, rewards=Bounded(0, 60)), problem, seed=1)
+    >>> write_page(answer, "commute.html", "How to get to work", unit="minutes")
+    """
+    proof = _proof(answer)
+    fewest = proof.runs if proof is not None and proof.own else math.inf
+    sections = [
+        _options(answer, unit),
+        closing(answer, unit, fewest),
+        _people_and_means(answer),
+        _effort(answer, proof, unit),
+        _failures(answer),
+        _settings(answer),
+    ]
     body = "\n".join(section for section in sections if section)
-    head = f'<h1>{escape(title)}</h1>\n<p class="answer">{escape(recommendation(answer))}</p>'
+    head = (
+        f'<h1>{escape(title)}</h1>\n<p class="small about">{escape(_about(answer, name))}</p>\n'
+        f'<p class="answer">{escape(_unbroken(recommendation(answer, unit), unit))}</p>'
+    )
     write_atomically(Path(path), html_page(title, STYLE, f"{head}\n{body}"))
 
 
-def _options(answer: BestArm) -> str:
-    chances = chances_of_best(answer.learner, np.random.default_rng(0))  # a fixed draw: a report repeats
-    means = by_mean(answer.learner).means
-    rows, names = [], sorted(answer.intervals, key=lambda name: -_or_lowest(answer.intervals[name].value))
+def _about(answer: BestArm, name: str) -> str:
+    """What was searched, when, from which seed, by which version, and how long it took."""
+    origin, version = answer.origin, f"allais {__version__}"
+    if origin is None:
+        return " · ".join([name, version] if name else [version])
+    took = f"took {duration(origin.seconds)}"
+    if origin.continued:
+        took = f"the last part took {duration(origin.seconds)}"
+    if origin.run_seconds is not None:
+        took += f", its runs {duration(origin.run_seconds)} in all"
+    date = time.strftime("%Y-%m-%d %H:%M", time.localtime(origin.finished))
+    return " · ".join([*([name] if name else []), date, f"seed {origin.seed}", version, took])
+
+
+def _unbroken(text: str, unit: str) -> str:
+    """The text with every amount on one line with its unit."""
+    return re.sub(rf"(?<=\d) (?={re.escape(unit)})", "\N{NO-BREAK SPACE}", text) if unit else text
+
+
+def _options(answer: BestArm, unit: str) -> str:
+    best_in, means = chances(answer), by_mean(answer.learner).means
+    sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
+    names = ranked(answer)
+    names += [name for name in answer.intervals if name not in names]
+    rows = []
     for name in names:
-        low, value, high = answer.intervals[name]
+        low, felt, high = sure[name]
         bounded = math.isfinite(low) and math.isfinite(high)
         rows.append(
             [
                 str(name),
-                _number(value) if answer.pulls[name] else "",
-                f"{low:.4g} to {high:.4g}" if bounded else "none",
+                _number(felt),
+                f"{plain(low)} to {plain(high)}" if bounded else "none",
                 _number(means[name]),
+                _number(answer.intervals[name].value) if answer.pulls[name] else "",
                 f"{answer.pulls[name]:,}",
-                "" if math.isnan(chances[name]) else f"{chances[name]:.2f}",
+                "" if math.isnan(best_in[name]) else f"{best_in[name]:.2f}",
             ]
         )
-    header = ["option", "value", "interval", "mean outcome", "runs", "chance of best"]
+    header = ["option", "feels like", "interval", "mean", "felt value", "runs", "chance of best"]
+    measured = f"in {unit}" if unit else "in the units of the outcomes"
+    reference = amount(answer.learner.policy.preference.reference, unit)
     note = (
-        "The value is what the preference makes of the outcomes. Intervals hold together with the stated confidence; "
-        "the chance of being best is a bootstrap, for the eye only."
+        f"What an option feels like is the amount that would be worth as much if it were sure, {measured}; its "
+        f"interval and its mean are too. {_intervals_in_words(answer)} The felt value counts gains and losses from the "
+        f"reference, {reference}. The chance of being best is a bootstrap, for the eye only."
     )
     shown = _table(header, rows, best=names.index(answer.arm))
-    return f'<h2>The options</h2>\n{intervals_as_svg(answer)}\n{shown}\n<p class="small">{note}</p>'
+    picture = f'{intervals_as_svg(answer)}\n<p class="small axis">{escape(axis_label(answer, unit))}</p>'
+    return f'<h2>The options</h2>\n{picture}\n{shown}\n<p class="small">{escape(note)}</p>'
+
+
+def _intervals_in_words(answer: BestArm) -> str:
+    if not any(math.isfinite(one.low) and math.isfinite(one.high) for one in answer.intervals.values()):
+        return "This policy keeps no intervals."
+    if answer.delta is None:
+        return "Each interval holds at the confidence of the policy."
+    return f"All intervals hold together, but for a chance of {share(answer.delta)}."
 
 
 def _people_and_means(answer: BestArm) -> str:
-    if not answer.samples:
-        return ""
     mean = by_mean(answer.learner).arm
+    if mean is None or not answer.pulls[answer.arm]:
+        return ""
     text = f"<h2>People and means</h2>\n<p>{escape(contrast(answer))}</p>"
     shown = [answer.arm] if mean == answer.arm else [answer.arm, mean]
     tables = [
@@ -115,39 +196,26 @@ def _explanation(rows: Explanation) -> str:
     return _table(["outcome", "seen", "decision weight", "contribution"], cells)
 
 
-def _effort(answer: BestArm) -> str:
-    learner = answer.learner
-    values = np.array([answer.intervals[name].value if answer.pulls[name] else math.nan for name in answer.pulls])
-    text = [f"{answer.samples:,} runs were used. {confidence(answer)}"]
-    if learner.policy.keeps_outcomes:
-        seen = [learner.outcomes(name) for name in answer.pulls]
-        text += _more_runs(answer, values, seen)
-        text += _limit(answer, fewest_runs(learner.policy, values, seen))
+def _proof(answer: BestArm) -> Proof | None:
+    """What a proof takes at least, if the options go on as they were seen to."""
+    policy = answer.learner.policy
+    if not policy.keeps_outcomes or getattr(policy, "of_mean", False):
+        return None
+    return least_proof(policy, *_seen(answer))
+
+
+def _seen(answer: BestArm) -> tuple[FloatArray, list[Seen]]:
+    """The values of all options by their estimates, and their outcomes."""
+    values = [answer.intervals[name].value if answer.pulls[name] else math.nan for name in answer.pulls]
+    return np.array(values), [answer.learner.outcomes(name) for name in answer.pulls]
+
+
+def _effort(answer: BestArm, proof: Proof | None, unit: str) -> str:
+    text = [f"{answer.samples:,} runs were used."]
+    if answer.learner.policy.keeps_outcomes:
+        text += more_runs(answer, *_seen(answer))
+    text += distance(answer, proof, unit)
     return "<h2>What it took</h2>\n<p>" + escape(" ".join(text)) + "</p>"
-
-
-def _more_runs(answer: BestArm, values: FloatArray, seen: list[Seen]) -> Iterator[str]:
-    """What a search that was stopped would have taken."""
-    predicted = None if answer.settled else forecast(answer.learner.policy, values, seen)
-    if predicted is None or math.isinf(predicted.expected):
-        return
-    yield f"If the options are worth what they seem, this policy needs about {predicted.expected:,.0f} runs in all."
-    if predicted.at_most is not None and math.isfinite(predicted.at_most):
-        yield f"The theorem promises at most {predicted.at_most:,.0f} (Theorem 5)."
-
-
-def _limit(answer: BestArm, limit: float | None) -> Iterator[str]:
-    """How far a search is from what its intervals need."""
-    if limit is None:
-        if answer.delta is None:
-            yield "A budget waits for no intervals, so there is no least number of runs to compare it with."
-    elif math.isinf(limit):
-        yield "Two options seem equal, or so close that no number of runs in reach would part them: give a tolerance."
-    else:
-        yield (
-            f"Intervals of this shape need about {limit:,.0f} runs to part, even for someone who knew all values "
-            f"and only had to prove them: this search used {answer.samples / limit:.2g} times that."
-        )
 
 
 def _failures(answer: BestArm) -> str:
@@ -176,8 +244,4 @@ def _table(header: list[str], rows: list[list[str]], best: int = -1) -> str:
 
 
 def _number(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.4g}"
-
-
-def _or_lowest(value: float) -> float:
-    return -math.inf if math.isnan(value) else value
+    return "" if math.isnan(value) else plain(value)

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
 from html import escape
 
+from allais.report.numbers import plain
+from allais.report.sure import sure_intervals
+from allais.report.words import ranked
 from allais.simulation import BestArm
 
-ROW, AXIS = 46, 40  # pixels
+ROW, AXIS = 46, 22  # pixels
+MOST_NAME = 32  # characters that a phone has room for beside the runs; the table has whole names
 PAD = 0.06  # of the width, on both sides: a dot or a number at the end is whole
 TICKS = 5  # steps between them, at most
 ROUNDING = 1e-9
 
 
+def axis_label(answer: BestArm, unit: str) -> str:
+    """What the numbers of a picture are."""
+    less = "; less is better" if answer.learner.policy.preference.costs else ""
+    return f"what it feels like for sure{f', in {unit}' if unit else ''}{less}"
+
+
 def intervals_as_svg(answer: BestArm) -> str:
-    """Every arm's value with its interval, the best on top; its colours come from the page."""
-    names = sorted(answer.intervals, key=lambda name: _height(answer, name), reverse=True)
-    shown = [x for name in names if answer.pulls[name] for x in answer.intervals[name] if math.isfinite(x)]
+    """What every option feels like for sure, with its interval, the best on top; its colours come from the page."""
+    sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
+    names = ranked(answer)
+    names += [name for name in answer.intervals if name not in names]
+    shown = [x for name in names for x in sure[name] if math.isfinite(x)]
     ticks = ticks_over(min(shown, default=0.0), max(shown, default=1.0))
     low, high = ticks[0], ticks[-1]
 
@@ -28,28 +39,32 @@ def intervals_as_svg(answer: BestArm) -> str:
     parts = []
     for tick in ticks:
         parts.append(f'<line class="grid" x1="{place(tick)}" x2="{place(tick)}" y1="0" y2="{bottom}"/>')
-        parts.append(f'<text class="tick" x="{place(tick)}" y="{bottom + 15}">{tick:.6g}</text>')
-    parts.append(f'<text class="tick" x="50%" y="{bottom + 33}">value, as felt</text>')
-    best = answer.intervals[answer.arm].low
-    if answer.pulls[answer.arm] and math.isfinite(best):
-        parts.append(f'<line class="limit" x1="{place(best)}" x2="{place(best)}" y1="0" y2="{bottom}"/>')
+        parts.append(f'<text class="tick" x="{place(tick)}" y="{bottom + 15}">{plain(tick, 6)}</text>')
+    worst = sure[answer.arm].high if answer.learner.policy.preference.costs else sure[answer.arm].low
+    if math.isfinite(worst):
+        parts.append(f'<line class="limit" x1="{place(worst)}" x2="{place(worst)}" y1="0" y2="{bottom}"/>')
     for row, name in enumerate(names):
         y = ROW * row
         runs = f"{answer.pulls[name]:,} runs" if answer.pulls[name] else "no run yet"
         inside = (
-            f'<text x="0" y="{y + 16}">{escape(str(name))}</text><text class="runs" x="100%" y="{y + 16}">{runs}</text>'
+            f'<text x="0" y="{y + 16}">{escape(_short(str(name)))}</text>'
+            f'<text class="runs" x="100%" y="{y + 16}">{runs}</text>'
         )
-        interval = answer.intervals[name]
-        if answer.pulls[name]:
-            if math.isfinite(interval.low) and math.isfinite(interval.high):
-                ends = f'x1="{place(interval.low)}" x2="{place(interval.high)}"'
-                inside += f'<line class="interval" {ends} y1="{y + 31}" y2="{y + 31}"/>'
+        interval = sure[name]
+        if math.isfinite(interval.low) and math.isfinite(interval.high):
+            ends = f'x1="{place(interval.low)}" x2="{place(interval.high)}"'
+            inside += f'<line class="interval" {ends} y1="{y + 31}" y2="{y + 31}"/>'
+        if math.isfinite(interval.value):
             inside += f'<circle cx="{place(interval.value)}" cy="{y + 31}" r="5"/>'
         parts.append(f'<g class="{"best" if name == answer.arm else "other"}">{inside}</g>')
-    label = "The value of each option with its interval"
+    label = "What each option feels like for sure, with its interval"
     return (
         f'<svg role="img" aria-label="{label}" width="100%" height="{bottom + AXIS}">\n' + "\n".join(parts) + "\n</svg>"
     )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 1]}…"
 
 
 def ticks_over(low: float, high: float) -> list[float]:
@@ -66,8 +81,3 @@ def ticks_over(low: float, high: float) -> list[float]:
     step = next(power * digit for digit in (1.0, 2.0, 2.5, 5.0, 10.0) if power * digit >= wanted * (1.0 - ROUNDING))
     first, last = math.floor(low / step + ROUNDING), math.ceil(high / step - ROUNDING)
     return [step * k for k in range(first, last + 1)]
-
-
-def _height(answer: BestArm, name: Hashable) -> tuple[bool, bool, float]:
-    seen = bool(answer.pulls[name])
-    return name == answer.arm, seen, answer.intervals[name].value if seen else 0.0

@@ -1,4 +1,4 @@
-"""An answer in words: what to choose, how sure that is, and what the mean would have chosen."""
+"""An answer in words: what to choose, what it feels like, how sure that is, and what the mean would have cost."""
 
 from __future__ import annotations
 
@@ -8,55 +8,110 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray
+from allais.bands import Interval
 from allais.learner import Learner
-from allais.lotteries import Discrete
-from allais.preferences import Explanation
+from allais.report.groups import TO, explained
+from allais.report.numbers import plain, share
+from allais.report.sure import amount, quoted, sure_intervals
+from allais.searches.chances import chances_of_best
 from allais.simulation import BestArm
-
-# Where the outcomes of many runs are grouped: the rare ends apart, since they matter most.
-CUTS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-BEYOND = 0.05  # of the runs at either end: a wide gap out there parts a rare event from the rest
-MOST_ROWS = 10
-TO = " to "  # between the ends of a group
 
 
 class ByMean(NamedTuple):
-    """The arm of the best mean outcome, and the means."""
+    """The option of the best mean outcome, and the means; None where outcomes are not kept, or there are none."""
 
-    arm: Hashable
+    arm: Hashable | None
     means: dict[Hashable, float]
 
 
 def by_mean(learner: Learner) -> ByMean:
     """What a machine would choose: the best mean outcome, in the user's units."""
     means = {name: _mean(learner, name) for name in learner.pulls}
-    seen = {name: mean for name, mean in means.items() if not math.isnan(mean)} or means
+    seen = {name: mean for name, mean in means.items() if not math.isnan(mean)}
     pick = min if learner.policy.preference.costs else max
-    return ByMean(pick(seen, key=lambda name: seen[name]), means)
+    return ByMean(pick(seen, key=lambda name: seen[name]) if seen else None, means)
 
 
 def _mean(learner: Learner, name: Hashable) -> float:
+    if not learner.policy.keeps_outcomes:
+        return math.nan
     outcomes, counts = learner.outcomes(name)
     return float(np.average(outcomes, weights=counts)) if counts.size else math.nan
 
 
-def recommendation(answer: BestArm) -> str:
-    """The answer and its confidence, in a sentence or two."""
+def chances(answer: BestArm) -> dict[Hashable, float]:
+    """How often each option is best when the runs are redrawn; by a fixed draw, so that a report repeats."""
+    if not answer.learner.policy.keeps_outcomes:
+        return dict.fromkeys(answer.pulls, math.nan)
+    return chances_of_best(answer.learner, np.random.default_rng(0))
+
+
+def recommendation(answer: BestArm, unit: str = "") -> str:
+    """What to do, in a paragraph: the option, what it feels like, what the mean would have cost, and how sure it is."""
     if not answer.samples:
         return "No run has finished, so nothing can be recommended yet."
-    text = f"Choose {answer.arm}: its estimated value is {answer.value:.4g}, from {answer.samples:,} runs."
-    return f"{text} {confidence(answer)}"
+    sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
+    mean = by_mean(answer.learner)
+    text = [f"Choose {quoted(answer.arm)}.", _feeling(answer, sure, mean.arm, unit)]
+    if mean.arm is not None:
+        text.append(_against_the_mean(answer, sure, mean, unit))
+    return " ".join([part for part in text if part] + [confidence(answer, unit)])
 
 
-def confidence(answer: BestArm) -> str:
+def _feeling(answer: BestArm, sure: dict[Hashable, Interval], by_mean: Hashable | None, unit: str) -> str:
+    felt = sure[answer.arm].value
+    if math.isnan(felt):
+        return f"Its value is {plain(answer.value)}, which no sure outcome has."
+    rival = next((name for name in ranked(answer) if name != answer.arm and not math.isnan(sure[name].value)), None)
+    text = f"To people it feels like {amount(felt, unit)} for sure"
+    if rival is None or rival == by_mean:  # that one is spoken about in the next sentence
+        return f"{text}."
+    if answer.intervals[rival].value == answer.intervals[answer.arm].value:
+        return f"{text}, and so does {quoted(rival)}."
+    return f"{text}; the next best, {quoted(rival)}, feels like {amount(sure[rival].value, unit)}."
+
+
+def ranked(answer: BestArm) -> list[Hashable]:
+    """The options that were seen, the recommended one first, then by value."""
+    seen = [name for name in answer.intervals if answer.pulls[name] and not math.isnan(answer.intervals[name].value)]
+    return sorted(seen, key=lambda name: (name != answer.arm, -answer.intervals[name].value))
+
+
+def _against_the_mean(answer: BestArm, sure: dict[Hashable, Interval], mean: ByMean, unit: str) -> str:
+    """What going by the mean would have cost people, in units."""
+    assert mean.arm is not None
+    theirs, ours = mean.means[mean.arm], mean.means[answer.arm]
+    if mean.arm == answer.arm:
+        return f"It also has the best mean, {amount(ours, unit)}: going by the mean would cost people nothing."
+    name = quoted(mean.arm)
+    text = f"{name} has the best mean, {amount(theirs, unit)} against {amount(ours, unit)}"
+    if ours == theirs:
+        return f"{name} has the same mean, {amount(ours, unit)}, so the mean could not choose between the two."
+    felt, best = sure[mean.arm].value, sure[answer.arm].value
+    if math.isnan(felt) or math.isnan(best):
+        return f"{text}, but it is not what people prefer."
+    lost = felt - best if answer.learner.policy.preference.costs else best - felt
+    if lost <= 0.0:
+        return f"{text}, and by these runs it feels no worse, {amount(felt, unit)} for sure: the two are close."
+    return (
+        f"{text}, but feels like {amount(felt, unit)} for sure: going by the mean would cost people "
+        f"{amount(lost, unit, 3)} each time."
+    )
+
+
+def confidence(answer: BestArm, unit: str = "") -> str:
     """How sure an answer is: what was asked for, or what it really reached."""
     if answer.settled and answer.delta is not None:
-        slack = getattr(answer.learner.policy, "tolerance", 0.0)
-        more = f" by more than {slack:g}" if slack else ""
-        return f"The search settled: the chance that another option is better{more} is below {answer.delta:.2g}."
+        return (
+            f"The search settled: the chance that another option is better{_slack(answer, unit)} is below "
+            f"{share(answer.delta)}."
+        )
     if answer.settled:
-        return "The search used its budget as planned; a budget gives no confidence by itself."
+        text = "The search used its budget as planned; a budget gives no confidence by itself."
+        chance = chances(answer)[answer.arm]
+        if math.isnan(chance):
+            return text
+        return f"{text} When its runs are redrawn, this option is best in {chance:.0%} of the draws."
     reached = answer.reached_delta
     stopped = "The search was stopped before it settled"
     if reached is None:
@@ -64,15 +119,24 @@ def confidence(answer: BestArm) -> str:
     return f"{stopped}; what it has seen supports this answer with an error chance of {reached:.2g}."
 
 
+def _slack(answer: BestArm, unit: str) -> str:
+    slack = getattr(answer.learner.policy, "tolerance", 0.0)
+    if not slack:
+        return ""
+    as_felt = answer.learner.policy.preference.utility is not None
+    return f" by more than {f'{plain(slack)} in felt value' if as_felt else amount(slack, unit)}"
+
+
 def contrast(answer: BestArm) -> str:
-    """Where people and the mean differ, in words."""
-    mean = by_mean(answer.learner)
-    if mean.arm == answer.arm:
-        return f"{answer.arm} also has the best mean outcome ({mean.means[mean.arm]:.4g})."
+    """Why people and the mean differ, or that they do not; nothing where outcomes are not kept."""
+    learner, mean = answer.learner, by_mean(answer.learner).arm
+    if mean is None or not answer.pulls[answer.arm]:
+        return ""
+    if mean == answer.arm:
+        return f"People and the mean agree on {quoted(answer.arm)}. {_most_distorted(learner, answer.arm)}"
     return (
-        f"By the mean alone {mean.arm} would win, with {mean.means[mean.arm]:.4g} against "
-        f"{mean.means[answer.arm]:.4g}. But people do not weigh outcomes by their probability. "
-        f"{_most_distorted(answer.learner, mean.arm)} {_most_distorted(answer.learner, answer.arm)}"
+        f"People do not weigh outcomes by their probability. {_most_distorted(learner, mean)} "
+        f"{_most_distorted(learner, answer.arm)}"
     )
 
 
@@ -88,60 +152,11 @@ def _most_distorted(learner: Learner, name: Hashable) -> str:
     moved = (rows.decision_weights - rows.probabilities) * felt
     most = int(np.argmax(np.abs(moved)))
     if abs(moved[most]) < 1e-12:
-        return f"{name} is weighed as it is."
+        return f"The outcomes of {quoted(name)} are weighed as they are."
     label = rows.labels[most]
-    which = f"outcomes from {label}" if TO in label else f"the outcome {label}"
+    ends = TO.join(sorted(label.split(TO), key=float))
+    which, counts = (f"outcomes from {ends}", "count") if TO in label else (f"the outcome {ends}", "counts")
     return (
-        f"Of {name}, {which} came in {_percent(rows.probabilities[most])} of the runs and counts "
-        f"like {_percent(rows.decision_weights[most])}, which moves its value by {moved[most]:+.3g}."
-    )
-
-
-def _percent(share: float) -> str:
-    """A share in percent; a rare one is not shown as none."""
-    return f"{share:.2%}" if share >= 5e-5 else f"{100.0 * share:.1g}%"
-
-
-def explained(learner: Learner, name: Hashable) -> Explanation:
-    """Why an arm is worth what it is, by the outcomes that were seen, in a few groups."""
-    outcomes, counts = learner.outcomes(name)
-    seen = Discrete(dict(zip(outcomes.tolist(), (counts / counts.sum()).tolist(), strict=True)))
-    whole = learner.policy.preference.explain(seen)
-    return whole if len(whole.labels) <= MOST_ROWS else _grouped(whole)
-
-
-def _apart(outcomes: FloatArray, probabilities: FloatArray) -> IntArray:
-    """The places of rows after which a rare event begins or ends: the widest gap at either end, if it is wide."""
-    up_to, from_here = np.cumsum(probabilities), np.cumsum(probabilities[::-1])[::-1]
-    usual = np.ptp(outcomes[(up_to > BEYOND) & (from_here > BEYOND)])
-    gaps = np.abs(np.diff(outcomes))
-    found = []
-    for rare in (up_to[:-1] <= BEYOND, from_here[1:] <= BEYOND):
-        widest = int(np.argmax(np.where(rare, gaps, 0.0)))
-        if rare[widest] and gaps[widest] > usual:
-            found.append(widest)
-    return np.array(found, dtype=np.int64)
-
-
-def _grouped(whole: Explanation) -> Explanation:
-    middles = np.cumsum(whole.probabilities) - whole.probabilities / 2.0
-    begins = np.append(True, np.diff(np.searchsorted(CUTS, middles)) > 0)
-    begins[_apart(np.array(whole.labels, dtype=np.float64), whole.probabilities) + 1] = True
-    group = np.cumsum(begins)
-    kinds = np.unique(group)
-    labels = []
-    for kind in kinds:
-        inside = np.flatnonzero(group == kind)
-        first, last = (f"{float(whole.labels[end]):.4g}" for end in (inside[0], inside[-1]))
-        labels.append(first if first == last else f"{first}{TO}{last}")
-
-    def summed(numbers: np.ndarray) -> np.ndarray:
-        return np.array([numbers[group == kind].sum() for kind in kinds])
-
-    return Explanation(
-        tuple(labels),
-        summed(whole.probabilities),
-        summed(whole.decision_weights),
-        summed(whole.contributions),
-        whole.value,
+        f"With {quoted(name)}, {which} came in {share(rows.probabilities[most])} of the runs and {counts} "
+        f"like {share(rows.decision_weights[most])}, which moves its felt value by {moved[most]:+.3g}."
     )

@@ -6,13 +6,14 @@ from allais.searches.chances import chances_of_best
 from allais.searches.drive import drive
 from allais.searches.forecast import Forecast, forecast
 from allais.searches.journal import RunJournal, finished_runs
-from allais.searches.limit import fewest_runs
+from allais.searches.limit import Proof, fewest_runs, least_proof
 from allais.searches.runs import Failures, Outcome, Run
 
 __all__ = [
     "Failures",
     "Forecast",
     "Outcome",
+    "Proof",
     "Run",
     "RunJournal",
     "Search",
@@ -21,5 +22,6 @@ __all__ = [
     "fewest_runs",
     "finished_runs",
     "forecast",
+    "least_proof",
     "search",
 ]

@@ -18,6 +18,7 @@ from allais.learner import Choice, NotNow
 from allais.policies.base import Policy
 from allais.searches.runs import Outcome, Run, Seeds
 from allais.simulation.best_arm import Failure
+from allais.simulation.history import History
 
 MOST_FAILURES = 20  # of one arm in a row, before leaving them out is refused
 
@@ -41,6 +42,8 @@ class Search:
         self.asked = 0
         self.settled = False
         self.failures: list[Failure] = []
+        self.history = History(len(self.arms))
+        self.run_seconds = 0.0  # of all runs that came back, one after the other
         self._next = [0] * len(self.arms)  # the number of each arm's next run
         self._in_order: list[deque[tuple[Choice, int]]] = [deque() for _ in self.arms]  # asked, and not yet told
         self._arrived: list[dict[int, Outcome]] = [{} for _ in self.arms]  # behind one that is missing
@@ -108,6 +111,7 @@ class Search:
         if outcome.failure is not None:
             self.failures.append(Failure(self.arms[run.arm], *run[1:], outcome.failure, outcome.reward))
         arrived[run.number] = outcome
+        self.run_seconds += outcome.seconds
         while queue and queue[0][1] in arrived:
             choice, number = queue.popleft()
             self._tell(run.arm, choice, arrived.pop(number))
@@ -116,6 +120,7 @@ class Search:
         if outcome.reward is not None:
             self.learner._tell_checked(choice, outcome.reward)
             self._failed_in_a_row[arm] = 0
+            self.history.note(self.learner.samples, lambda: (self.learner.pulls, self.learner.intervals()))
             return
         self.learner.cancel(choice)
         self._failed_in_a_row[arm] += 1

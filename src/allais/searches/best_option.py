@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,7 +18,8 @@ from allais.searches.cluster import PATIENCE
 from allais.searches.drive import Watch, drive
 from allais.searches.journal import RunJournal, identity
 from allais.searches.runs import Failures
-from allais.simulation.best_arm import BestArm, answer_of, stopping
+from allais.simulation.best_arm import BestArm, Origin, answer_of, stopping
+from allais.simulation.history import Kept
 from allais.simulation.simulate import root_of, whole_count
 
 
@@ -62,7 +64,7 @@ def search(
         raise ValueError(f"patience must be a number of seconds, 0 or more; got {patience!r}. math.inf waits for ever.")
     hours = np.inf if max_hours is None else positive("max_hours", max_hours)
     at_once = None if workers is None else whole_count("workers", workers)
-    root = root_of(seed)
+    started, root = time.monotonic(), root_of(seed)
     progress = Search(policy, problem.arms, root, exact=exact)
     with ExitStack() as stack:
         # the caller's own executor is not shut down here
@@ -71,6 +73,7 @@ def search(
         if journal is not None:
             book = stack.enter_context(RunJournal(Path(journal), identity(problem, policy, root)))
             book.repeat(progress)
+        before = progress.learner.samples
         drive(
             progress,
             problem,
@@ -83,4 +86,7 @@ def search(
             patience=patience,
             watch=watch,
         )
-    return answer_of(progress.learner, progress.settled, tuple(progress.failures))
+    origin = Origin.since(started, root, progress.run_seconds, continued=before > 0)
+    learner = progress.learner
+    past = Kept(progress.history.up_to(learner.samples, (learner.pulls, learner.intervals())))
+    return answer_of(learner, progress.settled, past, origin, tuple(progress.failures))

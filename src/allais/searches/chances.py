@@ -1,4 +1,4 @@
-"""How likely each arm is to be the best, by what was seen of it."""
+"""How likely each arm is to be the best, by the outcomes that were seen."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def chances_of_best(learner: Learner, rng: np.random.Generator, draws: int = DRA
     values = np.array([_drawn(learner, name, rng, draws) for name in names])
     if np.isnan(values).any():  # an arm that was never seen may be anything
         return dict.fromkeys(names, float("nan"))
-    shares = np.bincount(values.argmax(axis=0), minlength=len(names)) / draws
+    best = values == values.max(axis=0)
+    shares = (best / best.sum(axis=0)).mean(axis=1)  # options that are equal share a draw
     return dict(zip(names, shares.tolist(), strict=True))
 
 

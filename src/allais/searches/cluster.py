@@ -27,7 +27,7 @@ class ClusterLost(RunFailed):
 
 
 class Cluster:
-    """What is known of an executor's workers, and for how long it is waited for them."""
+    """What is known about an executor's workers, and how long the search waits for them."""
 
     def __init__(self, executor: Executor, patience: float) -> None:
         self._client: Any = getattr(executor, "_client", None)  # of dask.distributed; others say by themselves
@@ -38,7 +38,7 @@ class Cluster:
         self.is_well = True
 
     def look(self, *, now: bool = False) -> bool:
-        """Whether runs can be sent. It is asked for every now and then; trouble is said once, and raised in the end."""
+        """Whether runs can be sent. The scheduler is asked now and then; trouble is said once, and raised at last."""
         clock = time.monotonic()
         if self._client is None or not (now or clock - self._looked >= LOOK_EVERY):
             return self.is_well

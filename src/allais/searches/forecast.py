@@ -71,7 +71,7 @@ def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = N
 
 
 def _tried_out(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> Forecast | None:
-    """The runs that a policy takes on arms whose laws are what was seen of them."""
+    """The runs that a policy takes on arms that go on as they were seen to."""
     if policy.goal == "regret" or any(outcomes.size == 0 for outcomes, _ in seen):
         return None
     slack = getattr(policy, "tolerance", 0.0)

@@ -25,7 +25,7 @@ from allais.policies.base import Policy
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
 from allais.searches.changes import changes
-from allais.searches.log import FailureLog
+from allais.searches.failures import FailureLog
 from allais.searches.runs import Outcome, Run
 from allais.settings import to_spec
 
@@ -33,7 +33,7 @@ FORMAT, VERSION = "allais runs", 1
 
 
 def identity(problem: Problem, policy: Policy, root: np.random.SeedSequence) -> dict[str, Any]:
-    """The experiment that a journal is of: all of it but the policy must be the same for it to be continued."""
+    """What a journal says about its experiment: to be continued, all of it but the policy must be the same."""
     require_plain_names(problem.arms)
     return {
         "format": FORMAT,
@@ -164,10 +164,12 @@ def finished_runs(path: Path) -> int:
 
 def _require_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> None:
     if found.get("version") != VERSION:
-        raise ValueError(f"a journal must be of version {VERSION}; {path} is of {found.get('version')}. Update allais.")
+        raise ValueError(
+            f"a journal must have version {VERSION}; {path} has version {found.get('version')}. Update allais."
+        )
     for part in ("arms", "problem", "seed"):  # a problem shows its arms, so these come first
         if different := changes(found.get(part), wanted[part]):
             raise ValueError(
-                f"a journal continues the experiment it was made by; that of {path} has another {part}: "
+                f"a journal continues the experiment that it was made by; {path} has another {part}: "
                 f"{different[0]}. Use another journal, or the old settings."
             )

@@ -1,10 +1,11 @@
-"""What intervals need: the fewest runs with which they can part, if each arm's law is what was seen of it."""
+"""What intervals need: the fewest runs with which they can part, if each arm goes on as it was seen to."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from allais.policies.knowledge import fitting_band
 from allais.policies.toptwo import TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.preferences import Preference
+from allais.rewards import Bounded
 from allais.samples.layout import remembered
 
 STEPS = 8  # numbers of runs that are looked at between n and 2 n; in between, ends are interpolated
@@ -59,6 +61,48 @@ def fewest_runs(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> flo
         fewest = min(fewest, 2.0 ** (step / STEPS) + sum(_runs_below(ends[arm], floor) for arm in rivals))
         step += 1
     return fewest
+
+
+class Proof(NamedTuple):
+    """What a proof by intervals takes at least, for any policy."""
+
+    runs: float  # infinite where two options seem equal
+    delta: float  # the chance of a wrong proof
+    own: bool  # whether these are the policy's own intervals; else those of W-LUCB
+    assumed: tuple[float, float] | None = None  # outcomes that were taken for the only possible ones: those seen
+
+
+def least_proof(policy: Policy, values: FloatArray, seen: Sequence[Seen], delta: float = 0.05) -> Proof | None:
+    """The fewest runs of a proof: by the policy's own intervals, or by those that W-LUCB would wait for.
+
+    None where fewer than two arms, or not all, have been seen. A policy that was told nothing about its rewards
+    gets what was seen as their range, which can only make a proof easier.
+
+    >>> outcomes = np.array([0.0, 1.0])
+    >>> seen = [(outcomes, np.array([1, 9])), (outcomes, np.array([5, 5]))]
+    >>> proof = least_proof(WSR(expected_value(), budget=20), np.array([0.9, 0.5]), seen)
+    >>> proof.own, proof.delta, proof.assumed
+    (False, 0.05, (0.0, 1.0))
+    """
+    own = fewest_runs(policy, values, seen)
+    if own is not None:
+        return Proof(own, policy.error_rate or delta, True)
+    if values.size < 2 or not np.isfinite(values).all() or any(outcomes.size == 0 for outcomes, _ in seen):
+        return None
+    chance = policy.error_rate or delta
+    rewards = getattr(policy, "rewards", None)
+    if rewards is not None:
+        try:
+            runs = fewest_runs(WLUCB(policy.preference, rewards, delta=chance), values, seen)
+        except ValueError:  # sub-Gaussian rewards and a utility, of which no interval is known
+            runs = None
+        if runs is not None:
+            return Proof(runs, chance, False)
+    low, high = min(float(x.min()) for x, _ in seen), max(float(x.max()) for x, _ in seen)
+    if low == high:
+        return Proof(math.inf, chance, False, (low, high))
+    runs = fewest_runs(WLUCB(policy.preference, Bounded(low, high), delta=chance), values, seen)
+    return None if runs is None else Proof(runs, chance, False, (low, high))
 
 
 def _first(holds: Callable[[int], bool]) -> int | None:

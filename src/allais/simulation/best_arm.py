@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import time
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from allais._checks import brief
 from allais._random import Seed
 from allais.bands import Interval
 from allais.learner import Learner
@@ -15,9 +18,12 @@ from allais.policies.base import Policy
 from allais.problems import Problem
 from allais.problems.base import require_rivals
 from allais.simulation.confidence import reached_delta
+from allais.simulation.history import NOTHING, Kept, Moment, Repeated, noted
 from allais.simulation.rollout import Rollout
 from allais.simulation.simulate import root_of, whole_count
-from allais.simulation.suitability import fitted
+from allais.simulation.suitability import fitted, lotteries_of
+
+Past = Callable[[], tuple[Moment, ...]]
 
 
 class Failure(NamedTuple):
@@ -28,6 +34,24 @@ class Failure(NamedTuple):
     seed: int
     reason: str
     reward: float | None  # None: it was left out
+
+
+class Origin(NamedTuple):
+    """When and how an answer was found: what a report says about itself."""
+
+    seed: str
+    finished: float  # seconds since 1970
+    seconds: float  # that the call took
+    run_seconds: float | None = None  # that all runs took, one after the other, where each is expensive
+    continued: bool = False  # whether a journal was continued, so that the call is only the last part
+
+    @classmethod
+    def since(
+        cls, started: float, root: np.random.SeedSequence, run_seconds: float | None = None, continued: bool = False
+    ) -> Origin:
+        """The origin of an answer that is found now; `started` is on the monotonic clock."""
+        seed = str(root.entropy) + (f", {root.spawn_key}" if root.spawn_key else "")
+        return cls(seed, time.time(), time.monotonic() - started, run_seconds, continued)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +72,13 @@ class BestArm:
     intervals: dict[Hashable, Interval]
     learner: Learner  # all that was learned; it can go on asking
     failures: tuple[Failure, ...] = ()  # the runs that failed, of an expensive problem
+    past: Past = NOTHING  # what `history` is found by
+    origin: Origin | None = None  # when and how it was found
+
+    @cached_property
+    def history(self) -> tuple[Moment, ...]:
+        """How its intervals closed: where they were at growing numbers of samples, the last of them the end."""
+        return self.past()
 
     @property
     def reached_delta(self) -> float | None:
@@ -76,20 +107,31 @@ def best_arm(
     """
     policy = stopping(policy, problem, "best_arm")
     limit = np.iinfo(np.int64).max if max_samples is None else whole_count("max_samples", max_samples)
-    rollout = Rollout(policy, problem, root_of(seed), exact=exact)
-    rollout.run(int(limit))
-    return answer_of(rollout.learner(), rollout.stopped)
+    started, root = time.monotonic(), root_of(seed)
+    rollout = Rollout(policy, problem, root_of(root), exact=exact)
+    past: Past
+    if lotteries_of(problem):
+        rollout.run(int(limit))
+        past = Repeated(policy, problem, root, exact, rollout.samples)
+    else:
+        past = Kept(noted(rollout, int(limit)))
+    return answer_of(rollout.learner(), rollout.stopped, past, Origin.since(started, root))
 
 
 def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
     """The policy for a problem, or an error before anything runs: it must stop, and have arms to choose among."""
     if isinstance(problem, Policy) or isinstance(policy, Problem):
         raise TypeError(f"{caller} takes a policy, then a problem; got them the other way round. Swap the two.")
-    if not isinstance(policy, Policy):
-        raise TypeError(f"{caller} runs a policy; got {policy!r}. Write WLUCB(preference, rewards, delta=0.05).")
+    if isinstance(policy, type) and issubclass(policy, Policy) and policy.goal != "regret":
+        raise TypeError(
+            f"a policy comes with its settings; got the class {policy.__name__}. Write {policy.__name__}(...)."
+        )
+    kind = policy if isinstance(policy, type) else type(policy)
+    if not issubclass(kind, Policy):
+        raise TypeError(f"{caller} runs a policy; got {brief(policy)}. Write WLUCB(preference, rewards, delta=0.05).")
     if policy.goal == "regret":
         raise ValueError(
-            f"{caller} needs a policy that stops; {type(policy).__name__} keeps regret low for ever. "
+            f"{caller} needs a policy that stops; {kind.__name__} keeps regret low for ever. "
             "Use WLUCB or TopTwo (a confidence), or PatientTopTwo (a budget)."
         )
     policy = fitted(policy, problem)
@@ -97,7 +139,9 @@ def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
     return policy
 
 
-def answer_of(learner: Learner, settled: bool, failures: tuple[Failure, ...] = ()) -> BestArm:
+def answer_of(
+    learner: Learner, settled: bool, past: Past, origin: Origin, failures: tuple[Failure, ...] = ()
+) -> BestArm:
     """What a learner recommends, with all that it knows."""
     answer = learner.recommend()
     return BestArm(
@@ -110,4 +154,6 @@ def answer_of(learner: Learner, settled: bool, failures: tuple[Failure, ...] = (
         learner.intervals(),
         learner,
         failures,
+        past,
+        origin,
     )

@@ -99,7 +99,10 @@ def compare(
             f"compare takes several policies; got {type(policies).__name__} alone. "
             "Write compare([policy, other], problem, ...), or simulate(policy, problem, ...)."
         )
-    named = dict(policies) if isinstance(policies, Mapping) else _named([as_policy(policy) for policy in policies])
+    if isinstance(policies, Mapping):
+        named = {name: as_policy(policy) for name, policy in policies.items()}
+    else:
+        named = _named([as_policy(policy) for policy in policies])
     if not named:
         raise ValueError("there must be a policy to compare; got none. Give two or more.")
     # what people prefer is the yardstick, also for a policy that does not know it

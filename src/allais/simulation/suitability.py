@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from allais._checks import FloatArray
 from allais.lotteries import Lottery
+from allais.lotteries.wanted import came, in_place_of
 from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
@@ -28,7 +29,11 @@ def fitted(policy: Policy, problem: Problem) -> Policy:
     if not isinstance(policy, Policy):
         raise TypeError(f"a simulation runs a policy; got {policy!r}. Write NPTS(preference, rewards).")
     if not isinstance(problem, Problem):
-        raise TypeError(f"a policy is run on a problem; got {problem!r}. Write Bandit([...]), or Simulator(f, arms).")
+        wrapped = in_place_of(problem)
+        advice = (
+            "Write Bandit([...]), or Simulator(f, arms)." if wrapped is None else f"{wrapped} Then write Bandit([...])."
+        )
+        raise TypeError(f"a policy is run on a problem; got {came(problem)}. {advice}")
     policy = policy.on(problem)
     policy.try_on(problem.n_arms)  # refuses what does not fit the number of arms
     known = policy.rewards_of(problem.n_arms)

@@ -12,6 +12,7 @@ from scipy import optimize
 
 from allais._checks import FloatArray, finite_array, real
 from allais.lotteries import Lottery
+from allais.lotteries.wanted import came
 from allais.numerics.k_inf import PRECISE, LawOfThree, k_inf_of_three
 from allais.numerics.table import table_of
 from allais.preferences import Preference
@@ -47,10 +48,10 @@ class FiniteLaw(NamedTuple):
 
 def finite_law(preference: Preference, lottery: Lottery, support: ArrayLike | None) -> FiniteLaw:
     """A finite lottery as felt, with more values that it might take."""
-    finite = lottery.as_finite()
+    finite = lottery.as_finite() if isinstance(lottery, Lottery) else None
     if finite is None:
         raise ValueError(
-            f"a divergence is between finite lotteries; got {lottery!r}. Give Discrete(...), or Empirical(samples)."
+            f"a divergence is between finite lotteries; got {came(lottery)}. Give Discrete(...), or Empirical(samples)."
         )
     for weight in (preference.gains, preference.losses):
         if not weight.is_monotone:

@@ -13,7 +13,7 @@ MOST_BYTES = 1 << 24  # of the whole log: the first failures say most
 
 
 class FailureLog:
-    """Made with the first failure; a file of this name that is none of ours is never touched."""
+    """A file that is made with the first failure; one of this name that somebody else made is never touched."""
 
     def __init__(self, journal: Path) -> None:
         self.path = journal.with_name(f"{journal.stem}.failures.log").absolute()
@@ -28,7 +28,7 @@ class FailureLog:
             ) from None
         if beginning and beginning != TITLE:
             raise ValueError(
-                f"failed runs are written to {self.path}, which exists and is no log of a search. Move it away."
+                f"failed runs are written to {self.path}, which exists and is something else. Move it away."
             )
 
     def write(self, arm: object, run: Run, failure: str, details: str) -> str:

@@ -1,0 +1,83 @@
+"""What a search took, and how far that is from the limit: the least that a proof takes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from allais._checks import FloatArray
+from allais.learner.linear import LinearLearner
+from allais.linear.limits import linear_characteristic_time
+from allais.report.numbers import share
+from allais.report.sure import amount
+from allais.searches.forecast import forecast
+from allais.searches.limit import Proof, Seen
+from allais.simulation import BestArm
+
+
+def more_runs(answer: BestArm, values: FloatArray, seen: list[Seen]) -> Iterator[str]:
+    """What a search that was stopped would have taken."""
+    predicted = None if answer.settled else forecast(answer.learner.policy, values, seen)
+    if predicted is None or math.isinf(predicted.expected):
+        return
+    yield f"If the options are worth what they seem, this policy needs about {predicted.expected:,.0f} runs in all."
+    if predicted.at_most is not None and math.isfinite(predicted.at_most):
+        yield f"The theorem promises at most {predicted.at_most:,.0f} (Theorem 5)."
+
+
+def distance(answer: BestArm, proof: Proof | None, unit: str = "") -> Iterator[str]:
+    """How far a search is from the least that a proof takes; where that cannot be told, why."""
+    if proof is None:
+        yield _among_features(answer) or _why_not(answer)
+        return
+    if math.isinf(proof.runs):
+        yield (
+            "Two options seem equal, or so close that no number of runs in reach would part them, so there is no "
+            "limit to compare with: give a tolerance."
+        )
+        return
+    knowing = "even for someone who knew all values and only had to prove them"
+    times = _times(answer.samples / proof.runs)
+    if proof.own:
+        yield f"Intervals of this shape need about {proof.runs:,.0f} runs to part, {knowing}: this search used {times}."
+        return
+    if answer.delta is None:
+        yield "A budget waits for no intervals, so it may end before or after a proof would."
+    yield (
+        f"To be wrong with a chance of {share(proof.delta)} at most, intervals need about {proof.runs:,.0f} runs to "
+        f"part, {knowing}: this search used {times}."
+    )
+    if proof.assumed is not None:
+        low, high = proof.assumed
+        yield f"That takes for granted that no outcome lies beyond those seen, {amount(low)} to {amount(high, unit)}."
+
+
+def _among_features(answer: BestArm) -> str | None:
+    """The limit of options that share features, at the estimate of theta; None where it is not known."""
+    learner = answer.learner
+    if not isinstance(learner, LinearLearner) or answer.delta is None:
+        return None
+    policy = learner.policy
+    try:
+        time = linear_characteristic_time(policy.preference, policy.features, learner.theta, policy.noise)
+    except ValueError:  # of noise that is not normal
+        return None
+    if not 0.0 < time < math.inf:
+        return None
+    least = max(time * math.log(1.0 / (2.4 * answer.delta)), 1.0)
+    return (
+        f"If theta is as estimated, no policy that is as sure does with fewer than about {least:,.0f} runs on average: "
+        f"this search used {_times(answer.samples / least)}."
+    )
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.1f} times that" if ratio >= 0.95 else f"{ratio:.2g} times that"
+
+
+def _why_not(answer: BestArm) -> str:
+    never = [name for name, pulls in answer.pulls.items() if not pulls]
+    if never:
+        many = "one option has" if len(never) == 1 else f"{len(never):,} options have"
+        return f"How far this is from the limit cannot be told, since {many} not been tried yet."
+    return "How far this is from the limit cannot be told, since no interval is known for values of this kind."

@@ -1,0 +1,68 @@
+"""Values as sure amounts: the outcome for certain that is worth as much, in the user's own units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+
+import numpy as np
+
+from allais.bands import Interval
+from allais.learner import Learner
+from allais.preferences import Preference
+from allais.report.numbers import plain
+
+BEYOND = 1e300  # a utility that never reaches a value is inverted to one of the largest numbers
+
+
+def sure_amount(preference: Preference, value: float) -> float:
+    """The certainty equivalent of a value; NaN where no sure outcome has it.
+
+    >>> sure_amount(Preference(TverskyKahneman(0.61), reference=80, costs=True), 9.0)
+    71.0
+    """
+    if not math.isfinite(value):
+        return math.nan
+    with np.errstate(all="ignore"):
+        sure = float(preference.unfelt(np.float64(value)))
+    return sure if abs(sure) < BEYOND else math.nan
+
+
+def sure_interval(preference: Preference, interval: Interval) -> Interval:
+    """An interval of values in the user's units, the smaller end first; of costs, the smaller is the better one."""
+    low, value, high = (sure_amount(preference, end) for end in interval)
+    return Interval(high, value, low) if preference.costs else Interval(low, value, high)
+
+
+def sure_intervals(
+    learner: Learner, pulls: dict[Hashable, int], intervals: dict[Hashable, Interval]
+) -> dict[Hashable, Interval]:
+    """What each option feels like for sure; NaN where nothing is known about it, or it has no interval."""
+    preference = learner.policy.preference
+    if getattr(learner.policy, "of_mean", False):  # such a policy compares w(mean), which is no value of outcomes
+        values = learner.value()
+        return {name: Interval(math.nan, sure_amount(preference, values[name]), math.nan) for name in intervals}
+    return {
+        name: sure_interval(preference, one) if pulls[name] else Interval(math.nan, math.nan, math.nan)
+        for name, one in intervals.items()
+    }
+
+
+def amount(number: float, unit: str = "", digits: int = 4) -> str:
+    """A number with its unit, to a few digits.
+
+    >>> amount(26.5731, "minutes"), amount(1041.2), amount(1.0, "minutes"), amount(1.0, "ms")
+    ('26.57 minutes', '1,041', '1 minute', '1 ms')
+    """
+    text = plain(number, digits)
+    one = text in ("1", "-1") and len(unit) > 3 and unit.isalpha()  # a short one is an abbreviation
+    return f"{text} {unit.removesuffix('s') if one else unit}".rstrip()
+
+
+def quoted(name: Hashable) -> str:
+    """The name of an option as a sentence shows it.
+
+    >>> quoted("seven agents, slower"), quoted(3)
+    ('"seven agents, slower"', 'option 3')
+    """
+    return f'"{name}"' if isinstance(name, str) else f"option {name}"
