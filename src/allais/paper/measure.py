@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from allais.paper.drawing import GREY, drawing
+from allais.paper.drawing import BLUE, INK, ORANGE, RED, drawing
 from allais.paper.experiment import Done
 from allais.paper.findings import Figure, ResultTable
 from allais.policies.base import Policy
@@ -34,6 +35,14 @@ def played(
         )
         done((number + 1) / len(policies))
     return found
+
+
+MOST = 10**9  # samples: no policy of the paper that stops by itself takes as many
+
+
+def stopped(policy: Policy, problem: Problem, runs: int, seed: int, judge: Preference | None = None) -> Results:
+    """A policy that stops by itself, played until it does."""
+    return simulate(policy, problem, MOST, runs, seed=seed, judge=judge, progress=False, checkpoints=[MOST])
 
 
 def part(done: Done, index: int, of: int) -> Done:
@@ -98,10 +107,46 @@ def regret_table(title: str, results: Mapping[str, Results]) -> ResultTable:
     return ResultTable(title, ("policy", "regret", "growth in the last decade", "runs that end on a wrong arm"), rows)
 
 
+# what a reader has to know where a curve and the limit of regret stand in one figure
+ABOUT_THE_LIMIT = (
+    "The limit is a slope, not a level: for n to infinity no consistent policy's regret grows more slowly per log n. "
+    "It is drawn where the curve ends; at any one n a curve may lie anywhere"
+)
+
+
+def draw_slope(axes: Any, results: Results, slope: float) -> None:
+    """The least growth of regret per log n, as a stretch that begins on a curve at a tenth of its rounds."""
+    last = float(results.checkpoints[-1])
+    start = int(np.argmin(np.abs(results.checkpoints - last / 10.0)))
+    rounds = np.geomspace(results.checkpoints[start], last, 40)
+    regret = results.mean_regret[start] + slope * np.log(rounds / rounds[0])
+    axes.plot(rounds, regret, "--", color=INK, lw=1.5, label="slope of the limit, n to infinity")
+
+
+def values_figure(
+    name: str,
+    caption: str,
+    exact: Mapping[str, float],
+    printed: Mapping[str, float],
+    label: str,
+    means: Sequence[float],
+) -> Figure:
+    """Exact values as bars, beside the means, with what the paper printed drawn in."""
+    with drawing(name, caption, 0.9 + 0.62 * len(exact)) as picture:
+        axes, places = picture.axes, np.arange(len(exact))[::-1]
+        axes.barh(places + 0.19, list(means), 0.34, color=ORANGE, label="mean")
+        axes.barh(places - 0.19, list(exact.values()), 0.34, color=BLUE, label="distorted, exact")
+        spots = [place - 0.19 for place, arm in zip(places, exact, strict=True) if arm in printed]
+        axes.plot([printed[arm] for arm in exact if arm in printed], spots, "D", color=RED, ms=7, label="printed")
+        axes.set(xlabel=label, yticks=places, yticklabels=list(exact), xlim=(0.0, 1.35 * max(*exact.values(), *means)))
+        axes.legend(loc="center right")
+    return picture.figure
+
+
 def regret_figure(
     name: str, caption: str, results: Mapping[str, Results], lower_slope: float | None = None, *, log: bool = False
 ) -> Figure:
-    """Mean regret with a band of two standard errors."""
+    """Mean regret with a band of two standard errors; the slope of the limit is drawn at the last policy."""
     with drawing(name, caption) as picture:
         axes = picture.axes
         for label, one in results.items():
@@ -109,8 +154,7 @@ def regret_figure(
             (line,) = axes.plot(one.checkpoints, mean, label=label)
             axes.fill_between(one.checkpoints, mean - spread, mean + spread, color=line.get_color(), alpha=0.25, lw=0)
         if lower_slope is not None:
-            marks = next(iter(results.values())).checkpoints
-            axes.plot(marks, lower_slope * np.log(marks), "--", color=GREY, lw=1, label="limit, slope")
+            draw_slope(axes, list(results.values())[-1], lower_slope)
         axes.set(xlabel="rounds", ylabel="cumulative regret")
         if log:
             axes.set(xscale="log", yscale="log")
