@@ -72,6 +72,8 @@ def run_command(
     folder = _folder(out, scale, seed)
     wanted = [_named(name, list(BY_NAME)) for name in names] if names else list(BY_NAME)
     chosen = [experiment for experiment in EXPERIMENTS if experiment.name in wanted]
+    require_workers(workers)
+    require_writable(made(folder / "results") / "any.json")
     old = {one.name for one in chosen if not again and kept(folder, one.name, scale, seed) is not None}
     for experiment in list(chosen):
         sentence = None if experiment.name in old else experiment.missing()
@@ -80,8 +82,6 @@ def run_command(
         if sentence is not None:
             console.print(Text(f"- {experiment.name} is left out: {sentence}"))
             chosen.remove(experiment)
-    require_workers(workers)
-    require_writable(made(folder / "results") / "any.json")
     todo = [experiment for experiment in chosen if experiment.name not in old]
     if old:
         which = "All" if not todo else f"{len(old)} of {len(chosen)}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-TRUST = 0.3  # of all costs: so much has to be seen before the pace is what was seen rather than what was expected
+TRUST = 0.08  # of all costs: so much has to be seen before the pace is what was seen rather than what was expected
 LAST = 0.05  # of its time that an experiment which is overdue is taken to need still
-SETTLING = 10.0  # seconds in which what is shown follows what is expected
+SETTLING = 6.0  # seconds in which what is shown follows what is expected
 
 
 class Forecast:

@@ -7,9 +7,9 @@ from html import escape
 from pathlib import Path
 
 from allais.files.atomic import write_atomically
-from allais.paper.drawing import coloured
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import ExperimentResult, ResultTable
+from allais.paper.page.figures import html_figure
 from allais.paper.page.opening import opening
 from allais.paper.page.style import STYLE
 from allais.paper.page.summary import all_findings, errata, html_words, summary
@@ -56,12 +56,7 @@ def _section(stored: Stored) -> str:
 def _figures(result: ExperimentResult) -> str:
     if not result.figures:
         return ""
-    shown = [
-        f'<figure role="img" aria-label="{escape(figure.caption, quote=True)}">'
-        f"{coloured(figure.svg, 'currentColor', 'var(--ground)')}"
-        f"<figcaption>{html_words(figure.caption)}</figcaption></figure>"
-        for figure in result.figures
-    ]
+    shown = [html_figure(figure, html_words(figure.caption)) for figure in result.figures]
     return '<div class="figures">' + "\n".join(shown) + "</div>"
 
 

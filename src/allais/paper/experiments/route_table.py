@@ -70,8 +70,8 @@ def run(size: None, seed: int, done: Done) -> ExperimentResult:
                 "-0.45 against -0.29",
                 f"routes {', '.join(map(str, against))} have the sign against their mean, which no weight allows",
                 against.size == 0, 26,
-                "a normal delay's value has the sign of its mean; where delays have a tail, a detour is preferred: see the "
-                "section on vehicles",
+                "a normal delay's value has the sign of its mean; where delays have a tail, a detour is preferred: "
+                "see the section on vehicles",
             ),
             Finding(
                 "the weight never violates stochastic dominance", "a merit of the model",

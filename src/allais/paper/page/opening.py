@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from html import escape
 
 from allais import __version__
-from allais.paper.drawing import BLUE, GREY, INK, ORANGE, coloured
+from allais.paper.drawing import BLUE, GREY, INK, ORANGE
 from allais.paper.findings import Figure
+from allais.paper.page.figures import html_figure
 from allais.paper.page.words import shares
 from allais.paper.store import Stored
 
@@ -37,8 +37,7 @@ def opening(results: Sequence[Stored]) -> str:
     if bars is not None:
         figures[bars.name] = bars
     shown = [
-        f'<figure role="img" aria-label="{escape(words, quote=True)}">{_once_more(figures[name].svg)}'
-        f'<figcaption>{escape(words)} <a href="#{experiment}">More</a></figcaption></figure>'
+        html_figure(figures[name], f'{escape(words)} <a href="#{experiment}">More</a>', "top-")
         for name, experiment, words in PICTURES
         if name in figures
     ]
@@ -80,9 +79,3 @@ def right_answers(results: Sequence[Stored]) -> Figure | None:
         "</svg>"
     )
     return Figure("right-answers", "Runs that end on the arm that people prefer.", "".join(parts))
-
-
-def _once_more(svg: str) -> str:
-    """A figure that the page has twice: names within it may be there once only."""
-    svg = re.sub(r'\bid="', 'id="top-', coloured(svg, "currentColor", "var(--ground)"))
-    return svg.replace("url(#", "url(#top-").replace('href="#', 'href="#top-')
