@@ -142,6 +142,6 @@ def test_without_a_terminal_each_finished_experiment_says_what_is_left():
         progress.finished(stored["regret"])
     assert out.getvalue().splitlines() == [
         "2 experiments at quick scale: about 40 s here.",
-        "weight (1.0 s): 2 hold, 1 hold once corrected, 1 typing errors; about 40 s left",
-        "regret (1.0 s): 2 hold, 1 hold once corrected, 1 typing errors",
+        "weight (1.0 s): 2 hold, 1 hold once corrected, 1 typing error; about 40 s left",
+        "regret (1.0 s): 2 hold, 1 hold once corrected, 1 typing error",
     ]

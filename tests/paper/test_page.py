@@ -44,7 +44,7 @@ def test_the_closing_sentences_say_what_is_not_as_known_and_nothing_about_what_h
         result for result in made_up((*FINDINGS, Finding("no", "so", "not so", False))) if result.name == "weight"
     )
     assert found([one]) == [
-        "Of 4 claims of the paper 1 hold as printed, 1 once corrected, and 1 are typing errors; 1 came out otherwise: "
+        "Of 4 claims of the paper 1 hold as printed, 1 once corrected, and 1 is a typing error; 1 came out otherwise: "
         "1 of all findings NOT as known."
     ]
 

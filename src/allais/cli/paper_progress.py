@@ -20,7 +20,7 @@ from allais.paper.forecast import Forecast, in_words
 from allais.paper.store import Stored
 
 BAR = 24  # characters
-KINDS = {HOLDS: "hold", CORRECTED: "hold once corrected", TYPING: "typing errors", DIFFERS: "NOT AS KNOWN"}
+KINDS = {HOLDS: "hold", CORRECTED: "hold once corrected", TYPING: "typing error", DIFFERS: "NOT AS KNOWN"}
 
 
 class Progress:
@@ -84,4 +84,5 @@ class Progress:
 def counted(stored: Stored) -> str:
     """How many findings there are of each kind."""
     kinds = Counter(finding.kind for finding in stored.result.findings)
-    return ", ".join(f"{kinds[kind]} {words}" for kind, words in KINDS.items() if kinds[kind])
+    said = [f"{kinds[kind]} {words}" for kind, words in KINDS.items() if kinds[kind]]
+    return ", ".join(f"{one}s" if one.endswith("error") and not one.startswith("1 ") else one for one in said)

@@ -6,8 +6,9 @@ import numpy as np
 
 from allais import theory
 from allais.lotteries import Bernoulli
-from allais.paper.drawing import drawing
+from allais.paper.drawing import GREY, RED, drawing
 from allais.paper.findings import Figure, Finding
+from allais.paper.measure import colour_of
 from allais.policies import NPTS, WUCB
 from allais.policies.base import Policy
 from allais.preferences import Preference
@@ -38,10 +39,10 @@ def gap_independent(runs: int, seed: int) -> tuple[tuple[Finding, Finding], Figu
         "Regret at the gap that is worst for each policy and n, between what Corollary 1 allows "
         f"W-UCB and what two problems force on any policy; both grow like n^{power:g} or a little more.",
     ) as one:
-        one.axes.plot(rounds, most, "s--", label="Corollary 1, at most")
+        one.axes.plot(rounds, most, "s--", color=GREY, label="Corollary 1, at most")
         for name, regret in worst.items():
-            one.axes.plot(rounds, regret, "o-", label=name)
-        one.axes.plot(rounds, least, "s:", label="Corollary 2, at least")
+            one.axes.plot(rounds, regret, "o-", label=name, color=colour_of(name))
+        one.axes.plot(rounds, least, "s:", color=RED, label="Corollary 2, at least")
         one.axes.set(xscale="log", yscale="log", xlabel="rounds", ylabel="regret")
         one.axes.legend()
     shown = ", ".join(f"{regret:,.0f}" for regret in worst["W-UCB"])

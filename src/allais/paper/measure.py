@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from allais.paper.drawing import BLUE, INK, ORANGE, RED, drawing
+from allais.paper.drawing import BLUE, GREEN, INK, ORANGE, PURPLE, RED, drawing
 from allais.paper.experiment import Done
 from allais.paper.findings import Figure, ResultTable
 from allais.policies.base import Policy
@@ -132,15 +132,37 @@ def values_figure(
     means: Sequence[float],
 ) -> Figure:
     """Exact values as bars, beside the means, with what the paper printed drawn in."""
-    with drawing(name, caption, 0.9 + 0.62 * len(exact)) as picture:
+    with drawing(name, caption, 1.3 + 0.62 * len(exact)) as picture:
         axes, places = picture.axes, np.arange(len(exact))[::-1]
         axes.barh(places + 0.19, list(means), 0.34, color=ORANGE, label="mean")
         axes.barh(places - 0.19, list(exact.values()), 0.34, color=BLUE, label="distorted, exact")
         spots = [place - 0.19 for place, arm in zip(places, exact, strict=True) if arm in printed]
         axes.plot([printed[arm] for arm in exact if arm in printed], spots, "D", color=RED, ms=7, label="printed")
-        axes.set(xlabel=label, yticks=places, yticklabels=list(exact), xlim=(0.0, 1.35 * max(*exact.values(), *means)))
-        axes.legend(loc="center right")
+        most = max(*exact.values(), *printed.values(), *means)
+        axes.set(xlabel=label, yticks=places, yticklabels=list(exact), xlim=(0.0, 1.08 * most))
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncol=3, columnspacing=1.0, handlelength=1.4)
     return picture.figure
+
+
+def colour_of(policy: str) -> str:
+    """The paper's policies in blue, those that they are compared with in orange, in every figure.
+
+    >>> [colour_of(name) == BLUE for name in ("W-UCB", "W-OFUL", "UCB", "WE-UCB", "NPTS")]
+    [True, True, False, False, False]
+    """
+    if policy.startswith("W-"):
+        return BLUE
+    return {"WE-UCB": PURPLE, "WE-LUCB": PURPLE, "NPTS": GREEN}.get(policy, ORANGE)
+
+
+def but_almost_linear(exponent: float) -> str:
+    """What has to be said beside a lower regret that still grows almost like n; nothing where it does not."""
+    if exponent < LINEAR:
+        return ""
+    return (
+        f"lower by a factor, not yet in its order: it still grows like n^{exponent:.2f}, almost as fast as a linear "
+        "one, since the widths have not narrowed; the arm that it ends on is the right one"
+    )
 
 
 def regret_figure(
@@ -151,7 +173,7 @@ def regret_figure(
         axes = picture.axes
         for label, one in results.items():
             mean, spread = one.mean_regret, 2.0 * one.regret_error
-            (line,) = axes.plot(one.checkpoints, mean, label=label)
+            (line,) = axes.plot(one.checkpoints, mean, label=label, color=colour_of(label))
             axes.fill_between(one.checkpoints, mean - spread, mean + spread, color=line.get_color(), alpha=0.25, lw=0)
         if lower_slope is not None:
             draw_slope(axes, list(results.values())[-1], lower_slope)

@@ -58,8 +58,15 @@ def draw_map(ax: Axes, network: RoadNetwork, recording: Recording, shown: Sequen
     for name, (x, y) in network.places.items():
         if name in ends:
             ax.plot([x], [y], "o", color=ink, ms=9, zorder=5)
-            ax.annotate(f"{ends[name]} {name}", (x, y), (0, 11), textcoords="offset points", ha="center", color=ink)
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), frameon=False, fontsize=10, handlelength=1.5)
+            side = -1 if ends[name] == "from" else 1
+            ax.annotate(
+                f"{ends[name]}\n{name}", (x, y), (13 * side, 0), textcoords="offset points", color=ink, va="center",
+                ha="right" if side < 0 else "left",
+            )  # fmt: skip
+    # what lies farther out than any route says nothing
+    low, high = np.vstack(lines).min(axis=0) - 0.45 * block, np.vstack(lines).max(axis=0) + 0.45 * block
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), frameon=False, fontsize=11, handlelength=1.5)
     ax.set_aspect("equal")
     ax.axis("off")
 

@@ -9,7 +9,7 @@ import numpy as np
 from allais.paper.drawing import drawing
 from allais.paper.experiment import Done
 from allais.paper.findings import ExperimentResult, Finding, ResultTable
-from allais.paper.measure import part, played, values_figure
+from allais.paper.measure import colour_of, part, played, values_figure
 from allais.paper.problems import PEOPLE, THREE
 from allais.policies import SR, WSR
 
@@ -48,7 +48,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     played_in_all = size.runs * len(BUDGETS)
     with drawing("budget", "Runs that return arm 1, which people prefer.") as picture:
         for name, right in shares.items():
-            picture.axes.plot(np.array(BUDGETS) / 1000, right, "o-", label=name)
+            picture.axes.plot(np.array(BUDGETS) / 1000, right, "o-", label=name, color=colour_of(name))
         picture.axes.set(xlabel="budget, thousands of samples", ylabel="share of runs", ylim=(-0.05, 1.05))
         picture.axes.legend(loc="center right")
     return ExperimentResult(

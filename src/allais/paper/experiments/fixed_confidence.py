@@ -9,10 +9,10 @@ import numpy as np
 from allais import theory
 from allais.bands import Holder
 from allais.paper.batched import SHARE, Stops, stops
-from allais.paper.drawing import drawing
+from allais.paper.drawing import GREEN, drawing
 from allais.paper.experiment import Done
 from allais.paper.findings import ExperimentResult, Figure, Finding, ResultTable
-from allais.paper.measure import gap_of_means, mean_of, share_of
+from allais.paper.measure import colour_of, gap_of_means, mean_of, share_of
 from allais.paper.problems import PEOPLE, RANGE_THREE, THREE
 from allais.policies import WLUCB
 from allais.policies.classic import KALYANAKRISHNAN
@@ -124,7 +124,8 @@ def confidence_figure(name: str, caption: str, deltas: tuple[float, ...], found:
     with drawing(name, caption) as picture:
         for number, (kind, stopped) in enumerate(found.items()):
             samples = [one.samples.mean() for one in stopped]
-            picture.axes.plot(samples, [wrong(one) for one in stopped], "os^"[number], label=kind, ms=7)
+            colour = GREEN if kind.endswith("LUCB's widths") else colour_of(kind)
+            picture.axes.plot(samples, [wrong(one) for one in stopped], "os^"[number], label=kind, ms=7, color=colour)
             picture.axes.plot(samples, deltas, "x", color=picture.axes.lines[-1].get_color(), ms=6)
         picture.axes.set(xscale="log", xlabel="mean number of samples", ylabel="share of wrong answers")
         picture.axes.set_ylim(-0.05, 1.3)

@@ -13,7 +13,7 @@ from allais.linear.noise import ParameterNoise
 from allais.lotteries import Bernoulli
 from allais.paper.batched import stops
 from allais.paper.corollaries import gap_independent
-from allais.paper.drawing import drawing
+from allais.paper.drawing import BLUE, GREY, drawing
 from allais.paper.experiment import Done
 from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.measure import ABOUT_THE_LIMIT, draw_slope, mean_of, share_of, stopped
@@ -111,8 +111,8 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     assert curve.bound is not None
     with drawing("bounds", f"Setup(*): the regret of W-UCB, and the bound of Theorem 2. {ABOUT_THE_LIMIT}.") as pic:
         axes = pic.axes
-        axes.plot(curve.checkpoints, curve.bound, "--", label="bound, Theorem 2")
-        axes.plot(curve.checkpoints, curve.mean_regret, label="W-UCB")
+        axes.plot(curve.checkpoints, curve.bound, "--", color=GREY, label="bound, Theorem 2")
+        axes.plot(curve.checkpoints, curve.mean_regret, color=BLUE, label="W-UCB")
         draw_slope(axes, curve, theory.regret_slope(PEOPLE, SETUP.lotteries))
         axes.set(xscale="log", yscale="log", xlabel="rounds", ylabel="regret", ylim=(0.1, None))
         axes.legend()

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from allais.paper.experiment import Done
 from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.measure import (
-    LINEAR,
     below,
+    but_almost_linear,
     growth,
     is_linear,
     part,
@@ -88,7 +88,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
                 f"({letter}): W-UCB has significantly lower regret", "lower",
                 f"{regret_now(ours)} against {regret_now(theirs)}, growing like n^{growth(ours):.2f}; "
                 f"{ours.error_rate[-1]:.0%} of runs end on a wrong arm",
-                below(ours, theirs) and not is_linear(ours), why=_but(growth(ours)),
+                below(ours, theirs) and not is_linear(ours), why=but_almost_linear(growth(ours)),
             )
         )  # fmt: skip
         if letter == "a":
@@ -121,16 +121,6 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
             "recommendation is right, but it is not logarithmic yet; on (b) it still grows almost like n.",
         ),
     )  # fmt: skip
-
-
-def _but(exponent: float) -> str:
-    """What a lower regret that still grows almost like n has to be said beside."""
-    if exponent < LINEAR:
-        return ""
-    return (
-        f"lower by a factor, not yet in its order: it still grows like n^{exponent:.2f}, almost as fast as a linear "
-        "one, since the widths have not narrowed; the arm that it ends on is the right one"
-    )
 
 
 SIZES = {"quick": Size(50_000, 100), "full": Size(1_000_000, 100)}

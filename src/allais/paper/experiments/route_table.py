@@ -48,7 +48,7 @@ def run(size: None, seed: int, done: Done) -> ExperimentResult:
         picture.axes.legend()
     with drawing("route-signs", "The ten routes as printed, and where the stated model puts them: in the shaded "
                  "corners a value has the sign against its mean, which no weight allows.") as table:  # fmt: skip
-        low, high, edge = 1.15 * mean.min(), 1.15 * mean.max(), 0.6
+        low, high, edge = 1.15 * mean.min(), 1.15 * mean.max(), 100.0
         table.axes.fill_between([low, 0.0], 0.0, edge, color=RED, alpha=0.12, lw=0)
         table.axes.fill_between([0.0, high], -edge, 0.0, color=RED, alpha=0.12, lw=0)
         table.axes.plot(mean, least, "s", color=BLUE, ms=5, label=f"model, {HOPS[0]} roads")
@@ -58,7 +58,8 @@ def run(size: None, seed: int, done: Done) -> ExperimentResult:
         table.axes.set(
             xlabel="mean excess delay", ylabel="distorted excess delay", xlim=(low, high), ylim=(-edge, edge)
         )
-        table.axes.legend(loc="upper right")
+        table.axes.set_yscale("symlog", linthresh=0.1)
+        table.axes.legend(loc="lower right")
     return ExperimentResult(
         setting=(
             ("model", "x.(theta + N): normal, with standard deviation |x| (6 to 10 roads)"),

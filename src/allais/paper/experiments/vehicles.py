@@ -125,7 +125,7 @@ def _theta(found: Study, scale: Scale, seed: int) -> Finding:
 def _map(found: Study) -> Figure:
     recording = found.measured.recording
     with drawing("map", "All routes side by side; the two that matter in front. The fastest on average passes a level "
-                 "crossing that is sometimes closed.", 4.6) as picture:  # fmt: skip
+                 "crossing that is sometimes closed.", 4.1) as picture:  # fmt: skip
         draw_map(picture.axes, found.network, recording, two_that_matter(recording, found.measured.table, PEOPLE), INK)
     return picture.figure
 

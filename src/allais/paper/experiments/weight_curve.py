@@ -28,7 +28,7 @@ def run(size: None, seed: int, done: Done) -> ExperimentResult:
     with drawing("weight", "The weight function: what the label says (0.61) and what is plotted (0.69).") as picture:
         picture.axes.plot(p, p, "--", color=GREY, linewidth=1)
         picture.axes.plot(p, LABELLED(p), color=BLUE, label="eta = 0.61, the label")
-        picture.axes.plot(p, printed(p), color=ORANGE, label="eta = 0.69, as plotted")
+        picture.axes.plot(p, printed(p), color=ORANGE, label="eta = 0.69, as the paper plots it")
         picture.axes.set(xlabel="probability p", ylabel="weight w(p)", xlim=(0, 1), ylim=(0, 1))
         picture.axes.legend(loc="upper left")
     return ExperimentResult(

@@ -55,7 +55,7 @@ _LINES = (
     ),
     (
         "The Hölder constant of the lower bounds",
-        "No weight has a constant of at most 2^(alpha - 1) below 1; the bounds hold with 2^(alpha - 1) L, L >= 1.",
+        "Every weight has a constant of 1 or more, which 2^(alpha - 1) is not; the bounds hold with 2^(alpha - 1) L.",
     ),
     ("W-LUCB is correct", "Theorem 4 holds; its union bound comes to 0.560 delta."),
     ("How many pulls settle an arm of W-LUCB", "The lemma loses a constant; the order of Theorem 5 is unchanged."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
@@ -24,7 +25,7 @@ SOURCE = (
 )
 PICTURES = (  # the figure, its experiment, and its words on the first screen
     ("regret-a", "regret", "W-UCB against UCB: regret where the cheaper arm on average is not the preferred one."),
-    ("right-answers", "confidence", "W-LUCB and W-SR against LUCB and SR: runs that end on the preferred arm."),
+    ("right-answers", "confidence", "W-LUCB and W-SR against LUCB and SR, on three arms."),
     ("map", "vehicles", "The detour: the fastest route on average, and the one that people prefer."),
 )
 ROW, LEFT, WIDE = 44.0, 86.0, 374.0  # of the bars, in points, as wide as the other figures
@@ -45,7 +46,7 @@ def opening(results: Sequence[Stored]) -> str:
     return "\n".join(
         [
             "<h1>Bandits that choose as people do: the paper, run again</h1>",
-            f"<p>{escape(CLAIM)}</p>",
+            f"<p>{_unbroken(CLAIM)}</p>",
             f'<div class="three">{"".join(shown)}</div>' if shown else "",
             f'<p class="soft">{SOURCE} by allais {__version__} at {first.scale} scale, seed {first.seed}.</p>',
         ]
@@ -79,3 +80,8 @@ def right_answers(results: Sequence[Stored]) -> Figure | None:
         "</svg>"
     )
     return Figure("right-answers", "Runs that end on the arm that people prefer.", "".join(parts))
+
+
+def _unbroken(text: str) -> str:
+    """Names such as W-UCB stay on one line."""
+    return re.sub(r"\bW-[A-Z]+", lambda name: f'<span class="name">{name[0]}</span>', escape(text))

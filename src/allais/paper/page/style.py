@@ -34,6 +34,7 @@ figcaption { color: var(--soft); font-size: .9rem; }
   border-top: .25rem solid var(--known); font-size: .92rem; }
 .kinds .holds { border-color: var(--good); } .kinds .differs { border-color: var(--bad); }
 .kinds h3 { margin: .5rem 0 0; font-size: 1.05rem; } .kinds ul { padding-left: 1.1rem; margin: .25rem 0; }
+.name { white-space: nowrap; } .opening p { max-width: 60rem; }
 .count { font-size: 1.7rem; font-weight: 600; } .kinds li { margin: .2rem 0; }
 @media (max-width: 44rem) {
   body { padding-top: .75rem; } h1 { font-size: 1.3rem; } .opening p { font-size: .95rem; line-height: 1.45; }

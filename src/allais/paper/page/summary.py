@@ -70,7 +70,7 @@ def _listed(results: Sequence[Stored], kind: str) -> Iterator[str]:
             f'<a href="#erratum-{finding.erratum}">erratum {finding.erratum}</a>' if finding.erratum else "no erratum"
         )
         why = f": {html_words(finding.why)}" if finding.why else ""
-        yield f'<li>{html_words(finding.claim)}{why} (<a href="#{stored.name}">seen</a>, {where}).</li>'
+        yield f'<li>{html_words(finding.claim)}{why} (<a href="#{stored.name}">see it</a>, {where}).</li>'
 
 
 def all_findings(results: Sequence[Stored]) -> str:

@@ -29,7 +29,7 @@ def counts(results: Sequence[Stored]) -> str:
     ending = "all as known" if not strange else f"{strange} of all findings NOT as known"
     return (
         f"Of {_number(sum(kinds.values()), 'claim')} of the paper {kinds[HOLDS]} hold as printed, "
-        f"{kinds[CORRECTED]} once corrected, and {kinds[TYPING]} are typing errors"
+        f"{kinds[CORRECTED]} once corrected, and {kinds[TYPING]} {_are(kinds[TYPING])}"
         + (f"; {kinds[DIFFERS]} came out otherwise" if kinds[DIFFERS] else "")
         + f": {ending}."
     )
@@ -74,6 +74,10 @@ def _roads(facts: Mapping[str, Mapping[str, Any]]) -> str:
         f"{roads['longer']:.0f} s longer, the one that people prefer: OFUL ends on {roads['OFUL']}, W-OFUL, which "
         f"knows the noise, on {roads['W-OFUL']}."
     )
+
+
+def _are(count: int) -> str:
+    return "is a typing error" if count == 1 else "are typing errors"
 
 
 def _number(count: int, noun: str) -> str:
