@@ -106,7 +106,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     most = theory.wg_samples(PEOPLE, AXES.true_values(PEOPLE), 3, DELTA, 1.2)
     row("11: samples of W-G", "three axes", None, mean_of(samples), float(samples.mean()), most)
     done(0.85)
-    corollaries, spread = gap_independent(size.runs, seed)
+    corollaries, spread = gap_independent(max(size.runs // 2, 10), seed)
     assert curve is not None
     assert curve.bound is not None
     with drawing("bounds", f"Setup(*): the regret of W-UCB, and the bound of Theorem 2. {ABOUT_THE_LIMIT}.") as pic:
