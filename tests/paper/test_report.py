@@ -164,3 +164,12 @@ def test_numbers_show_the_digits_that_their_errors_leave():
 
 def test_the_folder_of_a_report_holds_only_what_is_named(folder):
     assert {path.name for path in Path(folder).iterdir()} == {"results", "figures", "report.html", "results.md"}
+
+
+def test_a_report_that_is_there_already_is_left_as_it_is(folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    (copy / "report.html").write_text("something else")
+    before = {path: path.stat().st_mtime_ns for path in copy.rglob("*") if path.is_file()}
+    write_report(copy, "quick", 1)
+    assert [path.name for path, time in before.items() if path.stat().st_mtime_ns != time] == ["report.html"]
+    assert (copy / "report.html").read_text() == (folder / "report.html").read_text()

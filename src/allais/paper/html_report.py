@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from allais.files.atomic import write_atomically
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import ExperimentResult, ResultTable
 from allais.paper.page.figures import html_figure
+from allais.paper.page.files import write_changed
 from allais.paper.page.opening import opening
 from allais.paper.page.style import STYLE
 from allais.paper.page.summary import all_findings, errata, html_words, summary
@@ -20,7 +20,7 @@ from allais.report.tables import html_table
 
 def write_html(path: Path, results: Sequence[Stored]) -> None:
     """Write the report of these results."""
-    write_atomically(path, html_report(results))
+    write_changed(path, html_report(results))
 
 
 def html_report(results: Sequence[Stored]) -> str:

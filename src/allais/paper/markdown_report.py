@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from allais import __version__
-from allais.files.atomic import write_atomically
 from allais.paper.drawing import coloured
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import Finding
 from allais.paper.page.errata import linked
+from allais.paper.page.files import write_changed
 from allais.paper.page.words import found
 from allais.paper.store import Stored
 from allais.report.tables import markdown_table
@@ -24,8 +24,8 @@ def write_markdown(path: Path, results: Sequence[Stored]) -> None:
     figures.mkdir(parents=True, exist_ok=True)
     for stored in results:
         for figure in stored.result.figures:
-            write_atomically(figures / f"{figure.name}.svg", coloured(figure.svg, INK, GROUND) + "\n")
-    write_atomically(path, markdown_report(results))
+            write_changed(figures / f"{figure.name}.svg", coloured(figure.svg, INK, GROUND) + "\n")
+    write_changed(path, markdown_report(results))
 
 
 def markdown_report(results: Sequence[Stored]) -> str:
