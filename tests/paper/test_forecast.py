@@ -117,6 +117,7 @@ def test_progress_is_one_line_that_names_what_is_left():
     expected = Expected({one.name: 10.0 for one in EXPERIMENTS}, 56.0)
     progress = Progress(EXPERIMENTS, "quick", expected, 2, console, clock=lambda: now[0])
     assert "14 experiments at quick scale, 2 at a time: about 1 min 10 s here, 40% of it compiling" in out.getvalue()
+    assert progress.line().plain.endswith("0 of 14 done; starting")
     progress.watch("regret", 0.0)
     progress.watch("budget", 0.0)
     now[0] = 10.0

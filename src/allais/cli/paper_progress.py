@@ -77,7 +77,8 @@ class Progress:
             done, under_way = len(self._forecast.done), self._forecast.under_way
         filled = round(BAR * share)
         bar = "█" * filled + "░" * (BAR - filled)
-        words = f"{bar} about {in_words(left)} left; {done} of {self._all} done; now {', '.join(under_way)}"
+        now_doing = f"now {', '.join(under_way)}" if under_way else "starting" if not done else "ending"
+        words = f"{bar} about {in_words(left)} left; {done} of {self._all} done; {now_doing}"
         return Text(words, no_wrap=True, overflow="ellipsis")
 
 
