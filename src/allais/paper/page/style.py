@@ -18,6 +18,7 @@ table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabu
 th, td { text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; white-space: nowrap; } .of td { font-weight: 600; padding-top: 1.2rem; }
 .numbers td:not(:first-child):not(.words) { white-space: nowrap; } .numbers .words { min-width: 14rem; }
+.numbers td:first-child { min-width: 6rem; }
 span.holds { color: var(--good); } span.corrected, span.typing { color: var(--known); }
 span.differs { color: var(--bad); font-weight: 600; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: .5rem 0; max-width: 60rem; }
