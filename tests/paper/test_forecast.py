@@ -88,6 +88,9 @@ def test_costs_are_remembered_and_compiling_is_counted_once(tmp_path, monkeypatc
     known["compiled"] = {"kernels-other": ["regret"]}  # other sources: compiled anew
     path.write_text(json.dumps(known))
     assert Memory(path).expected([regret], "quick") == Expected({"regret": 30.0}, 25.0)
+    Memory(path).remember("regret", "quick", 30.0)
+    assert "kernels-other" in json.loads(path.read_text())["compiled"]  # which another checkout goes on with
+    assert Memory(path).expected([regret], "quick") == Expected({"regret": 5.0}, 0.0)
 
 
 @pytest.mark.parametrize(
