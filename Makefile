@@ -11,10 +11,8 @@ export MPLBACKEND := Agg
 
 .PHONY: paper test test-slow check benchmark docs figures notebooks dist clean
 
-paper: $(VENV)/installed  ## every table and figure of the paper, run again; prints where the report is
-	$(BIN)/allais paper run --out build/paper
-	$(BIN)/allais paper check --out build/paper
-	@echo "The report is in build/paper/quick-1/report.html"
+paper: $(VENV)/installed  ## every table and figure of the paper, run again; says how long, where the page is, what was found
+	@$(BIN)/allais paper run --check --out build/paper
 
 test: check  ## every check and every test but the slow ones
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"

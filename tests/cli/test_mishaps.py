@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from allais.cli import paper as paper_commands
 from allais.cli.app import app
 from allais.cli.exits import Terminated, ending_of
 from allais.errors import RunRefused, ToolFailed
@@ -205,16 +204,19 @@ def test_what_to_install_is_printed_whole(tmp_path, monkeypatch):
         result = run("paper", *arguments, "--out", out)
         assert result.exit_code == 0, result.output
         assert f"- regret is left out: {sentence}" in result.output
-    assert f"The report is in {out}" in run("paper", "run", "--resume", "--out", out).output
+    assert f"The report is in {out}" in run("paper", "run", "--out", out).output
 
 
-def test_a_finding_with_brackets_is_printed_whole(capsys):
+def test_a_finding_with_brackets_is_printed_whole(tmp_path, monkeypatch):
     from allais.paper.findings import ExperimentResult, Finding
-    from allais.paper.store import Stored
+    from allais.paper.store import Stored, keep
 
     finding = Finding("rewards in [0, 1] and [/x]", "none", "[a] :car:", holds=True)
-    stored = Stored("weight", "quick", 1, 2.0, ExperimentResult((), (finding,)))
-    assert paper_commands._line(stored).plain == "ok weight (2.0 s; 1 hold): rewards in [0, 1] and [/x]: [a] :car:"
+    keep(tmp_path / "quick-1", Stored("weight", "quick", 1, 2.0, ExperimentResult((), (finding,))))
+    monkeypatch.setattr("allais.paper.experiments.EXPERIMENTS", [one for one in EXPERIMENTS if one.name == "weight"])
+    said = run("paper", "check", "--out", tmp_path).output
+    assert "rewards in [0, 1] and [/x]" in said
+    assert "[a] :car:" in said
 
 
 def test_a_policy_of_any_name_is_shown_as_it_is(tmp_path):

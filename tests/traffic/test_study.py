@@ -42,7 +42,9 @@ def test_a_study_is_text_judgements_and_pictures(tmp_path):
     assert (bad.holds, bad.text.count("| NO |")) == (False, 1)
     figure = Figure()
     found.draw_maps(figure)
-    assert len(figure.axes) == 4  # two maps, two bars of colour
+    (axes,) = figure.axes
+    thick = [line for line in axes.lines if line.get_linewidth() == 5.0]
+    assert [line.get_label().partition(",")[0] for line in thick] == [found.measured.fastest, found.measured.preferred]
     figure = Figure()
     found.draw_delays(figure)
     assert len(figure.axes) == 12

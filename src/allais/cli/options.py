@@ -16,11 +16,16 @@ Scale = Annotated[str, typer.Option(help="quick (minutes) or full (as large as t
 
 def counted(workers: int) -> int:
     """How many workers are meant."""
-    if workers < 1 and workers != -1:
-        raise ValueError(f"--workers must be 1 or more, or -1 for every core; got {workers}. Give another number.")
+    require_workers(workers)
     from allais.simulation.simulate import workers as available
 
     return available(workers)
+
+
+def require_workers(workers: int) -> None:
+    """Refuse a number of workers that cannot be."""
+    if workers < 1 and workers != -1:
+        raise ValueError(f"--workers must be 1 or more, or -1 for every core; got {workers}. Give another number.")
 
 
 def require_scale(scale: str) -> None:

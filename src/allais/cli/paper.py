@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from allais._system.extras import extra
 from allais.cli.console import console as make_console
 from allais.cli.exits import FAILED, Commands, sentences, stop, writing
-from allais.cli.options import Resume, Scale, Seed, Workers, counted, require_scale
+from allais.cli.options import Scale, Seed, Workers, counted, require_scale, require_workers
 from allais.cli.writable import made, require_writable
 
 if TYPE_CHECKING:
-    from allais.paper.store import Stored
+    from allais.paper.experiment import Experiment
 
 app = typer.Typer(
     cls=Commands, help="The paper's experiments: run, compare with what is printed, check.", no_args_is_help=True
@@ -47,76 +47,91 @@ def run_command(
     workers: Workers = -1,
     seed: Seed = 1,
     out: Out = DEFAULT,
-    resume: Resume = False,
+    again: Annotated[bool, typer.Option("--again", help="Run also what is up to date.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Fail if a finding is not as known.")] = False,
 ) -> None:
     """Run experiments, and write one page about all results of this scale and seed.
+
+    A result that is up to date (the same program, scale and seed) is used as it is; so after an interruption the same
+    command goes on.
 
     Examples:
 
     - `allais paper run`
     - `allais paper run regret confidence --scale full`
-    - `allais paper run --resume`, after an interruption
 
-    Exit code 0; 2: refused before anything ran; 1: an experiment failed; 130: interrupted. Finished experiments are
-    kept in any case. `allais paper list` names them.
+    Exit code 0; 2: refused before anything ran; 1: an experiment failed, or a finding did with --check; 130:
+    interrupted. Finished experiments are kept in any case. `allais paper list` names them.
     """
     from allais.paper.experiments import BY_NAME, EXPERIMENTS
+    from allais.paper.page.words import found
     from allais.paper.report import write_report
-    from allais.paper.runner import run_experiments
+    from allais.paper.store import kept
 
     console = make_console()
     folder = _folder(out, scale, seed)
     wanted = [_named(name, list(BY_NAME)) for name in names] if names else list(BY_NAME)
     chosen = [experiment for experiment in EXPERIMENTS if experiment.name in wanted]
+    require_workers(workers)
+    require_writable(made(folder / "results") / "any.json")
+    old = {one.name for one in chosen if not again and kept(folder, one.name, scale, seed) is not None}
     for experiment in list(chosen):
-        sentence = experiment.missing()
+        sentence = None if experiment.name in old else experiment.missing()
         if sentence is not None and names:
             raise ValueError(f"{experiment.name}: {sentence}")
         if sentence is not None:
             console.print(Text(f"- {experiment.name} is left out: {sentence}"))
             chosen.remove(experiment)
-    at_once = min(counted(workers), len(chosen))
-    require_writable(made(folder / "results") / "any.json")
+    todo = [experiment for experiment in chosen if experiment.name not in old]
+    if old:
+        which = "All" if not todo else f"{len(old)} of {len(chosen)}"
+        console.print(f"{which} results are up to date (the same program, scale and seed) and are used as they are.")
+    if todo:
+        _run(todo, scale, seed, folder, workers, console)
+    with writing(folder):
+        path, results = write_report(folder, scale, seed)
+    console.print(Text(f"The report is in {path}"), soft_wrap=True)
+    for sentence in found(results):
+        console.print(Text(sentence), soft_wrap=True)
+    strange = sum(not one.as_expected for stored in results for one in stored.result.findings)
+    if check and strange:
+        stop(f"{DIFFERENT.format(strange)} See: allais paper check --scale {scale} --seed {seed} --out {out}", FAILED)
+
+
+DIFFERENT = "what is known about a finding must come out again; it did not for {}."
+
+
+def _run(todo: list[Experiment], scale: str, seed: int, folder: Path, workers: int, console: Console) -> None:
+    """Run what is not up to date, with one line that says how far it is."""
     with extra("plot", "a report with figures"):
         import matplotlib  # noqa: F401
-    bars = Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
-        TimeRemainingColumn(), console=console, transient=True,
-    )  # fmt: skip
-    results: list[Stored] = []
+    from allais.cli.paper_progress import Progress
+    from allais.paper.costs import Memory
+    from allais.paper.report import write_report
+    from allais.paper.runner import run_experiments
+
+    at_once, memory = min(counted(workers), len(todo)), Memory()
+    expected = memory.expected(todo, scale)
+    # side by side the longest first, so that no core waits for the last one; alone the shortest, so that most are done
+    todo = sorted(todo, key=lambda one: expected.seconds[one.name] * (1 if at_once == 1 else -1))
+    finished: list[str] = []
 
     def kept() -> str:
-        if not results:
+        if not finished:
             return "Nothing was finished."
         write_report(folder, scale, seed)
-        return f"Finished experiments are in {folder}: continue with --resume."
+        return f"Finished experiments are in {folder}: the same command goes on from there."
 
-    with sentences(kept), bars, writing(folder):
-        effort = sum(experiment.seconds for experiment in chosen)
-        whole = bars.add_task("everything", total=effort)
-        tasks = {one.name: bars.add_task(one.name, total=1.0, start=False) for one in chosen}
-        shares = dict.fromkeys(tasks, 0.0)
-
-        def watch(name: str, share: float) -> None:
-            if not bars.tasks[tasks[name]].started:
-                bars.start_task(tasks[name])
-            shares[name] = share
-            bars.update(tasks[name], completed=share)
-            bars.update(whole, completed=sum(BY_NAME[one].seconds * part for one, part in shares.items()))
-
-        for stored in run_experiments(chosen, scale, seed, folder, at_once, resume=resume, watch=watch):
-            results.append(stored)
-            bars.update(tasks[stored.name], visible=False)
-            watch(stored.name, 1.0)
-            console.print(_line(stored))
-    with writing(folder):
-        path = write_report(folder, scale, seed)
-    console.print(Text(f"The report is in {path}"), soft_wrap=True)
+    with sentences(kept), Progress(todo, scale, expected, at_once, console) as progress, writing(folder):
+        for stored in run_experiments(todo, scale, seed, folder, at_once, watch=progress.watch):
+            finished.append(stored.name)
+            memory.remember(stored.name, scale, stored.seconds)
+            progress.finished(stored)
 
 
 @app.command("check")
 def check_command(scale: Scale = "quick", seed: Seed = 1, out: Out = DEFAULT) -> None:
-    """Compare every finding with what is known about it: it holds, or an erratum refutes it.
+    """Compare every finding with what is known about it: it holds, holds once corrected, or is a typing error.
 
     Examples: `allais paper check`, `allais paper check --scale full --out report`
 
@@ -129,26 +144,27 @@ def check_command(scale: Scale = "quick", seed: Seed = 1, out: Out = DEFAULT) ->
     strange = 0
     folder = _folder(out, scale, seed)
     table = Table(box=None)
-    for heading in ("", "experiment", "finding", "measured", "status"):
+    for heading in ("experiment", "finding", "measured", "status", ""):
         table.add_column(heading, overflow="fold")
     for experiment in EXPERIMENTS:
         stored = kept(folder, experiment.name, scale, seed)
-        if stored is None and experiment.missing() is not None:
-            console.print(Text(f"- {experiment.name} is left out: {experiment.missing()}"))
+        missing = None if stored is not None else experiment.missing()
+        if missing is not None:
+            console.print(Text(f"- {experiment.name} is left out: {missing}"))
             continue
         if stored is None:
             raise ValueError(
-                f"a check needs the results of every experiment; {folder} has none of {experiment.name}. "
-                f"Run: allais paper run --resume --scale {scale} --seed {seed} --out {out}"
+                f"a check needs an up-to-date result of every experiment; {folder} has none of {experiment.name}. "
+                f"Run: allais paper run --scale {scale} --seed {seed} --out {out}"
             )
         for finding in stored.result.findings:
             strange += not finding.as_expected
-            mark = "ok" if finding.as_expected else "DIFFERS"
-            cells = (mark, experiment.name, finding.claim, finding.measured, finding.status)
+            mark = "as known" if finding.as_expected else "DIFFERS"
+            cells = (experiment.name, finding.claim, finding.measured, finding.status, mark)
             table.add_row(*map(Text, cells))
     console.print(table, highlight=False)
     if strange:
-        stop(f"what is known about a finding must come out again; it did not for {strange}. See the table.", FAILED)
+        stop(f"{DIFFERENT.format(strange)} See the table.", FAILED)
     console.print("Every finding is as known.")
 
 
@@ -156,18 +172,6 @@ def _folder(out: Path, scale: str, seed: int) -> Path:
     """Where the results of one scale and seed are."""
     require_scale(scale)
     return out / f"{scale}-{seed}"
-
-
-def _line(stored: Stored) -> Text:
-    findings = stored.result.findings
-    strange = [finding for finding in findings if not finding.as_expected]
-    holding = sum(finding.holds for finding in findings)
-    mark = ("x", "red") if strange else ("ok", "green")
-    shown = (strange or findings)[0]
-    refuted = len(findings) - holding
-    counted = f"{holding} hold" + (f", {refuted} do not" if refuted else "")
-    found = f" ({stored.seconds:.1f} s; {counted}): {shown.claim}: {shown.measured}"
-    return Text.assemble(mark, " ", (stored.name, "bold"), found)
 
 
 def _named(name: str, known: list[str]) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+HOLDS, CORRECTED, TYPING, DIFFERS = "holds", "corrected", "typing", "differs"  # the kinds of a finding
 
 
 @dataclass(frozen=True)
@@ -14,34 +16,45 @@ class Finding:
     claim: str
     paper: str  # what it printed
     measured: str  # what came out, with its standard error
-    holds: bool
-    erratum: int | None = None  # the entry of docs/paper/errata.md that explains why it cannot hold
+    holds: bool  # what the claim says
+    erratum: int | None = None  # the entry of docs/paper/errata.md that says what is right instead
     why: str = ""
     of_paper: bool = True  # False: beyond the paper, or a check of the report itself
+    as_corrected: bool = False  # what was measured is the statement as the erratum corrects it
+    typing: bool = False  # an error of typing or labelling: nothing that the paper argues depends on it
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "holds", bool(self.holds))  # comparisons of arrays give NumPy's own
 
     @property
-    def expected(self) -> bool:
-        """Whether the claim should hold: all do but those with an erratum."""
-        return self.erratum is None
+    def as_expected(self) -> bool:
+        """Whether the finding is as known: it holds, unless it is a printed statement that has an erratum."""
+        return self.holds == (self.erratum is None or self.as_corrected)
 
     @property
-    def as_expected(self) -> bool:
-        """Whether the status is the one that is known."""
-        return self.holds == self.expected
+    def kind(self) -> str:
+        """Holds as printed, holds once corrected, an error of typing, or not as known.
+
+        >>> Finding("50 @ .1 is worth 10.55", "10.55", "9.315", holds=False, erratum=21, typing=True).kind
+        'typing'
+        """
+        if not self.as_expected:
+            return DIFFERS
+        return HOLDS if self.erratum is None else TYPING if self.typing else CORRECTED
 
     @property
     def status(self) -> str:
-        """In words, for the summary.
+        """In words, for tables.
 
-        >>> Finding("50 @ .1 is worth 10.55", "10.55", "9.315", holds=False, erratum=21).status
-        'refuted (erratum 21)'
+        >>> Finding("Theorem 1 for [-M, M]", "0.022", "0.133", holds=False, erratum=10).status
+        'holds once corrected (erratum 10)'
         """
-        if self.holds:
-            return "holds" if self.expected else f"holds, against erratum {self.erratum}"
-        return f"refuted (erratum {self.erratum})" if not self.expected else "does not hold"
+        return {
+            HOLDS: "holds",
+            CORRECTED: f"holds once corrected (erratum {self.erratum})",
+            TYPING: f"typing error (erratum {self.erratum})",
+            DIFFERS: "does not hold" if not self.holds else f"holds as printed, against erratum {self.erratum}",
+        }[self.kind]
 
 
 @dataclass(frozen=True)
@@ -71,6 +84,7 @@ class ExperimentResult:
     tables: tuple[ResultTable, ...] = ()
     figures: tuple[Figure, ...] = ()
     notes: tuple[str, ...] = ()  # paragraphs: what was done, and what to make of it
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what the opening of the report says about all of them
 
     def as_document(self) -> dict[str, Any]:
         """The result as JSON can hold it."""
@@ -88,4 +102,5 @@ class ExperimentResult:
             ),
             tuple(Figure(**figure) for figure in document["figures"]),
             tuple(document["notes"]),
+            dict(document["facts"]),
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from allais.paper.drawing import GREY, drawing
+from allais.paper.drawing import BLUE, GREEN, INK, ORANGE, PURPLE, RED, drawing
 from allais.paper.experiment import Done
 from allais.paper.findings import Figure, ResultTable
 from allais.policies.base import Policy
@@ -34,6 +35,14 @@ def played(
         )
         done((number + 1) / len(policies))
     return found
+
+
+MOST = 10**9  # samples: no policy of the paper that stops by itself takes as many
+
+
+def stopped(policy: Policy, problem: Problem, runs: int, seed: int, judge: Preference | None = None) -> Results:
+    """A policy that stops by itself, played until it does."""
+    return simulate(policy, problem, MOST, runs, seed=seed, judge=judge, progress=False, checkpoints=[MOST])
 
 
 def part(done: Done, index: int, of: int) -> Done:
@@ -98,19 +107,76 @@ def regret_table(title: str, results: Mapping[str, Results]) -> ResultTable:
     return ResultTable(title, ("policy", "regret", "growth in the last decade", "runs that end on a wrong arm"), rows)
 
 
+# what a reader has to know where a curve and the limit of regret stand in one figure
+ABOUT_THE_LIMIT = (
+    "The limit is a slope, not a level: for n to infinity no consistent policy's regret grows more slowly per log n. "
+    "It is drawn where the curve ends; at any one n a curve may lie anywhere"
+)
+
+
+def draw_slope(axes: Any, results: Results, slope: float) -> None:
+    """The least growth of regret per log n, as a stretch that begins on a curve at a tenth of its rounds."""
+    last = float(results.checkpoints[-1])
+    start = int(np.argmin(np.abs(results.checkpoints - last / 10.0)))
+    rounds = np.geomspace(results.checkpoints[start], last, 40)
+    regret = results.mean_regret[start] + slope * np.log(rounds / rounds[0])
+    axes.plot(rounds, regret, "--", color=INK, lw=1.5, label="slope of the limit, n to infinity")
+
+
+def values_figure(
+    name: str,
+    caption: str,
+    exact: Mapping[str, float],
+    printed: Mapping[str, float],
+    label: str,
+    means: Sequence[float],
+) -> Figure:
+    """Exact values as bars, beside the means, with what the paper printed drawn in."""
+    with drawing(name, caption, 1.3 + 0.62 * len(exact)) as picture:
+        axes, places = picture.axes, np.arange(len(exact))[::-1]
+        axes.barh(places + 0.19, list(means), 0.34, color=ORANGE, label="mean")
+        axes.barh(places - 0.19, list(exact.values()), 0.34, color=BLUE, label="distorted, exact")
+        spots = [place - 0.19 for place, arm in zip(places, exact, strict=True) if arm in printed]
+        axes.plot([printed[arm] for arm in exact if arm in printed], spots, "D", color=RED, ms=7, label="printed")
+        most = max(*exact.values(), *printed.values(), *means)
+        axes.set(xlabel=label, yticks=places, yticklabels=list(exact), xlim=(0.0, 1.08 * most))
+        axes.legend(loc="lower left", bbox_to_anchor=(-0.02, 1.0), ncol=3, columnspacing=1.0, handlelength=1.4)
+    return picture.figure
+
+
+def colour_of(policy: str) -> str:
+    """The paper's policies in blue, those that they are compared with in orange, in every figure.
+
+    >>> [colour_of(name) == BLUE for name in ("W-UCB", "W-OFUL", "UCB", "WE-UCB", "NPTS")]
+    [True, True, False, False, False]
+    """
+    if policy.startswith("W-"):
+        return BLUE
+    return {"WE-UCB": PURPLE, "WE-LUCB": PURPLE, "NPTS": GREEN}.get(policy, ORANGE)
+
+
+def but_almost_linear(exponent: float) -> str:
+    """What has to be said beside a lower regret that still grows almost like n; nothing where it does not."""
+    if exponent < LINEAR:
+        return ""
+    return (
+        f"lower by a factor, not yet in its order: it still grows like n^{exponent:.2f}, almost as fast as a linear "
+        "one, since the widths have not narrowed; the arm that it ends on is the right one"
+    )
+
+
 def regret_figure(
     name: str, caption: str, results: Mapping[str, Results], lower_slope: float | None = None, *, log: bool = False
 ) -> Figure:
-    """Mean regret with a band of two standard errors."""
+    """Mean regret with a band of two standard errors; the slope of the limit is drawn at the last policy."""
     with drawing(name, caption) as picture:
         axes = picture.axes
         for label, one in results.items():
             mean, spread = one.mean_regret, 2.0 * one.regret_error
-            (line,) = axes.plot(one.checkpoints, mean, label=label)
+            (line,) = axes.plot(one.checkpoints, mean, label=label, color=colour_of(label))
             axes.fill_between(one.checkpoints, mean - spread, mean + spread, color=line.get_color(), alpha=0.25, lw=0)
         if lower_slope is not None:
-            marks = next(iter(results.values())).checkpoints
-            axes.plot(marks, lower_slope * np.log(marks), "--", color=GREY, lw=1, label="limit, slope")
+            draw_slope(axes, list(results.values())[-1], lower_slope)
         axes.set(xlabel="rounds", ylabel="cumulative regret")
         if log:
             axes.set(xscale="log", yscale="log")

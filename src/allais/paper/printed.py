@@ -8,18 +8,41 @@ import numpy as np
 from scipy.stats import binom
 
 from allais import theory
-from allais.lotteries import Discrete
+from allais.lotteries import Bernoulli, Discrete
 from allais.paper.findings import Finding
 from allais.paper.problems import PEOPLE, WEIGHT
 from allais.preferences import Preference
-from allais.weights import HolderPair, SteepMiddle
+from allais.weights import HolderPair, Power, SteepMiddle
 
 DELTA = 0.05
 
 
 def printed_statements() -> tuple[Finding, ...]:
     """What the errata say about theorems, as findings."""
-    return (_empty_class(), _negative_bound(), _order_of_hardness(), _error_of_wsr(), _regret_of_woful())
+    return (*_edpm(), _empty_class(), _negative_bound(), _order_of_hardness(), _error_of_wsr(), _regret_of_woful())
+
+
+def _edpm() -> tuple[Finding, Finding]:
+    """The remark on Cassel et al.: Bernoulli laws with 4 eps and eps under the square root."""
+    people = Preference(Power(0.5))
+    chances = (1e-2, 1e-4, 1e-8)
+    apart = [people.value(Bernoulli(4.0 * eps)) - people.value(Bernoulli(eps)) for eps in chances]
+    far = [abs((1.0 - 4.0 * eps) - (1.0 - eps)) for eps in chances]  # F - G on [0, 1), in any norm up to a constant
+    ratios = [value / distance for value, distance in zip(apart, far, strict=True)]
+    return (
+        Finding(
+            "distorted values are no strongly stable EDPM: no b (|F - G| + |F - G|^q) bounds their difference",
+            "sqrt(eps) against a multiple of eps",
+            "the difference is " + ", ".join(f"{ratio:,.4g}" for ratio in ratios) + " times |F - G| at eps = "
+            + ", ".join(f"{eps:g}" for eps in chances) + ": beyond any b",
+            all(abs(value - math.sqrt(eps)) < 1e-9 for value, eps in zip(apart, chances, strict=True))
+            and ratios[2] > 100.0 * ratios[0],
+        ),
+        Finding(
+            "in that counterexample F - G = eps on [0, 1)", "eps", "-3 eps",
+            abs(far[0] - chances[0]) < 1e-12, 12, "sqrt(eps) outgrows any multiple of 3 eps as well", typing=True,
+        ),
+    )  # fmt: skip
 
 
 def _empty_class() -> Finding:
@@ -44,6 +67,7 @@ def _negative_bound() -> Finding:
         factor > 0.0,
         16,
         f"log(1 / (2.4 delta)) = {math.log(1.0 / (2.4 * DELTA)):.3f} is meant",
+        typing=True,
     )
 
 

@@ -15,7 +15,7 @@ from allais.errors import RunFailed
 from allais.paper.experiment import Experiment
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import ExperimentResult
-from allais.paper.store import Stored, keep, kept
+from allais.paper.store import Stored, keep
 
 Watch = Callable[[str, float], None]  # an experiment, and the share of it that is done
 TICK = 0.2  # seconds between looks at what workers tell
@@ -32,21 +32,16 @@ def run_experiments(
     folder: Path,
     workers: int = 1,
     *,
-    resume: bool = False,
     watch: Watch = lambda name, share: None,
 ) -> Iterator[Stored]:
-    """Give each result when it is there and kept; the same numbers for any number of workers."""
-    todo = []
-    for experiment in experiments:
-        old = kept(folder, experiment.name, scale, seed) if resume else None
-        if old is None:
-            todo.append(experiment)
-        else:
-            watch(experiment.name, 1.0)
-            yield old
-    # side by side the longest first, so that no core waits for the last one; alone the shortest, so that most are done
-    todo.sort(key=lambda experiment: experiment.seconds if workers == 1 else -experiment.seconds)
-    found = _one_by_one(todo, scale, seed, watch) if workers == 1 else _side_by_side(todo, scale, seed, workers, watch)
+    """Run them in this order; each result is kept when it is there, and the same for any number of workers.
+
+    `watch` hears of an experiment with a share of 0 when it starts, and of 1 when it is done.
+    """
+    if workers == 1:
+        found = _one_by_one(experiments, scale, seed, watch)
+    else:
+        found = _side_by_side(experiments, scale, seed, workers, watch)
     for name, result, seconds in found:
         stored = Stored(name, scale, seed, seconds, result)
         keep(folder, stored)
@@ -66,6 +61,7 @@ def _timed(
     experiment: Experiment, scale: str, seed: int, done: Callable[[float], None]
 ) -> tuple[ExperimentResult, float]:
     start = time.perf_counter()
+    done(0.0)
     try:
         result = experiment.result(scale, seed, done)
     except Exception as error:  # no user's mistake: the settings are ours

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 from allais import __version__
 from allais.files.atomic import write_atomically
 from allais.paper.findings import ExperimentResult
+from allais.paper.sources import digest
 
 FORMAT = "allais paper"
 
@@ -37,33 +39,37 @@ def keep(folder: Path, stored: Stored) -> None:
     document: dict[str, Any] = {
         "format": FORMAT,
         "version": __version__,
+        "sources": digest(),
         "name": stored.name,
         "scale": stored.scale,
         "seed": stored.seed,
         "seconds": round(stored.seconds, 1),
         "outcome": stored.result.as_document(),
     }
+    document["checksum"] = _checksum(document)
     write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
-def kept(folder: Path, name: str, scale: str | None = None, seed: int | None = None) -> Stored | None:
-    """The result of an experiment if it is there, of this version, and of the scale and seed that are asked for."""
-    path = path_of(folder, name)
+def kept(folder: Path, name: str, scale: str, seed: int) -> Stored | None:
+    """The result of an experiment if it is up to date: of this program, this scale and this seed, and undamaged."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        current = document["format"] == FORMAT and document["version"] == __version__
-        stored = Stored(
-            document["name"],
-            document["scale"],
-            document["seed"],
-            document["seconds"],
-            ExperimentResult.from_document(document["outcome"]),
-        )
+        document = json.loads(path_of(folder, name).read_text(encoding="utf-8"))
+        given = {part: document[part] for part in ("format", "version", "sources", "name", "scale", "seed")}
+        wanted = {
+            "format": FORMAT, "version": __version__, "sources": digest(), "name": name, "scale": scale, "seed": seed
+        }  # fmt: skip
+        if given != wanted or document.pop("checksum") != _checksum(document):
+            return None
+        return Stored(name, scale, seed, document["seconds"], ExperimentResult.from_document(document["outcome"]))
     except FileNotFoundError:
         return None
     except OSError as error:
         raise ValueError(f"results are read from a folder; {folder} is none ({error.strerror}). Check it.") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"a result must be one that was written here; {path} is not ({error!r}). Delete it.") from None
-    wanted = (scale or stored.scale, stored.seed if seed is None else seed)
-    return stored if current and wanted == (stored.scale, stored.seed) else None
+    except (ValueError, KeyError, TypeError, AttributeError):  # damaged: it is run again
+        return None
+
+
+def _checksum(document: dict[str, Any]) -> str:
+    """Of all but the time that it took, which two runs of the same program need not share."""
+    parts = {name: part for name, part in document.items() if name not in ("seconds", "checksum")}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -33,17 +33,18 @@ class FiniteLaw(NamedTuple):
         """The law of -X, which is worth minus as much with the weights swapped."""
         return FiniteLaw(-self.felt[::-1], self.shares[::-1], self.losses, self.gains)
 
-    def part(self, j: int, tail: FloatArray) -> FloatArray:
-        """What the stretch from v_j to v_{j+1} is worth when what lies beyond has probability `tail`."""
-        low, high = self.felt[j], self.felt[j + 1]
-        gain, loss = max(high, 0.0) - max(low, 0.0), min(high, 0.0) - min(low, 0.0)
-        return gain * self.gains(np.clip(tail, 0.0, 1.0)) - loss * self.losses(np.clip(1.0 - tail, 0.0, 1.0))
+    def part(self, j: int | slice, tail: FloatArray) -> FloatArray:
+        """What the stretch from v_j to v_{j+1}, or each of several, is worth when `tail` lies beyond."""
+        gain, loss = np.diff(np.maximum(self.felt, 0.0))[j], np.diff(np.minimum(self.felt, 0.0))[j]
+        return np.asarray(
+            gain * self.gains(np.clip(tail, 0.0, 1.0)) - loss * self.losses(np.clip(1.0 - tail, 0.0, 1.0))
+        )
 
     def value(self, shares: FloatArray) -> float:
         """The value of a law on the same outcomes."""
         tails = np.cumsum(shares[::-1])[::-1][1:]
         base = max(self.felt[0], 0.0) + min(self.felt[-1], 0.0)
-        return float(base + sum(self.part(j, tails[j]) for j in range(tails.size)))
+        return float(base + self.part(slice(None), tails).sum())
 
 
 def finite_law(preference: Preference, lottery: Lottery, support: ArrayLike | None) -> FiniteLaw:

@@ -13,7 +13,7 @@ from allais._system.extras import extra
 from allais.report.tables import markdown_table
 from allais.traffic.analysis import PAPER_ETA, PRINTED, require_blocks
 from allais.traffic.grid import grid_network
-from allais.traffic.maps import COLUMNS, WIDE, draw_delays, draw_maps
+from allais.traffic.maps import COLUMNS, HIGH, WIDE, draw_delays, draw_map, two_that_matter
 from allais.traffic.network import RoadNetwork
 from allais.traffic.play import MODEL_FREE, PEOPLE, Measurements, PolicySummary, Scale, run
 from allais.traffic.problem import grid_problem
@@ -59,8 +59,9 @@ class Study:
         return f"{report(self.measured)}\nWhat it should show, and whether it does:\n\n{table}\n"
 
     def draw_maps(self, figure: Figure) -> None:
-        """Routes on the map, by mean and by distorted excess delay."""
-        draw_maps(figure, self.network, self.measured.recording, self.measured.table, PEOPLE)
+        """Routes on the map: the fastest on average and the preferred one in front."""
+        recording = self.measured.recording
+        draw_map(figure.subplots(), self.network, recording, two_that_matter(recording, self.measured.table, PEOPLE))
 
     def draw_delays(self, figure: Figure) -> None:
         """A histogram of each route's delays, the tail marked."""
@@ -73,8 +74,11 @@ class Study:
             from matplotlib.figure import Figure
 
         rows = -(-len(self.measured.recording.routes) // COLUMNS)
-        for name, draw, height in (("map", self.draw_maps, 6.4), ("delays", self.draw_delays, 2.4 * rows)):
-            figure = Figure(figsize=(WIDE, height), layout="constrained")
+        for name, draw, size in (
+            ("map", self.draw_maps, (WIDE, HIGH)),
+            ("delays", self.draw_delays, (14.0, 2.4 * rows)),
+        ):
+            figure = Figure(figsize=size, layout="constrained")
             draw(figure)
             figure.savefig(folder / f"traffic-{name}.png", dpi=DPI)
 

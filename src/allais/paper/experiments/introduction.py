@@ -6,7 +6,7 @@ import numpy as np
 
 from allais.lotteries import Discrete
 from allais.paper.drawing import GREY, drawing
-from allais.paper.experiment import Done, Experiment
+from allais.paper.experiment import Done
 from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.paper.problems import WEIGHT
 from allais.preferences import PowerUtility, Preference
@@ -57,7 +57,7 @@ def run(size: None, seed: int, done: Done) -> ExperimentResult:
                 "arm 1 (the sure one) is preferable for rewards and arm 2 for costs", "arm 1, arm 2",
                 f"arm {2 if found['gains'] else 1} for rewards, arm {2 if found['losses'] else 1} for costs",
                 not found["gains"] and found["losses"], 28,
-                "the two are exchanged, and 10^-6 is printed for 10^-3",
+                "the two are exchanged, and 10^-6 is printed for 10^-3", typing=True,
             ),
             Finding(
                 "the Allais paradox: no expected utility explains it, a weight on probabilities does",
@@ -86,6 +86,4 @@ def _leads(weight: Weight) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-EXPERIMENT = Experiment(
-    "introduction", "Rare events, and the paradox of Allais", "Section I", {"quick": None, "full": None}, run, 1.0
-)
+SIZES = {"quick": None, "full": None}

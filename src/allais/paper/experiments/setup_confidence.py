@@ -8,16 +8,13 @@ import numpy as np
 
 from allais.bands import Holder
 from allais.paper.batched import SHARE, Stops, stops
-from allais.paper.experiment import Done, Experiment
+from allais.paper.experiment import Done
 from allais.paper.experiments.fixed_confidence import confidence_figure, samples_of, wrong, wrongs_of
 from allais.paper.findings import ExperimentResult, Finding, ResultTable
-from allais.paper.measure import gap_of_means
+from allais.paper.measure import gap_of_means, stopped
 from allais.paper.problems import PEOPLE, RANGE_SETUP, SETUP
 from allais.policies import LUCB, WELUCB, WLUCB
 from allais.policies.base import Policy
-from allais.simulation import simulate
-
-MOST = 10**9
 
 
 class Size(NamedTuple):
@@ -82,15 +79,8 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
 
 
 def _played(policy: Policy, runs: int, seed: int) -> Stops:
-    results = simulate(policy, SETUP, MOST, runs, seed=seed, judge=PEOPLE, progress=False, checkpoints=[MOST])
+    results = stopped(policy, SETUP, runs, seed, PEOPLE)
     return Stops(results.samples, results.recommended[:, -1])
 
 
-EXPERIMENT = Experiment(
-    "setup-confidence",
-    "Setup(*) at a fixed confidence",
-    "Appendix E-A, Figure 6",
-    {"quick": Size((0.1, 0.05, 0.01), 100, 4), "full": Size((0.2, 0.1, 0.05, 0.02, 0.01), 100, 20)},
-    run,
-    30.0,
-)
+SIZES = {"quick": Size((0.1, 0.05, 0.01), 100, 2), "full": Size((0.2, 0.1, 0.05, 0.02, 0.01), 100, 20)}

@@ -11,9 +11,18 @@ from allais import theory
 from allais.linear import WG, LinearBandit, LinGapE
 from allais.linear.noise import ArmNoise, Noise, ParameterNoise
 from allais.paper.batched import stops
-from allais.paper.experiment import Done, Experiment
+from allais.paper.experiment import Done
 from allais.paper.findings import ExperimentResult, Finding, ResultTable
-from allais.paper.measure import below, gap_of_means, mean_of, played, regret_figure, regret_now
+from allais.paper.measure import (
+    ABOUT_THE_LIMIT,
+    below,
+    gap_of_means,
+    mean_of,
+    played,
+    regret_figure,
+    regret_now,
+    stopped,
+)
 from allais.paper.problems import (
     BETA,
     COSTS,
@@ -34,7 +43,7 @@ from allais.policies import NPTS, WLUCB, WUCB, TopTwo
 from allais.preferences import Preference
 from allais.problems import Bandit
 from allais.rewards import Bounded, Finite
-from allais.simulation import Results, best_arm, simulate
+from allais.simulation import Results
 
 DELTA = 0.05
 NEAR = np.vstack([np.eye(5), [np.cos(0.3), np.sin(0.3), 0, 0, 0]])
@@ -95,7 +104,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
         ),
         figures=(
             regret_figure(
-                "sharper-regret", "Setup(*): mean regret on logarithmic axes, and the slope that no policy beats.",
+                "sharper-regret", f"Setup(*): mean regret on logarithmic axes. {ABOUT_THE_LIMIT}.",
                 setup, slope, log=True,
             ),
         ),
@@ -154,7 +163,7 @@ def _samples(size: Size, seed: int, done: Done) -> tuple[Rows, dict[str, float],
         papers = stops(problem, PEOPLE, span, DELTA, size.runs, np.random.default_rng(seed)).samples
         needed, cells = [], [mean_of(papers)]
         for policy in (WLUCB(PEOPLE, rewards, delta=DELTA), TopTwo(PEOPLE, rewards, delta=DELTA)):
-            results = simulate(policy, problem, 10**7, size.runs, seed=seed, progress=False, checkpoints=[10**7])
+            results = stopped(policy, problem, size.runs, seed)
             needed.append(float(results.samples.mean()))
             errors.append(round(results.error_rate[-1] * size.runs))
             cells.append(mean_of(results.samples))
@@ -175,10 +184,7 @@ def _linear(size: Size, seed: int, done: Done) -> tuple[Rows, dict[str, Lead]]:
     for index, (name, problem, people, law, settings) in enumerate(cases):
         makers: tuple[Any, ...] = (WG.as_printed, WG, LinGapE)
         policies = [make(people, law, **settings) for make in makers]
-        samples = [
-            np.array([best_arm(policy, problem, seed=seed * 1_000 + k).samples for k in range(size.linear_runs)])
-            for policy in policies
-        ]
+        samples = [stopped(policy, problem, size.linear_runs, seed).samples for policy in policies]
         rows.append((name, *(mean_of(one) for one in samples)))
         gap, spread = gap_of_means(samples[0], samples[2])
         leads[name] = Lead(1.0 + gap, math.log1p(gap) > 5.0 * spread)  # the relative error is that of the logarithm
@@ -191,11 +197,4 @@ def _limit(problem: Bandit, known: Finite) -> float:
     return theory.characteristic_time(PEOPLE, problem.lotteries, known.values).time * math.log(1.0 / (2.4 * DELTA))
 
 
-EXPERIMENT = Experiment(
-    "sharper",
-    "The same problems, sharper",
-    "Beyond the paper",
-    {"quick": Size(20_000, 50, 10), "full": Size(100_000, 100, 50)},
-    run,
-    45.0,
-)
+SIZES = {"quick": Size(20_000, 50, 10), "full": Size(100_000, 100, 50)}

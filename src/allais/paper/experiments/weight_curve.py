@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from allais.paper.drawing import BLUE, GREY, ORANGE, drawing
-from allais.paper.experiment import Done, Experiment
+from allais.paper.experiment import Done
 from allais.paper.findings import ExperimentResult, Finding, ResultTable
 from allais.weights import TverskyKahneman
 
@@ -28,7 +28,7 @@ def run(size: None, seed: int, done: Done) -> ExperimentResult:
     with drawing("weight", "The weight function: what the label says (0.61) and what is plotted (0.69).") as picture:
         picture.axes.plot(p, p, "--", color=GREY, linewidth=1)
         picture.axes.plot(p, LABELLED(p), color=BLUE, label="eta = 0.61, the label")
-        picture.axes.plot(p, printed(p), color=ORANGE, label="eta = 0.69, as plotted")
+        picture.axes.plot(p, printed(p), color=ORANGE, label="eta = 0.69, as the paper plots it")
         picture.axes.set(xlabel="probability p", ylabel="weight w(p)", xlim=(0, 1), ylim=(0, 1))
         picture.axes.legend(loc="upper left")
     return ExperimentResult(
@@ -41,7 +41,7 @@ def run(size: None, seed: int, done: Done) -> ExperimentResult:
             Finding(
                 "Figure 1 plots the weight with eta = 0.61", "0.61",
                 f"off by up to {to_label:.3f} from 0.61, by {to_plot:.4f} from 0.69", to_label < 0.01, 28,
-                "the curve in the source has the exponents 0.69 and 1.44",
+                "the curve in the source has the exponents 0.69 and 1.44", typing=True,
             ),
         ),
         tables=(
@@ -56,6 +56,4 @@ def run(size: None, seed: int, done: Done) -> ExperimentResult:
     )  # fmt: skip
 
 
-EXPERIMENT = Experiment(
-    "weight", "The weight function", "Figure 1", {"quick": None, "full": None}, run, 1.0
-)  # fmt: skip
+SIZES = {"quick": None, "full": None}
