@@ -118,6 +118,8 @@ def _unbox(kind: Any, obj: Any, c: Any) -> NativeValue:
     failed = cgutils.alloca_once_value(c.builder, cgutils.false_bit)
     cleanups: list[Any] = []
     _write(kind, obj, c, memory, failed, cleanups)
+    with c.builder.if_then(c.builder.load(failed), likely=False):
+        c.pyapi.err_set_string("PyExc_TypeError", f"a kernel needs a {kind.instance_class.__name__} of its own types")
     pointer = c.builder.bitcast(memory, POINTER)
     # the block is written before it is read: an empty instruction hides from LLVM that both are one place
     hidden = c.builder.asm(ir.FunctionType(POINTER, [POINTER]), "", "=r,0,~{memory}", [pointer], side_effect=True)
@@ -135,6 +137,13 @@ def _write(kind: Any, obj: Any, c: Any, memory: Any, failed: Any, cleanups: list
         place = cgutils.gep_inbounds(c.builder, memory, 0, at)
         if isinstance(inside, Reference):
             _write(inside, part, c, place, failed, cleanups)
+            continue
+        if isinstance(inside, types.Array):
+            # borrowed, as the caller holds the tuple: no counts, and one call per array keeps the code short
+            signature = ir.FunctionType(ir.IntType(32), [c.pyapi.pyobj, POINTER])
+            describe = c.pyapi._get_function(signature, "numba_adapt_ndarray")
+            wrong = cgutils.is_not_null(c.builder, c.builder.call(describe, [part, c.builder.bitcast(place, POINTER)]))
+            c.builder.store(c.builder.or_(c.builder.load(failed), wrong), failed)
             continue
         native = c.unbox(inside, part)
         with c.builder.if_then(native.is_error, likely=False):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray
-from allais._kernels import kernel, routine
+from allais._kernels import kernel, late, routine
 from allais.bands.base import Interval, refuse_unbounded
 from allais.bands.tail_ends import ceiling
 from allais.bands.tails import TailRule, interval_of, tail_rule
@@ -168,7 +168,7 @@ def _level(pulls):
     return int(0.5 * np.log2(pulls)) + FIRST_LEVEL
 
 
-@kernel
+@late(float)
 def _ceiling_in_all_rounds(shape, arm, count, pulls, exponent):
     if not np.isnan(shape.log_cuts[arm]):
         return mixture_ceiling(count, pulls, STRENGTH, exponent + shape.log_cuts[arm])

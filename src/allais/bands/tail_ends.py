@@ -61,13 +61,14 @@ def shifted(trees, tree, distortion, pulls, eps, start, end):
     return least, most
 
 
-@kernel
-def _mean_radius(band, arm, pulls, exponent):
+@late((float, float))
+def _mean_and_radius(band, memory, arm, exponent):
     # sub-Gaussian mean: Chernoff at one time, the normal mixture at all times
+    pulls, mean = memory.pulls[arm], moments(memory, arm)[0]
     if band.always:
         level = max(exponent + 0.5 * np.log(1.0 + pulls / MEAN_STRENGTH), 0.0)  # below 0 no mean is left
-        return band.scale[arm] * np.sqrt(2.0 * level * (1.0 + MEAN_STRENGTH / pulls) / pulls)
-    return band.scale[arm] * np.sqrt(2.0 * exponent / pulls)
+        return mean, band.scale[arm] * np.sqrt(2.0 * level * (1.0 + MEAN_STRENGTH / pulls) / pulls)
+    return mean, band.scale[arm] * np.sqrt(2.0 * exponent / pulls)
 
 
 @late(float)
@@ -158,7 +159,7 @@ def ends_of(band, memory, arm, exponent):
     mean, radius = 0.0, 0.0
     if band.scale[arm] > 0.0:
         exponent += np.log(2.0)  # half of the failures for the probabilities, half for the mean
-        mean, radius = moments(memory, arm)[0], _mean_radius(band, arm, memory.pulls[arm], exponent)
+        mean, radius = _mean_and_radius(band, memory, arm, exponent)
     least_gain, most_gain = _side(band, band.gains, memory, arm, 1.0, exponent, mean, radius)
     least_loss, most_loss = _side(band, band.losses, memory, arm, -1.0, exponent, mean, radius)
     return least_gain - most_loss, most_gain - least_loss

@@ -10,7 +10,7 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy  # its parts are loaded when they are used
 
 from allais._checks import FloatArray, positive
 from allais.linear.location_tables import Locations, locations_of, value_at
@@ -105,7 +105,9 @@ class Ball:
             values = [judge.value(slope * s, s) for s in grid.tolist()]
             k = int(np.argmax(values))
             around = (float(grid[max(k - 1, 0)]), float(grid[min(k + 1, grid.size - 1)]))
-            found = minimize_scalar(lambda s: -judge.value(slope * s, s), bounds=around, method="bounded")
+            found = scipy.optimize.minimize_scalar(
+                lambda s: -judge.value(slope * s, s), bounds=around, method="bounded"
+            )
             length = float(found.x) if -found.fun > values[k] else float(grid[k])
         features = length * unit
         return Arm(tuple(features.tolist()), features)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq, minimize_scalar
 
 from allais._checks import FloatArray, finite_array
 from allais.linear.features import checked_features
@@ -94,7 +94,7 @@ def _information(
             low -= 2.0 * (high - low)
         while value_at(tables, rival, high) < worth:
             high += 2.0 * (high - low)
-        return float(brentq(lambda v: value_at(tables, rival, v) - worth, low, high, xtol=1e-12))
+        return float(scipy.optimize.brentq(lambda v: value_at(tables, rival, v) - worth, low, high, xtol=1e-12))
 
     def cost(place: float) -> float:
         move = np.array([place - places[best], rival_place(place) - places[rival]])
@@ -104,6 +104,8 @@ def _information(
     lead = places[best]
     meet = rival_place(lead)
     span = max(abs(meet - places[rival]), 1e-9)
-    found = minimize_scalar(cost, bounds=(lead - 4.0 * span, lead + span), method="bounded", options={"xatol": 1e-10})
+    found = scipy.optimize.minimize_scalar(
+        cost, bounds=(lead - 4.0 * span, lead + span), method="bounded", options={"xatol": 1e-10}
+    )
     move = np.array([found.x - places[best], rival_place(float(found.x)) - places[rival]])
     return float(found.fun), inverse @ pair.T @ tight @ move

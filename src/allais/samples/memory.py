@@ -186,5 +186,6 @@ def moments(memory, arm):
     mean = total / memory.pulls[arm]
     spread = 0.0
     for i in range(memory.sizes[arm]):
-        spread += memory.counts[arm, i] * (memory.felt[arm, i] - mean) ** 2
+        away = memory.felt[arm, i] - mean
+        spread += memory.counts[arm, i] * (away * away)
     return mean, spread

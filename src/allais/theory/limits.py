@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
-from scipy import interpolate, optimize
 
 from allais._checks import FloatArray
 from allais.lotteries import Lottery
@@ -94,7 +94,9 @@ def characteristic_time(
         return float(y / (1.0 + samples(y).sum()))
 
     if math.isfinite(reachable):
-        found = optimize.minimize_scalar(lambda s: -rate(s * reachable), bounds=(1e-6, 1.0 - 1e-9), method="bounded")
+        found = scipy.optimize.minimize_scalar(
+            lambda s: -rate(s * reachable), bounds=(1e-6, 1.0 - 1e-9), method="bounded"
+        )
         most, ratios = -float(found.fun), samples(float(found.x) * reachable)
         shares = np.insert(ratios, leader, 1.0) / (1.0 + ratios.sum())
     else:
@@ -115,7 +117,7 @@ def _without_end(
     rates = np.array([rate(math.exp(u)) for u in exponents.tolist()])
     at = int(np.argmax(rates))
     around = float(exponents[max(at - 1, 0)]), float(exponents[min(at + 1, exponents.size - 1)])
-    found = optimize.minimize_scalar(lambda u: -rate(math.exp(u)), bounds=around, method="bounded")
+    found = scipy.optimize.minimize_scalar(lambda u: -rate(math.exp(u)), bounds=around, method="bounded")
     with np.errstate(divide="ignore"):
         alone = 1.0 / at_worst  # samples of each rival, with none of the leader
     limit = float(1.0 / alone.sum())
@@ -150,7 +152,7 @@ def _costs(down: FiniteLaw, up: FiniteLaw, most: float, least: float) -> tuple[F
         root = np.full(fine.size, np.inf)
         if known.sum() > 1:
             inside = (fine >= steps[known][0]) & (fine <= steps[known][-1])
-            root[inside] = interpolate.PchipInterpolator(steps[known], np.sqrt(divergences[known]))(fine[inside])
+            root[inside] = scipy.interpolate.PchipInterpolator(steps[known], np.sqrt(divergences[known]))(fine[inside])
         elif known.any():
             root[fine == steps[known][0]] = math.sqrt(divergences[known][0])
         tables.append(root**2)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
-from scipy import optimize
 
 from allais._checks import FloatArray, finite_array, real
 from allais.lotteries import Lottery
@@ -141,7 +141,7 @@ def _of_many(law: FiniteLaw, target: float) -> float:
 
     def on_the_way(path: Callable[[float], FloatArray]) -> FloatArray:
         """The first law on a path from p to the best value that is worth the target."""
-        share = optimize.brentq(lambda t: law.value(path(t)) - target, 0.0, 1.0)
+        share = scipy.optimize.brentq(lambda t: law.value(path(t)) - target, 0.0, 1.0)
         return path(min(share + 1e-9, 1.0))
 
     def tilted(t: float) -> FloatArray:
@@ -151,7 +151,7 @@ def _of_many(law: FiniteLaw, target: float) -> float:
     starts = [on_the_way(lambda t: (1.0 - t) * law.shares + t * best_only), on_the_way(tilted)]
     found = [_divergence(law.shares, start) for start in starts]
     for start in starts:
-        result = optimize.minimize(
+        result = scipy.optimize.minimize(
             lambda q: _divergence(law.shares, np.maximum(q, 1e-12)),
             start,
             method="SLSQP",
