@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks import (
     bandits,
+    cold,
     executors,
     identify,
     linear,
@@ -26,7 +27,7 @@ PREFACE = "Made by `make benchmark`: what is compared is measured in one run, ti
 SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
-        values, bandits, streams, memory, sharper, rare, identify, linear, executors, traffic, networks, scenario,
+        values, cold, bandits, streams, memory, sharper, rare, identify, linear, executors, traffic, networks, scenario,
     )
 }  # fmt: skip
 

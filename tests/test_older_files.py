@@ -87,10 +87,11 @@ def test_a_saved_recording_of_traffic_opens():
 def test_a_kept_result_of_the_paper_opens():
     document = json.loads((DATA / "paper" / "results" / "weight.json").read_text())
     result = ExperimentResult.from_document(document["outcome"])
-    assert [one.claim for one in result.findings] == [one["claim"] for one in document["outcome"]["findings"]]
-    assert json.loads(json.dumps(result.as_document())) == document["outcome"]
-    stored = kept(DATA / "paper", "weight")  # None where this version would run it again
-    assert stored is None or stored.result == result
+    again = json.loads(json.dumps(result.as_document()))
+    for old, new in zip(document["outcome"].pop("findings"), again.pop("findings"), strict=True):
+        assert old == {name: new[name] for name in old}  # what was added since is empty
+    assert again == {**document["outcome"], "facts": {}}
+    assert kept(DATA / "paper", "weight", "quick", 1) is None  # it is of another version, so this one runs it again
 
 
 PROBLEM = allais.Bandit([allais.Bernoulli(0.7), allais.Bernoulli(0.5)], arms=["A", "B"])

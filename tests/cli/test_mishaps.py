@@ -187,7 +187,7 @@ def test_a_full_disk_under_the_compiled_code_costs_no_run(tmp_path, monkeypatch)
 
     twice.__module__ = "allais.twice"  # only the library's own kernels are kept on disk
     twice = _kernels.kernel(twice)
-    monkeypatch.setattr(twice._cache._impl.__class__, "reduce", full)
+    monkeypatch.setattr(twice.inner._cache._impl.__class__, "reduce", full)
     assert twice(4) == 8
 
 

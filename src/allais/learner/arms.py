@@ -22,7 +22,7 @@ from allais.settings import to_spec
 
 
 class Arms(Steps):
-    """A learner that is told of arms."""
+    """A learner that is told about arms."""
 
     @one_change_at_a_time
     def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
@@ -36,7 +36,7 @@ class Arms(Steps):
         k = self._arm(arm)
         if not self.policy.open_to_data:
             raise ValueError(
-                f"{type(self.policy).__name__} learns from its own choices only; got data of arm {arm!r}. "
+                f"{type(self.policy).__name__} learns from its own choices only; got data about arm {arm!r}. "
                 "Use a policy that keeps an estimate of each arm, such as WUCB."
             )
         outcomes = self._known[k].check(rewards) if self._known else finite_array("rewards", rewards)

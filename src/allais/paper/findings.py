@@ -102,5 +102,5 @@ class ExperimentResult:
             ),
             tuple(Figure(**figure) for figure in document["figures"]),
             tuple(document["notes"]),
-            dict(document["facts"]),
+            dict(document.get("facts", {})),  # version 0.1.0 wrote none
         )

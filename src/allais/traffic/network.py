@@ -33,7 +33,6 @@ class Edge:
     end: str
     length: float  # metres
     speed: float  # metres a second
-    lanes: int
 
     @property
     def time(self) -> float:
@@ -235,7 +234,7 @@ def _edge(attributes: dict[str, str], lanes: Sequence[dict[str, str]]) -> Edge |
     length, speed = _number(lanes[0], "length"), max(_number(lane, "speed") for lane in lanes)
     if not (length > 0.0 and speed > 0.0):
         return None
-    return Edge(attributes["id"], attributes["from"], attributes["to"], length, speed, len(lanes))
+    return Edge(attributes["id"], attributes["from"], attributes["to"], length, speed)
 
 
 def _number(attributes: dict[str, str], name: str) -> float:
