@@ -16,7 +16,7 @@ from pathlib import Path
 from allais.report.tables import markdown_table
 
 ROOT = Path(__file__).parents[1]
-TURNS = 3
+TURNS = 2
 SNIPPET = """
 import json, time
 import numpy as np
@@ -58,9 +58,10 @@ cases = {
 }
 for name, (policy, problem, rounds) in cases.items():
     simulate(policy, problem, n_rounds=100, seed=1)
-    begin = time.perf_counter()
-    simulate(policy, problem, n_rounds=rounds, seed=1)
-    took[name] = time.perf_counter() - begin
+    for _ in range(4):
+        begin = time.perf_counter()
+        simulate(policy, problem, n_rounds=rounds, seed=1)
+        took[name] = min(time.perf_counter() - begin, took.get(name, np.inf))
 learner = NPTS(people, fifty).start(["A", "B", "C"], seed=1)
 for _ in range(100):
     learner.tell(learner.ask(), 7.0)

@@ -12,7 +12,7 @@ from benchmarks.against import ROOT
 from benchmarks.against import run as run_in
 
 BEFORE = "48295b4"  # the commit before compiled code was called by reference
-TURNS = 3
+TURNS = 2
 END = """
 import json, resource
 used = resource.getrusage(resource.RUSAGE_SELF)

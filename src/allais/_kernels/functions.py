@@ -13,6 +13,7 @@ from numba.core import types
 
 from allais._kernels.cache import compiled, is_kept
 from allais._kernels.compiling import ready
+from allais._kernels.copied import CompilerOfCopied
 from allais._kernels.late_calls import LateCall, announce
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -20,6 +21,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # arrays of a rule and a state at every call cost ten times what the mathematics does.
 BARE: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}
 INNER: dict[str, Any] = {**BARE, "no_cpython_wrapper": True}
+COPIED: dict[str, Any] = {**INNER, "forceinline": True, "pipeline_class": CompilerOfCopied}
 LOOP: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 LOOSE: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 RETURNED = {float: types.float64, int: types.int64, bool: types.boolean, None: types.none}
@@ -92,12 +94,12 @@ def _calling(inner: Kernel) -> Callable[..., Any]:
 
 def kernel(function: Function) -> Function:
     """Compile a function that allocates nothing; it is copied into its callers."""
-    return _made(function, Kernel, {**INNER, "forceinline": True})
+    return _made(function, Kernel, COPIED)
 
 
 def loose_kernel(function: Function) -> Function:
     """Compile a kernel whose sums may be taken in any order, so that they run on whole vectors."""
-    return _made(function, Kernel, {**INNER, **LOOSE, "forceinline": True})
+    return _made(function, Kernel, {**COPIED, **LOOSE})
 
 
 def routine(function: Function) -> Function:

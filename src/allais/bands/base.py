@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from allais._kernels import kernel, routine, verb
+from allais._kernels import kernel, verb
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 
@@ -100,7 +100,7 @@ def keep_nothing(band, kept, memory, arm):
     """Of a band that keeps nothing, nothing is out of date."""
 
 
-@routine
+@kernel
 def no_interval(band, kept, memory, exponent, low, high):
     """The intervals of a policy that has none."""
     for arm in range(low.size):
@@ -108,4 +108,4 @@ def no_interval(band, kept, memory, exponent, low, high):
 
 
 refresh = verb(_refresh, default=keep_nothing)
-widen = verb(_widen, default=no_interval, make=routine)
+widen = verb(_widen, default=no_interval)

@@ -101,7 +101,7 @@ def kl_ceiling(p, level):
     return min(max(q, p), 1.0)
 
 
-@routine
+@kernel
 def _digamma(x):
     result = 0.0
     while x < 8.0:
@@ -113,7 +113,7 @@ def _digamma(x):
     return result + np.log(x) - 0.5 / x - series
 
 
-@routine
+@kernel
 def log_ratio(count, pulls, strength, q):
     """log of the likelihood of a Beta(a q, a (1 - q)) mixture over that of q itself; convex in q."""
     a, b = strength * q, strength * (1.0 - q)

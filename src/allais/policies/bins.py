@@ -156,7 +156,7 @@ def arrange(rule, bins, worth, memory, arm):
     _arrange_by_rank(rule, bins, worth, memory, arm)
 
 
-@routine
+@kernel
 def _value(worth, places, masses, first, last, total):
     """The value of the law with the outcomes `first` to before `last` and their masses."""
     return distorted_sum(worth.gains.table, worth.losses.table, places, masses, first, last, total, 0.0, np.inf)

@@ -37,7 +37,7 @@ def _bracket(rule, state, low, high):
     """Write the interval of every arm's value at the present confidence; infinite where unknown."""
 
 
-@routine
+@kernel
 def take_in(rule, state, arm, felt, raw, ticket):
     """Take in an outcome: the arm's memory, its value, and what the band keeps of it."""
     insert(state.memory, arm, felt, raw)
@@ -57,8 +57,8 @@ def no_confidence(rule, state):
     return 0.0
 
 
-choose = verb(_choose, make=routine)
-learn = verb(_learn, default=take_in, make=routine)
+choose = verb(_choose)
+learn = verb(_learn, default=take_in)
 recommend = verb(_recommend, default=recommend_best, make=routine)
 exponent = verb(_exponent, default=no_confidence)
 
