@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import by_reference, kernel, late, routine
+from allais._kernels import by_reference, kernel, late
 from allais.bands.base import refresh
 from allais.numerics.distorted_sum import distorted_sum
 from allais.preferences import Preference
@@ -162,7 +162,7 @@ def _value(worth, places, masses, first, last, total):
     return distorted_sum(worth.gains.table, worth.losses.table, places, masses, first, last, total, 0.0, np.inf)
 
 
-@routine
+@kernel
 def draw_value(rule, bins, worth, memory, arm, stream):
     """The value of an arm under random masses, Gamma(how often) each; and where the stream goes on."""
     if bins.sizes[arm] == 0:
