@@ -12,7 +12,7 @@ from allais._checks import FloatArray, finite_array, positive, real
 
 
 class Rewards(Protocol):
-    """What a band needs to know of rewards."""
+    """What a band needs to know about rewards."""
 
     @property
     def support(self) -> tuple[float, float]:

@@ -67,7 +67,7 @@ def _(context: Any, builder: Any, placed: Any, kind: Any, pointer: Any) -> Any:
 def held(value: Any) -> Any:
     """A tuple as its block, or itself where it holds what no block is made of, as a user's own may.
 
-    The block has the addresses of the arrays: whoever replaces an array holds the tuple anew.
+    The block has the addresses of the arrays: code that replaces an array must hold the tuple anew.
     """
     kind: Any = None if numba.config.DISABLE_JIT else numba.typeof(value)
     layout = _layout(kind) if isinstance(kind, Reference) else None

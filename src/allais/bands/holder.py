@@ -166,7 +166,7 @@ class HolderRule(NamedTuple):
     variation: float  # of the weights: what cells of outcomes hide is their reach times this, at most
 
     def kept(self, n_arms: int) -> HolderKept:
-        """Nothing is known of the arms yet."""
+        """Nothing is known about the arms yet."""
         return HolderKept(np.zeros(n_arms), np.zeros(n_arms), np.full(n_arms, np.inf))
 
 

@@ -47,7 +47,7 @@ class BandWeight(NamedTuple):
 
 
 class TailRule(NamedTuple):
-    """A band on probabilities: its shape, the weights, and what is known of each arm."""
+    """A band on probabilities: its shape, the weights, and what is known about each arm."""
 
     shape: Any
     gains: BandWeight

@@ -18,7 +18,7 @@ LARGEST_COUNT = 2**62  # so that sums of two fit
 
 
 class Damaged(Exception):  # noqa: N818
-    """What a file says cannot be; its reader says of which file."""
+    """What a file says cannot be; its reader says which file."""
 
 
 # what reading a file that says the impossible may raise, beside sentences of ours

@@ -164,7 +164,7 @@ class EstimatedNoise:
         object.__setattr__(self, "scale", positive("scale", self.scale))
 
     def of(self, features: FloatArray) -> NoiseOfArms:
-        """The noise of arms before anything is known of it: its scale only."""
+        """The noise of arms before anything is known about it: its scale only."""
         n_arms = len(features)
         ones = np.ones(n_arms)
         return NoiseOfArms((STANDARD,), np.zeros(n_arms, dtype=np.int64), ones, 0.0 * ones, self.scale * ones)

@@ -60,7 +60,7 @@ class LinearPolicy(Policy):
 
     @property
     def rewards(self) -> None:
-        """What is known of rewards is their noise."""
+        """What is known about rewards is their noise."""
         return
 
     def __post_init__(self) -> None:
@@ -139,7 +139,7 @@ class LinearPolicy(Policy):
         raise ValueError(f"{type(self).__name__} cannot choose among arms that are not listed. Use LinTS, which can.")
 
     def world(self, features: FloatArray) -> World:
-        """What the kernels know of arms with these features."""
+        """What the kernels know about arms with these features."""
         noise = self.noise.of(features)
         check_noise(noise, len(features))
         root = math.sqrt(self.regularisation)

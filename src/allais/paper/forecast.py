@@ -20,7 +20,7 @@ class Forecast:
         self._began: dict[str, float] = {}  # when each began
         self._seen: dict[
             str, tuple[float, float]
-        ] = {}  # the last share that was told of each, and when after its begin
+        ] = {}  # the last share that was told about each, and when after its begin
         self._start, self._looked = now, now
         self._shown = self._expected(now)
 
@@ -65,7 +65,7 @@ class Forecast:
         return passed / expected
 
     def _expected(self, now: float) -> float:
-        """The time until the last worker is done, with what is waiting given to whoever is free first."""
+        """The time until the last worker is done, with what is waiting given to the worker that is free first."""
         pace = self._pace(now)
         free = []
         for name in self.under_way:

@@ -112,7 +112,7 @@ class Policy(ABC):
         return None
 
     def rewards_of(self, n_arms: int) -> list[Rewards]:
-        """What is known of each arm's rewards."""
+        """What is known about each arm's rewards."""
         return rewards_of_arms(getattr(self, "rewards", None), n_arms)
 
     def check_state(self, rule: Any, state: Any) -> None:  # noqa: B027
@@ -164,7 +164,7 @@ class Policy(ABC):
 
 @dataclass(frozen=True)
 class KArmed(Policy):
-    """A policy that learns each arm on its own: what is known of rewards, the shared state, a rule with a `worth`.
+    """A policy that learns each arm on its own: what is known about rewards, the shared state, a rule with a `worth`.
 
     A subclass writes `rule`, and a kernel for `choose`; the other verbs have defaults.
     """

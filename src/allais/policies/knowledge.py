@@ -1,4 +1,4 @@
-"""What is known of the arms' rewards, as policies and kernels take it."""
+"""What is known about the arms' rewards, as policies and kernels take it."""
 
 from __future__ import annotations
 

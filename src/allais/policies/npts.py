@@ -69,7 +69,7 @@ def _(rule, state, u):
         stream = stream_of(u)
         for k in range(state.asked.size):
             if state.eligible[k]:
-                if state.memory.pulls[k] == 0:  # nothing was told of any arm yet
+                if state.memory.pulls[k] == 0:  # nothing was told about any arm yet
                     state.score[k] = np.inf
                     continue
                 state.score[k], stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, stream)

@@ -110,7 +110,7 @@ def require_place(what: str, number: int, least: int, most: int) -> None:
 
 
 def no_such_arm(policy: Any, arm: int, n_arms: int) -> str:
-    """What is said of a choice that is none of the arms."""
+    """What is said about a choice that is none of the arms."""
     return (
         f"choose must return an arm from 0 to {n_arms - 1}, SETTLED or WAITING; {type(policy).__name__} returned "
         f"{arm}. Repair its kernel."

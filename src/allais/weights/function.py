@@ -129,7 +129,7 @@ class FunctionWeight(Weight):
 
     @property
     def singularities(self) -> tuple[float, ...]:
-        # nothing is known of the ends, so they count as singular
+        # nothing is known about the ends, so they count as singular
         return (0.0, *self._kinks, 1.0)
 
     @cached_property
