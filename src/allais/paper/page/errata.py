@@ -22,7 +22,7 @@ class Erratum(NamedTuple):
         """The heading's own link on the page of errata.
 
         >>> ERRATA[13].anchor
-        '13-the-holder-constant-of-the-lower-bounds'
+        '13-the-constant-in-the-lower-bounds'
         """
         plain = unicodedata.normalize("NFKD", f"{self.number}. {self.title}").encode("ascii", "ignore").decode()
         return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip().lower())
@@ -54,7 +54,7 @@ _LINES = (
         "Bounded rewards have finite values without it; in the remark F - G is -3 eps, not eps.",
     ),
     (
-        "The Hölder constant of the lower bounds",
+        "The constant in the lower bounds",
         "Every weight has a constant of 1 or more, which 2^(alpha - 1) is not; the bounds hold with 2^(alpha - 1) L.",
     ),
     ("W-LUCB is correct", "Theorem 4 holds; its union bound comes to 0.560 delta."),
