@@ -24,3 +24,17 @@ def chromium():
         opened = playwright.chromium.launch(executable_path=path, args=OPTIONS)
         yield opened
         opened.close()
+
+
+def opened_without_complaint(browser, page, width, height, scheme):
+    """A page in a window: nothing goes to the console, nothing is fetched, nothing scrolls sideways."""
+    view = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    said, asked = [], []
+    view.on("console", lambda message: said.append(message.text))
+    view.on("pageerror", lambda error: said.append(str(error)))
+    view.on("request", lambda request: asked.append(request.url))
+    view.goto(page.as_uri())
+    assert said == []
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+    assert view.evaluate("document.documentElement.scrollWidth") <= width
+    return view

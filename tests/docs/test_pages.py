@@ -2,12 +2,13 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.browser import chromium as opened_browser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -30,17 +31,8 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def chromium():
-    path = shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        if os.environ.get("ALLAIS_BROWSER") == "required":
-            pytest.fail("these tests need chromium, and it was not found: install it, or leave ALLAIS_BROWSER out")
-        pytest.skip("no chromium was found: the pages are not looked at in a browser")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
-        yield opened
-        opened.close()
+    with opened_browser() as browser:
+        yield browser
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from allais.paper.markdown_report import markdown_report
 from allais.paper.page.errata import ERRATA
 from allais.paper.page.words import found
 from allais.paper.store import Stored
+from tests.browser import opened_without_complaint
 from tests.paper.made_up import FINDINGS, made_up
 
 ERRATA_PAGE = Path(__file__).parents[2] / "docs" / "paper" / "errata.md"
@@ -157,15 +158,7 @@ def test_the_first_picture_is_within_the_first_screen(chromium, page, width, hei
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), SCREENS)
 def test_the_page_reads_well_in_a_browser(chromium, page, width, height, scheme):
-    view = chromium.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    said, asked = [], []
-    view.on("console", lambda message: said.append(message.text))
-    view.on("pageerror", lambda error: said.append(str(error)))
-    view.on("request", lambda request: asked.append(request.url))
-    view.goto(page.as_uri())
-    assert said == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    assert view.evaluate("document.documentElement.scrollWidth") <= width  # nothing to scroll sideways
+    view = opened_without_complaint(chromium, page, width, height, scheme)
     sizes = view.evaluate(
         """[...document.querySelectorAll("figure svg")].map(svg => {
             const text = svg.querySelector("text");

@@ -38,6 +38,7 @@ from allais.report.words import recommendation
 from allais.searches import chances_of_best, least_proof
 from allais.simulation.history import MOST_ARMS, History
 from tests.browser import chromium as opened_browser
+from tests.browser import opened_without_complaint
 from tests.searches.simulators import ARMS, coin
 
 CALLERS = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69), PowerUtility(0.88, 2.25), reference=5, costs=True)
@@ -297,15 +298,7 @@ def page(tmp_path_factory, routes):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (390, 844)])
 def test_the_page_reads_well_in_a_browser(chromium, page, width, height, scheme):
-    view = chromium.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    said, asked = [], []
-    view.on("console", lambda message: said.append(message.text))
-    view.on("pageerror", lambda error: said.append(str(error)))
-    view.on("request", lambda request: asked.append(request.url))
-    view.goto(page.as_uri())
-    assert said == []
-    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
-    assert view.evaluate("document.documentElement.scrollWidth") <= width  # nothing to scroll sideways
+    view = opened_without_complaint(chromium, page, width, height, scheme)
     first = view.evaluate(
         "(() => { const r = document.querySelector('svg').getBoundingClientRect(); return r.top; })()"
     )

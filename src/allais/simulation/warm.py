@@ -59,7 +59,7 @@ def warm(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda 
         raise ValueError("compiled code needs a folder that can be written to; there is none. Set ALLAIS_CACHE_DIR.")
     for name in names or known:
         begin = time.perf_counter()
-        for policy, problem in _uses_of(kind_named(name)):
+        for policy, problem in uses_of(kind_named(name)):
             _use(policy, problem)
         told(name, time.perf_counter() - begin)
     if not names:
@@ -70,7 +70,7 @@ def warm(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda 
         told("ValueStream", time.perf_counter() - begin)
 
 
-def _uses_of(kind: Any) -> Iterator[tuple[Policy, Problem]]:
+def uses_of(kind: Any) -> Iterator[tuple[Policy, Problem]]:
     """A policy as it is usually made, and the problems that it meets."""
     asked = inspect.signature(kind).parameters.values()
     given = {one.name: SETTINGS[one.name] for one in asked if one.name in SETTINGS and one.default is one.empty}
