@@ -3,8 +3,13 @@
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
 
 import pytest
+
+import allais
+from allais.extend import KArmed, NoBand, Worth, choose, issue
 
 POLICY = """
 import allais
@@ -169,3 +174,32 @@ def test_a_terminal_is_told_what_is_compiled_and_a_pipe_is_not(tmp_path):
     again = start(POLICY + LIVE, tmp_path / "pipe", stderr=subprocess.PIPE)
     _, errors = again.communicate(timeout=300)
     assert errors == ""
+
+
+def test_classes_that_no_import_finds_are_compiled():
+    """As in a notebook whose cell is run twice, or in a function: each class has code of its own."""
+
+    def last_or_first(last):
+        class OneArmRule(NamedTuple):
+            worth: Worth
+            band: NoBand
+
+        @choose.of(OneArmRule)
+        def _(rule, state, u):
+            return issue(state, state.asked.size - 1 if last else 0)
+
+        @dataclass(frozen=True)
+        class OneArm(KArmed):
+            called: ClassVar[str] = "one arm"
+            goal: ClassVar[str] = "regret"
+
+            def rule(self, n_arms):
+                return OneArmRule(self.worth(n_arms), NoBand())
+
+        return OneArm(allais.Preference(allais.TverskyKahneman(0.61)))
+
+    asked = [last_or_first(last).start(["a", "b"], seed=1).ask().arm for last in (False, True)]
+    assert asked == ["a", "b"]
+    problem = allais.Bandit([allais.Discrete({50: 0.1, 0: 0.9}), allais.Discrete({7: 1.0})])
+    played = [allais.simulate(last_or_first(last), problem, 100, n_runs=1, seed=1) for last in (False, True)]
+    assert [result.pulls[0, -1].tolist() for result in played] == [[100, 0], [0, 100]]

@@ -75,7 +75,7 @@ from allais.simulation.rollout import compiled_loop
 policy = allais.UCB1(allais.Bounded(0, 1))
 problem = allais.Bandit([allais.Bernoulli(0.4), allais.Bernoulli(0.6)])
 allais.simulate(policy, problem, 100, 1, seed=1)
-hits, misses = compiled_loop.stats.cache_hits, compiled_loop.stats.cache_misses
+hits, misses = compiled_loop.entry.stats.cache_hits, compiled_loop.entry.stats.cache_misses
 print(sum(hits.values()), sum(misses.values()))
 """
 

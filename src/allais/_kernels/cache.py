@@ -17,6 +17,7 @@ from typing import Any
 import numba
 
 from allais._kernels.compiling import found_on_disk, undisturbed
+from allais._kernels.late_calls import is_own
 
 
 def cache_folder() -> Path:
@@ -83,7 +84,7 @@ def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     save = made._cache.save_overload
 
     def save_own(types: Any, code: Any) -> None:
-        if all(map(_is_own, getattr(types, "args", types))):
+        if all(map(is_own, getattr(types, "args", types))):
             with contextlib.suppress(OSError):  # a full disk costs the next process its compiled code, and no more
                 save(types, code)
 
@@ -91,10 +92,3 @@ def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     read = made._cache.load_overload
     made._cache.load_overload = lambda types, context: found_on_disk(lambda: read(types, context), Path(str(CACHE)))
     return made
-
-
-def _is_own(kind: Any) -> bool:
-    """Whether a type that numba has inferred is numba's or this package's, all the way down."""
-    named = getattr(kind, "instance_class", None)
-    own = named is None or named.__module__.startswith("allais.")
-    return own and all(map(_is_own, getattr(kind, "types", ())))

@@ -15,6 +15,7 @@ from allais._kernels.cache import compiled, is_kept
 from allais._kernels.compiling import ready
 from allais._kernels.copied import CompilerOfCopied
 from allais._kernels.late_calls import LateCall, announce
+from allais._kernels.references import is_outside
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 # Kernels allocate nothing, so they run without numba's reference counts: counting the dozens of
@@ -46,7 +47,7 @@ class Kernel:
         return compiled(_calling(self), BARE)
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.entry(*arguments)
+        return _call(self.entry, arguments)
 
 
 class Routine(Kernel):
@@ -77,6 +78,30 @@ class Routine(Kernel):
 
     def _code(self, arguments: tuple[Any, ...]) -> Any:
         return ready(self.inner, arguments, self.declared)
+
+
+class Loop:
+    """A function over kernels that is called from Python only."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.entry = compiled(function, LOOP)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return _call(self.entry, arguments)
+
+
+def _call(made: Any, arguments: tuple[Any, ...]) -> Any:
+    """Numba takes two classes for one if they share a name and fields, as a notebook makes them: look closer there."""
+    if arguments and is_outside(type(arguments[0])):
+        return bound_to(made, arguments)(*arguments)
+    return made(*arguments)
+
+
+def bound_to(made: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """The machine code of a dispatcher for arguments of these types."""
+    found: Callable[..., Any] = ready(made, tuple(map(numba.typeof, arguments))).entry_point
+    return found
 
 
 def _calling(inner: Kernel) -> Callable[..., Any]:
@@ -118,8 +143,7 @@ def loop(function: Function) -> Function:
     """Compile a loop over kernels; it may hold a generator."""
     if settings().DISABLE_JIT:
         return _interpreted(function)
-    made: Function = compiled(function, LOOP)
-    return made
+    return Loop(function)  # type: ignore[return-value]
 
 
 def _made(function: Function, kind: Any, options: dict[str, Any]) -> Function:
@@ -153,6 +177,4 @@ def bound(made: Any, *arguments: Any) -> Callable[..., Any]:
     """
     if settings().DISABLE_JIT:
         return made
-    signature = tuple(numba.typeof(argument) for argument in arguments)
-    found: Callable[..., Any] = ready(made.entry, signature).entry_point
-    return found
+    return bound_to(made.entry, arguments)

@@ -31,6 +31,7 @@ RESOLVER = "allais_address_of_routine"
 ATTEMPTS = 100  # to find an address, while signals come in
 PAUSE, QUIET = 0.001, 0.02  # seconds
 routines: dict[str, Any] = {}  # by the names under which callers ask for them
+_outside: dict[str, tuple[Any, ...]] = {}  # kinds of arguments that are not of this package, by their names here
 
 
 class LateCall(types.Callable, types.Opaque):
@@ -68,7 +69,7 @@ def announce(name: str, routine: Any) -> None:
 
 def _call(context: Any, builder: Any, name: str, sig: Any, args: Any) -> Any:
     """Call what stands in the caller's place; where nothing does, ask for it first."""
-    asked = name + "|" + base64.b85encode(pickle.dumps(tuple(sig.args))).decode()
+    asked = f"{name}|{_spelled(tuple(sig.args))}"
     title = f"place of {asked}"
     module = builder.module
     if title in module.globals:
@@ -90,6 +91,28 @@ def _call(context: Any, builder: Any, name: str, sig: Any, args: Any) -> Any:
     # kernels raise nothing, so the status is not looked at
     _, result = context.call_conv.call_function(builder, code, sig.return_type, sig.args, args)
     return impl_ret_untracked(context, builder, sig.return_type, result)
+
+
+def _spelled(kinds: tuple[Any, ...]) -> str:
+    """A name of the kinds of arguments: for code on disk what they are, for code of this process only a number.
+
+    A class that was typed into a console, or made by a function, has no name by which it could be found again.
+    """
+    if all(map(is_own, kinds)):
+        return base64.b85encode(pickle.dumps(kinds)).decode()
+    for name, known in _outside.items():
+        if known == kinds:
+            return name
+    name = f"outside {len(_outside)}"
+    _outside[name] = kinds
+    return name
+
+
+def is_own(kind: Any) -> bool:
+    """Whether a type that numba has inferred is numba's or this package's, all the way down."""
+    named = getattr(kind, "instance_class", None)
+    own = named is None or named.__module__.startswith("allais.")
+    return own and all(map(is_own, getattr(kind, "types", ())))
 
 
 def _fill(asked: bytes, place: int) -> None:
@@ -126,7 +149,7 @@ def _find(asked: str) -> int:
     name, _, kinds = asked.partition("|")
     if name not in routines:
         importlib.import_module(name.split(":")[0])
-    return int(routines[name].address(pickle.loads(base64.b85decode(kinds))))
+    return int(routines[name].address(_outside.get(kinds) or pickle.loads(base64.b85decode(kinds))))
 
 
 _resolver = ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_void_p)(_fill)

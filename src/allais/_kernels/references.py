@@ -21,6 +21,7 @@ from numba.core.typing.typeof import typeof
 from numba.extending import infer_getattr, typeof_impl
 
 POINTER = ir.IntType(8).as_pointer()
+_numbers: dict[type, int] = {}  # of classes from outside this package
 
 
 class Reference(types.Type):
@@ -29,8 +30,10 @@ class Reference(types.Type):
     def __init__(self, kind: type, fields: tuple[types.Type, ...]) -> None:
         self.instance_class = kind
         self.types = fields
-        # names of types become names of symbols: a digest keeps them short
-        inside = hashlib.sha256(repr((kind.__module__, kind.__qualname__, [str(one) for one in fields])).encode())
+        # names of types become names of symbols: a digest keeps them short, and a number tells classes of one name
+        # apart, as a notebook makes them whose cell is run twice
+        named = (kind.__module__, kind.__qualname__, _numbers.get(kind, 0), [str(one) for one in fields])
+        inside = hashlib.sha256(repr(named).encode())
         super().__init__(name=f"{kind.__qualname__}.{inside.hexdigest()[:16]}")
 
     @property
@@ -43,6 +46,11 @@ class Reference(types.Type):
         return names.index(name) if name in names else -1
 
 
+def is_outside(kind: type) -> bool:
+    """Whether a class that compiled code gets by reference is not of this package."""
+    return kind in _numbers
+
+
 def by_reference(kind: type) -> type:
     """Let compiled code get a NamedTuple by reference."""
 
@@ -50,6 +58,8 @@ def by_reference(kind: type) -> type:
         return Reference(kind, tuple(typeof(part, context.purpose) for part in value))
 
     typeof_impl.register(kind)(typeof_fields)
+    if not kind.__module__.startswith("allais."):
+        _numbers.setdefault(kind, len(_numbers))
     return kind
 
 
