@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
@@ -135,7 +135,7 @@ def routine(function: Function) -> Function:
 def late(returns: Any) -> Callable[[Function], Function]:
     """Compile a routine no sooner than a call reaches it; the types of the numbers that it returns are declared."""
     several = isinstance(returns, tuple)
-    kinds = types.Tuple([RETURNED[one] for one in returns]) if several else RETURNED[returns]  # type: ignore[attr-defined]
+    kinds = types.Tuple([RETURNED[one] for one in returns]) if several else RETURNED[returns]
     return lambda function: _made(function, functools.partial(Routine, returns=kinds), INNER)
 
 
@@ -143,7 +143,7 @@ def loop(function: Function) -> Function:
     """Compile a loop over kernels; it may hold a generator."""
     if settings().DISABLE_JIT:
         return _interpreted(function)
-    return Loop(function)  # type: ignore[return-value]
+    return cast(Function, Loop(function))  # it is called as the function is
 
 
 def _made(function: Function, kind: Any, options: dict[str, Any]) -> Function:
@@ -166,7 +166,7 @@ def _interpreted(function: Function) -> Function:
         with np.errstate(all="ignore"):
             return function(*arguments)
 
-    return run  # type: ignore[return-value]
+    return cast(Function, run)
 
 
 def bound(made: Any, *arguments: Any) -> Callable[..., Any]:

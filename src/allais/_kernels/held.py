@@ -20,7 +20,7 @@ from numba.extending import typeof_impl
 
 from allais._kernels.references import Reference, ReferenceModel
 
-NOTHING: Any = types.Tuple(())  # type: ignore[attr-defined]
+NOTHING: Any = types.Tuple(())
 NUMBERS: dict[Any, Any] = {types.float64: ctypes.c_double, types.int64: ctypes.c_int64, types.boolean: ctypes.c_bool}
 
 

@@ -43,7 +43,7 @@ class LateCall(types.Callable, types.Opaque):
 
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Signature:
         """The signature of a call, whose arguments stand in their order."""
-        arguments = tuple(getattr(kind, "inside", types.unliteral(kind)) for kind in args)  # type: ignore[attr-defined]
+        arguments = tuple(getattr(kind, "inside", types.unliteral(kind)) for kind in args)
         return signature(routines[self.routine].returned(arguments), *arguments)
 
     def get_call_signatures(self) -> tuple[tuple[()], bool]:
@@ -62,7 +62,7 @@ def announce(name: str, routine: Any) -> None:
     """Let compiled code call a routine by its name."""
     routines[name] = routine
 
-    @lower_builtin(name, types.VarArg(types.Any))  # type: ignore[attr-defined]
+    @lower_builtin(name, types.VarArg(types.Any))
     def _(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return _call(context, builder, name, sig, args)
 

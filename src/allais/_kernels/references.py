@@ -28,7 +28,7 @@ class Reference(types.Type):
     """The type of a pointer to the fields of a NamedTuple."""
 
     def __init__(self, kind: type, fields: tuple[types.Type, ...]) -> None:
-        self.instance_class = kind
+        self.instance_class: Any = kind  # of a NamedTuple, which has `_fields`
         self.types = fields
         # names of types become names of symbols: a digest keeps them short, and a number tells classes of one name
         # apart, as a notebook makes them whose cell is run twice
@@ -42,7 +42,7 @@ class Reference(types.Type):
 
     def field(self, name: str) -> int:
         """Where a field stands, or -1."""
-        names: tuple[str, ...] = self.instance_class._fields  # type: ignore[attr-defined]
+        names: tuple[str, ...] = self.instance_class._fields
         return names.index(name) if name in names else -1
 
 
