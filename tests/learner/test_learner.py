@@ -357,6 +357,15 @@ def test_features_are_refused_by_a_learner_that_knows_arms_by_name():
             learner.ask(**words)
 
 
+def test_a_policy_that_learns_each_arm_on_its_own_starts_without_features():
+    for policy in FIXED.values():
+        sentence = rf"{type(policy).__name__} learns each arm on its own and takes no features; got some\. Leave"
+        with pytest.raises(ValueError, match=sentence):
+            policy.start(["A21", "A28"], seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
+        with pytest.raises(ValueError, match=sentence):
+            policy.start(["A21", "A28"], 1, [[1.0, 0.0], [0.0, 1.0]])  # as linear policies take them
+
+
 def test_exp3_learns_from_its_own_choices_only():
     learner = started(FIXED["EXP3"], rounds=5)
     with refused(learner, "EXP3 learns from its own choices only; got data about arm 'A21'"):

@@ -34,7 +34,7 @@ from allais.samples.worth import Worth
 if TYPE_CHECKING:
     from allais.learner import Learner
 
-Check = Callable[[str, Any], Any]  # the checked value, from the name of a setting and what came
+Check = Callable[[str, Any], Any]  # takes a setting's name and what came; returns the checked value
 
 
 def setting(default: Any = dataclasses.MISSING, check: Check | None = None, *, repr: bool = True) -> Any:
@@ -54,12 +54,12 @@ class Policy(ABC):
 
     preference: Preference
     _: KW_ONLY
-    name: str = setting("", repr=False)  # for tables and legends; by default what it is called
+    name: str = setting("", repr=False)  # for tables and legends; by default `called`, or the class's name
 
     called: ClassVar[str] = ""
     goal: ClassVar[str]  # "regret", "confidence" or "budget"
     open_to_arms: ClassVar[bool] = False  # whether arms may come and go while it runs
-    open_to_data: ClassVar[bool] = True  # whether it can use what it did not ask for
+    open_to_data: ClassVar[bool] = True  # whether it can use outcomes that it did not ask for
     open_to_contexts: ClassVar[bool] = False  # whether arms may differ from round to round, by their features
     keeps_outcomes: ClassVar[bool] = True  # whether each arm's outcomes are remembered
 
@@ -116,13 +116,13 @@ class Policy(ABC):
         return rewards_of_arms(getattr(self, "rewards", None), n_arms)
 
     def check_state(self, rule: Any, state: Any) -> None:  # noqa: B027
-        """Raise a ValueError for a state, read from a file, whose numbers the kernels would follow out of an array.
+        """Raise a ValueError for a state from a file whose numbers would lead the kernels beyond the end of an array.
 
         What every state has (`asked`, `active`, the memory, and the length of each array) is checked already.
         """
 
     def value_bounds(self, n_arms: int) -> list[tuple[float, float]]:
-        """What the value of each arm can be at least and at most, as felt; infinite where nothing is declared."""
+        """The least and the greatest value that each arm can have, as felt; infinite where nothing is declared."""
         known = self.rewards_of(n_arms)
         return [bounds_of(self.preference, one) for one in known] or [(-np.inf, np.inf)] * n_arms
 
@@ -131,25 +131,28 @@ class Policy(ABC):
         return dataclasses.replace(self, **changes)
 
     def plain(self) -> Policy:
-        """The policy with all of its settings: a baseline is another policy's setting."""
+        """The policy with all of its settings; for a baseline, the policy that it is made from."""
         return self
 
     def on(self, problem: Any) -> Policy:
-        """The policy for a problem at hand: linear ones take its features."""
+        """The policy for a problem: a linear policy takes the problem's features."""
         return self
 
     def with_features(self, features: ArrayLike) -> Policy:
-        """The policy for arms with these features, one row for each: linear ones take them."""
+        """The policy for arms with these features, one row per arm; only linear policies take any."""
         raise ValueError(
             f"{type(self).__name__} learns each arm on its own and takes no features; got some. "
             "Leave features out, or use allais.linear.LinTS or WOFUL."
         )
 
-    def start(self, arms: int | Sequence[Hashable], seed: Seed, *, exact: bool = False) -> Learner:
+    def start(
+        self, arms: int | Sequence[Hashable], seed: Seed, features: ArrayLike | None = None, *, exact: bool = False
+    ) -> Learner:
         """A learner that asks for arms and is told what happened.
 
         An arm with more than 16,384 distinct outcomes keeps neighbours in cells, so that its memory is bounded;
-        `Learner.memory_error` says what that may hide. With `exact=True` every outcome is kept.
+        `Learner.memory_error` says what that may hide. With `exact=True` every outcome is kept. Only linear policies
+        take `features`.
 
         >>> from allais import WUCB
         >>> policy = WUCB(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))
@@ -159,14 +162,16 @@ class Policy(ABC):
         """
         from allais.learner import Learner
 
-        return Learner(self, arms, seed, exact=exact)
+        policy = self if features is None else self.with_features(features)
+        return Learner(policy, arms, seed, exact=exact)
 
 
 @dataclass(frozen=True)
 class KArmed(Policy):
-    """A policy that learns each arm on its own: what is known about rewards, the shared state, a rule with a `worth`.
+    """A policy that learns each arm on its own: it has the shared state, and a rule with a `worth`.
 
-    A subclass writes `rule`, and a kernel for `choose`; the other verbs have defaults.
+    `rewards` is what is known about the arms' rewards, if anything. A subclass writes `rule`, and a kernel for
+    `choose`; the other verbs have defaults.
     """
 
     rewards: RewardsOfArms | None = None
@@ -178,7 +183,7 @@ class KArmed(Policy):
         super().__post_init__()
 
     def own(self, n_arms: int) -> Any:
-        """What the algorithm remembers beside outcomes and asks: a NamedTuple of arrays, which files hold by name."""
+        """What the algorithm remembers besides outcomes and asks: a NamedTuple of arrays, which files hold by name."""
         return ()
 
     def state(self, n_arms: int, rule: Any) -> Any:
@@ -192,10 +197,10 @@ class KArmed(Policy):
 
 @dataclass(frozen=True)
 class BandPolicy(KArmed):
-    """A policy that bounds each arm's value; the band is the one that fits the rewards, unless one is given."""
+    """A policy that bounds each arm's value, by the band that fits the rewards unless one is given."""
 
     band: Band = setting(None)
-    of_mean: bool = setting(False, repr=False)  # the WE heuristic: w(mean) in the place of the value
+    of_mean: bool = setting(False, repr=False)  # the WE heuristic: w(mean) in place of the value
 
     needs_rewards: ClassVar[bool] = True
 
@@ -218,7 +223,7 @@ class BandPolicy(KArmed):
         return first_pulls(self.rewards_of(n_arms))
 
     def value_bounds(self, n_arms: int) -> list[tuple[float, float]]:
-        """What the value of each arm can be at least and at most, as felt."""
+        """The least and the greatest value that each arm can have, as felt."""
         return [(0.0, 1.0)] * n_arms if self.of_mean else super().value_bounds(n_arms)  # w(mean) is a weight
 
 

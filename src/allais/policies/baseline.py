@@ -10,7 +10,7 @@ from allais.policies.base import Policy
 
 
 class Baseline(Policy):
-    """A policy whose `__init__` gives fewer settings than the one that it is made from."""
+    """A policy whose `__init__` takes fewer settings than the policy that it is made from."""
 
     def given(self) -> dict[str, Any]:
         """The settings that it was made with; those of its preference by their own names."""
@@ -23,7 +23,7 @@ class Baseline(Policy):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def as_setting(self) -> dict[str, Any]:
-        """What a file holds of it."""
+        """What a file holds about it."""
         return {"type": type(self).__name__, **self.given()}
 
     @classmethod
@@ -32,7 +32,7 @@ class Baseline(Policy):
         return cls(**content)
 
     def but(self, **changes: Any) -> Policy:
-        """The same policy with other settings; the one that it is made from, where they are not its own."""
+        """The same policy with other settings; where some are not its own, the policy that it is made from."""
         given = self.given()
         return type(self)(**{**given, **changes}) if changes.keys() <= given.keys() else self.plain().but(**changes)
 

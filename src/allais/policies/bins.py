@@ -1,12 +1,12 @@
 """An arm's outcomes in few bins, so that a random reweighting costs about the same however much was seen.
 
 Bins hold samples by rank. Toward both ends, and toward every point where a weight is singular, they narrow in
-proportion: a bin holds at most 1 / SHARE of the samples between it and that point, single outcomes at the ends.
+proportion: a bin holds at most 1 / SHARE of the samples between it and that point, and at the ends a single outcome.
 So no rare event is lost in a bin, whatever its rank and however steep the weight.
 
-Let every sample have a mass of its own. Bins get the sum of theirs, so the probabilities beyond each bin are
-exact, and only what lies within a bin is moved, to its middle outcome. For a monotone weight, a value then
-changes by at most
+Let every sample have a mass of its own. A bin gets the sum of its samples' masses, so the probabilities beyond
+each bin are exact, and only what lies within a bin is moved, to its middle outcome. For a monotone weight, a value
+then changes by at most
 
     sum over bins of (best - worst outcome of the bin) * (decision weight of the bin).
 
@@ -31,25 +31,25 @@ from allais.samples.memory import FLAT
 from allais.samples.tree_search import outcome_at_rank
 from allais.samples.trees import ROOT, TOTAL
 
-SHARE = 8.0  # of the samples beyond a bin, over those in it; 12 costs a third more, and no regret was seen to fall
-FINE = 4.0  # bins to a standard deviation of what lies beyond a singular point inside (0, 1)
-MOST_SAMPLES = 2.0**40  # of an arm: what the arrays have room for; more would only widen the last bin
+SHARE = 8.0  # samples beyond a bin, over those in it; 12 costs a third more, and no regret was seen to fall
+FINE = 4.0  # bins per standard deviation of the mass beyond a singular point inside (0, 1)
+MOST_SAMPLES = 2.0**40  # per arm: what the arrays have room for; more would only widen the last bin
 
 
 @by_reference
 class Narrowing(NamedTuple):
     """Where bins narrow, and how many there can be."""
 
-    points: FloatArray  # shares of the samples from the best down: 0, 1, and between
-    most: int  # bins of an arm, and the place of the best outcome that could occur
+    points: FloatArray  # shares of the samples from the best down: 0, 1, and singular points between
+    most: int  # bins per arm, and one place for the best outcome that could occur
 
 
 @by_reference
 class BinsRule(NamedTuple):
-    """How arms are put into bins."""
+    """How the arms' outcomes are put into bins."""
 
     narrowing: Narrowing
-    tops: FloatArray  # the best outcome of each arm that could occur, as felt; (n_arms,)
+    tops: FloatArray  # per arm the best outcome that could occur, as felt; (n_arms,)
 
     def kept(self, n_arms: int) -> Bins:
         """Empty bins."""
@@ -71,14 +71,14 @@ class Bins(NamedTuple):
     """The bins of each arm, ascending to the end of its row."""
 
     places: FloatArray  # a bin's outcome as felt, and last the best outcome that could occur; (n_arms, most)
-    counts: FloatArray  # how many samples a bin holds, and last 1
+    counts: FloatArray  # how many samples a bin holds, and last a 1 for that outcome
     sizes: IntArray  # how many bins an arm has; 0 where they are out of date, (n_arms,)
-    lacking: FloatArray  # value of an arm's samples less that of its bins, (n_arms,)
+    lacking: FloatArray  # the value of an arm's samples less that of its bins, (n_arms,)
     masses: Masses
 
 
 def bins_for(preference: Preference, tops: FloatArray) -> BinsRule:
-    """How to put arms into bins whose best outcomes that could occur are given, as felt."""
+    """How to put the arms' outcomes into bins; `tops` are the best outcomes that could occur, as felt."""
     inside = {p for p in preference.gains.singularities if 0.0 < p < 1.0}
     inside |= {1.0 - p for p in preference.losses.singularities if 0.0 < p < 1.0}  # w- sees P(X <= z)
     points = np.array(sorted({0.0, *inside, 1.0}))
@@ -101,7 +101,7 @@ def _(band, kept, memory, arm):
 
 @kernel
 def _felt_at(memory, arm, rank):
-    """The outcome of an arm in the trees that `rank` samples reach, as felt."""
+    """The outcome, as felt, that `rank` samples from the best down reach, for an arm in the trees."""
     trees = memory.trees
     gains = int(trees.numbers[trees.heads[2 * arm, ROOT], TOTAL])
     if rank <= gains:
@@ -112,12 +112,12 @@ def _felt_at(memory, arm, rank):
 
 @kernel
 def stride(points, done, pulls):
-    """How many samples the next bin holds, after `done` of them; it depends on ranks only, never on a tree's layout."""
+    """How many samples the next bin holds after `done` samples: a matter of ranks only, never of a tree's layout."""
     widest = float(pulls)
     for point in points:
         ahead = point * pulls - done
         near = ahead / (SHARE + 1.0) if ahead > 0.0 else -ahead / SHARE
-        # reweighting moves what lies beyond a point: nothing is gained by bins far narrower than that
+        # reweighting moves the mass beyond a point by this much: far narrower bins gain nothing
         moves = np.sqrt(point * (1.0 - point) * pulls)
         widest = min(widest, max(near, moves / FINE))
     return max(int(widest), 1)
@@ -142,9 +142,9 @@ def _arrange_by_rank(rule, bins, worth, memory, arm):
 
 @kernel
 def arrange(rule, bins, worth, memory, arm):
-    """Bring an arm's bins up to date: one for each outcome in the flat memory, by rank for an arm in the trees."""
+    """Bring an arm's bins up to date: one bin per outcome in the flat memory, and bins by rank in the trees."""
     places, counts = bins.places[arm], bins.counts[arm]
-    top = places.size - 1  # bins lie before it, the best of them last
+    top = places.size - 1  # bins lie before this place, the best of them last
     if not memory.in_trees[arm]:
         size = memory.sizes[arm]
         for k in range(size):
@@ -158,13 +158,13 @@ def arrange(rule, bins, worth, memory, arm):
 
 @kernel
 def _value(worth, places, masses, first, last, total):
-    """The value of the law with the outcomes `first` to before `last` and their masses."""
+    """The value of the law that has the outcomes from `first` to before `last`, with their masses."""
     return distorted_sum(worth.gains.table, worth.losses.table, places, masses, first, last, total, 0.0, np.inf)
 
 
 @kernel
 def draw_value(rule, bins, worth, memory, arm, stream):
-    """The value of an arm under random masses, Gamma(how often) each; and where the stream goes on."""
+    """The value of an arm under random masses, each drawn from Gamma(count); and where the stream goes on."""
     if bins.sizes[arm] == 0:
         arrange(rule, bins, worth, memory, arm)
     places, counts, masses = bins.places[arm], bins.counts[arm], bins.masses.of_bins

@@ -1,4 +1,4 @@
-"""The baselines that the paper measures against: its own algorithms under other settings, no code.
+"""The baselines that the paper measures against: its own algorithms under other settings, without code of their own.
 
 Where a baseline's printed width differs from the paper's family, its setting says so.
 """
@@ -22,7 +22,7 @@ UCBV_ZETA = 1.2  # of Audibert, Munos & Szepesvári (2009), with their c = 1
 
 
 class UCB1(Baseline, WUCB):
-    """UCB1 (Auer et al. 2002): W-UCB of the mean, with the width sqrt(2 log m / l).
+    """UCB1 (Auer et al. 2002): W-UCB for the mean, with the width sqrt(2 log m / l).
 
     >>> UCB1(Bounded(0, 1)).exploration
     4.0
@@ -36,7 +36,7 @@ class UCB1(Baseline, WUCB):
 
 
 class LUCB(Baseline, WLUCB):
-    """LUCB (Kalyanakrishnan et al. 2012): W-LUCB of the mean, with exponent log(5 K m^4 / 4 delta).
+    """LUCB (Kalyanakrishnan et al. 2012): W-LUCB for the mean, with exponent log(5 K m^4 / 4 delta).
 
     >>> from allais import Bandit, best_arm
     >>> best_arm(LUCB(Bounded(0, 1), delta=0.05), Bandit([Bernoulli(0.9), Bernoulli(0.2)]), seed=1).arm
@@ -58,7 +58,7 @@ class LUCB(Baseline, WLUCB):
 
 
 class SR(Baseline, WSR):
-    """Successive rejects (Audibert et al. 2010): W-SR of the mean, with the same phases.
+    """Successive rejects (Audibert et al. 2010): W-SR for the mean, with the same phases.
 
     >>> from allais import Bandit, best_arm
     >>> best_arm(SR(budget=200), Bandit([Bernoulli(0.9), Bernoulli(0.2)]), seed=1).arm
@@ -72,9 +72,9 @@ class SR(Baseline, WSR):
 
 
 class UCBV(Baseline, WUCB):
-    """UCB-V (Audibert et al. 2009): W-UCB of the mean with an empirical Bernstein band.
+    """UCB-V (Audibert et al. 2009): W-UCB for the mean, with an empirical Bernstein band.
 
-    The paper names it as unfit: it is aware of variance, not of a distortion.
+    The paper calls it unfit: it is aware of variance, not of a distortion.
 
     >>> UCBV(Bounded(0, 1)).band
     EmpiricalBernstein()
@@ -119,9 +119,9 @@ class WELUCB(Baseline, WLUCB):
 
 
 class UniformSampling(Baseline, PatientRejects):
-    """Uniform sampling: every arm the same share of the budget, and the best estimate is recommended.
+    """Uniform sampling: every arm gets the same share of the budget, and the highest estimate is recommended.
 
-    A yardstick: nothing else sees rare gains of every arm as well, and nothing is worse with many ordinary arms.
+    It is a yardstick: nothing else sees rare gains of every arm as well, and nothing is worse with many ordinary arms.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])

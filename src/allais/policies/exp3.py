@@ -27,7 +27,7 @@ def _share_of_all(name: str, given: Any) -> float:
 class EXP3(KArmed):
     """EXP3: exponential weights with a share `gamma` of uniform exploration (Auer et al. 2002).
 
-    The paper names it as unfit: it learns the arm of the highest mean, whatever people prefer.
+    The paper calls it unfit: it learns the arm of the highest mean, whatever people prefer.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
@@ -54,11 +54,11 @@ class EXP3(KArmed):
         known = self.rewards_of(n_arms)
         ends = [bounds_of(self.preference, one) for one in known]
         low, high = min(pair[0] for pair in ends), max(pair[1] for pair in ends)
-        scale = 1.0 / (high - low) if high > low else 0.0  # where one value is all there is, nothing can be learned
+        scale = 1.0 / (high - low) if high > low else 0.0  # with one possible reward, there is nothing to learn
         return EXP3Rule(self.worth(n_arms), NoBand(), self.gamma, low, scale)
 
     def own(self, n_arms: int) -> Weights:
-        """What it remembers beside outcomes and asks."""
+        """What EXP3 remembers besides outcomes and asks."""
         return Weights(np.zeros(n_arms))
 
 
@@ -68,7 +68,7 @@ class EXP3Rule(NamedTuple):
     worth: Worth
     band: NoBand
     gamma: float
-    low: float  # of all arms' rewards as felt, which are mapped to [0, 1] in one way, or they could not be compared
+    low: float  # the least reward of all arms, as felt; one map to [0, 1] serves all, so that they can be compared
     scale: float
 
 

@@ -19,7 +19,7 @@ class SequentialHalving(WSR):
     The budget is shared evenly among phases. Values are estimated from all samples of an arm, not
     only those of the last phase, so that nothing is thrown away.
 
-    The bold choice: an arm whose rare gain was not seen in the first phase is gone, and nothing warns of it
+    It is the bold choice: an arm whose rare gain was not seen in the first phase is gone, and nothing warns of it
     (docs/choosing.md). `PatientRejects` looks longer before it rejects.
 
     >>> from allais import Bandit, best_arm
@@ -31,12 +31,12 @@ class SequentialHalving(WSR):
     called: ClassVar[str] = "sequential halving"
 
     def phases(self, n_arms: int) -> IntArray:
-        """Those of halving; arms that are dropped together have the same entry."""
+        """The phases of halving; arms that are dropped together have the same entry."""
         return halving_phases(self.budget, n_arms)
 
 
 def halving_phases(budget: int, n_arms: int) -> IntArray:
-    """How often an arm that is still alive has been pulled when each arm is rejected, one entry per arm.
+    """How often an arm that is still alive has been pulled at each rejection, one entry per rejection.
 
     Arms that are dropped together have the same entry.
 

@@ -18,15 +18,15 @@ from allais.policies.verbs import choose
 from allais.rewards import Finite
 from allais.samples.worth import Worth
 
-MOST_VALUES = 3  # beyond, K_inf is a search in more than one dimension, and no longer fast
+MOST_VALUES = 3  # beyond that, K_inf is a search in more than one dimension, and no longer fast
 
 
 @dataclass(frozen=True)
 class IMED(KArmed):
-    """Indexed minimum empirical divergence, low regret: play the least N K_inf(F, best value) + log N.
+    """Indexed minimum empirical divergence, low regret: play the arm with the least N K_inf(F, best value) + log N.
 
     K_inf is the least divergence from what was seen to a law on the same values that is worth as much as
-    the best arm. For `Finite` rewards of up to three values and monotone weights.
+    the best arm. It needs `Finite` rewards of up to three values, and monotone weights.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -72,7 +72,7 @@ class IMEDRule(NamedTuple):
 
 @kernel
 def _share(memory, outcomes, arm, which):
-    """The share of samples of an arm that felt like its value number `which`."""
+    """The share of an arm's samples that felt like its value number `which`."""
     seen = 0
     for i in range(memory.sizes[arm]):
         if memory.felt[arm, i] == outcomes[arm, which]:

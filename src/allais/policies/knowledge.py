@@ -28,7 +28,7 @@ def check_settings(preference: Preference, rewards: RewardsOfArms | None, *, nee
     each = [rewards] if _is_known(rewards) else rewards
     if rewards is None or not isinstance(each, Sequence) or not each or not all(map(_is_known, each)):
         advice = "Write rewards=Bounded(0, 50)."
-        if isinstance(rewards, int | float):  # such as a budget, which came second once
+        if isinstance(rewards, int | float):  # such as a budget, which was once the second argument
             advice = "Everything but preference and rewards is given by name, such as budget=1000."
         raise TypeError(
             f"rewards must be Bounded, Finite or SubGaussian, one for all arms or one per arm; got {rewards!r}. "
@@ -44,7 +44,7 @@ def check_settings(preference: Preference, rewards: RewardsOfArms | None, *, nee
 
 
 def check_band(band: object) -> None:
-    """Refuse what is no band, such as the name of one."""
+    """Refuse anything but a band, such as a band's name."""
     if not callable(getattr(band, "rule", None)) or isinstance(band, type):
         raise TypeError(f"band must be a band; got {brief(band)}. Write band=KL().")
 
@@ -55,7 +55,7 @@ def check_unit_interval(preference: Preference, rewards: RewardsOfArms) -> None:
         low, high = bounds_of(preference, known)
         if low < 0.0 or high > 1.0:
             raise ValueError(
-                f"w(mean) needs a mean that must lie in [0, 1]; got rewards from {low:g} to {high:g}. "
+                f"w(mean) needs a mean that lies in [0, 1]; got rewards from {low:g} to {high:g}. "
                 "Rescale the rewards, or use a policy that estimates the value."
             )
 
@@ -70,7 +70,7 @@ def as_list(rewards: RewardsOfArms) -> list[Rewards]:
 
 
 def rewards_of_arms(rewards: RewardsOfArms | None, n_arms: int) -> list[Rewards]:
-    """One entry per arm, from one for all or one each."""
+    """One entry per arm, from one for all arms or one per arm."""
     if rewards is None:
         return []
     if not isinstance(rewards, Sequence):
@@ -102,7 +102,7 @@ def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *,
 
 
 def first_pulls(rewards: Sequence[Rewards]) -> int:
-    """How often each arm is pulled before the rule begins: the truncated bound needs two."""
+    """How often each arm is pulled before the rule begins: the truncated bound needs two pulls."""
     return 2 if any(isinstance(known, SubGaussian) for known in rewards) else 1
 
 

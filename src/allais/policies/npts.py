@@ -21,12 +21,12 @@ from allais.samples.worth import Worth
 class NPTS(KArmed):
     """Non-parametric Thompson sampling, low regret: play the arm that is best under a random reweighting.
 
-    Each outcome seen gets a weight from Gamma(how often), the best outcome that could occur one from
-    Gamma(1); the arm is worth what that law is worth.
+    Each outcome that was seen gets a mass from Gamma(its count), and the best outcome that could occur one from
+    Gamma(1); the arm is worth what the law with these masses is worth.
 
-    An arm with more than 128 distinct outcomes is drawn in bins: single outcomes at both ends, and at most an
-    eighth of the samples beyond it in any other. So no event is too rare to be drawn. The probabilities beyond
-    each bin are drawn exactly; what bins lack against the value of all samples is known, and added
+    An arm with more than 128 distinct outcomes is drawn in bins: a bin holds a single outcome at both ends, and
+    elsewhere at most an eighth of the samples beyond it. So no event is too rare to be drawn. The probabilities
+    beyond each bin are drawn exactly; how far the bins' value is from that of all samples is known, and added
     (`policies/bins.py`). Logarithmic regret is proven for means (Riou & Honda 2020) and for conditional values
     at risk (Baudry et al. 2021), without bins; for other weights, and in bins, it is measured (docs/choosing.md).
 
@@ -59,7 +59,7 @@ class NPTSRule(NamedTuple):
     """The settings of NPTS."""
 
     worth: Worth
-    band: BinsRule  # it draws values, and has no interval: bins stand where others have a band
+    band: BinsRule  # NPTS draws values and has no intervals: bins stand where others have a band
 
 
 @choose.of(NPTSRule)

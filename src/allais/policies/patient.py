@@ -20,8 +20,8 @@ class PatientRejects(WSR):
     An arm that is rejected before its rare gain was seen never comes back, and one that is kept needs many samples to
     show its rare loss. So a share `floor` of the budget is spread evenly over all arms before any is rejected, and
     the rest is spent as W-SR spends it (Audibert et al. 2010), one rejection after the other. A rare gain of
-    probability p is missed in about exp(-p m) of runs, where m, the samples of an arm before the first rejection, is
-    about half of budget / arms for 16 arms.
+    probability p is missed in a share of about exp(-p m) of the runs. Here m is the number of samples per arm before
+    the first rejection: with 16 arms, about half of budget / arms.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
@@ -35,18 +35,18 @@ class PatientRejects(WSR):
     called: ClassVar[str] = "patient rejects"
 
     def phases(self, n_arms: int) -> IntArray:
-        """Those of W-SR, after the floor."""
+        """The phases of W-SR, after the floor."""
         return patient_phases(self.budget, n_arms, self.floor)
 
 
 def patient_phases(budget: int, n_arms: int, floor: float) -> IntArray:
-    """How often an arm that is still alive has been pulled when each arm is rejected, one entry per arm.
+    """How often an arm that is still alive has been pulled at each rejection, one entry per rejection.
 
     >>> patient_phases(200, 3, 0.5)  # 33 each, then the phases of W-SR with the 101 that are left
     array([58, 70])
     """
     each = int(floor * budget) // n_arms if budget > n_arms else 0
     rest = budget - each * n_arms
-    if each and rest <= n_arms:  # all of it is spread evenly
+    if each and rest <= n_arms:  # the whole budget is spread evenly
         return np.full(n_arms - 1, each, dtype=np.int64)
     return each + phases(rest, n_arms)

@@ -14,7 +14,7 @@ from allais.policies.toptwo import leader_or_rival
 from allais.policies.verbs import SETTLED, WAITING, bracket, choose
 from allais.samples.worth import Worth
 
-EXPONENT = 15.0  # of the intervals that say whom to sample; nothing is concluded from them
+EXPONENT = 15.0  # of the intervals that say which arm to sample; nothing is concluded from them
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class PatientTopTwo(KArmed):
 
     A share `floor` of the budget is spread evenly over all arms, so that rare events can show. Then a sample goes to
     the arm of the highest value or to the challenger that is hardest to tell from it, as `TopTwo` does. No arm is ever
-    rejected: one that is found out to hide a rare loss gives way to the next, and one whose interval is still wide
-    comes back.
+    rejected: a leader that shows a rare loss gives way to the next arm, and an arm whose interval is still wide comes
+    back.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
@@ -62,7 +62,7 @@ class PatientTopTwoRule(NamedTuple):
     worth: Worth
     band: Any
     budget: int
-    each: int  # samples of every arm before two are singled out
+    each: int  # samples per arm before two are singled out
 
 
 @choose.of(PatientTopTwoRule)

@@ -1,4 +1,4 @@
-"""The state that K-armed policies share: what was seen, what was asked, and what the band keeps of it."""
+"""The state that K-armed policies share: what was seen, what was asked, and what the band keeps about the arms."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from allais.samples.memory import Memory, empty_memory
 
 @by_reference
 class State(NamedTuple):
-    """What a policy has learned; all of it arrays, which kernels write in place."""
+    """What a policy has learned, in arrays that kernels write in place."""
 
     memory: Memory
-    asked: IntArray  # T_k with what is still out, (n_arms,)
+    asked: IntArray  # T_k plus the choices that are still out, (n_arms,)
     active: Any  # whether an arm is in play, (n_arms,)
     ticket: FloatArray  # what a choice remembers until its outcome is told, (1,)
     low: FloatArray  # scratch: the ends of intervals, (n_arms,)
     high: FloatArray
     score: FloatArray  # scratch of a choice, (n_arms,)
     eligible: Any  # scratch of a choice, (n_arms,)
-    kept: Any  # what the band keeps of each arm; a function of the memory
-    own: Any  # what the algorithm remembers beside: a NamedTuple of arrays, or ()
+    kept: Any  # what the band keeps about each arm; a function of the memory
+    own: Any  # what the algorithm remembers besides: a NamedTuple of arrays, or ()
 
     @property
     def scratch(self) -> tuple[str, ...]:
-        """Parts that are written before they are read, or follow from others: in no file."""
+        """Parts that are written before they are read, or follow from others: no file holds them."""
         return "low", "high", "score", "eligible", "kept"
 
 
@@ -49,7 +49,7 @@ def fresh_state(n_arms: int, kept: Any = (), own: Any = ()) -> State:
 
 
 def saved_parts(state: Any) -> dict[str, Any]:
-    """The arrays of a state that a file holds, by name, beside the memory."""
+    """The arrays of a state that a file holds besides the memory, by name."""
     parts: dict[str, Any] = {}
     for name in state._fields:
         part = getattr(state, name)
@@ -61,7 +61,7 @@ def saved_parts(state: Any) -> dict[str, Any]:
 
 
 def extended(old: Any, new: Any) -> Any:
-    """A part of a state for more arms that holds what the old one held."""
+    """The new part of a state, made for more arms, with what the old part held."""
     if isinstance(old, np.ndarray):
         new[tuple(slice(length) for length in old.shape)] = old
         return new
@@ -69,10 +69,10 @@ def extended(old: Any, new: Any) -> Any:
 
 
 def started(policy: Any, n_arms: int, rule: Any = None) -> tuple[Any, Any]:
-    """A policy's rule and state for a number of arms, or an error where an array has not an entry for each of them.
+    """A policy's rule and state for a number of arms, or an error where an array has no entry for one of them.
 
-    A rule is settings, so that many runs may share one. Compiled code does not check places, so an array that is too
-    short would be read beyond its end.
+    A rule holds settings only, so many runs may share one. Compiled code does not check indices, so an array that is
+    too short would be read beyond its end.
     """
     rule = policy.rule(n_arms) if rule is None else rule
     state = policy.state(n_arms, rule)
@@ -104,13 +104,13 @@ def started(policy: Any, n_arms: int, rule: Any = None) -> tuple[Any, Any]:
 
 
 def require_place(what: str, number: int, least: int, most: int) -> None:
-    """Refuse a number of a saved state that points at nothing."""
+    """Refuse a number in a saved state that points at nothing."""
     if not least <= number <= most:
         raise ValueError(f"a saved {what} must lie between {least} and {most}; got {number}. Use a backup.")
 
 
 def no_such_arm(policy: Any, arm: int, n_arms: int) -> str:
-    """What is said about a choice that is none of the arms."""
+    """The message about a choice that is none of the arms."""
     return (
         f"choose must return an arm from 0 to {n_arms - 1}, SETTLED or WAITING; {type(policy).__name__} returned "
         f"{arm}. Repair its kernel."

@@ -33,10 +33,10 @@ def survey(first, state):
 
 @kernel
 def anticipate(state):
-    """Draw upper ends in as if what is out had come back and left the values as they are.
+    """Lower the upper ends, as if the outcomes that are out had come back and left the values as they are.
 
-    For choosing only, so that workers do not all repeat one arm; nothing may be concluded from it.
-    True if anything is out.
+    For choosing only, so that workers do not all repeat one arm; nothing may be concluded from these ends.
+    Returns True if anything is out.
     """
     any_out = False
     for arm in range(state.asked.size):
@@ -50,7 +50,7 @@ def anticipate(state):
 
 @kernel
 def fewest_asked(state, other):
-    """The active arm that was asked for least, but for one."""
+    """The active arm that was asked for least often, apart from `other`."""
     fewest = -1
     for arm in range(state.asked.size):
         if state.active[arm] and arm != other and (fewest < 0 or state.asked[arm] < state.asked[fewest]):
@@ -69,7 +69,7 @@ def judged(first, state):
 
 @kernel
 def best_value(state):
-    """The active arm of the highest estimated value; ties by the most pulls. One that was never told comes last."""
+    """The active arm of the highest estimated value; ties go to the most pulls. An arm never told comes last."""
     best = -1
     value, pulls = state.memory.value, state.memory.pulls
     for arm in range(state.asked.size):
@@ -96,9 +96,9 @@ def bounds_at(rule, state, exponent):
 
 @kernel
 def pick(scores, eligible, asked, u):
-    """The eligible arm with the highest score: ties go to the fewest asks, then by the draw u.
+    """The eligible arm with the highest score: ties go to the fewest asks, then the draw u decides.
 
-    A tie is equality to 1e-12, relative, since values come from tables; -1 if none is eligible.
+    Scores tie if they are equal to a relative 1e-12, since values come from tables. Returns -1 if no arm is eligible.
     """
     best, second = -np.inf, -np.inf
     leader = -1
@@ -130,7 +130,7 @@ def pick(scores, eligible, asked, u):
 
 @kernel
 def pick_highest(state, scores, u):
-    """The eligible arm of the highest score; ties go to the fewest asks, then by the draw u."""
+    """The eligible arm with the highest score; ties go to the fewest asks, then the draw u decides."""
     return pick(scores, state.eligible, state.asked, u)
 
 

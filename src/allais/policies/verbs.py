@@ -1,8 +1,9 @@
 """The verbs of a policy: how to choose an arm, learn from it, and recommend one.
 
 A policy is a few small kernels over a rule (its settings, a NamedTuple) and a state (arrays, written in place). The
-Learner calls the verbs one round at a time; `rollout` is one compiled loop over them. Both look the kernel up by the
-type of the rule: `@choose.of(WUCBRule)` writes it. Only `choose` must be written: the other verbs have defaults.
+Learner calls the verbs one round at a time; `rollout` is one compiled loop over them. Both look a kernel up by the
+type of the rule: `@choose.of(WUCBRule)` marks the kernel for that type. Only `choose` must be written: the other
+verbs have defaults.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def _bracket(rule, state, low, high):
 
 @kernel
 def take_in(rule, state, arm, felt, raw, ticket):
-    """Take in an outcome: the arm's memory, its value, and what the band keeps of it."""
+    """Take in an outcome: update the arm's memory, its value, and what the band keeps about it."""
     insert(state.memory, arm, felt, raw)
     measure(rule.worth, state.memory, arm)
     refresh(rule.band, state.kept, state.memory, arm)

@@ -20,7 +20,7 @@ from allais.policies.verbs import SETTLED, choose, exponent
 from allais.preferences import Preference
 from allais.samples.worth import Worth
 
-PAPER_UNION = math.pi**2 / 3.0 + 1.0  # of the union bound in gamma'
+PAPER_UNION = math.pi**2 / 3.0 + 1.0  # the constant of the union bound in gamma'
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class WLUCB(FixedConfidence, BandPolicy):
     (0, True)
     """
 
-    union: float = setting(PAPER_UNION, positive, repr=False)  # log(m^4 K union / delta), where a band knows one round
+    union: float = setting(PAPER_UNION, positive, repr=False)  # in log(m^4 K union / delta), for a band of one round
     called: ClassVar[str] = "W-LUCB"
 
     @classmethod
@@ -60,11 +60,11 @@ class WLUCB(FixedConfidence, BandPolicy):
         return WLUCBRule(worth, band, log_share, 4.0, self.tolerance, first)
 
     def own(self, n_arms: int) -> Pair:
-        """What it remembers beside outcomes and asks."""
+        """What W-LUCB remembers besides outcomes and asks."""
         return Pair(np.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int64))
 
     def check_state(self, rule: Any, state: Any) -> None:
-        """Refuse a second arm that is not there."""
+        """Refuse a second arm that does not exist."""
         require_place("arm", int(state.own.second[0]), -1, state.asked.size - 1)
         require_place("round", int(state.own.rounds[0]), 0, 2**62)
 
@@ -75,14 +75,14 @@ class WLUCBRule(NamedTuple):
     worth: Worth
     band: Any
     log_share: float  # log(K (pi^2/3 + 1) / delta), or log(K / delta) where the band holds in all rounds
-    growth: float  # of the exponent with log m: 4, or 0 where the band holds in all rounds
+    growth: float  # the factor of log m in the exponent: 4, or 0 where the band holds in all rounds
     tolerance: float
     first: int
 
 
 @by_reference
 class Pair(NamedTuple):
-    """A round has two pulls: which is the second, and how many rounds there were."""
+    """A round has two pulls: which arm is second, and how many rounds there were."""
 
     rounds: IntArray  # m - 1, (1,)
     second: IntArray  # l_m, still to be pulled in this round, or -1; (1,)
@@ -90,7 +90,7 @@ class Pair(NamedTuple):
 
 @exponent.of(WLUCBRule)
 def confidence(rule, state):
-    """The exponent of gamma', log(m^4 K (pi^2/3 + 1) / delta), or log(K / delta)."""
+    """The exponent of gamma', log(m^4 K (pi^2/3 + 1) / delta), or log(K / delta) where the band holds in all rounds."""
     # An arm has at most m samples in round m of the rule; first pulls beyond one and data from elsewhere move m
     # up so that this stays true.
     if rule.growth == 0.0:

@@ -23,7 +23,7 @@ from allais.samples.worth import Worth
 class WSR(KArmed):
     """W-SR, the best arm within a budget of samples: reject the worst after each phase (Algorithm 4).
 
-    It promises no confidence, and needs to know nothing of the rewards; where they are given, what is told is
+    It promises no confidence, and needs to know nothing about the rewards. Where they are declared, outcomes are
     checked, and `SubGaussian` truncates the estimate.
 
     >>> from allais import Bandit, best_arm
@@ -37,7 +37,7 @@ class WSR(KArmed):
     goal: ClassVar[str] = "budget"
 
     def phases(self, n_arms: int) -> IntArray:
-        """How often an arm that is still alive has been pulled when each arm is rejected, one entry per rejection."""
+        """How often an arm that is still alive has been pulled at each rejection, one entry per rejection."""
         return phases(self.budget, n_arms)
 
     def rule(self, n_arms: int) -> WSRRule:
@@ -45,11 +45,11 @@ class WSR(KArmed):
         return WSRRule(self.worth(n_arms), NoBand(), self.phases(n_arms))
 
     def own(self, n_arms: int) -> Phase:
-        """What it remembers beside outcomes and asks."""
+        """What W-SR remembers besides outcomes and asks."""
         return Phase(np.ones(n_arms, dtype=np.bool_), np.zeros(1, dtype=np.int64))
 
     def check_state(self, rule: Any, state: Any) -> None:
-        """Refuse a phase that is not there, or one with other arms than it left."""
+        """Refuse a phase that does not exist, or one with another number of arms than it leaves."""
         require_place("phase", int(state.own.phase[0]), 0, rule.ends.size)
         left = state.asked.size - int(state.own.phase[0])  # each phase has rejected one
         require_place("number of arms that are still alive", int(state.own.alive.sum()), left, left)
@@ -123,7 +123,7 @@ def _(rule, state):
     best = -1
     for arm in range(state.own.alive.size):
         if not state.own.alive[arm] or (best >= 0 and state.memory.pulls[arm] == 0):
-            continue  # what was never told comes last
+            continue  # an arm that was never told comes last
         unseen = best < 0 or state.memory.pulls[best] == 0
         if unseen or state.memory.value[arm] > state.memory.value[best]:
             best = arm

@@ -55,7 +55,7 @@ class WUCB(BandPolicy):
         proven = self.band == Holder() and self.exploration >= 3.0 and not self.of_mean
         if not proven or any(isinstance(one, SubGaussian) for one in known):
             return None
-        # the pulls that a gap explains are proportional to log n, so two values give them all
+        # the bound is linear in log n, so two of its values give all others
         ends = np.array([2.0, max(float(rounds.max()), 3.0)])
         at_ends = [theory.wucb_regret(self.preference, known, values, n, self.exploration) for n in ends]
         return np.interp(np.log(np.maximum(rounds, 2)), np.log(ends), at_ends)
