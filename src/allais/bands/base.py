@@ -26,7 +26,7 @@ class Interval(NamedTuple):
     high: float
 
     def within(self, bounds: tuple[float, float]) -> Interval:
-        """The interval cut at what a value cannot be below or above.
+        """The interval, cut at the least and the greatest value that are possible.
 
         >>> Interval(-26.9, 14.2, 55.3).within((0.0, 50.0))
         Interval(low=0.0, value=14.2, high=50.0)
@@ -38,7 +38,7 @@ class Band(Protocol):
     """The setting of a band: how to build what its kernels read."""
 
     def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> Any:
-        """What the kernels read, for the rewards of each arm; the band's numbers in a NamedTuple.
+        """What the kernels read, for the rewards of each arm: the band's numbers, in a NamedTuple.
 
         Its arrays have one entry per arm; tables of another length go into a NamedTuple of their own, since the
         lengths of all others are checked. Its method `kept(n_arms)` makes what `refresh` keeps up to date.
@@ -50,22 +50,22 @@ class NoBand(NamedTuple):
     """The rule of a policy without intervals."""
 
     def kept(self, n_arms: int) -> Any:
-        """Nothing is kept of an arm."""
+        """Nothing is kept about an arm."""
         return ()
 
 
 def anytime_rule(band: Band, preference: Preference, rewards: Sequence[Rewards]) -> Any | None:
     """The rule of a band that holds in all rounds at once, or None where the band has no such form.
 
-    `widen` then writes intervals that ever fail with probability e^-exponent each, and the policy
-    need not pay for the rounds.
+    `widen` then writes intervals each of which fails in any round at all with probability e^-exponent at most, so the
+    policy need not pay for the rounds.
     """
     make = getattr(band, "anytime_rule", None)
     return None if make is None else make(preference, rewards)
 
 
 def bounds_of(preference: Preference, rewards: Rewards) -> tuple[float, float]:
-    """What a value can be at least and at most: the declared bounds as felt, which no weight leads out of.
+    """The least and the greatest value that are possible: the declared bounds as felt, which no weight leads out of.
 
     >>> bounds_of(Preference(TverskyKahneman(0.61), reference=60.0, costs=True), Bounded(50, 90))
     (-30.0, 10.0)
@@ -85,24 +85,24 @@ def refuse_unbounded(what: str, rewards: Sequence[Rewards]) -> None:
 
 
 def _refresh(band, kept, memory, arm):
-    """Bring what the band keeps of an arm up to date, after its memory changed."""
+    """Bring what the band keeps about an arm up to date, after the arm's memory changed."""
 
 
 def _widen(band, kept, memory, exponent, low, high):
     """Write the ends of every arm's interval: each fails with probability 2 e^-exponent at most, in this round.
 
-    Under an `anytime_rule`, with probability e^-exponent at most in any round.
+    Under an `anytime_rule` each fails with probability e^-exponent at most in any round.
     """
 
 
 @kernel
 def keep_nothing(band, kept, memory, arm):
-    """Of a band that keeps nothing, nothing is out of date."""
+    """A band that keeps nothing has nothing to bring up to date."""
 
 
 @kernel
 def no_interval(band, kept, memory, exponent, low, high):
-    """The intervals of a policy that has none."""
+    """Write infinite intervals, for a policy that has none."""
     for arm in range(low.size):
         low[arm], high[arm] = -np.inf, np.inf
 

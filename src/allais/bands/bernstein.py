@@ -20,7 +20,7 @@ from allais.weights import Identity
 class EmpiricalBernstein:
     """mean +- sqrt(2 V x / l) + 3 (b - a) x / l, with the empirical variance V (Audibert et al. 2009).
 
-    A band of means: only for a preference without distortion.
+    It is a band for means: only for a preference without distortion.
 
     >>> from allais import Bandit, WUCB, simulate
     >>> policy = WUCB(expected_value(), Bounded(0, 1), band=EmpiricalBernstein(), exploration=1.2)

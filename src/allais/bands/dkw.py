@@ -18,7 +18,7 @@ from allais.rewards import Rewards
 
 @dataclass(frozen=True)
 class DKW:
-    """Every probability within eps = sqrt(x / 2l) of its share: always inside the Hölder interval.
+    """Every probability lies within eps = sqrt(x / 2l) of its share; the interval is always inside Hölder's.
 
     In all rounds at once eps is 0.85 sqrt((log(1 + log l) + 0.8 (x + log 1612)) / l) (Howard & Ramdas 2022).
 
@@ -40,7 +40,7 @@ class DKW:
     def interval(
         self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
     ) -> Interval:
-        """The value of samples, with an interval that holds the true one with the given confidence."""
+        """The value of samples, with an interval that contains the true value with the given confidence."""
         return interval_of(self, preference, rewards, samples, confidence)
 
 

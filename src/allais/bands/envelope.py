@@ -16,10 +16,10 @@ from allais.rewards import Rewards, SubGaussian
 
 @dataclass(frozen=True)
 class Envelope:
-    """P(X > z) at most min(KL bound, exp(-(z - m)^2 / 2 sigma^2)) beyond m, an upper bound on the mean; mirrored below.
+    """P(X > z) is at most min(KL bound, exp(-(z - m)^2 / 2 sigma^2)) for z beyond m, an upper bound on the mean.
 
-    For `SubGaussian` rewards; a bounded arm beside them has its KL band. Half of the failures
-    pay for the bounds on the mean.
+    Below the mean the same holds, mirrored. It is for `SubGaussian` rewards; a bounded arm beside them has its KL band.
+    Half of the probability to fail is spent on the bounds on the mean.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> samples = np.random.default_rng(1).normal(size=1000)
@@ -46,5 +46,5 @@ class Envelope:
     def interval(
         self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
     ) -> Interval:
-        """The value of samples, with an interval that holds the true one with the given confidence."""
+        """The value of samples, with an interval that contains the true value with the given confidence."""
         return interval_of(self, preference, rewards, samples, confidence)

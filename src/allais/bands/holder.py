@@ -36,12 +36,13 @@ class Holder:
     12.015
     """
 
-    undistorted: bool = False  # the band of the mean, around whatever value: the WE heuristics
+    undistorted: bool = False  # the band of the mean, around any value: for the WE heuristics
 
     def radius(self, preference: Preference, rewards: Rewards, pulls: int, exponent: float) -> float:
         """Half the width of the interval from `pulls` samples, valid with probability 1 - 2 e^-exponent.
 
-        The exponent says how much confidence is bought: log(2/delta) for one interval at delta.
+        The exponent says how much confidence is bought: log(2/delta) for one interval
+        that fails with probability delta.
         """
         if pulls < 1:
             raise ValueError(f"an interval needs at least one sample; got {pulls} pulls. Sample the arm first.")
@@ -82,9 +83,9 @@ class Holder:
     def interval(
         self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
     ) -> Interval:
-        """The value of samples, with an interval that holds the true one with the given confidence.
+        """The value of samples, with an interval that contains the true value with the given confidence.
 
-        It ends where the rewards do: no value lies outside their bounds.
+        The interval ends where the rewards do: no value lies outside their bounds.
 
         >>> from allais import Bounded, TverskyKahneman
         >>> Holder().interval(Preference(TverskyKahneman(0.61)), Bounded(0, 50), [50] * 10 + [0] * 90)
@@ -114,7 +115,7 @@ def _variation(weight: Weight) -> float:
 def stretches(preference: Preference, rewards: Rewards) -> tuple[float, float]:
     """How far gains and losses reach over the support, as felt.
 
-    docs/paper/errata.md, 10: both deviate at once, each over its own stretch.
+    Gains and losses deviate at once, each over its own stretch (docs/paper/errata.md, 10).
     """
     low, high = bounds_of(preference, rewards)
     return max(high, 0.0) - max(low, 0.0), min(high, 0.0) - min(low, 0.0)
@@ -163,7 +164,7 @@ class HolderRule(NamedTuple):
     losses: Side
     edge: FloatArray  # m of the truncation m + sigma sqrt(log n)
     scale: FloatArray  # sigma
-    variation: float  # of the weights: what cells of outcomes hide is their reach times this, at most
+    variation: float  # of the weights; cells of outcomes hide at most their reach times this
 
     def kept(self, n_arms: int) -> HolderKept:
         """Nothing is known about the arms yet."""
@@ -172,7 +173,7 @@ class HolderRule(NamedTuple):
 
 @by_reference
 class HolderKept(NamedTuple):
-    """What of each arm's radius does not depend on the round."""
+    """The parts of each arm's radius that do not depend on the round."""
 
     gains: FloatArray  # stretch L (1 / 2l)^(alpha / 2), (n_arms,)
     losses: FloatArray
@@ -191,7 +192,7 @@ def _side(weight: Weight, stretch: FloatArray, has_tail: bool) -> Side:
 def _modulus_table(weight: Weight) -> Table:
     if weight.modulus_kind == "exact":
         return tabulate(np.vectorize(weight.modulus, otypes=[np.float64]))
-    # a bound that costs a search each: eight an octave, and the next larger one is a bound too
+    # each bound costs a search: there are eight per octave, and the next larger one is a bound too
     points = 2.0 ** np.arange(-30.0, 1e-9, 0.125)
     return staircase(points, np.array([weight.modulus(eps) for eps in points]))
 
@@ -240,7 +241,7 @@ def _power(x, exponent):
 
 @kernel
 def _factor(side, stretch, pulls):
-    """What of a radius depends on the arm alone: stretch L (1 / 2l)^(alpha / 2), or the stretch where there is no L."""
+    """The part of a radius that the arm alone decides: stretch L (1 / 2l)^(alpha / 2), or the stretch without an L."""
     if side.half_alpha > 0.0 and stretch > 0.0:
         return stretch * side.constant * _power(0.5 / pulls, side.half_alpha)
     return stretch

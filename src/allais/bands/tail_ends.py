@@ -12,17 +12,17 @@ from allais.samples.tree_search import count_beyond, outcome_at_rank
 from allais.samples.tree_value import tree_value
 from allais.samples.trees import ROOT, TOP, TOTAL
 
-STRIDE = 1.0  # on trees, counts that share a bound: this many standard deviations of a count
+STRIDE = 1.0  # on trees, counts within this many standard deviations of a count share a bound
 LAST_NODE = 37.0  # of the tail's table; exp(-u^2 / 2) is no longer a double soon after
 MEAN_STRENGTH = 16.0  # of the normal mixture for the mean, in samples: the same as the KL band's
 
 
 def _ceiling(shape, arm, count, pulls, exponent):
-    """The most that a probability can be of which `count` of `pulls` samples came true."""
+    """The greatest probability that is possible for an event which `count` of `pulls` samples showed."""
 
 
 def _steady(shape, pulls, exponent):
-    """The distance of every ceiling from its share, where all are alike; else -1."""
+    """How far every ceiling lies above its share, where all distances are alike; else -1."""
 
 
 @kernel
@@ -50,7 +50,7 @@ def _range(weight, low, high):
 
 @late((float, float))
 def shifted(trees, tree, distortion, pulls, eps, start, end):
-    """The least and the most that one side is worth when its probabilities move by eps; a monotone weight."""
+    """The least and the most that one side is worth when its probabilities move by eps, for a monotone weight."""
     if end <= 0.0:
         return 0.0, 0.0
     beyond = max(end - trees.numbers[trees.heads[tree, ROOT], TOP], 0.0)
@@ -66,7 +66,7 @@ def _mean_and_radius(band, memory, arm, exponent):
     # sub-Gaussian mean: Chernoff at one time, the normal mixture at all times
     pulls, mean = memory.pulls[arm], moments(memory, arm)[0]
     if band.always:
-        level = max(exponent + 0.5 * np.log(1.0 + pulls / MEAN_STRENGTH), 0.0)  # below 0 no mean is left
+        level = max(exponent + 0.5 * np.log(1.0 + pulls / MEAN_STRENGTH), 0.0)  # below 0, no mean would be left
         return mean, band.scale[arm] * np.sqrt(2.0 * level * (1.0 + MEAN_STRENGTH / pulls) / pulls)
     return mean, band.scale[arm] * np.sqrt(2.0 * exponent / pulls)
 
@@ -113,10 +113,10 @@ def _walk(band, weight, memory, arm, sign, start, end, exponent, mean_low, mean_
             # a stride depends on counts only, never on how the tree is laid out
             stride = max(1, int(STRIDE * np.sqrt(fewest * (pulls - fewest) / pulls)))
             reached = min(fewest + stride, total)
-            counted = reached - 1  # of which z in (inner, outer] may have all but the last beyond it
+            counted = reached - 1  # samples at or beyond z in (inner, outer], at most: one lies at `inner`
             inner = outcome_at_rank(memory.trees, tree, reached)
             cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], sign * inner)
-            if cell >= 0:  # its samples may lie anywhere in it, all of them at its outer end
+            if cell >= 0:  # its samples may lie anywhere in it, even all at its outer end
                 reached = count_beyond(memory.trees, tree, abs(memory.cells[AT, cell]), memory.cells[RAW, cell], True)
                 counted = reached
                 inner = memory.cells[LOW, cell] if sign > 0.0 else -memory.cells[HIGH, cell]

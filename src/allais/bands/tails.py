@@ -1,4 +1,4 @@
-"""From bounds on probabilities to an interval of a value: what DKW, KL and the sub-Gaussian envelope share.
+"""From bounds on probabilities to an interval for a value: what DKW, KL and the sub-Gaussian envelope share.
 
 Let c of l samples lie at or beyond an outcome. A shape turns c and l into bounds [low, high] on the true
 probability; the value's ends are the distorted integrals along them (docs/theory/bands.md):
@@ -55,7 +55,7 @@ class TailRule(NamedTuple):
     low: FloatArray  # the support as felt, (n_arms,); infinite where rewards are sub-Gaussian
     high: FloatArray
     scale: FloatArray  # sigma of a sub-Gaussian arm, 0 for a bounded one
-    centre: FloatArray  # its mean lies within `slack` of `centre`, as felt
+    centre: FloatArray  # the arm's mean lies within `slack` of `centre`, as felt
     slack: FloatArray
     always: bool  # whether an interval must hold in all rounds at once
 
@@ -66,9 +66,9 @@ class TailRule(NamedTuple):
 
 @by_reference
 class TailEnds(NamedTuple):
-    """The ends of each arm's interval that were computed last."""
+    """The ends of each arm's interval, as computed last."""
 
-    exponent: FloatArray  # for which they hold; NaN after the memory changed, (n_arms,)
+    exponent: FloatArray  # the one for which they hold; NaN after the memory changed, (n_arms,)
     low: FloatArray
     high: FloatArray
 
@@ -117,7 +117,7 @@ def _tail(weight: Weight) -> tuple[Table, float]:
     nodes = np.linspace(0.0, min(far, LAST_NODE), NODES)
     pieces = [integrate(height, list(pair)) for pair in (*pairwise(nodes), (nodes[-1], max(far, nodes[-1] + 1.0)))]
     beyond = np.cumsum([piece.value + piece.error for piece in pieces][::-1])[::-1]
-    # a staircase that never lies below: the integral from the node before u
+    # a staircase that never lies below the integral, since it takes the one from the node before u
     shares = np.exp(-0.5 * nodes**2)[::-1]
     return staircase(np.append(shares[:-1], 1.0), beyond[::-1] / beyond[0]), float(beyond[0])
 
