@@ -1,17 +1,17 @@
 """Neighbouring outcomes in cells: a bounded memory whose error is certified.
 
-An arm with more distinct outcomes than LIMIT keeps cells: so many samples somewhere in [low, high], all of them
-moved to one outcome inside, the mean of those that the cell was made of. A cell is one entry of an arm's trees, so
-values, bands and draws go on as before. A new sample that falls into a cell is counted there.
+An arm with more distinct outcomes than LIMIT keeps cells. A cell stands for a number of samples somewhere in
+[low, high], all moved to one outcome inside: the mean of those that the cell was made of. It is one entry of an arm's
+trees, so values, bands and draws go on as before. A new sample that falls into a cell is counted there.
 
 A cell holds at most 1/EVEN of all samples, and at most 1/FINEST of those beyond it on either side, or else one outcome:
 so the outermost outcomes stay single, and so does every outcome that many samples share. It is at most 1/WIDTHS
 of the arm's range wide. Gains and losses are never in one cell.
 
-What that costs (docs/theory/streaming.md): let C samples lie beyond a cell of n. Whatever they are, the value moves by
-at most the cell's width times w((C + n) / l) - w(C / l), as for the blocks of a stream. Over all cells of a side, a
-monotone weight rises by 1 at most: so no value, and no band that moves probabilities, moves by more than the widest
-cell, a bound that needs no look at the counts.
+What that costs (docs/theory/streaming.md): let C samples lie beyond a cell of n samples. Wherever these lie in it,
+the value moves by at most the cell's width times w((C + n) / l) - w(C / l), as for the blocks of a stream. Over all
+cells of a side, a monotone weight rises by 1 at most: so no value, and no band that moves probabilities, moves by
+more than the widest cell, a bound that needs no look at the counts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel
 from allais.weights import Weight
 
-LIMIT = 1 << 14  # distinct outcomes of an arm before neighbours share cells
+LIMIT = 1 << 14  # distinct outcomes per arm before neighbours share cells
 FILLED = 0.75  # the share of the limit that cells may take up, so that they are made anew rarely
 EVEN, FINEST, WIDTHS = 1 << 13, 1 << 8, 1 << 11  # a cell's bounds at first; halved until there are few enough
 
@@ -52,7 +52,7 @@ def cell_of_outcome(cells, first, last, felt):
 
 
 def spread_out(felt: FloatArray, raw: FloatArray, counts: IntArray, cells: FloatArray) -> FloatArray:
-    """A table with a column for each outcome of an arm; one that stands for no cell is its own ends."""
+    """A table with a column for each outcome of an arm; an outcome that stands for no cell is both of its own ends."""
     table = np.stack([felt, felt, felt, raw, raw, raw, felt * counts])
     if cells.shape[1]:
         where = np.searchsorted(cells[LOW], felt, side="right") - 1
@@ -66,10 +66,10 @@ def gathered(
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
     """An arm's outcomes with neighbours in cells, at most `most` in all, and the table of the cells.
 
-    A function of the arguments only, and the outcomes ascend: so live, simulated and reloaded learners agree.
+    The result depends on the arguments only, and outcomes ascend: so live, simulated and reloaded learners agree.
     """
     table = spread_out(felt, raw, counts, cells)
-    alike = np.flatnonzero(np.append(True, felt[1:] != felt[:-1]))  # what feels alike is one
+    alike = np.flatnonzero(np.append(True, felt[1:] != felt[:-1]))  # outcomes that feel alike become one
     table, counts = _merged(table, counts, alike)
     coarser = 1
     starts = _starts(table, counts, coarser)
@@ -82,7 +82,7 @@ def gathered(
 
 
 def _merged(table: FloatArray, counts: IntArray, starts: IntArray) -> tuple[FloatArray, IntArray]:
-    """Every run of columns from one start to the next as one."""
+    """The table with the columns from one start to before the next joined into one."""
     together = np.add.reduceat(counts, starts)
     low, high = np.minimum.reduceat(table[LOW], starts), np.maximum.reduceat(table[HIGH], starts)
     raw_low, raw_high = np.minimum.reduceat(table[RAW_LOW], starts), np.maximum.reduceat(table[RAW_HIGH], starts)
@@ -113,7 +113,7 @@ def _starts(table: FloatArray, counts: IntArray, coarser: int) -> IntArray:
 
 
 def widest_reach(cells: FloatArray) -> tuple[float, float]:
-    """How far a sample may be from the outcome that stands for it, at most: of gains, and of losses."""
+    """How far a sample may be from the outcome that stands for it, at most: among gains, and among losses."""
     reach = np.maximum(cells[AT] - cells[LOW], cells[HIGH] - cells[AT])
     gains = cells[LOW] > 0.0
     return float(reach[gains].max(initial=0.0)), float(reach[~gains].max(initial=0.0))
@@ -122,7 +122,7 @@ def widest_reach(cells: FloatArray) -> tuple[float, float]:
 def hidden(
     table: FloatArray, counts: IntArray, gains: Weight, losses: Weight, means: FloatArray | None = None
 ) -> float:
-    """The most that the value of a table's outcomes is off, where their samples may lie anywhere between the ends.
+    """The most by which the value of a table's outcomes is off, as their samples may lie anywhere between the ends.
 
     Only the rows LOW, HIGH and AT are read; the cells ascend and do not overlap. Where the `means` of the samples are
     known, the bound is of second order: with its mean, a cell is worth what w's chord over it says, so that only the
@@ -161,7 +161,7 @@ def _weights_at(weight: Weight, samples: FloatArray, total: int) -> FloatArray:
 def _may_turn(slopes: FloatArray) -> NDArray[np.bool_]:
     """Cells in which the slope of a weight may turn; in the others w is concave or convex.
 
-    Then its distance from a chord is at most twice that in the middle. The slope of a weight whose modulus is known
+    There, its distance from a chord is at most twice that in the middle. The slope of a weight whose modulus is known
     exactly turns once at most (`weights/shapes.py`): next to the cell of the least or of the greatest mean slope.
     """
     near = np.zeros(slopes.size, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Whether outcomes that a file holds can be, before compiled code relies on them."""
+"""Whether the outcomes in a file are possible, before compiled code relies on them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def check_outcomes(
     preference: Preference,
     single: NDArray[np.bool_] | slice = slice(None),
 ) -> None:
-    """Outcomes with their counts: ascending as felt, then as told, and felt as the preference says if `single`."""
-    require(felt.ndim == raw.ndim == counts.ndim == 1, "outcomes must be in a row")
-    require(felt.size == raw.size == counts.size, "outcomes and counts must be as many")
+    """Refuse outcomes that do not ascend as felt, then as told; `single` ones must feel as the preference says."""
+    require(felt.ndim == raw.ndim == counts.ndim == 1, "outcomes must be in one row")
+    require(felt.size == raw.size == counts.size, "there must be as many outcomes as counts")
     require(np.isfinite(felt).all() and np.isfinite(raw).all(), "an outcome is not finite")
-    require((counts > 0).all() and counts.sum(dtype=np.float64) < LARGEST_COUNT, "a count cannot be")
+    require((counts > 0).all() and counts.sum(dtype=np.float64) < LARGEST_COUNT, "a count is impossible")
     # version 0.1.0 could list an outcome twice, where a utility is flat
     rising = (np.diff(felt) > 0.0) | ((np.diff(felt) == 0.0) & (np.diff(raw) >= 0.0))
     require(rising.all(), "outcomes must ascend")
-    # to rounding only: another machine's power may differ in its last bit
+    # to rounding only: another machine's power function may differ in its last bit
     expected = preference.felt(raw[single])
     require(_close(felt[single], expected).all(), "an outcome does not feel as the preference says")
 
@@ -40,7 +40,7 @@ def _rounding(expected: FloatArray, felt: FloatArray) -> FloatArray:
 
 
 def check_cells(felt: FloatArray, raw: FloatArray, cells: FloatArray, preference: Preference) -> NDArray[np.bool_]:
-    """Cells that ascend and do not overlap, whose outcomes are the ones that stand for them; the others are single."""
+    """Refuse cells that overlap, or hold an outcome beside their own; return which outcomes are in no cell."""
     if not cells.size:
         return np.ones(felt.size, dtype=np.bool_)
     low, high, at = cells[LOW], cells[HIGH], cells[AT]
@@ -59,7 +59,7 @@ def check_cells(felt: FloatArray, raw: FloatArray, cells: FloatArray, preference
 
 
 def check_moments(table: FloatArray, counts: IntArray, mean: float, spread: float) -> None:
-    """The mean of outcomes as felt, and the sum of squares around it, to rounding and to what cells hide."""
+    """Refuse a mean or a spread that is not that of the outcomes as felt, to rounding and to what cells hide."""
     felt = table[SUM] / counts
     centre = float(np.average(felt, weights=counts))
     around = float(np.sum(counts * (felt - centre) ** 2))

@@ -1,4 +1,4 @@
-"""Random draws inside compiled code, from one uniform draw: a counter that is hashed, and nothing that is kept.
+"""Random draws inside compiled code, from one uniform draw: a counter is hashed, and nothing is kept.
 
 A policy's `choose` gets one uniform draw. Its 53 bits seed a stream here: the k-th number is a hash of
 seed and k (splitmix64, Steele et al. 2014). So a choice is a function of its draw, alike live and simulated.
@@ -57,6 +57,6 @@ def gamma(shape, stream):
         v = (1.0 + c * x) ** 3
         if v > 0.0:
             u, stream = uniform(stream)
-            # the first test accepts a part of what the second does, without logarithms
+            # the first test accepts a part of what the second accepts, without logarithms
             if u < 1.0 - 0.0331 * (x * x) * (x * x) or np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v):
                 return d * v, stream

@@ -84,10 +84,10 @@ def remembered(
     spread: FloatArray,
     tables: list[FloatArray] | None = None,
 ) -> Memory:
-    """A memory of the given outcomes of each arm, in the order of `outcomes_of_arm`, their moments and cells.
+    """A memory made from each arm's outcomes, in the order of `outcomes_of_arm`, with their moments and cells.
 
-    It depends on the outcomes only, not on the order they came in: two learners that remember the
-    same go on alike to the last bit.
+    It depends on the outcomes only, not on the order in which they came: two learners that remember the same outcomes
+    go on alike to the last bit.
     """
     memory = empty_memory(len(outcomes))._replace(mean=mean.copy(), spread=spread.copy())
     for arm, (felt, raw, counts) in enumerate(outcomes):

@@ -2,8 +2,8 @@
 
 Policies touch it through `insert`, `remove`, `measure` and the bands only, so that a better memory
 changes no policy. An arm with few distinct outcomes keeps them sorted with their counts, and a value
-costs as many weights as there are. Beyond FLAT of them its outcomes move to two trees, one of gains
-and one of mirrored losses, and a value costs O(log n) (`samples/tree_value.py`). Beyond a limit, neighbours
+costs as many weights as there are outcomes. Beyond FLAT of them they move to two trees, one of gains and
+one of mirrored losses, and a value costs O(log n) (`samples/tree_value.py`). Beyond a limit, neighbours
 share cells, so that the memory of an arm is bounded (`samples/cells.py`).
 
 Here are the arrays, and the kernels that change them by one outcome. `samples/layout.py` makes larger ones, and
@@ -22,8 +22,8 @@ from allais.samples.cells import AT, LIMIT, RAW, RAW_HIGH, RAW_LOW, SUM, cell_of
 from allais.samples.tree import has_room, insert_outcome, remove_outcome
 from allais.samples.trees import DISTINCT, Trees, new_trees
 
-FIRST_CAPACITY = 8  # distinct outcomes of an arm before its memory grows
-FLAT = 128  # distinct outcomes of an arm before they move to trees
+FIRST_CAPACITY = 8  # distinct outcomes per arm before its memory grows
+FLAT = 128  # distinct outcomes per arm before they move to trees
 NEVER = np.iinfo(np.int64).max  # the limit of a memory that stays exact
 
 
@@ -44,7 +44,7 @@ class Memory(NamedTuple):
     cells: FloatArray  # what lies in cells, a table for all arms (`samples/cells.py`)
     cell_range: IntArray  # the first cell of each arm, and the first that is no longer its own; (n_arms, 2)
     slack: FloatArray  # how far cells may move an arm's gains, its losses and its value; (n_arms, 3)
-    limit: IntArray  # distinct outcomes of an arm before neighbours share cells, (1,)
+    limit: IntArray  # distinct outcomes per arm before neighbours share cells, (1,)
 
 
 GAIN_SLACK, LOSS_SLACK, VALUE_SLACK = 0, 1, 2  # columns of `slack`
@@ -92,7 +92,7 @@ def is_full(memory, arm):
 def position(memory, arm, felt, raw):
     """Where an outcome stands, or would stand, among an arm's distinct ones.
 
-    Two outcomes may feel alike, where a utility is flat; they are told apart by what was told.
+    Two outcomes may feel alike, where a utility is flat; then they stand in the order of their values as told.
     """
     low, high = 0, memory.sizes[arm]
     while low < high:
@@ -145,7 +145,7 @@ def insert(memory, arm, felt, raw):
 def remove(memory, arm, felt, raw):
     """Take one outcome back; False if it was never seen.
 
-    In a cell, any outcome between its ends is taken for one that was seen while it has a sample left.
+    In a cell, any outcome between its ends is taken for one that was seen, while the cell has a sample left.
     """
     at = position(memory, arm, felt, raw)
     size = memory.sizes[arm]

@@ -31,7 +31,7 @@ from allais.samples.trees import (
 
 @kernel
 def has_room(trees):
-    """Whether one more outcome fits, whatever it splits."""
+    """Whether one more outcome fits, however many nodes it splits."""
     nodes_left = trees.links.shape[0] - trees.used[NODES]
     return nodes_left > MARGIN and trees.used[LEAVES] < trees.outcomes.shape[0]
 
@@ -166,11 +166,11 @@ def _part(trees, tree, node, right, moved, border, border_told):
 
 @routine
 def insert_outcomes(trees, first_tree, felt, raw, counts, start):
-    """Add outcomes from `start` on: gains to the first tree, losses mirrored to the next, zeros with them.
+    """Add outcomes from `start` on: gains to the first tree, losses mirrored to the next, zeros with the losses.
 
     A zero lies at the bottom of the losses, below every gap: it is kept, and adds nothing.
 
-    Returns where it stopped for want of room, or how many there are.
+    Returns the index at which it stopped for want of room, or the number of outcomes.
     """
     for i in range(start, felt.size):
         if not has_room(trees):
@@ -181,7 +181,7 @@ def insert_outcomes(trees, first_tree, felt, raw, counts, start):
 
 @late(bool)
 def remove_outcome(trees, tree, value, raw):
-    """Take one sample of an outcome back; False if there is none. An outcome of count 0 stays, harmless."""
+    """Take one sample of an outcome back; False if there is none. An outcome of count 0 stays, and does no harm."""
     told = mirrored(tree, raw)
     node = trees.heads[tree, ROOT]
     while trees.links[node, LEAF_OF] < 0:

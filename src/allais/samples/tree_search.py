@@ -11,7 +11,7 @@ from allais.samples.trees import CHILD, LEAF_OF, PLAIN, ROOT, SIZE, TOLD, TOP, T
 
 @kernel
 def mirrored(tree, value):
-    """An outcome as a tree of gains or of losses has it, or back."""
+    """An outcome as a tree of gains or of losses holds it, or back again."""
     return value if tree % 2 == 0 else 0.0 - value
 
 
@@ -29,7 +29,7 @@ def comes_before(value, told, other, other_told):
 
 @kernel
 def child_for(trees, node, value, told):
-    """The child whose outcomes reach a given one, or the last: there lies its successor."""
+    """The first child whose outcomes reach a given one, or the last child: the successor lies there."""
     last = trees.links[node, SIZE] - 1
     at = 0
     while at < last:
@@ -72,7 +72,7 @@ def count_at(trees, node, leaf, i):
 
 @late(int)
 def count_beyond(trees, tree, value, raw, inclusive):
-    """How many samples of a tree come after an outcome in its order, or are that outcome, if `inclusive`."""
+    """How many samples of a tree come after an outcome in its order; with `inclusive`, the outcome's own too."""
     told = mirrored(tree, raw)
     node = trees.heads[tree, ROOT]
     beyond = 0.0
@@ -91,7 +91,7 @@ def count_beyond(trees, tree, value, raw, inclusive):
 
 @late((int, int))
 def _find_rank(trees, tree, rank):
-    """The node and the place in its leaf of the outcome that `rank` samples reach; 1 is the largest."""
+    """The node, and the place in its leaf, of the outcome that `rank` samples reach; rank 1 is the largest."""
     node = trees.heads[tree, ROOT]
     left = float(rank)
     while trees.links[node, LEAF_OF] < 0:

@@ -5,11 +5,11 @@ The gain part of an empirical law is a sum over its distinct gains x_1 < x_2 < .
     mu+ = sum_i (x_i - x_{i-1}) w(c_i / l),     c_i = how many samples are at least x_i.
 
 Every new sample changes every argument of w, so the plain sum costs O(l). But inside a block of
-neighbouring outcomes, c_i minus the block's own count from above never changes when samples arrive
-elsewhere. So a block of n samples is compressed to its moments over [0, n], exactly for polynomials, and
-blocks to larger blocks, in a balanced tree. A block is used where one polynomial gives w over all of it
-(`numerics/distortion.py`), which holds where it is small against its distance from every singular point of w,
-counted in samples; else its parts are. So a value takes O(log l).
+neighbouring outcomes, c_i less the number of samples above the block never changes when samples arrive
+elsewhere. So a block of n samples is compressed to its moments over [0, n], which is exact for polynomials,
+and blocks are joined into larger blocks, in a balanced tree. A block is used where one polynomial gives w over all
+of it (`numerics/distortion.py`): where the block is small against its distance from every singular point of w,
+counted in samples. Elsewhere its parts are used. So a value takes O(log l).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _compress(trees, node):
 
 @loose_kernel
 def _next_moment(scratch, size):
-    """The sum of gap x^j over the outcomes of a leaf; the j-th call finds gap x^j in place of the gaps."""
+    """The sum of gap x^j over the outcomes of a leaf; the j-th call finds gap x^j where the gaps were."""
     total = 0.0
     for i in range(size):
         total += scratch[SCRATCH + i]

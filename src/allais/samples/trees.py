@@ -5,7 +5,7 @@ Trees serve compiled code, which allocates nothing: their arrays grow in Python.
 Where a utility is flat, outcomes that feel alike are ordered by what was told, mirrored likewise: so every outcome
 has one place, and ranks go by what was told.
 
-A large tree costs what it misses in the cache. So what is read of a node's children lies together, and a leaf
+The cost of a large tree is its misses in the cache. So what is read about a node's children lies together, and a leaf
 whose outcomes were all seen once, and told as they are felt, keeps nothing but them.
 """
 
@@ -20,14 +20,14 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference
 from allais.numerics.distortion import SCRATCH, TERMS
 
-LEAF = 80  # distinct outcomes of a leaf, at most
-FAN = 5  # children of a node, at most
+LEAF = 80  # distinct outcomes per leaf, at most
+FAN = 5  # children per node, at most
 MARGIN = 64  # nodes that one insertion may need at most: twice the depth of any tree that fits memory
 
 
 @by_reference
 class Trees(NamedTuple):
-    """Trees in shared arrays; few of them, one row per node, since each array costs when code is compiled."""
+    """Trees in shared arrays: few arrays, one row per node, since each array costs when code is compiled."""
 
     links: NDArray[np.int32]  # what a node is and where it hangs, (nodes, CHILD + FAN + 1)
     numbers: FloatArray  # where a node lies, and the moments it is compressed to; (nodes, MOMENT + TERMS)
@@ -51,7 +51,7 @@ NODES, LEAVES, FULL = 0, 1, 2  # places in `used`
 
 
 def new_trees(count: int, leaves: int = 8) -> Trees:
-    """Empty trees, with room for some leaves beyond one each."""
+    """Empty trees, with room for some leaves beyond one per tree."""
     roots = np.arange(count, dtype=np.int64)
     trees = Trees(
         *_arrays(2 * (count + leaves) + MARGIN, count + leaves),
@@ -98,7 +98,7 @@ def with_trees(trees: Trees, count: int) -> Trees:
 
 
 def cleared(trees: Trees, first_tree: int) -> Trees:
-    """The trees with one pair of them empty, and the others as they are; no more room than they need."""
+    """The trees with one pair of them empty, and the others as they are, with no more room than they need."""
     gone = np.zeros(trees.links.shape[0], dtype=np.bool_)
     gone[trees.used[NODES] :] = True
     stack = trees.heads[first_tree : first_tree + 2, ROOT].tolist()
@@ -111,7 +111,7 @@ def cleared(trees: Trees, first_tree: int) -> Trees:
     leaves = trees.links[nodes, LEAF_OF]
     leaves = np.sort(leaves[leaves >= 0])
     fresh = Trees(*_arrays(nodes.size + 2 + 2 * MARGIN, leaves.size + 3), trees.heads.copy(), *trees[6:])
-    place = np.full(trees.links.shape[0] + 1, -1)  # of -1, which is no node, too
+    place = np.full(trees.links.shape[0] + 1, -1)  # -1, which is no node, has a place too
     place[nodes] = np.arange(nodes.size)
     leaf_place = np.full(trees.outcomes.shape[0] + 1, -1)
     leaf_place[leaves] = np.arange(leaves.size)

@@ -92,4 +92,4 @@ def _check_sketch(blocks: Sketch) -> None:
     require(all(np.isfinite(part).all() for part in (low, high, at)), "a block is not finite")
     require(((low <= at) & (at <= high)).all() and (low[1:] > high[:-1]).all(), "blocks must ascend")
     require(((low > 0.0) | (high < 0.0) | (low == high)).all(), "a block lies on both sides of zero")
-    require((counts > 0).all() and counts.sum(dtype=np.float64) < LARGEST_COUNT, "a count cannot be")
+    require((counts > 0).all() and counts.sum(dtype=np.float64) < LARGEST_COUNT, "a count is impossible")
