@@ -1,4 +1,4 @@
-"""Bisection on the doubles themselves: the last bit of any size is found in 64 steps."""
+"""Bisection on the doubles themselves: 64 steps find a number of any size to its last bit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def smallest(reached: Callable[[FloatArray], NDArray[np.bool_]], low: ArrayLike,
 def _order(x: ArrayLike) -> IntArray:
     """Doubles as integers in the same order."""
     bits = np.asarray(x, dtype=np.float64).view(np.int64)
-    with np.errstate(over="ignore"):  # where it is not used
+    with np.errstate(over="ignore"):  # only the branch that `where` leaves out overflows
         return np.where(bits < 0, _NEGATIVE_ZERO - bits, bits)
 
 

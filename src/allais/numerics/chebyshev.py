@@ -23,7 +23,7 @@ MOST_HALVINGS = 60
 
 
 class Basis(NamedTuple):
-    """Polynomials of so many terms on [-1, 1]."""
+    """Polynomials with a given number of terms, on [-1, 1]."""
 
     nodes: FloatArray  # Chebyshev's, (terms,)
     to_series: FloatArray  # values at the nodes @ this: the coefficients of a Chebyshev series
@@ -41,7 +41,7 @@ class Basis(NamedTuple):
 
 @lru_cache
 def basis(terms: int) -> Basis:
-    """The polynomials of so many terms."""
+    """The polynomials with a given number of terms."""
     nodes = chebyshev.chebpts1(terms)
     to_series = 2.0 / terms * np.asarray(chebyshev.chebvander(nodes, terms - 1).T, dtype=np.float64)
     to_series[0] /= 2.0
@@ -119,7 +119,7 @@ def joined(pieces: list[PiecewisePolynomial]) -> PiecewisePolynomial:
 
 
 def fit(function: Callable[[FloatArray], FloatArray], breaks: FloatArray, tolerance: float) -> PiecewisePolynomial:
-    """A table of a function, cells halved until what they leave out integrates below `tolerance`.
+    """A table of a function, with cells halved until what they leave out integrates to less than `tolerance`.
 
     >>> table = fit(np.exp, np.array([0.0, 1.0]), 1e-12)
     >>> abs(table(np.array([0.5]))[0] - np.exp(0.5)) < 1e-13

@@ -1,11 +1,11 @@
 """A weight as overlapping polynomials, for sums over whole blocks of probabilities.
 
 A block of a tree is summed with one polynomial where it lies inside one piece. Pieces overlap, so that a block
-whose half-width is at most REACH of its centre's distance from the nearest singular point always finds one; where
+whose half-width is at most REACH times its centre's distance from the nearest singular point always finds one; where
 a function bends faster than its singular points say, pieces are smaller.
 
 A block of gaps g_i at places x_i in [-1, 1] is known by its moments sum g_i x_i^k / k!, k < TERMS. Seen from
-elsewhere, x = centre + half y, they are a convolution of theirs with centre^m / m!: `moved_moment`. All terms
+elsewhere, x = centre + half y, the moments are a convolution of these with centre^m / m!: `moved_moment`. All terms
 are small where |centre| + half <= 1, so nothing cancels that was not small.
 """
 
@@ -26,10 +26,10 @@ from allais.numerics.chebyshev import CENTRE, FIRST_POWER, SCALE, basis, halved_
 from allais.numerics.table import Table, bucketed, cell_of, table_of
 from allais.weights import Weight
 
-TERMS = 16  # of a piece, and moments of a block
+TERMS = 16  # terms of a piece, and moments of a block
 REACH = 0.3  # half-width of a block over its distance from a singular point
 STEP = 1.0 / 64.0  # half-width of the stretch of centres that share a piece, over their distance
-NEAREST = 2.0**-40  # to a singular point: a block of 10^12 samples comes no nearer
+NEAREST = 2.0**-40  # distance from a singular point: a block of 10^12 samples comes no nearer
 # powers of a block's offset from a piece's centre: that is at most STEP / REACH, so the rest is below 1e-15
 OFFSETS = 8
 PRECISION = 5e-14  # what a piece may leave out, relative to its size
@@ -70,8 +70,8 @@ def distortion_of(weight: Weight) -> Distortion:
         )
         series = polynomials.series(weight, nodes)
         left_out = np.abs(weight(between.ravel()).reshape(between.shape) - series @ _CHECK).max(axis=1)
-        noise = 8.0 * np.abs(series[:, 1]) / half * np.spacing(last)  # of p itself
-        # next to a singular point, and where halving did not help, there is no piece: no block fits into it
+        noise = 8.0 * np.abs(series[:, 1]) / half * np.spacing(last)  # from the rounding of p itself
+        # next to a singular point, and where halving did not help, there is no piece: no block fits there
         missing = (share == 0.0) | (halvings == HALVINGS)
         powers = series @ polynomials.to_powers / INVERSE_FACTORIALS
         rows = np.column_stack([first + half, np.where(missing, np.inf, 1.0 / half), powers])
@@ -83,7 +83,7 @@ def distortion_of(weight: Weight) -> Distortion:
 
 
 def _stretches(weight: Weight) -> list[tuple[float, float, float]]:
-    """Stretches of centres, and the share of their distance from a singular point that a piece reaches on."""
+    """Stretches of centres, and how far a piece reaches beyond, as a share of its distance from a singular point."""
     result = []
     ratio = (1.0 + STEP) / (1.0 - STEP)
     for start, end in pairwise(_corners(weight)):

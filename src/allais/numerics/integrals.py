@@ -62,7 +62,7 @@ def _weighted(weight: Weight, tail: Tail) -> Callable[[FloatArray], FloatArray]:
     return weigh
 
 
-FAR = 20.0  # a power law is one over more than this in log z
+FAR = 20.0  # a tail counts as a power law if it is one over more than this in log z
 
 
 def _look_far(weight: Weight, side: HalfLaw, start: float, scale: float) -> tuple[float, Integral]:
@@ -82,7 +82,7 @@ def _look_far(weight: Weight, side: HalfLaw, start: float, scale: float) -> tupl
     if last < 1:
         return start, Integral(0.0, 0.0)
     reach = float(np.exp(log_z[last]))
-    # the tail index a of P(Y > z) ~ z^-a, half way and at the end: it grows unless a power law
+    # the tail index a of P(Y > z) ~ z^-a, half way and at the end: it grows unless the tail is a power law
     index_early, index = _slopes(log_z, log_above, last)
     is_power_law = index <= 1.01 * index_early and log_z[last] - np.log(max(start, scale)) > FAR
     if is_power_law and index * weight.exponent_at_zero <= 1.0 + 1e-12:

@@ -32,8 +32,8 @@ class LawOfThree(NamedTuple):
 class Effort(NamedTuple):
     """How hard the nearest law is looked for."""
 
-    places: int  # where the search begins
-    narrowings: int  # then: each shrinks a bracket of two cells to 0.62 of it
+    places: int  # how many places the search looks at first
+    narrowings: int  # steps after that: each shrinks a bracket of two cells to 0.62 of it
     precision: float  # of a probability
 
 
@@ -65,7 +65,7 @@ def _both(law, low, middle, high, share, p):
 def _needed(law, low, middle, high, share, least, amount, precision):
     """The least p >= `least` for which two stretches are worth `amount`; above 1 if none is enough.
 
-    With high = middle, one stretch alone.
+    With high = middle, there is one stretch only.
     """
     below, enough = least, 1.0
     under = _both(law, low, middle, high, share, below) - amount
@@ -96,7 +96,7 @@ def _term(p, q):
 
 @kernel
 def _lowest_share(law):
-    """The share of the lowest value in what was seen of the two lower ones."""
+    """The share of the lowest value among the samples of the two lower values."""
     return law.p1 / (law.p1 + law.p2) if law.p1 + law.p2 > 0.0 else 0.0
 
 
@@ -105,7 +105,7 @@ def _distance(law, amount, top, precision):
     """KL to the nearest law with P(X = v_3) = top whose stretches are worth `amount`; infinite if there is none.
 
     P(X >= v_2) need only be as large as the amount asks, and is best where the two lower values keep their
-    proportion, or at that least.
+    proportion, or at that least probability.
     """
     free = 1.0 - _lowest_share(law) * (1.0 - top)
     rest = amount - _part(law, law.v2, law.v3, top)
@@ -126,8 +126,8 @@ def k_inf_of_three(law, target, effort):
         upper = law.p2 + law.p3
         q = _needed(law, law.v1, law.v2, law.v2, 1.0, upper, amount, precision)
         return np.inf if q > 1.0 else _term(upper, q) + _term(law.p1, 1.0 - q)
-    # The chance of the best outcome is never below what was seen of it, nor below what is needed with v2 sure beyond
-    # it; and never above what is enough when the others keep their proportion, since more would only cost more.
+    # The chance of the best outcome is never below the share that was seen, nor below what is needed if v2 were sure
+    # otherwise; and never above what is enough when the others keep their proportion, since more would only cost more.
     sure = amount - _part(law, law.v1, law.v2, 1.0)
     first = _needed(law, law.v2, law.v3, law.v3, 1.0, law.p3, sure, precision)
     last = _needed(law, law.v1, law.v2, law.v3, _lowest_share(law), law.p3, amount, precision)
@@ -154,7 +154,7 @@ def k_inf_of_three(law, target, effort):
             left, a, at_a = a, b, at_b
             b = left + GOLDEN * (right - left)
             at_b = _distance(law, amount, _between(first, last, b / places), precision)
-    return max(min(best, at_a, at_b), 0.0)  # a divergence of nothing is rounded
+    return max(min(best, at_a, at_b), 0.0)  # rounding may take a divergence of 0 below 0
 
 
 @kernel

@@ -20,13 +20,13 @@ from allais.numerics.chebyshev import PiecewisePolynomial, fit, joined
 from allais.numerics.quadrature import Integrand, integrate, integrate_tail
 from allais.weights import Weight
 
-NEGLIGIBLE = 1e-13  # of a tail that the table leaves out
-FARTHEST = 1e150  # log Phi is -u^2/2 there: its square is still a double
+NEGLIGIBLE = 1e-13  # the integral of a tail that the table leaves out
+FARTHEST = 1e150  # log Phi is -u^2/2 there, and u^2 is still a double
 MOST_DOUBLINGS = 400  # of the distance at which a tail is cut; beyond, its integral does not converge
 
 
 class Law(NamedTuple):
-    """What a table needs of Z; its scale is about 1."""
+    """What a table needs to know about Z, whose scale is about 1."""
 
     log_survival: Callable[[FloatArray], FloatArray]
     log_cdf: Callable[[FloatArray], FloatArray]
@@ -65,7 +65,7 @@ def normal_table(weight: Weight) -> LocationTable:
 
 
 def location_table(weight: Weight, law: Law) -> LocationTable:
-    """The table of a weight and a law; a value that is infinite is refused by `ValueError`."""
+    """The table of a weight and a law; an infinite value is refused with a `ValueError`."""
 
     def gain_slope(u: FloatArray) -> FloatArray:
         return weight.of_logs(law.log_survival(-u), law.log_cdf(-u))
@@ -106,7 +106,7 @@ def _cut(falling: Integrand) -> tuple[float, float, float]:
         if rest <= NEGLIGIBLE * max(1.0, whole):
             return far, rest, whole
         far *= 1.5
-    raise ValueError("the distorted tail of a law must have a finite value; this one has not.")
+    raise ValueError("the distorted tail of a law must have a finite value; this one is infinite. Use lighter tails.")
 
 
 def _breaks(low: float, high: float, corners: FloatArray) -> FloatArray:

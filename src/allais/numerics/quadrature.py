@@ -2,7 +2,7 @@
 
 The integrand of a distorted value is bounded, and rough at the ends only: where the weight is
 steep, where the support ends, or where the tail is heavy. Substitutions that decay double
-exponentially (Takahasi & Mori 1974) do not see such ends; bisection catches what nobody declared.
+exponentially (Takahasi & Mori 1974) do not see such ends; bisection catches rough places that nobody declared.
 """
 
 from __future__ import annotations

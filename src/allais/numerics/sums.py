@@ -14,7 +14,7 @@ import numpy as np
 from allais._checks import FloatArray
 from allais.weights import Weight
 
-BLOCK = 1 << 13  # the dozen temporaries of a weight then fit a cache of a megabyte
+BLOCK = 1 << 13  # the dozen temporaries of a weight then fit into a cache of a megabyte
 
 
 class Parts(NamedTuple):

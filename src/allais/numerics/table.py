@@ -39,7 +39,7 @@ def table_of(weight: Weight) -> Table:
 
 
 def tabulate(function: Callable[[FloatArray], FloatArray], singularities: tuple[float, ...] = (0.0, 1.0)) -> Table:
-    """A function on [0, 1] as a table, to 1e-15 but next to singular points, where p itself is rounded."""
+    """A function on [0, 1] as a table, to 1e-15 except next to singular points, where p itself is rounded."""
     halves = 2.0 ** -np.arange(1.0, FINEST + 1)
     points = [np.array([0.0, 1.0]), halves]
     for point in (1.0, *singularities):
@@ -129,7 +129,7 @@ def cell_of(cells, buckets, p):
 
 @kernel
 def weigh(table, p):
-    """w(p) from the table; p is clipped to [0, 1], since rounding may pass it."""
+    """w(p) from the table; p is clipped to [0, 1], since rounding may lead out of it."""
     if p <= 0.0:
         return 0.0
     if p >= 1.0:
