@@ -1,6 +1,6 @@
 """Arms too many to list: sets with an oracle that finds the best arm for a given theta.
 
-A policy that needs nothing but the best arm for one theta, such as LinTS, works on any of them:
+A policy that needs nothing but the best arm for one theta, such as LinTS, works on any such set:
 `learner.ask(among=routes)`. Each oracle is exact.
 """
 
@@ -114,7 +114,7 @@ class Ball:
 
 
 class Box:
-    """All vectors between `low` and `high`, number by number; for noise that no arm changes.
+    """All vectors between `low` and `high`, number by number; for noise that is the same for every arm.
 
     >>> judge = Judge(Preference(TverskyKahneman(0.61)), AdditiveNoise())
     >>> Box([-1, 0], [1, 2]).best(np.array([-0.5, 1.0]), judge).features
@@ -135,7 +135,7 @@ class Box:
         """The corner that theta points to."""
         if judge.grows:
             raise ValueError(
-                "the best arm of a box is found for noise that no arm changes; got ParameterNoise. "
+                "the best arm of a box is found for noise that is the same for every arm; got ParameterNoise. "
                 "Use AdditiveNoise, or list the corners."
             )
         features = np.where(_direction(theta, judge) > 0.0, self.high, self.low)

@@ -17,7 +17,7 @@ from allais.problems.bandit import LotteryArms
 
 
 class LinearBandit(LotteryArms):
-    """Arms with features and a hidden theta; `noise` is what the paper's model adds, or another kind.
+    """Arms with features and a hidden theta; `noise` is by default the kind of the paper's model.
 
     >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[0.5, 0.2], noise=ParameterNoise())
     >>> problem.true_values(Preference(TverskyKahneman(0.61))).round(4)
@@ -51,7 +51,7 @@ class LinearBandit(LotteryArms):
         return f"LinearBandit({n_arms} arms, {d} features, noise={self.noise!r})"
 
     def true_values(self, preference: Preference) -> FloatArray:
-        tables = locations_of(preference, self.noise_of_arms)  # to 1e-9, and a quadrature for each shape only
+        tables = locations_of(preference, self.noise_of_arms)  # to 1e-9, with one quadrature per shape only
         means = self.features @ self.theta + self.noise_of_arms.mean
         gains = preference.reference - means if preference.costs else means - preference.reference
         return np.array([value_at(tables, arm, gain) for arm, gain in enumerate(gains.tolist())])

@@ -1,4 +1,4 @@
-"""The baselines of linear bandits: the paper's own algorithms under other settings, no code."""
+"""The baselines of linear bandits: the paper's own algorithms under other settings, without code of their own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from allais.preferences import expected_value
 
 
 class OFUL(Baseline, WOFUL):
-    """OFUL (Abbasi-Yadkori et al. 2011): W-OFUL of the mean, with the same ellipsoid.
+    """OFUL (Abbasi-Yadkori et al. 2011): W-OFUL for the mean, with the same ellipsoid.
 
     >>> from allais import simulate
     >>> from allais.linear import LinearBandit, ParameterNoise
@@ -39,7 +39,7 @@ class OFUL(Baseline, WOFUL):
 
 
 class GAllocation(Baseline, WG):
-    """G-allocation (Soare et al. 2014): W-G of the mean, with the same choices of arms.
+    """G-allocation (Soare et al. 2014): W-G for the mean, with the same choices of arms.
 
     >>> from allais import best_arm
     >>> from allais.linear import LinearBandit, ParameterNoise

@@ -26,11 +26,11 @@ class World(NamedTuple):
     mean: FloatArray  # of each arm's noise: part of the reward, not of x.theta
     scale: FloatArray  # sigma_x: what is divided out, so that all noise is 1-sub-Gaussian
     locations: Locations
-    gains: Table  # of the weights, where noise is estimated
+    gains: Table  # tables of the weights, where noise is estimated
     losses: Table
     sign: float  # -1 where outcomes are costs
     reference: float
-    slack: float  # 2 log(1 / delta) - d log lambda, of the radius
+    slack: float  # 2 log(1 / delta) - d log lambda, a part of the radius
     bias: float  # beta sqrt(lambda)
 
 
@@ -57,13 +57,13 @@ class LinearState(NamedTuple):
     work: FloatArray  # scratch, (d, d)
     scores: FloatArray  # scratch, (n_arms,)
     eligible: Any  # scratch, (n_arms,)
-    seen: FloatArray  # where noise is estimated: an arm's outcomes as gains, ascending, and how often; (n_arms, 2, -)
+    seen: FloatArray  # where noise is estimated: an arm's outcomes as gains, ascending, and counts; (n_arms, 2, -)
     sizes: IntArray  # how many of them there are, (n_arms,)
     rival: IntArray  # the arm that last kept a policy from stopping, or -1; (1,)
 
     @property
     def scratch(self) -> tuple[str, ...]:
-        """Parts that are written before they are read, or follow from others: in no file."""
+        """Parts that are written before they are read, or follow from others: no file holds them."""
         return "step", "along", "work", "scores", "eligible"
 
 
@@ -93,7 +93,7 @@ def worth_ceiling(world, state, arm, place):
 
 @kernel
 def pick_by_worth(world, state, u):
-    """The active arm of the highest value where `state.along` has each arm's location, a gain from the reference."""
+    """The active arm of the highest value at the locations in `state.along`, which are gains from the reference."""
     highest, first = -np.inf, -1
     for arm in range(state.asked.size):
         state.eligible[arm] = state.active[arm]
@@ -159,10 +159,10 @@ def learn_linear(rule, state, arm, felt, raw, ticket):
 
 @kernel
 def recommend_linear(rule, state):
-    """The arm of the highest value at the estimate; ties by the most pulls."""
+    """The arm of the highest value at the estimate; ties go to the most pulls."""
     best = -1
     value, pulls = state.memory.value, state.memory.pulls
-    for arm in range(state.asked.size):  # also of arms that were never played: others have shown what they share
+    for arm in range(state.asked.size):  # arms that were never played count too: others have shown what they share
         value[arm] = worth(rule.world, state, arm, location(rule.world, state, arm))
         ahead = best < 0 or value[arm] > value[best] or (value[arm] == value[best] and pulls[arm] > pulls[best])
         if state.active[arm] and ahead:

@@ -7,7 +7,7 @@ import numpy as np
 from allais._kernels import routine
 from allais.numerics.distorted_sum import distorted_sum
 
-MOST_SEEN = 128  # outcomes of an arm that are kept apart
+MOST_SEEN = 128  # outcomes per arm that are kept apart
 
 
 @routine

@@ -1,4 +1,4 @@
-"""The matrix A of a linear policy: its inverse, its factor and its determinant, and what arms see of them."""
+"""The matrix A of a linear policy: its inverse, factor and determinant, and the arms' norms and locations."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def factorise(state):
 
 @routine
 def project(features, state):
-    """What arms see of A^-1 and theta, from scratch."""
+    """The arms' norms, locations and products from A^-1 and theta, from scratch."""
     d = state.theta.size
     for k in range(features.shape[0]):
         place = 0.0

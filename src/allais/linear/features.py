@@ -15,7 +15,7 @@ def checked_features(features: ArrayLike) -> FloatArray:
     except (TypeError, ValueError, OverflowError):
         raise ValueError("features must be rows of numbers, all of one length; got others. Repair them.") from None
     if rows.ndim != 2 or rows.size == 0:
-        raise ValueError(f"features must be one row of numbers per arm; got shape {rows.shape}. Give one each.")
+        raise ValueError(f"features must be one row of numbers per arm; got shape {rows.shape}. Give a list of rows.")
     if not np.isfinite(rows).all():
         arm = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
         raise ValueError(f"features must be finite; those of arm {arm} are not. Repair them.")

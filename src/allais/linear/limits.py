@@ -23,10 +23,10 @@ def linear_characteristic_time(
 ) -> float:
     """T*: any policy that errs with probability below delta needs T* log(1 / 2.4 delta) samples on average.
 
-    1 / T* is the most, over shares of samples among the arms, of the least information that tells theta from any
-    other parameter under which another arm is best (Soare et al. 2014 for the mean; a value moves with its location,
-    so an alternative is found in the plane of two arms' locations). For normal noise, where it is exact up to the
-    search for the shares.
+    1 / T* is the greatest, over all ways to share samples among the arms, of the least information that tells theta
+    from any other parameter under which another arm is best (Soare et al. 2014 for the mean; a value moves with its
+    location, so an alternative is found in the plane of two arms' locations). It is for normal noise, and exact up to
+    the search for the shares.
 
     >>> axes = linear_characteristic_time(expected_value(), np.eye(2), [1.0, 0.5], ParameterNoise())
     >>> round(axes, 1)  # 8 / gap^2
@@ -79,7 +79,7 @@ def _information(
     best: int,
     rival: int,
 ) -> tuple[float, FloatArray]:
-    """The least 1/2 |theta' - theta|^2_A for which the rival is as good as the best, and that difference."""
+    """The least 1/2 |theta' - theta|^2_A for which the rival is as good as the best, and theta' - theta there."""
     pair = rows[[best, rival]]
     shape = pair @ inverse @ pair.T
     if np.abs(pair @ inverse @ gram - pair).max() > 1e-6 * np.abs(pair).max():
@@ -87,7 +87,7 @@ def _information(
     tight = np.linalg.pinv(shape, hermitian=True)
 
     def rival_place(place: float) -> float:
-        """Where the rival is worth as much as the best at `place`."""
+        """The location at which the rival is worth as much as the best arm at `place`."""
         worth = value_at(tables, best, place)
         low, high = places[rival] - 1.0, places[rival] + 1.0
         while value_at(tables, rival, low) > worth:
@@ -100,7 +100,7 @@ def _information(
         move = np.array([place - places[best], rival_place(place) - places[rival]])
         return 0.5 * float(move @ tight @ move)
 
-    # the two meet somewhere between both doing all of the moving
+    # the arms meet between the two extremes: the one does all of the moving, or the other does
     lead = places[best]
     meet = rival_place(lead)
     span = max(abs(meet - places[rival]), 1e-9)

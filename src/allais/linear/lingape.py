@@ -1,4 +1,4 @@
-"""LinGapE: sample what best tells the leader from its strongest rival, until every pair is certain (Xu et al. 2018)."""
+"""LinGapE: sample what best tells the leader from its strongest rival, until all are beaten (Xu et al. 2018)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from allais.policies.base import FixedConfidence
 from allais.policies.steps import issue, pick
 from allais.policies.verbs import SETTLED, bracket, choose, learn, recommend
 
-SLOPE_STEP = 1e-4  # of the difference that gives a value's slope, in spreads; any direction is valid, this one is good
+SLOPE_STEP = 1e-4  # of a difference quotient, in spreads; a wrong slope costs samples, never the guarantee
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from allais.samples.draws import normal, stream_of
 
 @dataclass(frozen=True)
 class LinTS(LinearPolicy):
-    """LinTS, low regret over arms with features: the arm of the highest value at theta ~ N(theta_hat, v^2 A^-1).
+    """LinTS, low regret over arms with features: play the best arm for a theta ~ N(theta_hat, v^2 A^-1).
 
-    `inflation` is v. With v = 1 it is the usual choice in practice, without a proof (Agrawal and Goyal 2013 need a
-    larger one). Before it learns, theta ~ N(0, v^2 / regularisation): make that as wide as theta may be, else arms
-    go untried. `delta` and `beta` serve the intervals only; without beta there are none. The default for low regret.
+    `inflation` is v. The usual choice in practice is v = 1, without a proof (Agrawal and Goyal 2013 need a larger v).
+    Before it learns, theta ~ N(0, v^2 / regularisation): make that as wide as theta may be, else arms go untried.
+    `delta` and `beta` serve the intervals only; without beta there are none. It is the default for low regret.
 
     >>> from allais import simulate
     >>> from allais.linear import LinearBandit, ParameterNoise

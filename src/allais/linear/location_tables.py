@@ -1,7 +1,7 @@
 """Location tables: the value of (location + noise) under any preference, read by compiled code in nanoseconds.
 
 A location is counted in gains from the reference, so that it rises with what is better, costs included. A table
-belongs to a noise of unit spread; where the utility is a power, of degree alpha, a spread of s takes the value
+belongs to a noise of unit spread; where the utility is a power of degree alpha, noise of spread s has the value
 s^alpha g(location / s), so that arms of all lengths share one table.
 """
 
@@ -26,10 +26,10 @@ from allais.preferences import PowerUtility, Preference
 from allais.weights import Identity, Weight
 
 TERMS = 14  # of a cell: one more than the tables of `numerics/location.py` have, after integration
-FARTHEST = 2.0**14  # with a utility, tables end at that many spreads
+FARTHEST = 2.0**14  # with a utility, tables end at this many spreads
 PRECISION = 1e-11  # what a cell with a utility may leave out
 HALVINGS = 12  # of a cell; what is left then is the quadrature's own noise
-AT_CORNERS = 48  # of a cell that ends where an outcome turns from a loss to a gain, and a power utility is steep
+AT_CORNERS = 48  # halvings of a cell that ends where losses turn to gains, where a power utility is steep
 
 REACH, BINS, FINE = 8.0, 512, 8  # of the bins; a grid of FINE points in each bounds what lies between
 
@@ -97,7 +97,7 @@ def _with_hints(cells: FloatArray, excess: FloatArray | None) -> _Table:
     return _Table(cells, np.full(BINS + 2, np.inf) if excess is None else excess, hint)
 
 
-@lru_cache(maxsize=1024)  # of some 20 kB each; a network may have hundreds of routes with a law of their own
+@lru_cache(maxsize=1024)  # tables of some 20 kB each; a network may have hundreds of routes with a law of their own
 def _table(gains: Weight, losses: Weight, utility: Any, shape: Lottery) -> _Table:
     if utility is not None:
         with warnings.catch_warnings():
@@ -185,7 +185,7 @@ def _with_ends(breaks: FloatArray, powers: FloatArray, slope: float | None = Non
 @kernel
 def _bin(t):
     place = (t + REACH) * (BINS / (2.0 * REACH)) + 1.0
-    return int(min(place, BINS + 1.0)) if place > 0.0 else 0  # also for what is no number, which no table holds
+    return int(min(place, BINS + 1.0)) if place > 0.0 else 0  # 0 also for NaN, which no table holds
 
 
 @kernel

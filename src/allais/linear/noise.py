@@ -1,4 +1,4 @@
-"""Noise of linear bandits: what is added to x.theta, whose form a policy knows (Section IV).
+"""Noise of linear bandits: what is added to x.theta, in a form that a policy knows (Section IV).
 
 Every kind says, for given arms, the law of each arm's noise: a centred shape of about unit scale, the spread by
 which it is multiplied, its mean (which belongs to the location), and its sub-Gaussian scale sigma_x, by which
@@ -52,7 +52,7 @@ class ParameterNoise:
 class AdditiveNoise:
     """r = x.theta + eta, the same law of eta for every arm; its mean, if any, is part of the reward.
 
-    `scale` is its sub-Gaussian scale, where it cannot be told from the law.
+    `scale` is the sub-Gaussian scale of eta, needed where the law does not say it.
 
     >>> AdditiveNoise(Discrete({100: 0.01, 0: 0.99})).of(np.ones((1, 1))).scale.round(4)
     array([32.655])
@@ -73,7 +73,7 @@ class AdditiveNoise:
 class ArmNoise:
     """r = x.theta + eta_x, with a law of its own for each arm, in the order of the arms.
 
-    `scales` are sub-Gaussian scales, None where the law says it.
+    `scales` are sub-Gaussian scales, None where the law says its own.
 
     >>> ArmNoise([Normal(0, 1), Discrete({0: 0.98, 100: 0.02})]).of(np.eye(2)).mean
     array([0., 2.])
@@ -107,9 +107,9 @@ class ArmNoise:
 
 @dataclass(frozen=True)
 class FeatureNoise:
-    """r = x.(theta + Z), each feature with a noise law of its own: roads with tails. They are independent.
+    """r = x.(theta + Z), with independent noise for each feature, in a law of its own: roads with tails.
 
-    Laws are normal or finite; a route's noise is their sum, exactly.
+    Laws are normal or finite; an arm's noise is exactly their sum, weighted by its features.
 
     >>> noise = FeatureNoise([Normal(0, 1), Discrete({0: 0.99, 100: 0.01})])
     >>> noise.of(np.array([[1.0, 0.0], [1.0, 1.0]])).mean
@@ -144,11 +144,11 @@ class FeatureNoise:
 
 @dataclass(frozen=True)
 class EstimatedNoise:
-    """Noise whose law nobody knows: each arm's is taken from what the arm brought, around its own mean.
+    """Noise whose law nobody knows: each arm's law is taken from the arm's outcomes, around their mean.
 
     It assumes that an arm's law does not change and that its sub-Gaussian `scale` (one for all arms) is known; then
     locations are learned as ever, and values converge as the law does. No bound is proved for it: an event that was
-    never seen is not counted, so a policy may favour a risky arm until it sees why not. For low regret only.
+    never seen is not counted, so a policy may favour a risky arm until it sees the risk. It is for low regret only.
 
     >>> from allais import simulate
     >>> from allais.linear import LinTS, LinearBandit
@@ -164,7 +164,7 @@ class EstimatedNoise:
         object.__setattr__(self, "scale", positive("scale", self.scale))
 
     def of(self, features: FloatArray) -> NoiseOfArms:
-        """The noise of arms before anything is known about it: its scale only."""
+        """The noise of arms before anything was seen: only its scale is known."""
         n_arms = len(features)
         ones = np.ones(n_arms)
         return NoiseOfArms((STANDARD,), np.zeros(n_arms, dtype=np.int64), ones, 0.0 * ones, self.scale * ones)

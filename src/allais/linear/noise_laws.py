@@ -33,14 +33,14 @@ class NoiseOfArms(NamedTuple):
 
 
 def check_noise(noise: NoiseOfArms, n_arms: int) -> None:
-    """Refuse noise of too few arms: compiled code would read beyond it."""
+    """Refuse noise for too few arms: compiled code would read beyond its end."""
     lengths = {len(part) for part in (noise.shape, noise.spread, noise.mean, noise.scale)}
     if lengths != {n_arms}:
         raise ValueError(
-            f"noise must be one law per arm; got {min(lengths)} for {n_arms} arms. Make as many as there are features."
+            f"noise must be one law per arm; got {min(lengths)} for {n_arms} arms. Make one per row of features."
         )
     if noise.shape.min() < 0 or noise.shape.max() >= len(noise.shapes):
-        raise ValueError("noise must say which of its shapes an arm has; it names one that is not there.")
+        raise ValueError("noise must say which of its shapes an arm has; it names one that does not exist.")
 
 
 def noise_of_lotteries(lotteries: list[Lottery], scales: list[float | None]) -> NoiseOfArms:
@@ -58,7 +58,7 @@ def noise_of_lotteries(lotteries: list[Lottery], scales: list[float | None]) -> 
 
 
 def check_law(lottery: Lottery, scale: float | None) -> None:
-    """Refuse what can be no noise: no lottery, one without a mean, a scale or a spread."""
+    """Refuse noise that is no lottery, or one without a mean, a scale or a spread."""
     if not isinstance(lottery, Lottery):
         raise TypeError(f"noise is a lottery; got {lottery!r}. Write Normal(0, 1), or Discrete({{...}}).")
     if not math.isfinite(lottery.mean):
@@ -81,7 +81,7 @@ def spread_of(lottery: Lottery) -> float:
             raise ValueError(f"noise must vary; {lottery!r} is certain. Leave it out, or give it a spread.")
         return spread
     low, high = lottery.quantile(np.array([0.25, 0.75]))
-    return float(high - low) / 1.349  # of a normal law, the standard deviation
+    return float(high - low) / 1.349  # for a normal law, this is the standard deviation
 
 
 def scale_of(lottery: Lottery) -> float:

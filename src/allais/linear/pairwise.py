@@ -2,8 +2,8 @@
 
 The difference of two values depends on theta through the two locations only, and those fill an ellipse. Both
 values rise with their locations, so the smallest difference lies on its edge. On an arc of the edge the difference
-is at least the value at the arc's lowest location of the one less that at its highest of the other: a certified
-bound, which arcs halved often enough bring as near as one likes.
+is at least the one arm's value at its lowest location on the arc, less the other's value at its highest: a certified
+bound, which comes as near as one likes when arcs are halved often enough.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class RadiusWarning(UserWarning):
-    """The bound beta on the length of theta is too small for the problem at hand."""
+    """The bound beta on the length of theta is too small for the problem."""
 
 
 def length(name: str, given: Any) -> float | None:
@@ -44,11 +44,11 @@ def length(name: str, given: Any) -> float | None:
 class LinearPolicy(Policy):
     """A policy whose arms are feature vectors: rewards x.theta plus noise of a known kind.
 
-    `beta` bounds the length of theta, `delta` the chance that the ellipsoid ever misses it. The features come
-    with the problem (`on`) or with `start`. Arms need not span the space: what no arm shows is never asked.
+    `beta` bounds the length of theta, `delta` the chance that the ellipsoid ever misses it. The features come with the
+    problem (`on`) or with `start`. Arms need not span the space: a part of theta that no arm shows is never needed.
     """
 
-    noise: Noise = field(kw_only=False)  # second by position, without a default
+    noise: Noise = field(kw_only=False)  # the second argument by position, without a default
     delta: float = setting(check=share)
     beta: float | None = setting(check=length)
     regularisation: float = setting(1.0, positive)
@@ -115,7 +115,7 @@ class LinearPolicy(Policy):
         return self.but(features=features)  # type: ignore[return-value]
 
     def with_features(self, features: ArrayLike) -> LinearPolicy:
-        """The policy for arms with these features, one row for each."""
+        """The policy for arms with these features, one row per arm."""
         return self.but(features=features)  # type: ignore[return-value]
 
     def start(
@@ -135,7 +135,7 @@ class LinearPolicy(Policy):
         return LinearLearner(placed, arms, seed, exact=exact)
 
     def drawn_theta(self, rule: Any, state: LinearState, u: float) -> FloatArray:
-        """The theta of one draw, of a policy that chooses by one: it needs an oracle only, and no list of arms."""
+        """The theta of one draw, for a policy that chooses by it: that needs an oracle only, and no list of arms."""
         raise ValueError(f"{type(self).__name__} cannot choose among arms that are not listed. Use LinTS, which can.")
 
     def world(self, features: FloatArray) -> World:
@@ -187,7 +187,7 @@ class LinearPolicy(Policy):
         return state
 
     def check_state(self, rule: Any, state: Any) -> None:
-        """Refuse a rival or an outcome that is not there, and what is not a number."""
+        """Refuse a rival or an outcome that does not exist, and numbers that cannot be."""
         require_place("rival", int(state.rival[0]), -1, state.asked.size - 1)
         for size in state.sizes.tolist():
             require_place("number of outcomes", size, 0, max(state.seen.shape[2] - 1, 0))
@@ -201,7 +201,7 @@ class LinearPolicy(Policy):
             raise ValueError("the spread of what was learned must be positive; a saved one is not. Use a backup.")
         for (outcomes, counts), size in zip(state.seen, state.sizes.tolist(), strict=True):
             if not ((np.diff(outcomes[:size]) > 0.0).all() and (counts[:size] > 0.0).all()):
-                raise ValueError("outcomes must ascend and have been seen; those of a saved arm do not. Use a backup.")
+                raise ValueError("outcomes must ascend and have positive counts; a saved arm's do not. Use a backup.")
 
     def of_arms(self, n_arms: int) -> dict[str, Any]:
         """The parts of a state that belong to arms; the others belong to theta."""

@@ -22,16 +22,16 @@ class LinearFit(NamedTuple):
     """
 
     theta: FloatArray
-    standard_errors: FloatArray  # of theta; the ridge's bias not counted
+    standard_errors: FloatArray  # of theta, without the bias of the ridge
     residuals: FloatArray
-    noise: float  # standard deviation of the residuals, degrees of freedom counted
+    noise: float  # standard deviation of the residuals, corrected for degrees of freedom
     rank: int  # of the features: below their number, theta is not determined, but every logged arm's mean is
 
 
 def fit_linear(features: ArrayLike, rewards: ArrayLike, regularisation: float = 0.0) -> LinearFit:
-    """Ridge regression of rewards on features, one row a logged reward.
+    """Ridge regression of rewards on features, one row per logged reward.
 
-    Without regularisation it is least squares; where features do not determine theta, the shortest solution.
+    Without regularisation it is least squares; where features do not determine theta, it gives the shortest solution.
 
     >>> fit_linear([[1, 0], [0, 1], [1, 1]], [1.0, 2.0, 3.0]).theta.round(6)
     array([1., 2.])

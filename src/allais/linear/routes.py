@@ -1,9 +1,9 @@
 """Routes of a network: too many to list, found by dynamic programming over hops.
 
 A route is a set of roads, so its features are 0 and 1, and its length is the root of its number of roads. For routes
-of the same number of roads the value falls with the sum of their delays (or rises, for rewards): so the best of each
-number is a layered shortest path, and the best of all is the best of these. Exact on graphs without cycles; on
-others a layered path may visit a place twice, and `simple_routes` lists simple ones instead.
+of the same number of roads the value falls with the sum of their delays (or rises, for rewards): so the best route of
+each number of roads is a layered shortest path, and the best of all is the best of these. This is exact on graphs
+without cycles; on others a layered path may visit a place twice, and `simple_routes` lists simple routes instead.
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ class Routes:
         """The k routes of the highest values, best first, with their values."""
         weights = finite_array("theta", theta)
         if weights.size != self.dimension:
-            raise ValueError(f"theta must have one number a road; got {weights.size} for {self.dimension}. Repair it.")
+            raise ValueError(
+                f"theta must have one number per road; got {weights.size} for {self.dimension} roads. Repair it."
+            )
         if k < 1:
             raise ValueError(f"k must be 1 or more; got {k}. Give an int.")
         sign = 1.0 if judge.preference.costs else -1.0
@@ -128,7 +130,7 @@ class Routes:
 def _layers(
     ends: IntArray, starts: IntArray, costs: FloatArray, n_nodes: int, most_hops: int, k: int
 ) -> tuple[FloatArray, IntArray, IntArray]:
-    """For each number of roads and each node the k cheapest ways there: cost, last road, rank of the way before."""
+    """The k cheapest ways to each node by each number of roads: cost, last road, rank of the way before it."""
     total = np.full((most_hops + 1, n_nodes, k), np.inf)
     total[0, 0, 0] = 0.0
     by_road = np.full(total.shape, -1, dtype=np.int64)
@@ -161,7 +163,7 @@ def _fill_layers(ends, starts, costs, total, by_road, by_rank):
 class PathProblem:
     """A traveller's choice among all routes of a network, each day anew; delays are x.theta plus noise.
 
-    `theta` has one number a road, in the order of `routes.roads`. With `costs` preferences it is a delay.
+    `theta` has one number per road, in the order of `routes.roads`: a delay, if the preference has `costs`.
 
     >>> import networkx
     >>> from allais.linear import LinTS
@@ -177,12 +179,12 @@ class PathProblem:
         self.routes, self.theta = routes, finite_array("theta", theta)
         if self.theta.size != routes.dimension:
             raise ValueError(
-                f"theta must have one number a road; got {self.theta.size} for {routes.dimension} roads. Repair it."
+                f"theta must have one number per road; got {self.theta.size} for {routes.dimension} roads. Repair it."
             )
         self.noise: Noise = ParameterNoise() if noise is None else noise
 
     def draw(self, features: FloatArray, rng: np.random.Generator) -> float:
-        """What a route brings, one day."""
+        """What a route brings on one day."""
         lottery = self.noise.of(features[None]).lottery(0, float(features @ self.theta))
         return lottery.sample(rng)
 
@@ -215,9 +217,9 @@ class PathProblem:
 def simple_routes(
     graph: Any, source: Hashable, target: Hashable, k: int, theta: Any, noise: Noise | None = None
 ) -> LinearBandit:
-    """The k simple routes of the smallest sum of `theta` in any directed graph, as a linear bandit.
+    """The k simple routes with the smallest sums of `theta` in any directed graph, as a linear bandit.
 
-    A restriction, and stated as one: routes beyond the k shortest are left out, whatever their value.
+    This is a restriction: routes beyond the k shortest are left out, whatever their value.
 
     >>> import networkx
     >>> ring = networkx.DiGraph([("a", "b"), ("a", "c"), ("b", "a"), ("b", "c")])
@@ -230,9 +232,9 @@ def simple_routes(
     roads = list(graph.edges)
     means = finite_array("theta", theta)
     if means.size != len(roads):
-        raise ValueError(f"theta must have one number a road; got {means.size} for {len(roads)} roads. Repair it.")
+        raise ValueError(f"theta must have one number per road; got {means.size} for {len(roads)} roads. Repair it.")
     if (means < 0.0).any():
-        raise ValueError("the shortest simple routes need delays that are not negative; got some. Repair theta.")
+        raise ValueError(f"the shortest routes need delays that are not negative; got {means.min():g}. Repair theta.")
     weighted = networkx.DiGraph()
     weighted.add_weighted_edges_from((a, b, mean) for (a, b), mean in zip(roads, means.tolist(), strict=True))
     try:

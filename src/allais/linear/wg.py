@@ -23,8 +23,8 @@ from allais.preferences import Preference
 class WG(FixedConfidence, LinearPolicy):
     """W-G, the best arm with features at a given confidence (Algorithm 6, corrected: docs/paper/errata.md, 5 to 7).
 
-    It plays the arm that most reduces the largest uncertainty, and stops when one arm is best whatever theta of
-    the ellipsoid is true: `stopping="exact"` looks at every pair of arms, `"paper"` at the printed sufficient
+    It plays the arm that most reduces the largest uncertainty, and stops when one arm is best for every theta in
+    the ellipsoid: `stopping="exact"` looks at every pair of arms, `"paper"` at the printed sufficient
     condition with its factor kappa. Equal arms are never told apart: give a `tolerance`.
 
     >>> from allais import best_arm
@@ -90,7 +90,7 @@ def is_certain(rule, state):
             if arm != leader:
                 second = max(second, state.scores[arm])
         return state.scores[leader] - second >= 2.0 * rule.kappa * np.sqrt(widest) * reach - rule.tolerance
-    rival = state.rival[0]  # who prevented it last time most often does so again
+    rival = state.rival[0]  # the arm that prevented a stop last time mostly does so again
     if rival >= 0 and rival != leader and not beats(world, state, reach, leader, rival, rule.tolerance):
         return False
     for arm in range(state.asked.size):
@@ -106,14 +106,14 @@ def _(rule, state, u):
         return SETTLED
     world = rule.world
     n_arms = state.asked.size
-    for arm in range(n_arms):  # after one more play of an arm, the largest |x|_{A^-1} (docs/paper/errata.md, 5)
+    for arm in range(n_arms):  # the largest |x|_{A^-1} after one more play of an arm (docs/paper/errata.md, 5)
         variance = world.scale[arm] * world.scale[arm] + state.cross[arm, arm]
         worst = 0.0
         for other in range(n_arms):
             worst = max(worst, state.norms[other] - state.cross[other, arm] * state.cross[other, arm] / variance)
         state.scores[arm] = -worst
         state.eligible[arm] = True
-    arm = pick(state.scores, state.eligible, state.asked, u)  # ties by the fewest asks
+    arm = pick(state.scores, state.eligible, state.asked, u)  # ties go to the fewest asks
     return issue(state, arm)
 
 
