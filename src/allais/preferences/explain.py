@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 # Where a continuous lottery is cut into bins: the rare ends apart, since they matter most.
 CUTS = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
-GAPS_BEYOND = np.array([0.05, 0.95])  # a gap out there parts a rare event from the rest
+GAPS_BEYOND = np.array([0.05, 0.95])  # quantiles; a gap beyond them parts a rare event from the rest
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """One row an outcome (or a bin of a continuous lottery), worst first.
+    """One row per outcome (or per bin of a continuous lottery), worst first.
 
     >>> explanation = Preference(TverskyKahneman(0.61)).explain(Discrete({50: 0.1, 0: 0.9}))
     >>> explanation.decision_weights.round(4), round(explanation.value, 4)
@@ -58,7 +58,7 @@ class Explanation:
         return "\n".join(line.rstrip() for line in lines)
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Two stacked bars: what an outcome's probability is, and what it counts for."""
+        """Two stacked bars: the outcomes' probabilities, and what these count for."""
         with extra("plot", "a picture"):
             import matplotlib.pyplot as plt
             from matplotlib.patches import Patch
@@ -92,7 +92,7 @@ class Explanation:
 
 
 def explain(preference: Preference, lottery: Lottery) -> Explanation:
-    """The decision weight of each outcome: the step of w that its probability takes."""
+    """The decision weight of each outcome: the step of w over its probability."""
     value = preference.value(lottery)
     finite = lottery.as_finite()
     if finite is None:
@@ -137,7 +137,7 @@ def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Exp
 
 
 def _gaps(lottery: Lottery, reference: float) -> FloatArray:
-    """The widest gap of a law below its 0.05 and above its 0.95 quantile: a rare event has a row of its own."""
+    """The widest gap of a law below its 0.05 and above its 0.95 quantile: so a rare event gets its own row."""
     low, high = lottery.quantile(GAPS_BEYOND).tolist()
     marks = lottery.landmarks()
     marks = np.unique(marks[np.isfinite(marks)])
@@ -159,12 +159,12 @@ def _between(lottery: Lottery, left: float, right: float) -> float:
     ends = np.array([left, right])
     up_to, above = np.exp(lottery.log_cdf(ends)), np.exp(lottery.log_survival(ends))
     if left == lottery.support[0]:
-        return float(up_to[1])  # with what lies on the end itself
+        return float(up_to[1])  # including what lies on the end itself
     return float(up_to[1] - up_to[0] if up_to[0] < 0.5 else above[0] - above[1])
 
 
 def _bin(preference: Preference, lottery: Lottery, left: float, right: float, *, gain: bool) -> tuple[float, float]:
-    """The decision weight of a bin, and what it contributes, by parts: the integral of z dw."""
+    """The decision weight of a bin, and what the bin contributes: the integral of z dw, by parts."""
     sign = 1.0 if gain else -1.0
     weight = preference.gains if gain else preference.losses
     side = valuation.half_of(preference, lottery, sign, weight)
@@ -200,7 +200,7 @@ def _to_infinity(weighted: Integrand, near: float, reach: float) -> float:
 
 
 def small_share(share: float) -> str:
-    """A share to four places, or what is left of a smaller one: a rare event is not shown as impossible."""
+    """A share to four places, or to two digits if it is smaller: a rare event is not shown as impossible."""
     return f"{share:.4f}" if share == 0.0 or abs(share) >= 5e-5 else f"{share:.1e}"
 
 

@@ -59,7 +59,7 @@ class PowerUtility:
 
 
 def check_utility(utility: Utility) -> None:
-    """Refuse a utility that is not increasing, finite and zero at zero, where it is looked at."""
+    """Refuse a utility that is not increasing, finite and zero at zero, at the points that are looked at."""
     if not callable(utility):
         raise TypeError(f"a utility is a function of outcomes; got {utility!r}. Give PowerUtility() or your own.")
     sizes = np.logspace(-6, 6, 97)
