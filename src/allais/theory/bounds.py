@@ -71,8 +71,8 @@ def wucb_regret(
 ) -> float:
     """An upper bound on W-UCB's expected regret after n rounds (Theorem 2, any support and two weights).
 
-    Each arm is pulled at most until twice the width of its interval falls below its gap, and a constant 7.6 times
-    more. `rewards` are one for all arms or one per arm.
+    Each arm is pulled at most until twice the width of its interval falls below its gap, and then 7.6 times more on
+    average. `rewards` are one for all arms or one per arm.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000))
@@ -124,8 +124,8 @@ def regret_lower_slope(values: ArrayLike, holder: HolderPair, span: float = 1.0)
 def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike, delta: float) -> int:
     """How many samples W-LUCB with the Hölder band takes at most, with probability 1 - delta (Theorem 5).
 
-    While all intervals hold, an arm whose radius is at most a quarter of its gap is never needy, and every round
-    samples a needy arm. So the search ends as soon as the number of rounds m exceeds
+    While all intervals hold, every round samples an arm whose radius exceeds a quarter of its gap. So the search ends
+    as soon as the number of rounds m exceeds
 
         sum_k (1 + 1 / 2 ((4 L M) / Delta_k)^(2/alpha) log(m^4 K (pi^2/3 + 1)/delta))
 

@@ -10,7 +10,7 @@ from allais.weights import HolderPair, Weight
 
 
 def gaps(values: ArrayLike) -> FloatArray:
-    """Delta_k, in the order given: to the best value, and for the best arm to the second best.
+    """Delta_k, in the order given: how far each value is below the best, and the best above the second best.
 
     >>> gaps([9.0, 7.5, 7.0])
     array([1.5, 1.5, 2. ])

@@ -1,6 +1,6 @@
 """What no policy can beat: the limits of regret and of samples that follow from K_inf.
 
-Lotteries are finite here, with known values: the set of laws that a policy must tell apart.
+Lotteries are finite here, and their values are known: these say which laws a policy must tell apart.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def regret_slope(preference: Preference, lotteries: Sequence[Lottery], support: 
 
         sum_k Delta_k / K_inf(F_k, mu_max)
 
-    For finite lotteries whose values are known arm by arm, or to be among those of `support`.
+    It is for finite lotteries whose values are known arm by arm, or known to be among those of `support`.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(regret_slope(people, [Discrete({1: .1, .2: .1, 0: .8}), Discrete({1: .001, .2: .8, 0: .199})]), 3)
@@ -56,17 +56,18 @@ def characteristic_time(
 ) -> CharacteristicTime:
     """The time T*: a policy that is wrong with probability at most delta needs T* log(1/2.4 delta) samples on average.
 
-    This is the limit of Garivier and Kaufmann (2016) for distorted values. With the leader i, shares s of the samples
-    that are chosen best, the rival j that is hardest to tell from it, and the value c where the two meet most cheaply,
+    This is the limit of Garivier and Kaufmann (2016) for distorted values. With the leader i, the best shares s of the
+    samples, the rival j that is hardest to tell from it, and the value c where the two meet most cheaply,
 
         1 / T = max_s min_j min_c (s_i K_low(F_i, c) + s_j K_high(F_j, c))
 
-    It is for finite lotteries whose values are known arm by arm, or to be among those of `support`.
+    It is for finite lotteries whose values are known arm by arm, or known to be among those of `support`.
 
-    Where the leader's lowest value m lies above a rival's, K_low(F_i, c) is infinite for c <= m: the two can meet above
-    m only. The leader's share may then be arbitrarily small, and without any, T* is the sum over j of 1/K_high(F_j, m).
-    That limit is T* for a leader that always pays the same; any other gives a little more for a small share. A rival
-    whose best value is m or less can never be the best arm and is not asked; if there is no other, T* is 0.
+    Where the leader's lowest value m lies above a rival's, K_low(F_i, c) is infinite for c <= m: the two can meet
+    above m only. The leader's share may then be arbitrarily small, and without any, T* is the sum over j of
+    1/K_high(F_j, m). That limit is T* for a leader that always pays the same; for any other, a small share makes T* a
+    little smaller. A rival whose best value is m or less can never be the best arm and needs no samples; if there is
+    no other, T* is 0.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> setup = [Discrete({1: 0.1, 0.2: 0.1, 0: 0.8}), Discrete({1: 0.001, 0.2: 0.8, 0: 0.199})]
@@ -80,14 +81,14 @@ def characteristic_time(
         raise ValueError("the characteristic time needs one best arm among two or more; got none. Drop an arm.")
     laws = [finite_law(preference, lottery, support) for lottery in lotteries]
     costs = [_costs(laws[leader].mirrored(), laws[k], values[leader], values[k]) for k in rivals]
-    # rivals that no law on their own values makes as good as the leader at its worst are told apart by nothing
+    # rivals that no law on their own values makes as good as the leader at its worst need no samples
     beatable = [bool(np.isfinite(down + up).any()) for down, up in costs]
     if not any(beatable):
         return CharacteristicTime(0.0, tuple(np.full(values.size, 1.0 / values.size).tolist()))
     reachable = min(float(down[0]) for down, _ in costs)  # with all samples on the rivals
 
     def samples(y: float) -> FloatArray:
-        """Samples of each rival, to one of the leader, that make each cost y."""
+        """Samples of each rival, per sample of the leader, that make each cost y."""
         return np.array([_share_for(down, up, y) for down, up in costs])
 
     def rate(y: float) -> float:
@@ -130,8 +131,8 @@ def _without_end(
 def _costs(down: FiniteLaw, up: FiniteLaw, most: float, least: float) -> tuple[FloatArray, FloatArray]:
     """K- of the (mirrored) leader and K+ of the rival at values c between theirs, from the lowest that both can have.
 
-    That is the rival's own value, or the leader's lowest value m if m is higher. There K- is infinite and grows like
-    -log(c - m), so that c moves by equal steps of this logarithm.
+    That lowest is the rival's own value, or the leader's lowest value m if m is higher. There K- is infinite and grows
+    like -log(c - m), so that c moves by equal steps of this logarithm.
     """
     steps, fine = (np.linspace(0.0, 1.0, count) for count in (NODES, 25 * NODES))
     lowest = -float(down.felt[-1])

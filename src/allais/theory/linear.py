@@ -65,9 +65,9 @@ def wg_samples(
     length: float = 1.0,
     excess: float = 1.0,
 ) -> float:
-    """The samples after which W-G has stopped, with probability 1 - delta (Theorem 11; docs/paper/errata.md, 20).
+    """How many samples W-G takes at most, with probability 1 - delta (Theorem 11; docs/paper/errata.md, 20).
 
-    The smallest n with
+    It is the smallest n with
 
         n >= (16 kappa^2 D_n^2 rho) / Delta_min^2
 

@@ -22,7 +22,7 @@ HALVINGS = 60  # of a probability: to the last digit
 
 
 class FiniteLaw(NamedTuple):
-    """A finite law as felt: P(X >= v_{j+1}) is `tails[j]`."""
+    """A finite law as felt: the value v_j has the probability `shares[j]`."""
 
     felt: FloatArray  # ascending
     shares: FloatArray
@@ -34,7 +34,7 @@ class FiniteLaw(NamedTuple):
         return FiniteLaw(-self.felt[::-1], self.shares[::-1], self.losses, self.gains)
 
     def part(self, j: int | slice, tail: FloatArray) -> FloatArray:
-        """What the stretch from v_j to v_{j+1}, or each of several, is worth when `tail` lies beyond."""
+        """What the stretch from v_j to v_{j+1}, or each of several, is worth if P(X >= v_{j+1}) is `tail`."""
         gain, loss = np.diff(np.maximum(self.felt, 0.0))[j], np.diff(np.minimum(self.felt, 0.0))[j]
         return np.asarray(
             gain * self.gains(np.clip(tail, 0.0, 1.0)) - loss * self.losses(np.clip(1.0 - tail, 0.0, 1.0))
@@ -48,7 +48,7 @@ class FiniteLaw(NamedTuple):
 
 
 def finite_law(preference: Preference, lottery: Lottery, support: ArrayLike | None) -> FiniteLaw:
-    """A finite lottery as felt, with more values that it might take."""
+    """A finite lottery as felt; `support` adds values that it might take."""
     finite = lottery.as_finite() if isinstance(lottery, Lottery) else None
     if finite is None:
         raise ValueError(
