@@ -1,4 +1,4 @@
-"""Problems: what is decided about."""
+"""Problems: the arms to choose among, and where their outcomes come from."""
 
 from allais.problems.bandit import Bandit
 from allais.problems.base import Problem

@@ -1,4 +1,4 @@
-"""A bandit whose arms are lotteries: exact values, so true regret."""
+"""A bandit whose arms are lotteries: their values are exact, so regret is the true one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LotteryArms(Problem):
 
 
 class Bandit(LotteryArms):
-    """K lotteries.
+    """K arms, each of them a lottery.
 
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
     >>> problem.true_values(Preference(TverskyKahneman(0.61))).round(4)

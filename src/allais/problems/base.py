@@ -41,7 +41,7 @@ class Problem(ABC):
         return 1 << 14
 
     def true_values(self, preference: Preference) -> FloatArray | None:
-        """The exact value of each arm, or None where nobody knows it; results see it, policies never."""
+        """The exact value of each arm, or None where nobody knows it; results use it, policies never see it."""
         return None
 
 
@@ -61,7 +61,7 @@ class OneByOne(Problem):
 
 
 def checked_names(arms: int | Sequence[Hashable]) -> tuple[Hashable, ...]:
-    """Arm names from a count or a list; distinct, at least one."""
+    """The names of arms, from a count or a list: distinct, and at least one."""
     if isinstance(arms, int | np.integer) and not isinstance(arms, bool):
         if arms > MOST_ARMS:
             raise ValueError(f"arms must be {MOST_ARMS:,} at most; got {brief(int(arms))}. Give fewer.")

@@ -12,8 +12,8 @@ import time
 from allais._system.guard import end_group, end_marked
 from allais._system.processes import guard, marked_environment
 
-MOST_KEPT = 1 << 16  # bytes of an output, its end: a program may print without limit
-LONGEST_WAIT = 3600.0  # seconds that a selector is sure to take
+MOST_KEPT = 1 << 16  # bytes at the end of an output: a program may print without limit
+LONGEST_WAIT = 3600.0  # seconds that every selector accepts
 
 
 class Output:
@@ -96,13 +96,13 @@ class Execution:
                         selector.unregister(key.fileobj)
 
     def end(self) -> None:
-        """Kill it, and all that it started, also what left its group."""
+        """Kill the program and all that it started, even what left its group."""
         if self._process.returncode is None:
             self._kill()
             end_marked(self._mark)
 
     def close(self) -> None:
-        """The run is over: so is what it left in its group."""
+        """End what a run that is over left in its group."""
         with self._process:  # closes the pipes, and waits
             self._kill()
         self._guard.leave(self._process.pid)

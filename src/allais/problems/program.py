@@ -18,7 +18,7 @@ from allais.problems.base import OneByOne
 from allais.problems.execution import MOST_KEPT, Execution, Output
 
 PLACEHOLDERS = ("arm", "seed")
-MOST_SEED = 2**31  # what every program's seed can hold, also in a signed 32-bit integer
+MOST_SEED = 2**31  # every program can hold a seed below it, even in a signed 32-bit integer
 
 
 class Program(OneByOne):
@@ -138,7 +138,7 @@ def _checked_words(command: str) -> list[str]:
         if name not in PLACEHOLDERS:
             raise ValueError(
                 f"a command may hold {{arm}} and {{seed}}; got {{{name}}} in {command!r}. "
-                "Write a brace that is meant as itself twice."
+                "Double a brace that is meant as itself."
             )
     for name in PLACEHOLDERS:
         if name not in fields:
