@@ -33,7 +33,7 @@ class Failure(NamedTuple):
     number: int
     seed: int
     reason: str
-    reward: float | None  # None: it was left out
+    reward: float | None  # None: the run was left out
 
 
 class Origin(NamedTuple):
@@ -41,9 +41,9 @@ class Origin(NamedTuple):
 
     seed: str
     finished: float  # seconds since 1970
-    seconds: float  # that the call took
-    run_seconds: float | None = None  # that all runs took, one after the other, where each is expensive
-    continued: bool = False  # whether a journal was continued, so that the call is only the last part
+    seconds: float  # how many the call took
+    run_seconds: float | None = None  # the sum over all runs, where each is expensive
+    continued: bool = False  # whether a journal was continued, so that the call was only the last part
 
     @classmethod
     def since(
@@ -72,17 +72,17 @@ class BestArm:
     intervals: dict[Hashable, Interval]
     learner: Learner  # all that was learned; it can go on asking
     failures: tuple[Failure, ...] = ()  # the runs that failed, of an expensive problem
-    past: Past = NOTHING  # what `history` is found by
+    past: Past = NOTHING  # what `history` is made from
     origin: Origin | None = None  # when and how it was found
 
     @cached_property
     def history(self) -> tuple[Moment, ...]:
-        """How its intervals closed: where they were at growing numbers of samples, the last of them the end."""
+        """How the intervals closed: where they were after growing numbers of samples, up to the end."""
         return self.past()
 
     @property
     def reached_delta(self) -> float | None:
-        """The chance of a wrong answer that the samples really support; None if they support none below 1."""
+        """The least chance of a wrong answer that the samples support; None if they support none below 1."""
         return reached_delta(self.learner)
 
     def __str__(self) -> str:
@@ -97,8 +97,8 @@ def best_arm(
 ) -> BestArm:
     """Run a policy until it settles on the best arm, or until `max_samples`, in one compiled loop.
 
-    With `exact=True` every outcome is kept, also where an arm has more than 16,384 distinct ones. A simulator that
-    takes long, and runs on many workers, is for `search`.
+    With `exact=True` every outcome is kept, also where an arm has more than 16,384 distinct ones. For a simulator
+    that takes long and runs on many workers, use `search`.
 
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
     >>> answer = best_arm(LUCB(Bounded(0, 1), delta=0.05), problem, seed=1)
@@ -119,7 +119,7 @@ def best_arm(
 
 
 def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
-    """The policy for a problem, or an error before anything runs: it must stop, and have arms to choose among."""
+    """The policy for a problem, or an error before anything runs: it must stop, and there must be a choice."""
     if isinstance(problem, Policy) or isinstance(policy, Problem):
         raise TypeError(f"{caller} takes a policy, then a problem; got them the other way round. Swap the two.")
     if isinstance(policy, type) and issubclass(policy, Policy) and policy.goal != "regret":

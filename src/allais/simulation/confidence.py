@@ -1,4 +1,4 @@
-"""How sure an answer is that was cut short."""
+"""How sure an answer is when its search was cut short."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from allais.policies.verbs import bracket, recommend
 def reached_delta(learner: Learner) -> float | None:
     """The smallest delta at which the policy would have settled on what it has seen; None if no delta would do.
 
-    It may be read at any time, also at one that was chosen by looking. Intervals widen as delta
+    It may be read at any time, even at one that was chosen by looking at it. Intervals widen as delta
     falls, so a wrong arm has a reached delta of at most x only if some interval at level x is
     wrong, which happens with probability below x.
     """

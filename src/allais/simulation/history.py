@@ -1,7 +1,7 @@
 """How the intervals of a search closed: notes that are taken ever more rarely.
 
 Where outcomes are drawn from lotteries, a run is repeated from its seed when somebody wants to see its notes, since
-intervals may take longer than all the rest of it. Where outcomes are expensive, notes are taken on the way.
+the intervals may take longer than all the rest of the run. Where outcomes are expensive, notes are taken on the way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from allais.simulation.rollout import Rollout
 from allais.simulation.simulate import root_of
 
 GROWTH = 1.25  # from the samples of one note to those of the next: three notes while the samples double
-MOST_ARMS = 1_000  # of so many no picture shows all, and notes would take more room than what they are about
+MOST_ARMS = 1_000  # beyond, no picture shows all arms, and notes would take more room than what they are about
 
 
 Seen = tuple[dict[Hashable, int], dict[Hashable, Interval]]  # pulls and intervals of every arm
@@ -43,7 +43,7 @@ class History:
         self.next: float = n_arms if n_arms <= MOST_ARMS else math.inf  # the samples at which the next note is due
 
     def note(self, samples: int, look: Callable[[], Seen]) -> None:
-        """Write down the pulls and the intervals that a `look` finds, if it is time.
+        """Write down the pulls and the intervals that a `look` finds, if a note is due.
 
         >>> history = History(n_arms=2)
         >>> for samples in range(1, 12):
@@ -86,7 +86,7 @@ class Repeated:
     samples: int
 
     def __call__(self) -> tuple[Moment, ...]:
-        # a copy of the root: it spawns its children from the first on
+        # a copy of the root, which spawns its children from the first on
         rollout = Rollout(self.policy, self.problem, root_of(self.root), exact=self.exact)
         return noted(rollout, self.samples)
 

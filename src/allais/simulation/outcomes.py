@@ -17,7 +17,7 @@ FIRST_STRETCH = 64  # outcomes drawn for an arm at first; then twice as many eac
 def outcomes_of(
     problem: Problem, arm: int, seed: np.random.SeedSequence, known: Rewards | None = None
 ) -> Iterator[FloatArray]:
-    """The outcomes of an arm, for ever, in stretches that double."""
+    """The outcomes of an arm, without end, in stretches that double."""
     rng = np.random.default_rng(seed)
     size = min(FIRST_STRETCH, problem.batch)
     while True:

@@ -82,7 +82,7 @@ class PythonPolicy(Policy):
         raise TypeError(self._refusal())
 
     def try_on(self, n_arms: int) -> None:
-        """Refuse what lacks ask or tell."""
+        """Refuse an object that lacks ask or tell."""
         self.started(n_arms, np.random.default_rng(0))
 
     def _refusal(self) -> str:
@@ -104,7 +104,7 @@ class PythonPolicy(Policy):
 
 
 def as_policy(policy: Any) -> Any:
-    """A class with `ask` and `tell` as a policy; a policy as it is."""
+    """A policy as it is; a class with `ask` and `tell`, wrapped as a policy."""
     if isinstance(policy, type) and issubclass(policy, Policy):
         raise TypeError(
             f"a policy comes with its settings; got the class {policy.__name__}. "
@@ -117,7 +117,7 @@ def as_policy(policy: Any) -> Any:
 
 
 def say_that_it_is_slow(policy: PythonPolicy) -> None:
-    """One sentence, so that nobody wonders where the time goes."""
+    """Warn in one sentence, so that nobody wonders where the time goes."""
     warnings.warn(
         f"{policy.name} runs in plain Python, about a hundred times slower than a compiled policy; "
         "allais.extend has what a compiled one needs.",

@@ -14,7 +14,7 @@ from allais._kernels import by_reference
 class Record(NamedTuple):
     """What a run writes down as it goes."""
 
-    marks: IntArray  # the samples after which it is written, ascending; (marks,)
+    marks: IntArray  # numbers of samples after which a line is written, ascending; (marks,)
     pulls: IntArray  # T_k there, (marks, n_arms)
     recommended: IntArray  # the arm recommended there, (marks,)
     choices: IntArray  # every choice, or empty

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FORMAT, VERSION = "allais results", 1
-# what a file holds beside the header; `values` and `bound` may be missing
+# what a file holds besides the header; `values` and `bound` may be missing
 ARRAYS = ("checkpoints", "pulls", "recommended", "samples", "stopped", "choices", "values", "bound")
 
 
@@ -107,7 +107,7 @@ class Results:
     def plot(self, ax: Axes | None = None, *, bound: bool = True, lower_slope: float | None = None) -> Axes:
         """Mean regret on a log axis with a band of two standard errors, and the proven bound if there is one.
 
-        `lower_slope`, from `theory.regret_slope`, draws what no consistent policy's growth falls below.
+        `lower_slope`, from `theory.regret_slope`, draws the growth that no consistent policy beats.
         """
         with extra("plot", "a picture"):
             import matplotlib.pyplot as plt

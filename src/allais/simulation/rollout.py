@@ -27,8 +27,8 @@ from allais.simulation.record import Record, new_record
 from allais.simulation.suitability import lotteries_of
 
 DONE, STOPPED, REFILL, GROW, STRAY = 0, 1, 2, 3, 4
-FIRST_LOOK = 1 << 14  # samples after which compiled code comes back at first
-SOON = 0.1  # seconds after which compiled code comes back, so that an interruption is heard
+FIRST_LOOK = 1 << 14  # samples after which compiled code first comes back to Python
+SOON = 0.1  # seconds after which it comes back from then on, so that an interruption is heard
 
 
 def _loop(rule, state, felt, raw, position, filled, pending, told, until, record, rng):

@@ -45,12 +45,11 @@ def simulate(
 ) -> Results:
     """Run a policy on a problem; results hold pulls and recommendations at checkpoints, and true regret.
 
-    The same seed gives the same numbers for any `n_jobs` and any `executor` (the
-    `concurrent.futures` protocol), and lets different policies meet the same outcomes.
-    `checkpoints` are rounds, or how many of them (200, log-spaced); `trace=True` keeps every
-    choice. Regret is what `judge` loses, by default the policy's own preference. A progress bar
-    shows on a terminal. An arm with more than 16,384 distinct outcomes keeps neighbours in cells, as
-    a learner does; `exact=True` keeps every outcome.
+    The same seed gives the same numbers for any `n_jobs` and any `executor` (the `concurrent.futures` protocol), and
+    lets different policies meet the same outcomes. `checkpoints` are rounds, or how many of them (by default 200,
+    log-spaced); `trace=True` keeps every choice. Regret is what `judge` loses, by default the policy's own preference.
+    A progress bar shows on a terminal. An arm with more than 16,384 distinct outcomes keeps neighbours in cells, as a
+    learner does; `exact=True` keeps every outcome.
 
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
     >>> results = simulate(UCB1(Bounded(0, 1)), problem, n_rounds=1000, n_runs=10, seed=1)
@@ -159,7 +158,7 @@ def workers(n_jobs: int) -> int:
 
 
 def _chunks(runs: int, n_jobs: int, executor: Executor | None) -> list[range]:
-    """Runs in chunks: one each when serial, else a few for each worker."""
+    """Runs in chunks: one run each when serial, else a few chunks per worker."""
     pieces = runs if executor is None and workers(n_jobs) == 1 else min(runs, 8 * max(workers(n_jobs), 2))
     edges = np.linspace(0, runs, pieces + 1).astype(int)
     return [range(low, high) for low, high in pairwise(edges) if high > low]

@@ -1,4 +1,4 @@
-"""Whether a problem pays what a policy was told that it can: looked at before anything runs."""
+"""Whether a problem pays only what its policy was told to expect: checked before anything runs."""
 
 from __future__ import annotations
 

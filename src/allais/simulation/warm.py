@@ -22,7 +22,7 @@ from allais.simulation.rollout import Rollout
 from allais.streams import ValueStream
 from allais.weights import TverskyKahneman
 
-ROUNDS = 400  # by which arms have so many outcomes that these move to trees
+ROUNDS = 400  # enough for an arm's outcomes to move to trees
 FEW = Bandit([Discrete({0: 0.5, 1: 0.5}), Discrete({0: 0.25, 1: 0.75})])
 MANY = Bandit([Uniform(0, 1), Uniform(0, 0.9)])
 LINEAR = LinearBandit([[1, 0], [0, 1]], [0.5, 0.25], ParameterNoise())
