@@ -55,7 +55,7 @@ def check_unit_interval(preference: Preference, rewards: RewardsOfArms) -> None:
         low, high = bounds_of(preference, known)
         if low < 0.0 or high > 1.0:
             raise ValueError(
-                f"w(mean) needs a mean that lies in [0, 1]; got rewards from {low:g} to {high:g}. "
+                f"the mean that w(mean) weights must lie in [0, 1]; got rewards from {low:g} to {high:g}. "
                 "Rescale the rewards, or use a policy that estimates the value."
             )
 
