@@ -18,7 +18,7 @@ from allais.rewards import Rewards, SubGaussian
 class Envelope:
     """P(X > z) is at most min(KL bound, exp(-(z - m)^2 / 2 sigma^2)) for z beyond m, an upper bound on the mean.
 
-    Below the mean the same holds, mirrored. It is for `SubGaussian` rewards; a bounded arm beside them has its KL band.
+    The lower tail is bounded likewise. It is for `SubGaussian` rewards; a bounded arm beside them has its KL band.
     Half of the probability to fail is spent on the bounds on the mean.
 
     >>> people = Preference(TverskyKahneman(0.61))

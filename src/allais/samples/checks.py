@@ -40,7 +40,7 @@ def _rounding(expected: FloatArray, felt: FloatArray) -> FloatArray:
 
 
 def check_cells(felt: FloatArray, raw: FloatArray, cells: FloatArray, preference: Preference) -> NDArray[np.bool_]:
-    """Refuse cells that overlap, or hold an outcome beside their own; return which outcomes are in no cell."""
+    """Refuse cells that overlap, or hold an outcome besides their own; return which outcomes are in no cell."""
     if not cells.size:
         return np.ones(felt.size, dtype=np.bool_)
     low, high, at = cells[LOW], cells[HIGH], cells[AT]
