@@ -37,11 +37,12 @@ from allais.numerics.k_inf import QUICK, LawOfThree, k_inf_of_three
 from allais.policies import UniformSampling
 from allais.policies.halving import halving_phases
 from allais.policies.patient import patient_phases
-from allais.policies.toptwo import _apart
+from allais.policies.toptwo import _parted
 from allais.policies.wsr import phases
 from allais.problems import Bandit
 from allais.samples.draws import gamma, normal, stream_of, uniform
 from allais.samples.layout import remembered
+from allais.samples.worth import measure
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 BOTH = Preference.tversky_kahneman()
@@ -189,11 +190,15 @@ def test_top_two_stops_only_where_every_split_of_the_exponent_parts_the_arms():
             (np.array([0.0, 50.0]), np.array([0.0, 50.0]), np.array([n - h, h]))
             for h, n in zip(hits, pulls, strict=True)
         ]
-        memory = remembered(outcomes, np.zeros(2), np.zeros(2))
-        certified = _apart(rule.band, memory, 0, 1, rule.beta, 0.0)
+        memory, kept = remembered(outcomes, np.zeros(2), np.zeros(2)), rule.band.kept(2)
+        for arm in range(2):
+            measure(rule.worth, memory, arm)
+        certified = _parted(rule.band, kept, memory, 0, 1, rule.beta, 0.0, True)
         splits = np.linspace(math.log(0.1), rule.beta - math.log(0.1), 400)
-        gaps = [ends_of(rule.band, memory, 0, y)[0] - ends_of(rule.band, memory, 1, rule.beta - y)[1] for y in splits]
-        return certified, min(gaps)
+        cuts = rule.band.cuts
+        return certified, min(
+            ends_of(cuts, memory, 0, y)[0] - ends_of(cuts, memory, 1, rule.beta - y)[1] for y in splits
+        )
 
     seen = set()
     for pulls in (100, 200, 300, 400, 500, 600, 800):

@@ -20,7 +20,8 @@ from allais.rewards import Finite, Rewards
 
 STRENGTH = 16.0  # of the mixture, in samples: near its best from 50 samples to 10^5 (docs/theory/bands.md)
 IDLE = 0.1  # the share of the mixture that stays at the hypothesis: bounds a martingale from below
-FIRST_LEVEL = 3  # of the grid of probabilities for an unknown support: 2^r points at level r
+FIRST_LEVEL, LAST_LEVEL = 3, 20  # of grids of probabilities for an unknown support: 2^r points at level r
+LEVELS = LAST_LEVEL - FIRST_LEVEL + 1  # each has the same share; the last one serves 10^10 samples and more
 NEWTON = 60  # steps at most; four are usual
 
 
@@ -102,7 +103,8 @@ def kl_ceiling(p, level):
 
 
 @kernel
-def _digamma(x):
+def digamma(x):
+    """The slope of log Gamma."""
     result = 0.0
     while x < 8.0:
         result -= 1.0 / x
@@ -127,8 +129,8 @@ def log_ratio(count, pulls, strength, q):
 def _slope(count, pulls, strength, q):
     a, b = strength * q, strength * (1.0 - q)
     rest = pulls - count
-    hits = strength * (_digamma(a + count) - _digamma(a)) - count / q
-    return hits - strength * (_digamma(b + rest) - _digamma(b)) + rest / (1.0 - q)
+    hits = strength * (digamma(a + count) - digamma(a)) - count / q
+    return hits - strength * (digamma(b + rest) - digamma(b)) + rest / (1.0 - q)
 
 
 @routine
@@ -165,17 +167,17 @@ def mixture_ceiling(count, pulls, strength, exponent):
 @kernel
 def _level(pulls):
     # 2^level is between 4 and 8 times sqrt(l): a step of the grid is then an eighth of a bound's distance
-    return int(0.5 * np.log2(pulls)) + FIRST_LEVEL
+    return min(int(0.5 * np.log2(pulls)) + FIRST_LEVEL, LAST_LEVEL)
 
 
 @late(float)
 def _ceiling_in_all_rounds(shape, arm, count, pulls, exponent):
     if not np.isnan(shape.log_cuts[arm]):
         return mixture_ceiling(count, pulls, STRENGTH, exponent + shape.log_cuts[arm])
-    # unknown support: probabilities on a grid that is even in arcsin sqrt(p), level r with share 1 / ((r-2)(r-1))
+    # unknown support: probabilities on a grid that is even in arcsin sqrt(p)
     level = _level(pulls)
     points = 2.0**level
-    price = np.log(points * (level - 2.0) * (level - 1.0))
+    price = np.log(points * LEVELS)
     strength = max(points * points / 2048.0, 0.5)  # the mixture at its best for the rounds of this level
     q = mixture_ceiling(count, pulls, strength, max(exponent + price, 0.0))
     step = np.ceil(np.arcsin(np.sqrt(q)) * points / (0.5 * np.pi))
@@ -189,12 +191,3 @@ def _(shape, arm, count, pulls, exponent):
     # Chernoff at each of S - 1 cuts, or at each of l order statistics
     price = np.log(pulls) if np.isnan(shape.log_cuts[arm]) else shape.log_cuts[arm]
     return kl_ceiling(count / pulls, (exponent + price) / pulls)
-
-
-@kernel
-def price_of(shape, arm, pulls):
-    """What holding at every cut adds to the exponent in all rounds: log(S - 1), or that of the grid."""
-    if not np.isnan(shape.log_cuts[arm]):
-        return shape.log_cuts[arm]
-    level = _level(pulls)
-    return np.log(2.0**level * (level - 2.0) * (level - 1.0))

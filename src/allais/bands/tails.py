@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, share
-from allais._kernels import by_reference
+from allais._kernels import by_reference, kernel
 from allais.bands.base import Interval, bounds_of, refresh, widen
 from allais.bands.tail_ends import LAST_NODE, ends_of
 from allais.numerics.distortion import Distortion, distortion_of
@@ -145,8 +145,9 @@ def _(band, kept, memory, arm):
     kept.exponent[arm] = np.nan
 
 
-@widen.of(TailRule)
-def _(band, kept, memory, exponent, low, high):
+@kernel
+def kept_ends(band, kept, memory, exponent, low, high):
+    """Write the ends of every arm's interval; those that are known are not computed again."""
     rounded = np.ceil(STEPS * exponent) / STEPS
     for arm in range(low.size):
         if memory.pulls[arm] == 0:
@@ -156,3 +157,8 @@ def _(band, kept, memory, exponent, low, high):
             kept.low[arm], kept.high[arm] = ends_of(band, memory, arm, rounded)
             kept.exponent[arm] = rounded
         low[arm], high[arm] = kept.low[arm], kept.high[arm]
+
+
+@widen.of(TailRule)
+def _(band, kept, memory, exponent, low, high):
+    kept_ends(band, kept, memory, exponent, low, high)

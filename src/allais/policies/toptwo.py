@@ -10,8 +10,8 @@ import numpy as np
 
 from allais._kernels import kernel, routine
 from allais.bands.base import anytime_rule
-from allais.bands.kl import IDLE, price_of
-from allais.bands.tail_ends import ends_of
+from allais.bands.kl import IDLE
+from allais.bands.laws import law_rule, reach
 from allais.policies.base import FixedConfidence, KArmed
 from allais.policies.knowledge import as_list, first_pulls, fitting_band
 from allais.policies.steps import bounds_at, issue, judged, pick_highest, survey
@@ -19,6 +19,7 @@ from allais.policies.verbs import SETTLED, choose, exponent
 from allais.samples.draws import stream_of, uniform
 from allais.samples.worth import Worth
 
+WHOLE = 0.8  # the share of a pair's ratio that is about laws as a whole; the rest is about cuts
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
 TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made
 SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than one sample in 500
@@ -31,7 +32,8 @@ class TopTwo(FixedConfidence, KArmed):
     A sample goes to the arm of the highest value or to the challenger that is hardest to tell from it, to the one
     whose half-interval is wider the more often. It stops when no pair of laws in which a challenger is better is likely
     enough: for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the challenger's
-    upper end at y' (docs/theory/best-arm.md). The answer may be worse than the best arm by `tolerance`, so that
+    upper end at y' (docs/theory/best-arm.md). Arms with up to four values are judged by their law as a whole, others by
+    the tails at each of their outcomes. The answer may be worse than the best arm by `tolerance`, so that
     it also stops where arms are equal.
 
     >>> from allais import Bandit, best_arm
@@ -54,7 +56,7 @@ class TopTwo(FixedConfidence, KArmed):
         """The settings as the kernels read them."""
         assert self.rewards is not None
         known = self.rewards_of(n_arms)
-        band = anytime_rule(fitting_band(self.rewards), self.preference, known)
+        band = law_rule(anytime_rule(fitting_band(self.rewards), self.preference, known), self.preference, known)
         beta, log_share = math.log(max(n_arms - 1, 1) / self.delta), math.log(n_arms / self.delta)
         return TopTwoRule(self.worth(n_arms), band, beta, log_share, self.tolerance, first_pulls(known))
 
@@ -71,37 +73,35 @@ class TopTwoRule(NamedTuple):
 
 
 @kernel
-def _smallest_exponent(band, memory, arm):
+def _smallest_exponent(cuts, arm):
     """What an arm's ratio cannot fall below: it is 1 for a sure outcome, else IDLE of it stays."""
-    if band.low[arm] == band.high[arm]:
+    if cuts.low[arm] == cuts.high[arm]:
         return 0.0
-    price = price_of(band.shape, arm, memory.pulls[arm]) + (np.log(2.0) if band.scale[arm] > 0.0 else 0.0)
-    return np.log(IDLE) - price
+    # half of a sub-Gaussian arm's ratio is about its mean, and has no floor
+    return np.log(0.5 * IDLE) if cuts.scale[arm] > 0.0 else np.log(IDLE)
 
 
 @routine
-def _apart(band, memory, leader, rival, beta, tolerance):
+def _parted(band, kept, memory, leader, rival, beta, tolerance, whole):
     """Whether every pair of laws that is likely enough leaves the leader ahead.
 
     A certified answer: over a cell [y, y + step] of the leader's exponent, its lower end is taken at
     y + step and the rival's upper end at beta - y.
     """
-    y = _smallest_exponent(band, memory, leader)
-    last = beta - _smallest_exponent(band, memory, rival)
-    if band.low[leader] == band.high[leader]:
+    cuts = band.cuts
+    y, last = _smallest_exponent(cuts, leader), beta - _smallest_exponent(cuts, rival)
+    if cuts.low[leader] == cuts.high[leader]:
         last = 0.0
-    if band.low[rival] == band.high[rival]:
+    if cuts.low[rival] == cuts.high[rival]:
         y = beta
     for k in range(len(TRIED)):  # a split that is open is found soonest where the exponents are alike
         split = y + TRIED[k] * (last - y)
-        if ends_of(band, memory, rival, beta - split)[1] - ends_of(band, memory, leader, split)[0] > tolerance:
+        if reach(band, kept, memory, leader, rival, split, beta - split, tolerance, whole) > tolerance:
             return False
     step = 1.0
     while True:
         right = min(y + step, last)
-        low = ends_of(band, memory, leader, right)[0]
-        high = ends_of(band, memory, rival, beta - y)[1]
-        if high - low <= tolerance:
+        if reach(band, kept, memory, leader, rival, right, beta - y, tolerance, whole) <= tolerance:
             if right >= last:
                 return True
             y = right
@@ -113,6 +113,18 @@ def _apart(band, memory, leader, rival, beta, tolerance):
 
 
 @kernel
+def _apart(rule, state, leader, rival):
+    """Whether the pair is parted by both laws as a whole, or by their cuts: a mixture of both ratios is tested."""
+    band, kept, memory, beta, tolerance = rule.band, state.kept, state.memory, rule.beta, rule.tolerance
+    if band.few[leader] and band.few[rival]:  # known before: nothing is mixed
+        return _parted(band, kept, memory, leader, rival, beta, tolerance, True)
+    if not (band.whole[leader] and band.whole[rival]):
+        return _parted(band, kept, memory, leader, rival, beta, tolerance, False)
+    by_laws = _parted(band, kept, memory, leader, rival, beta - np.log(WHOLE), tolerance, True)
+    return by_laws or _parted(band, kept, memory, leader, rival, beta - np.log1p(-WHOLE), tolerance, False)
+
+
+@kernel
 def _is_over(rule, state, leader):
     """Whether the leader is parted from every challenger."""
     told = 0
@@ -121,9 +133,7 @@ def _is_over(rule, state, leader):
     all_apart = told % max(told // LOOKS, 1) == 0
     for k in range(state.asked.size):
         if all_apart and state.eligible[k]:
-            all_apart = state.high[k] - state.low[leader] <= rule.tolerance and _apart(
-                rule.band, state.memory, leader, k, rule.beta, rule.tolerance
-            )
+            all_apart = _apart(rule, state, leader, k)
     return all_apart and judged(rule.first, state)
 
 
