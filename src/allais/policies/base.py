@@ -26,6 +26,7 @@ from allais.policies.knowledge import (
     rewards_of_arms,
     worth_of,
 )
+from allais.policies.promises import Promise
 from allais.policies.state import fresh_state, started
 from allais.preferences import Preference
 from allais.rewards import Rewards
@@ -106,6 +107,15 @@ class Policy(ABC):
     def error_rate(self) -> float | None:
         """The chance of a wrong recommendation that is allowed (delta), for fixed confidence."""
         return None
+
+    @property
+    def promise(self) -> Promise:
+        """What holds of its answer: "proven", "asymptotic" or "none"; `policies/promises.py` has the words.
+
+        >>> WSR(expected_value(), budget=100).promise
+        'none'
+        """
+        return "none"
 
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
         """A proven bound on the expected regret after each number of rounds, or None where there is none."""
@@ -242,3 +252,15 @@ class FixedConfidence(Policy):
     def error_rate(self) -> float:
         """The chance of a wrong recommendation that is allowed: delta."""
         return self.delta
+
+    @property
+    def promise(self) -> Promise:
+        """That delta is proven, unless its band or its heuristic says otherwise.
+
+        >>> WLUCB(expected_value(), Bounded(0, 1), delta=0.05).promise
+        'proven'
+        """
+        if getattr(self, "of_mean", False):  # w(mean) is the value for coins only
+            return "none"
+        promise: Promise = getattr(getattr(self, "band", None), "promise", "proven")
+        return promise
