@@ -8,6 +8,7 @@ from allais.policies.imed import IMED
 from allais.policies.npts import NPTS
 from allais.policies.patient import PatientRejects
 from allais.policies.patient_top import PatientTopTwo
+from allais.policies.screening import PairwiseScreening
 from allais.policies.toptwo import TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.policies.wsr import WSR
@@ -26,6 +27,7 @@ __all__ = [
     "WLUCB",
     "WSR",
     "WUCB",
+    "PairwiseScreening",
     "PatientRejects",
     "PatientTopTwo",
     "Policy",

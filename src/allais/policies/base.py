@@ -184,7 +184,8 @@ class KArmed(Policy):
     needs_rewards: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_settings(self.preference, self.rewards, needs_rewards=self.needs_rewards)
+        unbound = not getattr(getattr(self, "band", None), "needs_rewards", True)  # a band that needs no bounds
+        check_settings(self.preference, self.rewards, needs_rewards=self.needs_rewards and not unbound)
         super().__post_init__()
 
     def own(self, n_arms: int) -> Any:
@@ -211,12 +212,13 @@ class BandPolicy(KArmed):
 
     def check(self) -> None:
         """Refuse a band that does not hold for the rewards."""
-        assert self.rewards is not None
         if self.band is None:
+            assert self.rewards is not None
             object.__setattr__(self, "band", fitting_band(self.rewards))
         check_band(self.band)
-        self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
+        self.band.rule(self.preference, [] if self.rewards is None else as_list(self.rewards))  # refuses what is unfit
         if self.of_mean:
+            assert self.rewards is not None
             check_unit_interval(self.preference, self.rewards)
 
     def worth(self, n_arms: int) -> Worth:
