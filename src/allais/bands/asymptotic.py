@@ -96,7 +96,9 @@ class AsymptoticRule(NamedTuple):
 
     def kept(self, n_arms: int) -> AsymptoticKept:
         """Nothing is known about the arms yet."""
-        return AsymptoticKept(np.full(n_arms, np.nan), np.zeros(n_arms), np.zeros((n_arms, SUMS)))
+        return AsymptoticKept(
+            np.full(n_arms, np.nan), np.zeros(n_arms), np.zeros((n_arms, SUMS)), np.zeros((n_arms, 2, 0))
+        )
 
     def least(self, exponent: float) -> int:
         """How many samples an arm needs before it has an interval."""
@@ -110,6 +112,7 @@ class AsymptoticKept(NamedTuple):
     variance: FloatArray  # NaN after the memory changed, (n_arms,)
     third: FloatArray  # the third central moment
     sums: FloatArray  # scratch, (n_arms, SUMS)
+    ladder: FloatArray  # no room for one, since no outcome is looked at by itself; (n_arms, 2, 0)
 
 
 def asymptotic_rule(
@@ -200,7 +203,8 @@ def _(band, kept, memory, exponent, low, high):
             low[arm], high[arm] = -np.inf, np.inf
             continue
         if np.isnan(kept.variance[arm]):
-            kept.variance[arm], kept.third[arm] = influence(band.worth, memory, arm, kept.sums[arm])
+            found = influence(band.worth, memory, arm, kept.sums[arm], kept.ladder[arm])
+            kept.variance[arm], kept.third[arm] = found
         squared = a * a + (math.log(pulls / start) if band.always else 0.0)
         variance, third = kept.variance[arm] / pulls, kept.third[arm] / (pulls * pulls)
         down, up = allowance(squared, variance, third, pulls - 1.0)

@@ -192,6 +192,19 @@ class KArmed(Policy):
         """What the algorithm remembers beside outcomes and asks: a NamedTuple of arrays, which files hold by name."""
         return ()
 
+    @property
+    def own_grows(self) -> bool:
+        """Whether what it remembers may need more room as it goes: the verb `lacks_room` says when."""
+        return False
+
+    def roomier(self, own: Any) -> Any:
+        """What the algorithm remembers, with more room."""
+        return own
+
+    def sized_as(self, own: Any, saved: dict[str, Any]) -> Any:
+        """What the algorithm remembers, with the room that a file's lists need."""
+        return own
+
     def state(self, n_arms: int, rule: Any) -> Any:
         """The state before the first round."""
         return fresh_state(n_arms, rule.band.kept(n_arms), self.own(n_arms))

@@ -8,15 +8,25 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray
-from allais._kernels import by_reference, kernel, routine
+from allais._checks import truth
+from allais._kernels import routine
 from allais.bands.asymptotic import AsymptoticRule, allowance, asymptotic_rule, multiple, rarest_event
 from allais.policies.base import FixedConfidence, KArmed, setting
+from allais.policies.common_runs import (
+    blocks_wanted,
+    check_runs,
+    common_moments,
+    no_runs,
+    note_run,
+    weigh_runs,
+    with_blocks,
+)
 from allais.policies.promises import Promise
+from allais.policies.standing import ALIVE, LED, OPEN, TURN, Screen, best_left, file_rival, next_in_turn, swap
 from allais.policies.state import require_place
 from allais.policies.steps import best_value, issue
-from allais.policies.verbs import SETTLED, choose, exponent, learn, recommend, take_in
-from allais.samples.influence import SUMS, influence
+from allais.policies.verbs import SETTLED, choose, exponent, lacks_room, learn, recommend, take_in
+from allais.samples.influence import STEPS, SUMS, influence
 from allais.samples.memory import VALUE_SLACK
 from allais.samples.worth import Worth
 
@@ -32,6 +42,10 @@ class PairwiseScreening(FixedConfidence, KArmed):
     that is within `tolerance` or worse rests, and the search ends when none is left that may be better by more. It
     suits ten arms and ten thousand: what a sample costs does not grow with the number of arms.
 
+    With `common_random_numbers`, run r of every arm is taken to have had the same random numbers, as
+    `search(..., common_random_numbers=True)` gives them. A pair is then judged by how its runs differ one by one, and
+    all arms that are left are sampled alike.
+
     Its promise is asymptotic: an error chance of about `delta`, not proven (docs/theory/asymptotic.md). With a
     tolerance of 0 it does not end where two arms are worth the same: give one, or limit the samples.
 
@@ -44,6 +58,7 @@ class PairwiseScreening(FixedConfidence, KArmed):
     """
 
     rarest: float = setting(check=rarest_event)
+    common_random_numbers: bool = setting(False, truth)
 
     called: ClassVar[str] = "pairwise screening"
 
@@ -59,13 +74,30 @@ class PairwiseScreening(FixedConfidence, KArmed):
         # each of the K - 1 pairs with the best arm may fail on one side with probability delta / 2 (K - 1); the other
         # half of delta is for events that were not seen
         a = float(multiple(math.log(max(n_arms - 1, 1) / self.delta), True))
-        return ScreeningRule(self.worth(n_arms), band, log_share, a * a, self.tolerance, band.least(log_share))
+        first = band.least(log_share)
+        worth, common = self.worth(n_arms), self.common_random_numbers
+        return ScreeningRule(worth, band, log_share, a * a, self.tolerance, first, common)
 
     def own(self, n_arms: int) -> Screen:
         """What it remembers beside outcomes and asks."""
         every, none = np.arange(n_arms), np.zeros(n_arms, dtype=np.int64)
         marks = np.array([n_arms, n_arms, 0, 1, 0], dtype=np.int64)
-        return Screen(every, every.copy(), none, np.zeros(n_arms), np.zeros(n_arms), marks, np.zeros(1), np.zeros(SUMS))
+        moments = np.zeros(n_arms), np.zeros(n_arms)
+        runs: Any = no_runs(n_arms, n_arms if self.common_random_numbers else 0)
+        return Screen(every, every.copy(), none, *moments, marks, np.zeros(1), np.zeros(SUMS), *runs)
+
+    @property
+    def own_grows(self) -> bool:
+        """Runs are kept one by one where arms are compared by them."""
+        return self.common_random_numbers
+
+    def roomier(self, own: Screen) -> Any:
+        """Twice the room for runs."""
+        return with_blocks(own, 2 * own.after.size)
+
+    def sized_as(self, own: Screen, saved: dict[str, Any]) -> Any:
+        """Room for as many blocks of runs as a file holds."""
+        return with_blocks(own, len(saved["after"]))
 
     def check_state(self, rule: Any, state: Any) -> None:
         """Refuse an order that is none, and marks that point at nothing."""
@@ -78,6 +110,7 @@ class PairwiseScreening(FixedConfidence, KArmed):
         require_place("number of open arms", int(own.marks[OPEN]), 1, int(own.marks[ALIVE]))
         require_place("turn", int(own.marks[TURN]), 0, n_arms)
         require_place("leader", int(own.marks[LED]), 0, 1)
+        check_runs(own)
 
 
 class ScreeningRule(NamedTuple):
@@ -89,48 +122,7 @@ class ScreeningRule(NamedTuple):
     squared: float  # a^2 of a pair: the multiple of its standard error at the start
     tolerance: float
     first: int  # n_0: samples of an arm before it is judged
-
-
-# Marks: open arms come first in `order`, then those at rest, then those that dropped out
-OPEN, ALIVE = 0, 1  # how many arms are open, and how many have not dropped out
-TURN, ROUND = 2, 3  # whose turn it is in `order`, and how many asks each open arm shall have in this round
-LED = 4  # whether there is a leader; it stands first in `order`
-
-
-@by_reference
-class Screen(NamedTuple):
-    """Which arms are left, and what is known of their influence functions."""
-
-    order: IntArray  # arms: the leader, open ones, those at rest, those that dropped out; (n_arms,)
-    place: IntArray  # where each arm stands in `order`
-    look: IntArray  # samples at which an arm is judged next; 0 before the first time
-    variance: FloatArray  # of the influence function, when it was last judged
-    third: FloatArray  # its third central moment
-    marks: IntArray  # (5,)
-    credit: FloatArray  # of the leader: what rivals have left it of samples, (1,)
-    sums: FloatArray  # scratch, (SUMS,)
-
-
-@kernel
-def _swap(own, p, q):
-    first, second = own.order[p], own.order[q]
-    own.order[p], own.order[q] = second, first
-    own.place[first], own.place[second] = q, p
-
-
-@kernel
-def _file(own, arm, excess, tolerance):
-    """Put a rival where it belongs: out, at rest or open, by how much better than the leader it may be."""
-    marks = own.marks
-    if excess <= tolerance and own.place[arm] < marks[OPEN]:
-        marks[OPEN] -= 1
-        _swap(own, own.place[arm], marks[OPEN])
-    if excess <= 0.0:
-        marks[ALIVE] -= 1
-        _swap(own, own.place[arm], marks[ALIVE])
-    elif excess > tolerance and own.place[arm] >= marks[OPEN]:
-        _swap(own, own.place[arm], marks[OPEN])
-        marks[OPEN] += 1
+    common: bool  # whether run r of every arm had the same random numbers
 
 
 @routine
@@ -140,8 +132,14 @@ def _excess(rule, state, leader, arm):
     n, m = float(memory.pulls[leader]), float(memory.pulls[arm])
     of_leader, of_arm = own.variance[leader] / n, own.variance[arm] / m
     variance = of_leader + of_arm
+    fewer = min(n, m)
     gap = memory.value[arm] - memory.value[leader]
     hidden = rule.band.variation * (memory.slack[leader, VALUE_SLACK] + memory.slack[arm, VALUE_SLACK])
+    if rule.common:
+        common, spread, skew = common_moments(own, leader, arm)
+        if common >= rule.first:
+            squared = rule.squared + max(math.log(fewer / rule.first), 0.0)
+            return gap + allowance(squared, spread / fewer, skew / (fewer * fewer), common - 1.0)[1] + hidden
     if variance <= 0.0:
         return gap + hidden
     freedom = variance * variance / (of_leader * of_leader / (n - 1.0) + of_arm * of_arm / (m - 1.0))  # Welch
@@ -160,41 +158,32 @@ def _review(rule, state):
     for p in range(own.marks[ALIVE] - 1, 0, -1):  # whatever takes the place p was judged before
         arm = own.order[p]
         if own.look[arm] > 0:
-            _file(own, arm, _excess(rule, state, own.order[0], arm), rule.tolerance)
-
-
-@kernel
-def _best_left(state):
-    """The arm of the highest value among those that were judged and have not dropped out."""
-    own, best = state.own, state.own.order[0]
-    for p in range(1, own.marks[ALIVE]):
-        arm = own.order[p]
-        if own.look[arm] > 0 and state.memory.value[arm] > state.memory.value[best]:
-            best = arm
-    return best
+            file_rival(own, arm, _excess(rule, state, own.order[0], arm), rule.tolerance)
 
 
 @routine
 def _judge(rule, state, arm):
     """Look at an arm closely, and see what follows for it and, if it leads, for the others."""
     memory, own = state.memory, state.own
-    own.variance[arm], own.third[arm] = influence(rule.worth, memory, arm, own.sums)
+    own.variance[arm], own.third[arm] = influence(rule.worth, memory, arm, own.sums, own.ladder)
     own.look[arm] = memory.pulls[arm] + max(memory.pulls[arm] // LOOKS, 1)
     if own.place[arm] >= own.marks[ALIVE]:  # a late result of one that dropped out
         return
+    if rule.common:
+        weigh_runs(own, arm, int(own.sums[STEPS]))
     leader = own.order[0]
     if own.marks[LED] == 0:
         best = arm
     elif arm == leader:
-        best = _best_left(state)
+        best = best_left(state)
     else:
         best = arm if memory.value[arm] > memory.value[leader] else leader
     if own.marks[LED] == 0 or best != leader:
         own.marks[LED] = 1
-        _swap(own, own.place[best], 0)
+        swap(own, own.place[best], 0)
         _review(rule, state)
     elif arm != leader:
-        _file(own, arm, _excess(rule, state, leader, arm), rule.tolerance)
+        file_rival(own, arm, _excess(rule, state, leader, arm), rule.tolerance)
     if own.marks[OPEN] == 1:  # those at rest were judged beside an older state of the leader
         _review(rule, state)
 
@@ -202,26 +191,18 @@ def _judge(rule, state, arm):
 @learn.of(ScreeningRule)
 def _(rule, state, arm, felt, raw, ticket):
     take_in(rule, state, arm, felt, raw, ticket)
+    if ticket > 0.0 and state.own.place[arm] < state.own.marks[ALIVE]:
+        note_run(state.own, arm, int(ticket) - 1, felt)
     pulls = state.memory.pulls[arm]
     if pulls >= rule.first and pulls >= state.own.look[arm]:
         _judge(rule, state, arm)
 
 
-@kernel
-def _next_rival(state):
-    """The open arm whose turn it is: each once per round, unless it is ahead of the others."""
-    marks, order = state.own.marks, state.own.order
-    while True:
-        if marks[TURN] < marks[LED] or marks[TURN] >= marks[OPEN]:
-            marks[TURN] = marks[LED]
-            least = state.asked[order[marks[LED]]]
-            for p in range(marks[LED], marks[OPEN]):
-                least = min(least, state.asked[order[p]])
-            marks[ROUND] = max(marks[ROUND], least) + 1
-        arm = order[marks[TURN]]
-        if state.asked[arm] < marks[ROUND]:
-            return arm
-        marks[TURN] += 1
+@lacks_room.of(ScreeningRule)
+def _(rule, state, arm, ticket):
+    if ticket == 0.0 or state.own.place[arm] >= state.own.marks[ALIVE]:
+        return False
+    return blocks_wanted(state.own, arm, int(ticket) - 1) > state.own.free[1]
 
 
 @choose.of(ScreeningRule)
@@ -229,7 +210,13 @@ def _(rule, state, u):
     own = state.own
     if own.marks[LED] == 1 and own.marks[OPEN] == 1:
         return SETTLED
-    arm = _next_rival(state)
+    if rule.common:  # all that are left are sampled alike, so that every run is one in common
+        arm = next_in_turn(state, 0, own.marks[ALIVE])
+        own.marks[TURN] += 1
+        own.issued[arm] += 1
+        state.ticket[0] = own.issued[arm]  # the run's number and 1; 0 is data that was not asked for
+        return issue(state, arm)
+    arm = next_in_turn(state, own.marks[LED], own.marks[OPEN])
     rivals = own.marks[OPEN] - 1
     if own.marks[LED] == 1 and own.look[arm] > 0:
         leader = own.order[0]
