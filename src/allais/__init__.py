@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         SR,
         UCB1,
         WLUCB,
+        WOCBA,
         WSR,
         WUCB,
         PairwiseScreening,
@@ -47,7 +48,7 @@ __version__ = "0.2.0"
 # Loaded at first use: they need compiled code, and a user who only values lotteries should not wait for it.
 _LATER = {
     "learner": "Learner",
-    "policies": "IMED LUCB NPTS SR UCB1 WLUCB WSR WUCB PairwiseScreening PatientRejects PatientTopTwo "
+    "policies": "IMED LUCB NPTS SR UCB1 WLUCB WOCBA WSR WUCB PairwiseScreening PatientRejects PatientTopTwo "
     "SequentialHalving TopTwo",
     "problems": "Bandit Program Simulator",
     "searches": "search",
@@ -99,6 +100,7 @@ __all__ = [
     "SR",
     "UCB1",
     "WLUCB",
+    "WOCBA",
     "WSR",
     "WUCB",
     "Bandit",

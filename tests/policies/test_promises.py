@@ -8,16 +8,19 @@ from allais import (
     LUCB,
     NPTS,
     WLUCB,
+    WOCBA,
     WSR,
     Bandit,
     Bernoulli,
     Bounded,
+    PairwiseScreening,
     PatientTopTwo,
     TopTwo,
     best_arm,
     expected_value,
     linear,
 )
+from allais.bands import Asymptotic
 from allais.policies import WELUCB, Policy
 from allais.policies.promises import PROMISES, promise_in_words
 
@@ -31,6 +34,9 @@ MEAN, UNIT = expected_value(), Bounded(0, 1)
         (TopTwo(MEAN, UNIT, delta=0.05), "proven"),
         (LUCB(UNIT, delta=0.05), "proven"),
         (linear.LinGapE(MEAN, linear.AdditiveNoise(), delta=0.05, beta=1.0), "proven"),
+        (WLUCB(MEAN, delta=0.05, band=Asymptotic(rarest=0.02)), "asymptotic"),
+        (PairwiseScreening(MEAN, delta=0.05, rarest=0.02), "asymptotic"),
+        (WOCBA(MEAN, budget=100, rarest=0.1), "none"),
         (WELUCB(MEAN, UNIT, delta=0.05), "none"),  # right for coins only
         (WSR(MEAN, budget=100), "none"),
         (PatientTopTwo(MEAN, UNIT, budget=100), "none"),
@@ -42,6 +48,7 @@ def test_every_policy_names_its_promise(policy: Policy, promise: str) -> None:
     sentence = promise_in_words(policy)
     assert sentence.startswith(promise.capitalize())
     assert "delta" not in sentence
+    assert ("0.02" in sentence) == (promise == "asymptotic")  # what was assumed is said
 
 
 def test_answers_and_recommendations_say_what_their_policy_promises() -> None:

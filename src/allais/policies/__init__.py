@@ -11,6 +11,7 @@ from allais.policies.patient_top import PatientTopTwo
 from allais.policies.screening import PairwiseScreening
 from allais.policies.toptwo import TopTwo
 from allais.policies.wlucb import WLUCB
+from allais.policies.wocba import WOCBA
 from allais.policies.wsr import WSR
 from allais.policies.wucb import WUCB
 
@@ -25,6 +26,7 @@ __all__ = [
     "WELUCB",
     "WEUCB",
     "WLUCB",
+    "WOCBA",
     "WSR",
     "WUCB",
     "PairwiseScreening",
