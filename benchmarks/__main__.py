@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks import (
     bandits,
+    budgets,
     cold,
     coverage,
     executors,
@@ -17,6 +18,7 @@ from benchmarks import (
     networks,
     rare,
     scenario,
+    screening,
     sharper,
     streams,
     traffic,
@@ -28,8 +30,8 @@ PREFACE = "Made by `make benchmark`: what is compared is measured in one run, ti
 SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
-        values, cold, bandits, streams, memory, sharper, rare, identify, coverage, linear, executors, traffic, networks,
-        scenario,
+        values, cold, bandits, streams, memory, sharper, rare, identify, budgets, coverage, screening, linear,
+        executors, traffic, networks, scenario,
     )
 }  # fmt: skip
 
