@@ -8,7 +8,9 @@ from pathlib import Path
 
 from benchmarks import (
     bandits,
+    budgets,
     cold,
+    coverage,
     executors,
     identify,
     linear,
@@ -16,6 +18,7 @@ from benchmarks import (
     networks,
     rare,
     scenario,
+    screening,
     sharper,
     streams,
     traffic,
@@ -27,7 +30,8 @@ PREFACE = "Made by `make benchmark`: what is compared is measured in one run, ti
 SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
-        values, cold, bandits, streams, memory, sharper, rare, identify, linear, executors, traffic, networks, scenario,
+        values, cold, bandits, streams, memory, sharper, rare, identify, budgets, coverage, screening, linear,
+        executors, traffic, networks, scenario,
     )
 }  # fmt: skip
 

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
         SR,
         UCB1,
         WLUCB,
+        WOCBA,
         WSR,
         WUCB,
+        PairwiseScreening,
         PatientRejects,
         PatientTopTwo,
         SequentialHalving,
@@ -46,7 +48,8 @@ __version__ = "0.2.0"
 # Loaded at first use: they need compiled code, and a user who only values lotteries should not wait for it.
 _LATER = {
     "learner": "Learner",
-    "policies": "IMED LUCB NPTS SR UCB1 WLUCB WSR WUCB PatientRejects PatientTopTwo SequentialHalving TopTwo",
+    "policies": "IMED LUCB NPTS SR UCB1 WLUCB WOCBA WSR WUCB PairwiseScreening PatientRejects PatientTopTwo "
+    "SequentialHalving TopTwo",
     "problems": "Bandit Program Simulator",
     "searches": "search",
     "simulation": "best_arm compare simulate",
@@ -59,7 +62,7 @@ _MODULES = (
 )
 # Names that are behind their modules: an error says where.
 _BEHIND = {
-    "bands": "DKW KL EmpiricalBernstein Envelope Holder Interval",
+    "bands": "Asymptotic DKW KL EmpiricalBernstein Envelope Holder Interval",
     "errors": "AccuracyWarning DominanceWarning RunFailed UndefinedValueError",
     "learner": "Choice NotNow Recommendation",
     "linear": "AdditiveNoise ArmNoise Ball Box EstimatedNoise FeatureNoise GAllocation LinGapE LinTS LinearBandit "
@@ -97,6 +100,7 @@ __all__ = [
     "SR",
     "UCB1",
     "WLUCB",
+    "WOCBA",
     "WSR",
     "WUCB",
     "Bandit",
@@ -111,6 +115,7 @@ __all__ = [
     "Lottery",
     "Mixture",
     "Normal",
+    "PairwiseScreening",
     "PatientRejects",
     "PatientTopTwo",
     "Power",

@@ -87,6 +87,13 @@ def share(name: str, number: Any, *, one: bool = False, advice: str = "") -> flo
     return result
 
 
+def truth(name: str, given: Any) -> bool:
+    """`given` as True or False, or an error that says what came."""
+    if not isinstance(given, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {brief(given)}. Give one of the two.")
+    return bool(given)
+
+
 def finite_array(name: str, numbers: ArrayLike) -> FloatArray:
     """`numbers` as a new one-dimensional array of finite floats, at least one."""
     try:

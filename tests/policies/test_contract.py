@@ -9,11 +9,13 @@ from allais import (
     SR,
     UCB1,
     WLUCB,
+    WOCBA,
     WSR,
     WUCB,
     Bounded,
     Discrete,
     Finite,
+    PairwiseScreening,
     PatientRejects,
     PatientTopTwo,
     Preference,
@@ -26,7 +28,7 @@ from allais import (
     Weight,
     testing,
 )
-from allais.bands import DKW, KL, Envelope, Holder
+from allais.bands import DKW, KL, Asymptotic, Envelope, Holder
 from allais.policies import EXP3, UCBV, WELUCB, WEUCB, UniformSampling
 from allais.problems import Bandit
 
@@ -58,6 +60,12 @@ POLICIES = [
     WUCB(PEOPLE, [UNIT, Finite([0, 1]), Bounded(-3, 4)], band=KL(), exploration=1.0),
     TopTwo(PEOPLE, UNIT, delta=0.1),
     TopTwo(ROUTES, Finite([0, 0.2, 1]), delta=0.1, tolerance=0.01),
+    WLUCB(PEOPLE, delta=0.1, band=Asymptotic(rarest=0.05)),
+    WUCB(ROUTES, band=Asymptotic(rarest=0.05)),
+    PairwiseScreening(PEOPLE, delta=0.1, rarest=0.05),
+    PairwiseScreening(ROUTES, UNIT, delta=0.1, rarest=0.2, tolerance=0.01),
+    PairwiseScreening(ROUTES, UNIT, delta=0.001, rarest=0.01, common_random_numbers=True),
+    WOCBA(PEOPLE, budget=1_500, rarest=0.05),
     LUCB(UNIT, delta=0.1),
     WELUCB(PEOPLE, UNIT, delta=0.1),
     WSR(PEOPLE, budget=20_000),

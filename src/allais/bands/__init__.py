@@ -1,5 +1,6 @@
 """Bands: confidence intervals around a value; a band is a shape, the policy supplies the exponent."""
 
+from allais.bands.asymptotic import Asymptotic
 from allais.bands.base import Band, Interval
 from allais.bands.bernstein import EmpiricalBernstein
 from allais.bands.dkw import DKW
@@ -7,4 +8,4 @@ from allais.bands.envelope import Envelope
 from allais.bands.holder import Holder
 from allais.bands.kl import KL
 
-__all__ = ["DKW", "KL", "Band", "EmpiricalBernstein", "Envelope", "Holder", "Interval"]
+__all__ = ["DKW", "KL", "Asymptotic", "Band", "EmpiricalBernstein", "Envelope", "Holder", "Interval"]

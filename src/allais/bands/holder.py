@@ -77,7 +77,7 @@ class Holder:
             _side(losses, np.array([stretch[1] for stretch in bounded]), any(tailed)),
             np.array([0.0 if r is None else preference.truncation(r, 1) for r in tailed]),
             np.array([0.0 if r is None else r.scale for r in tailed]),
-            max(_variation(preference.gains), _variation(preference.losses)),
+            max(variation(preference.gains), variation(preference.losses)),
         )
 
     def interval(
@@ -107,7 +107,7 @@ def deviation(weight: Weight, eps: float) -> float:
     return weight.modulus(min(eps, 1.0)) if pair is None else pair.constant * eps**pair.exponent
 
 
-def _variation(weight: Weight) -> float:
+def variation(weight: Weight) -> float:
     """How far w rises and falls in all: 1 for a monotone weight."""
     return float(np.abs(np.diff(weight(np.array([0.0, *weight.turning_points, 1.0])))).sum())
 

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from allais._checks import finite_array
 from allais._system.locks import one_change_at_a_time
+from allais.learner.binding import remeasure
 from allais.learner.names import require_plain_names
-from allais.learner.steps import Steps, remeasure
+from allais.learner.steps import Steps
 from allais.policies.knowledge import check_settings
 from allais.policies.state import extended, started
 from allais.problems.base import checked_names

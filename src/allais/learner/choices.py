@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from allais.bands.base import Interval
+from allais.policies.promises import Promise
 
 
 class Choice(NamedTuple):
@@ -27,8 +28,8 @@ class Recommendation(NamedTuple):
     >>> learner.observe("A21", [1.0] * 30)
     >>> learner.observe("A28", [0.0] * 30)
     >>> best = learner.recommend()
-    >>> best.arm, best.settled, best.delta
-    ('A21', True, 0.05)
+    >>> best.arm, best.settled, best.delta, best.promise
+    ('A21', True, 0.05, 'proven')
     """
 
     arm: Hashable
@@ -36,6 +37,7 @@ class Recommendation(NamedTuple):
     interval: Interval | None  # None where the policy has none
     settled: bool  # whether the policy is done
     delta: float | None  # the chance that a settled recommendation is wrong, for fixed confidence
+    promise: Promise  # what that chance rests on: "proven", "asymptotic" or "none"
 
 
 class NotNow(RuntimeError):  # noqa: N818

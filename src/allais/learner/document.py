@@ -136,6 +136,8 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     memory.pulls[:] = pulls
     state, written = learner._state, document["state"]
     require(isinstance(written, dict), "it has no state")
+    if getattr(policy, "own_grows", False):
+        state = state._replace(own=policy.sized_as(state.own, written))
     for name, target in saved_parts(state).items():
         target[...] = array_like(written[name], target, name)
     learner._next = whole(document["next"], "the number of the next choice", 1)

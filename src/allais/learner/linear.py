@@ -14,10 +14,10 @@ from allais._kernels import bound
 from allais._random import Seed
 from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import finite_list
+from allais.learner.binding import verbs_for
 from allais.learner.choices import Choice
 from allais.learner.learner import Learner
 from allais.learner.names import listed, unlisted
-from allais.learner.steps import verbs_for
 from allais.linear.arm_sets import ArmSet, Judge
 from allais.linear.ellipsoid import radius
 from allais.linear.factorisation import project

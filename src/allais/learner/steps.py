@@ -16,17 +16,16 @@ from typing import Any
 import numpy as np
 
 from allais._checks import number
-from allais._kernels import bound, compiled_for, held
-from allais.bands.base import refresh
+from allais._kernels import compiled_for, held
+from allais.learner.binding import remeasure, room_check, verbs_for
 from allais.learner.choices import Choice, NotNow
 from allais.learner.view import View
 from allais.policies.base import Policy
 from allais.policies.state import no_such_arm
-from allais.policies.verbs import WAITING, choose, learn
+from allais.policies.verbs import WAITING
 from allais.rewards import Rewards
 from allais.samples.layout import grown, laid_out
 from allais.samples.memory import FLAT, is_crowded, is_full
-from allais.samples.worth import measure
 
 NOTHING = ((),)  # the arguments of a call that takes none, for `starmap`
 new_choice: Callable[[tuple[int, Hashable]], Choice] = functools.partial(tuple.__new__, Choice)  # a call less
@@ -43,6 +42,7 @@ class Steps(View):
     _state_at: Any
     _choose: Callable[..., Any]
     _take_in: Callable[..., Any]
+    _lacks_room: Callable[..., Any] | None  # whether what the algorithm remembers needs more room; None: it never does
     _largest: float = sys.float_info.max  # how far from 0 a reward may lie
 
     # -- choosing ---------------------------------------------------------------------------------
@@ -167,6 +167,8 @@ class Steps(View):
         memory = self._state.memory
         if (memory.in_trees[arm] or memory.sizes[arm] == memory.felt.shape[1]) and is_full(memory, arm):
             self._make_room(arm)
+        if self._lacks_room is not None:
+            self._make_own_room(arm, ticket)
         learning = starmap(self._take_in, ((self._rule_at, self._state_at, arm, felt, outcome, ticket),))
         self._midway = True
         (_,) = learning
@@ -226,6 +228,13 @@ class Steps(View):
             self._state, self._state_at = state, place
             self._midway = before
 
+    def _make_own_room(self, arm: int, ticket: float) -> None:
+        assert self._lacks_room is not None
+        while self._lacks_room(self._rule_at, self._state_at, arm, ticket):
+            state = self._state._replace(own=self.policy.roomier(self._state.own))  # type: ignore[attr-defined]
+            place = held(state)
+            self._state, self._state_at = state, place
+
     def _felt(self, outcome: float) -> float:
         preference = self.policy.preference
         if preference.utility is None:
@@ -260,6 +269,7 @@ class Steps(View):
         self._rule_at, self._state_at = held(self._rule), held(self._state)
         with compiled_for(type(self.policy).__name__):
             self._choose, self._take_in = verbs_for(type(self._rule), self._rule_at, self._state_at)
+            self._lacks_room = room_check(self.policy, type(self._rule), self._rule_at, self._state_at)
 
     def _adopt(self, policy: Policy, names: tuple[Hashable, ...], rule: Any, state: Any) -> None:
         """Go on with another rule and state; all that takes time is done before the change."""
@@ -282,16 +292,3 @@ class Steps(View):
         if self._state.memory.in_trees.any():
             state = self._state._replace(memory=laid_out(self._state.memory))
             self._adopt(self.policy, self._names, self._rule, state)
-
-
-def verbs_for(kind: type, rule: Any, state: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The machine code of `choose` and `learn` for a kind of rule, a rule and a state."""
-    first, draw = 0, 0.0
-    choosing = bound(choose.kernels[kind], rule, state, draw)
-    return choosing, bound(learn.kernels[kind], rule, state, first, draw, draw, draw)
-
-
-def remeasure(rule: Any, state: Any, arm: int) -> None:
-    """Bring an arm's value, and what the band keeps about it, in line with its memory."""
-    measure(rule.worth, state.memory, arm)
-    refresh(rule.band, state.kept, state.memory, arm)

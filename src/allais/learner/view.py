@@ -163,7 +163,12 @@ class View(Durable):
         interval = self.intervals()[self._names[best]]
         bounded = math.isfinite(interval.low) and math.isfinite(interval.high)
         return Recommendation(
-            self._names[best], interval.value, interval if bounded else None, self.is_settled(), self.policy.error_rate
+            self._names[best],
+            interval.value,
+            interval if bounded else None,
+            self.is_settled(),
+            self.policy.error_rate,
+            self.policy.promise,
         )
 
     @one_at_a_time

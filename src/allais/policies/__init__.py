@@ -8,8 +8,10 @@ from allais.policies.imed import IMED
 from allais.policies.npts import NPTS
 from allais.policies.patient import PatientRejects
 from allais.policies.patient_top import PatientTopTwo
+from allais.policies.screening import PairwiseScreening
 from allais.policies.toptwo import TopTwo
 from allais.policies.wlucb import WLUCB
+from allais.policies.wocba import WOCBA
 from allais.policies.wsr import WSR
 from allais.policies.wucb import WUCB
 
@@ -24,8 +26,10 @@ __all__ = [
     "WELUCB",
     "WEUCB",
     "WLUCB",
+    "WOCBA",
     "WSR",
     "WUCB",
+    "PairwiseScreening",
     "PatientRejects",
     "PatientTopTwo",
     "Policy",

@@ -26,6 +26,7 @@ from allais.policies.knowledge import (
     rewards_of_arms,
     worth_of,
 )
+from allais.policies.promises import Promise
 from allais.policies.state import fresh_state, started
 from allais.preferences import Preference
 from allais.rewards import Rewards
@@ -107,6 +108,15 @@ class Policy(ABC):
         """The chance of a wrong recommendation that is allowed (delta), for fixed confidence."""
         return None
 
+    @property
+    def promise(self) -> Promise:
+        """What holds of its answer: "proven", "asymptotic" or "none"; `policies/promises.py` has the words.
+
+        >>> WSR(expected_value(), budget=100).promise
+        'none'
+        """
+        return "none"
+
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
         """A proven bound on the expected regret after each number of rounds, or None where there is none."""
         return None
@@ -179,12 +189,26 @@ class KArmed(Policy):
     needs_rewards: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_settings(self.preference, self.rewards, needs_rewards=self.needs_rewards)
+        unbound = not getattr(getattr(self, "band", None), "needs_rewards", True)  # a band that needs no bounds
+        check_settings(self.preference, self.rewards, needs_rewards=self.needs_rewards and not unbound)
         super().__post_init__()
 
     def own(self, n_arms: int) -> Any:
         """What the algorithm remembers besides outcomes and asks: a NamedTuple of arrays, which files hold by name."""
         return ()
+
+    @property
+    def own_grows(self) -> bool:
+        """Whether what it remembers may need more room as it goes: the verb `lacks_room` says when."""
+        return False
+
+    def roomier(self, own: Any) -> Any:
+        """What the algorithm remembers, with more room."""
+        return own
+
+    def sized_as(self, own: Any, saved: dict[str, Any]) -> Any:
+        """What the algorithm remembers, with the room that a file's lists need."""
+        return own
 
     def state(self, n_arms: int, rule: Any) -> Any:
         """The state before the first round."""
@@ -206,12 +230,13 @@ class BandPolicy(KArmed):
 
     def check(self) -> None:
         """Refuse a band that does not hold for the rewards."""
-        assert self.rewards is not None
         if self.band is None:
+            assert self.rewards is not None
             object.__setattr__(self, "band", fitting_band(self.rewards))
         check_band(self.band)
-        self.band.rule(self.preference, as_list(self.rewards))  # refuses what does not fit
+        self.band.rule(self.preference, [] if self.rewards is None else as_list(self.rewards))  # refuses what is unfit
         if self.of_mean:
+            assert self.rewards is not None
             check_unit_interval(self.preference, self.rewards)
 
     def worth(self, n_arms: int) -> Worth:
@@ -247,3 +272,15 @@ class FixedConfidence(Policy):
     def error_rate(self) -> float:
         """The chance of a wrong recommendation that is allowed: delta."""
         return self.delta
+
+    @property
+    def promise(self) -> Promise:
+        """That delta is proven, unless its band or its heuristic says otherwise.
+
+        >>> WLUCB(expected_value(), Bounded(0, 1), delta=0.05).promise
+        'proven'
+        """
+        if getattr(self, "of_mean", False):  # w(mean) is the value for coins only
+            return "none"
+        promise: Promise = getattr(getattr(self, "band", None), "promise", "proven")
+        return promise

@@ -54,7 +54,7 @@ def saved_parts(state: Any) -> dict[str, Any]:
     for name in state._fields:
         part = getattr(state, name)
         if name == "own" and hasattr(part, "_asdict"):
-            parts |= part._asdict()
+            parts |= {key: own for key, own in part._asdict().items() if key not in getattr(part, "scratch", ())}
         elif name not in ("memory", "own", *getattr(state, "scratch", ())):
             parts[name] = part
     return parts

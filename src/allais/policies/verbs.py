@@ -26,6 +26,10 @@ def _learn(rule, state, arm, felt, raw, ticket):
     """Take in one outcome of an arm: as felt, in the user's units, and the ticket of its choice."""
 
 
+def _lacks_room(rule, state, arm, ticket):
+    """Whether the arrays of `own` must grow before an outcome is taken in; the policy's `roomier` then makes them."""
+
+
 def _recommend(rule, state):
     """The arm that the policy thinks best; before anything was told, the first one."""
 
@@ -58,7 +62,14 @@ def no_confidence(rule, state):
     return 0.0
 
 
+@kernel
+def fixed_room(rule, state, arm, ticket):
+    """What most algorithms remember does not grow."""
+    return False
+
+
 choose = verb(_choose)
+lacks_room = verb(_lacks_room, default=fixed_room)
 learn = verb(_learn, default=take_in)
 recommend = verb(_recommend, default=recommend_best, make=routine)
 exponent = verb(_exponent, default=no_confidence)

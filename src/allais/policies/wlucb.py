@@ -28,8 +28,9 @@ class WLUCB(FixedConfidence, BandPolicy):
     """W-LUCB, the best arm at a given confidence (Algorithm 3).
 
     The recommendation is wrong with probability below `delta`. Two arms that are truly equal are never told apart:
-    give a `tolerance` within which either will do. The band is `KL`, or `Envelope` for sub-Gaussian rewards;
-    `as_printed` is the paper's own algorithm.
+    give a `tolerance` within which either will do. The band is `KL`, or `Envelope` for sub-Gaussian rewards; with
+    `band=Asymptotic(rarest=...)` no rewards need be declared, and the promise is asymptotic. `as_printed` is the
+    paper's own algorithm.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.1)])
@@ -55,7 +56,10 @@ class WLUCB(FixedConfidence, BandPolicy):
         known, worth, first = self.rewards_of(n_arms), self.worth(n_arms), self.first(n_arms)
         always = anytime_rule(self.band, self.preference, known)
         if always is not None:  # the band itself holds in all rounds
-            return WLUCBRule(worth, always, math.log(n_arms / self.delta), 0.0, self.tolerance, first)
+            log_share = math.log(n_arms / self.delta)
+            least = getattr(always, "least", None)  # samples before a band judges an arm: no leader before them
+            first = first if least is None else max(first, least(log_share))
+            return WLUCBRule(worth, always, log_share, 0.0, self.tolerance, first)
         band, log_share = self.band.rule(self.preference, known), math.log(n_arms * self.union / self.delta)
         return WLUCBRule(worth, band, log_share, 4.0, self.tolerance, first)
 

@@ -15,6 +15,7 @@ from allais._random import Seed
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.policies.base import Policy
+from allais.policies.promises import Promise
 from allais.problems import Problem
 from allais.problems.base import require_rivals
 from allais.simulation.confidence import reached_delta
@@ -84,6 +85,16 @@ class BestArm:
     def reached_delta(self) -> float | None:
         """The least chance of a wrong answer that the samples support; None if they support none below 1."""
         return reached_delta(self.learner)
+
+    @property
+    def promise(self) -> Promise:
+        """What a settled answer rests on: "proven", "asymptotic" or "none", as its policy says.
+
+        >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
+        >>> best_arm(TopTwo(expected_value(), Finite([0, 1]), delta=0.05), problem, seed=1).promise
+        'proven'
+        """
+        return self.learner.policy.promise
 
     def __str__(self) -> str:
         sure = "settled" if self.settled else "not settled"

@@ -18,7 +18,7 @@ from allais._kernels import compiled_for, kernel, loop
 from allais.learner import Learner
 from allais.policies.base import Policy
 from allais.policies.state import no_such_arm, started
-from allais.policies.verbs import choose, learn, recommend
+from allais.policies.verbs import choose, lacks_room, learn, recommend
 from allais.problems import Problem
 from allais.samples.layout import grown
 from allais.samples.memory import NEVER, is_full
@@ -44,7 +44,7 @@ def _loop(rule, state, felt, raw, position, filled, pending, told, until, record
         at = position[arm]
         if at == filled[arm]:
             return REFILL
-        if is_full(state.memory, arm):
+        if is_full(state.memory, arm) or lacks_room(rule, state, arm, state.ticket[0]):
             return GROW
         learn(rule, state, arm, felt[arm, at], raw[arm, at], state.ticket[0])
         position[arm] = at + 1
@@ -127,7 +127,7 @@ class Rollout:
             if code == REFILL:
                 self._refill(int(self._pending[0]))
             elif code == GROW:
-                self.state = self.state._replace(memory=grown(self.state.memory, int(self._pending[0])))
+                self._make_room(int(self._pending[0]))
             elif code == STOPPED:
                 self.stopped = True
         while record.done[0] < record.marks.size:  # nothing changes any more
@@ -136,6 +136,12 @@ class Rollout:
     def learner(self) -> Learner:
         """A learner that knows what this run has learned, and goes on from there."""
         return Learner.with_state(self.policy, self.problem.arms, self.rng, self.rule, self.state)
+
+    def _make_room(self, arm: int) -> None:
+        if is_full(self.state.memory, arm):
+            self.state = self.state._replace(memory=grown(self.state.memory, arm))
+        else:
+            self.state = self.state._replace(own=self.policy.roomier(self.state.own))  # type: ignore[attr-defined]
 
     def _refill(self, arm: int) -> None:
         outcomes = next(self._streams[arm])

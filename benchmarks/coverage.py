@@ -1,0 +1,117 @@
+"""How often an asymptotic confidence sequence ever misses the true value: twelve laws, rare events at either end."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from allais import (
+    Continuous,
+    Discrete,
+    Lottery,
+    Mixture,
+    Normal,
+    Preference,
+    TverskyKahneman,
+    Uniform,
+    cvar,
+    expected_value,
+)
+from allais._kernels import loop
+from allais.bands import Asymptotic
+from allais.bands.base import refresh, widen
+from allais.policies.knowledge import worth_of
+from allais.report.tables import markdown_table
+from allais.samples.layout import grown
+from allais.samples.memory import empty_memory, insert, is_full
+from allais.samples.worth import measure
+
+DELTA, RAREST = 0.05, 0.002
+STREAMS, SAMPLES = 400, 100_000
+STEP = 1.05  # looks are this far apart: more of them find hardly more misses, and cost as much as all samples do
+
+LAWS: list[tuple[str, Lottery, float]] = [  # a sign of -1 turns gains into losses
+    ("normal", Normal(0.0, 1.0), 1.0),
+    ("uniform", Uniform(0.0, 1.0), 1.0),
+    ("a coin of .3", Discrete({1: 0.3, 0: 0.7}), 1.0),
+    ("100 at .002, else 0", Discrete({100: 0.002, 0: 0.998}), 1.0),
+    ("-100 at .002, else 1", Discrete({-100: 0.002, 1: 0.998}), 1.0),
+    ("50 to 100 at .002, else 0 to 1", Mixture([Uniform(0, 1), Uniform(50, 100)], [0.998, 0.002]), 1.0),
+    ("-50 to -100 at .002, else 0 to 1", Mixture([Uniform(0, 1), Uniform(-100, -50)], [0.998, 0.002]), 1.0),
+    ("both of these, else normal", Mixture(
+        [Normal(0, 1), Uniform(50, 100), Uniform(-100, -50)], [0.996, 0.002, 0.002]), 1.0),
+    ("-100 at .0005, else 1", Discrete({-100: 0.0005, 1: 0.9995}), 1.0),
+    ("lognormal, sd 1", Continuous(stats.lognorm(1.0)), 1.0),
+    ("losses, lognormal, sd 1", Continuous(stats.lognorm(1.0)), -1.0),
+    ("losses, Pareto 2.5", Continuous(stats.pareto(2.5)), -1.0),
+]  # fmt: skip
+PREFERENCES: list[tuple[str, Preference]] = [
+    ("mean", expected_value()),
+    ("TK", Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))),
+    ("worst 5 %", cvar(0.05)),
+]
+
+
+@loop
+def _until(worth, band, kept, memory, tape, told, looks, exponent, truth, ends):  # type: ignore[no-untyped-def]
+    """Take in outcomes until one look misses (1), all are over (0), or the memory must grow (2)."""
+    while told[0] < tape.size:
+        if is_full(memory, 0):
+            return 2
+        insert(memory, 0, tape[told[0]], tape[told[0]])
+        told[0] += 1
+        if told[0] == looks[told[1]]:
+            measure(worth, memory, 0)
+            refresh(band, kept, memory, 0)
+            widen(band, kept, memory, exponent, ends[0], ends[1])
+            told[1] += 1
+            if not ends[0, 0] <= truth <= ends[1, 0]:
+                return 1
+    return 0
+
+
+def looks_from(first: int, last: int) -> np.ndarray[Any, Any]:
+    """Numbers of samples at which the interval is looked at."""
+    found = [first]
+    while found[-1] < last:
+        found.append(min(math.ceil(found[-1] * STEP), last))
+    return np.array([*found, 2**62])
+
+
+def missed(preference: Preference, law: Lottery, sign: float, seed: int, streams: int, samples: int) -> float:
+    """The share of streams in which the interval ever misses the true value."""
+    felt = Preference(preference.gains, preference.losses, costs=sign < 0.0)
+    truth = felt.value(law)
+    band = Asymptotic(rarest=RAREST).anytime_rule(preference, [])
+    worth, exponent = worth_of(preference, [], 1), math.log(1.0 / DELTA)
+    looks = looks_from(band.least(exponent), samples)
+    rng = np.random.default_rng(seed)
+    misses = 0
+    for _ in range(streams):
+        tape, told = sign * law.sample(rng, samples), np.zeros(2, dtype=np.int64)
+        memory, code = empty_memory(1, capacity=128), 2
+        while code == 2:
+            code = _until(worth, band, band.kept(1), memory, tape, told, looks, exponent, truth, np.zeros((2, 1)))
+            if code == 2:
+                memory = grown(memory, 0)
+        misses += code
+    return misses / streams
+
+
+def run() -> str:
+    rows = []
+    for k, (name, law, sign) in enumerate(LAWS):
+        shares = [missed(preference, law, sign, k, STREAMS, SAMPLES) for _, preference in PREFERENCES]
+        rows.append((name, *(f"{share:.3f}" for share in shares)))
+        print(*rows[-1], flush=True)
+    error = math.sqrt(DELTA * (1.0 - DELTA) / STREAMS)
+    header = (f"ever missed up to {SAMPLES:,} samples", *(name for name, _ in PREFERENCES))
+    note = (
+        f"`Asymptotic(rarest={RAREST:g})` at delta = {DELTA:g}, {STREAMS} streams each; a share of {DELTA:g} has a "
+        f"standard error of {error:.3f}. No interval is looked at before "
+        f"{Asymptotic(rarest=RAREST).anytime_rule(expected_value(), []).least(math.log(1 / DELTA)):,} samples."
+    )
+    return "## Coverage\n\n" + note + "\n\n" + markdown_table(header, rows)

@@ -1,0 +1,212 @@
+"""The asymptotic band: the central limit theorem for distorted values, for rewards without bounds.
+
+Nothing here is proven for a finite number of samples: docs/theory/asymptotic.md has the argument, and where it fails.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._checks import FloatArray, finite_array, share
+from allais._kernels import by_reference, kernel
+from allais.bands.base import Interval, bounds_of, refresh, widen
+from allais.bands.holder import variation
+from allais.bands.tails import memory_of
+from allais.numerics.distortion import distortion_of
+from allais.preferences import Preference
+from allais.rewards import Rewards, SubGaussian
+from allais.samples.influence import SUMS, influence
+from allais.samples.memory import VALUE_SLACK
+from allais.samples.worth import Worth
+from allais.weights import Identity
+
+LEAST = 10  # samples of an arm before its variance is believed, however common its rarest event
+FAR = 45.0  # no multiple of a standard error is larger: its chance is below e^-1000
+SERIES = 6.0  # from here on the normal tail is its asymptotic series, to 1e-4
+HALVINGS = 50  # of [0, FAR], to 4e-14
+
+
+@dataclass(frozen=True)
+class Asymptotic:
+    """value +- m standard errors, from the influence function of what was seen: no bounds are needed, none is proven.
+
+    `rarest` is the probability of the rarest event that matters: rarer ones you are ready to miss. No arm is judged
+    before it had log(1/delta') / rarest samples, with which such an event was seen but for a chance of delta'. An
+    interval reaches further toward the side on which outcomes are skewed, where the normal law comes late.
+
+    >>> gains = [50] * 40 + [0] * 360
+    >>> Asymptotic(rarest=0.05).interval(Preference(TverskyKahneman(0.61)), None, gains)
+    Interval(low=7.7599..., value=9.3151..., high=11.0394...)
+    >>> Asymptotic(rarest=0.001).interval(Preference(TverskyKahneman(0.61)), None, gains)  # too few to judge
+    Interval(low=-inf, value=9.3151..., high=inf)
+    """
+
+    rarest: float
+
+    promise: ClassVar[str] = "asymptotic"
+    needs_rewards: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rarest", rarest_event("rarest", self.rarest))
+
+    def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> AsymptoticRule:
+        """What the kernels read, for one look at the data."""
+        return asymptotic_rule(self.rarest, preference, rewards, always=False)
+
+    def anytime_rule(self, preference: Preference, rewards: Sequence[Rewards]) -> AsymptoticRule:
+        """What the kernels read, for an interval that may be looked at after every sample."""
+        return asymptotic_rule(self.rarest, preference, rewards, always=True)
+
+    def interval(
+        self, preference: Preference, rewards: Rewards | None, samples: ArrayLike, confidence: float = 0.95
+    ) -> Interval:
+        """The value of samples, with an interval that holds the true one about as often as the confidence says.
+
+        It is infinite for fewer samples than `rarest` asks for. `rewards` may be None.
+        """
+        seen = finite_array("rewards", samples) if rewards is None else rewards.check(samples)
+        exponent = math.log(2.0 / (1.0 - share("confidence", confidence, advice="Give a share of 1, such as 0.95.")))
+        rule = self.rule(preference, [] if rewards is None else [rewards])
+        memory, ends = memory_of(preference, seen), np.zeros((2, 1))
+        memory.value[0] = preference.estimate(seen)
+        kept = rule.kept(1)
+        widen(rule, kept, memory, exponent, ends[0], ends[1])
+        found = Interval(float(ends[0, 0]), float(memory.value[0]), float(ends[1, 0]))
+        return found if rewards is None else found.within(bounds_of(preference, rewards))
+
+
+def rarest_event(name: str, given: float) -> float:
+    """The probability of an event, or an error that says what it is for."""
+    return share(name, given, advice="Give the probability of the rarest event that matters, such as 0.01.")
+
+
+class AsymptoticRule(NamedTuple):
+    """The asymptotic band: how values are computed, and how rare an event may be missed."""
+
+    worth: Worth  # the weights; no arm is truncated
+    rarest: float
+    variation: float  # of the weights: what cells of outcomes hide is their reach times this, at most
+    always: bool  # whether an interval must hold in all rounds at once
+
+    def kept(self, n_arms: int) -> AsymptoticKept:
+        """Nothing is known about the arms yet."""
+        return AsymptoticKept(
+            np.full(n_arms, np.nan), np.zeros(n_arms), np.zeros((n_arms, SUMS)), np.zeros((n_arms, 2, 0))
+        )
+
+    def least(self, exponent: float) -> int:
+        """How many samples an arm needs before it has an interval."""
+        return int(least_samples(self, exponent))
+
+
+@by_reference
+class AsymptoticKept(NamedTuple):
+    """What is known of each arm's influence function."""
+
+    variance: FloatArray  # NaN after the memory changed, (n_arms,)
+    third: FloatArray  # the third central moment
+    sums: FloatArray  # scratch, (n_arms, SUMS)
+    ladder: FloatArray  # no room for one, since no outcome is looked at by itself; (n_arms, 2, 0)
+
+
+def asymptotic_rule(
+    rarest: float, preference: Preference, rewards: Sequence[Rewards], *, always: bool
+) -> AsymptoticRule:
+    """What the kernels read."""
+    if any(isinstance(known, SubGaussian) for known in rewards):
+        raise ValueError(
+            "the asymptotic band takes values as they are, and SubGaussian truncates them; got SubGaussian. "
+            "Leave rewards out."
+        )
+    gains, losses = preference.gains, preference.losses
+    undistorted = isinstance(gains, Identity) and isinstance(losses, Identity)
+    worth = Worth(distortion_of(gains), distortion_of(losses), np.zeros(0), np.zeros(0), False, undistorted)
+    return AsymptoticRule(worth, rarest, max(variation(gains), variation(losses)), always)
+
+
+def _log_crossing(a, always):
+    """The log of the chance that a normal variable, or a Brownian motion from a late start on, leaves +- a."""
+    if a > SERIES:
+        log_density = -0.5 * a * a - 0.5 * math.log(2.0 * math.pi)
+        tail = (1.0 - (1.0 - 3.0 / (a * a)) / (a * a)) / a
+        return math.log(2.0) + log_density + math.log(tail + (a if always else 0.0))
+    density = math.exp(-0.5 * a * a) / math.sqrt(2.0 * math.pi)
+    return math.log(math.erfc(a / math.sqrt(2.0)) + (2.0 * a * density if always else 0.0))
+
+
+log_crossing = kernel(_log_crossing)
+
+
+@kernel
+def multiple(exponent, always):
+    """a: the chance of leaving +- a is e^-exponent, at one time or, with `always`, at any time from the start on.
+
+    In all rounds from the start m on, the multiple is sqrt(a^2 + log(n / m)) (Robbins and Siegmund 1970).
+    """
+    low, high = 0.0, FAR
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if log_crossing(middle, always) > -exponent:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@kernel
+def clt_exponent(band, exponent):
+    """Half of the failures are left to the central limit theorem, and half to events that were not seen.
+
+    At one time intervals may fail with probability 2 e^-exponent, in all rounds with e^-exponent.
+    """
+    return exponent + (math.log(2.0) if band.always else 0.0)
+
+
+@kernel
+def least_samples(band, exponent):
+    """n_0 with (1 - rarest)^n_0 <= delta': after so many samples an event of that probability was seen."""
+    return max(math.ceil(clt_exponent(band, exponent) / -math.log1p(-band.rarest)), LEAST)
+
+
+@kernel
+def allowance(squared, variance, third, freedom):
+    """How far below and above an estimate its value may lie, by the variance and third cumulant of the estimate.
+
+    `squared` is the square of the multiple of a normal law. Student's correction is that of Cornish and Fisher, to
+    first order; the skew's is Johnson's (1978), and only ever widens.
+    """
+    if variance <= 0.0:
+        return 0.0, 0.0
+    half = math.sqrt(squared * variance) * (1.0 + (squared + 1.0) / (4.0 * freedom))
+    shift = third * (1.0 + 2.0 * squared) / (6.0 * variance)
+    return half + max(-shift, 0.0), half + max(shift, 0.0)
+
+
+@refresh.of(AsymptoticRule)
+def _(band, kept, memory, arm):
+    kept.variance[arm] = np.nan
+
+
+@widen.of(AsymptoticRule)
+def _(band, kept, memory, exponent, low, high):
+    start = least_samples(band, exponent)
+    a = multiple(clt_exponent(band, exponent), band.always)
+    for arm in range(low.size):
+        pulls = memory.pulls[arm]
+        if pulls < start:
+            low[arm], high[arm] = -np.inf, np.inf
+            continue
+        if np.isnan(kept.variance[arm]):
+            found = influence(band.worth, memory, arm, kept.sums[arm], kept.ladder[arm])
+            kept.variance[arm], kept.third[arm] = found
+        squared = a * a + (math.log(pulls / start) if band.always else 0.0)
+        variance, third = kept.variance[arm] / pulls, kept.third[arm] / (pulls * pulls)
+        down, up = allowance(squared, variance, third, pulls - 1.0)
+        hidden = band.variation * memory.slack[arm, VALUE_SLACK]
+        low[arm], high[arm] = memory.value[arm] - down - hidden, memory.value[arm] + up + hidden

@@ -1,0 +1,155 @@
+"""Outcomes by the number of their run: what common random numbers need to compare two arms run by run.
+
+Runs lie in blocks, an arm's blocks in a chain, and the blocks of an arm that dropped out are used again: so the memory
+grows with the runs of the arms that are left.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from allais._checks import FloatArray, IntArray
+from allais._kernels import kernel, routine
+from allais.policies.state import require_place
+from allais.samples.influence import rise_at
+
+BLOCK = 32  # runs of a block
+MISSING = math.inf  # no outcome, or none that was looked at
+
+
+class Runs(NamedTuple):
+    """The parts of a state that hold outcomes by run; without common random numbers there is room for none."""
+
+    issued: IntArray  # runs of each arm that were asked for, also those that failed; (n_arms,)
+    head: IntArray  # the first block of each arm, or -1
+    length: IntArray  # how many blocks an arm has
+    after: IntArray  # the next block of a chain, or -1; (blocks,)
+    free: IntArray  # the first block that is free, or -1, and how many are; (2,)
+    felt: FloatArray  # outcomes as felt, (blocks, BLOCK)
+    pull: FloatArray  # their influence, when the arm was last looked at
+    ladder: FloatArray  # scratch: distinct outcomes and how far the influence has risen there, (2, blocks * BLOCK)
+
+
+def no_runs(n_arms: int, blocks: int) -> Runs:
+    """Room for some blocks, and no runs."""
+    none = np.zeros(n_arms, dtype=np.int64)
+    empty = Runs(
+        none, none - 1, none.copy(), np.zeros(0, dtype=np.int64), np.array([-1, 0]),
+        np.zeros((0, BLOCK)), np.zeros((0, BLOCK)), np.zeros((2, 0)),
+    )  # fmt: skip
+    return with_blocks(empty, blocks)
+
+
+def with_blocks(runs: Any, blocks: int) -> Any:
+    """The same runs with room for so many blocks in all; the new ones are free."""
+    old = runs.after.size
+    more = np.arange(old, blocks)
+    if not more.size:
+        return runs
+    after = np.concatenate([runs.after, np.append(more[1:], runs.free[0])])
+    missing = np.full((more.size, BLOCK), MISSING)
+    return runs._replace(
+        after=after,
+        free=np.array([old, runs.free[1] + more.size]),
+        felt=np.concatenate([runs.felt, missing]),
+        pull=np.concatenate([runs.pull, missing]),
+        ladder=np.zeros((2, blocks * BLOCK)),
+    )
+
+
+def check_runs(runs: Any) -> None:
+    """Refuse chains, read from a file, that lead out of the arrays or to one block twice."""
+    blocks = runs.after.size
+    visited = []
+    for head, length in (*zip(runs.head.tolist(), runs.length.tolist(), strict=True), runs.free.tolist()):
+        block = head
+        for _ in range(length):
+            require_place("block of runs", block, 0, blocks - 1)
+            visited.append(block)
+            block = int(runs.after[block])
+        require_place("end of a chain of runs", block, -1, -1)
+    if len(visited) != blocks or len(set(visited)) != blocks:
+        raise ValueError("a saved block of runs must belong to one arm; one does not. Use a backup.")
+
+
+@kernel
+def blocks_wanted(runs, arm, number):
+    """How many blocks more an arm needs for a run."""
+    return number // BLOCK + 1 - runs.length[arm]
+
+
+@routine
+def note_run(runs, arm, number, felt):
+    """Write an outcome down by the number of its run, from 0 on; there is room."""
+    block = runs.head[arm]
+    for k in range(number // BLOCK + 1):
+        if k > 0:
+            last = block
+            block = runs.after[block]
+        if block < 0:
+            block = runs.free[0]
+            runs.free[0] = runs.after[block]
+            runs.free[1] -= 1
+            runs.after[block] = -1
+            if k == 0:
+                runs.head[arm] = block
+            else:
+                runs.after[last] = block
+            runs.length[arm] += 1
+    runs.felt[block, number % BLOCK] = felt
+
+
+@routine
+def forget_runs(runs, arm):
+    """Free the blocks of an arm that dropped out."""
+    block = runs.head[arm]
+    while block >= 0:
+        following = runs.after[block]
+        for i in range(BLOCK):
+            runs.felt[block, i], runs.pull[block, i] = MISSING, MISSING
+        runs.after[block] = runs.free[0]
+        runs.free[0] = block
+        runs.free[1] += 1
+        block = following
+    runs.head[arm], runs.length[arm] = -1, 0
+
+
+@routine
+def weigh_runs(runs, arm, steps):
+    """Set the influence of all of an arm's runs, by the ladder that was just made for it."""
+    block = runs.head[arm]
+    while block >= 0:
+        for i in range(BLOCK):
+            felt = runs.felt[block, i]
+            runs.pull[block, i] = rise_at(runs.ladder, steps, felt) if felt < MISSING else MISSING
+        block = runs.after[block]
+
+
+@routine
+def common_moments(runs, leader, arm):
+    """How many runs two arms have in common, and the variance and third moment of the difference of their influences.
+
+    The difference is the arm's less the leader's; it counts from that of the first run in common.
+    """
+    n, origin, total, squares, cubes = 0.0, 0.0, 0.0, 0.0, 0.0
+    first, second = runs.head[leader], runs.head[arm]
+    while first >= 0 and second >= 0:
+        for i in range(BLOCK):
+            a, b = runs.pull[first, i], runs.pull[second, i]
+            if a < MISSING and b < MISSING:
+                if n == 0.0:
+                    origin = b - a
+                away = b - a - origin
+                n += 1.0
+                total += away
+                squares += away * away
+                cubes += away * away * away
+        first, second = runs.after[first], runs.after[second]
+    if n < 2.0:
+        return n, 0.0, 0.0
+    mean, square = total / n, squares / n
+    variance = max(square - mean * mean, 0.0) * n / (n - 1.0)
+    return n, variance, cubes / n - 3.0 * mean * square + 2.0 * mean * mean * mean

@@ -1,0 +1,244 @@
+"""Pairwise screening: arms are compared with the best one so far, pair by pair, and drop out (asymptotic)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from allais._checks import truth
+from allais._kernels import routine
+from allais.bands.asymptotic import AsymptoticRule, allowance, asymptotic_rule, multiple, rarest_event
+from allais.policies.base import FixedConfidence, KArmed, setting
+from allais.policies.common_runs import (
+    blocks_wanted,
+    check_runs,
+    common_moments,
+    no_runs,
+    note_run,
+    weigh_runs,
+    with_blocks,
+)
+from allais.policies.promises import Promise
+from allais.policies.standing import ALIVE, LED, OPEN, TURN, Screen, best_left, file_rival, next_in_turn, swap
+from allais.policies.state import require_place
+from allais.policies.steps import best_value, issue
+from allais.policies.verbs import SETTLED, choose, exponent, lacks_room, learn, recommend, take_in
+from allais.samples.influence import STEPS, SUMS, influence
+from allais.samples.memory import VALUE_SLACK
+from allais.samples.worth import Worth
+
+LOOKS = 32  # an arm is judged after every 1 / LOOKS of its samples: judging costs as much as it has distinct outcomes
+
+
+@dataclass(frozen=True)
+class PairwiseScreening(FixedConfidence, KArmed):
+    """The best of many arms without bounds on rewards: differences of pairs, by the central limit theorem.
+
+    Every arm is first sampled as often as `rarest` asks for: events rarer than this you are ready to miss. From then
+    on each is compared with the best so far, by the difference of their two values. One that is worse drops out, one
+    that is within `tolerance` or worse rests, and the search ends when none is left that may be better by more. It
+    suits ten arms and ten thousand: what a sample costs does not grow with the number of arms.
+
+    With `common_random_numbers`, run r of every arm is taken to have had the same random numbers, as
+    `search(..., common_random_numbers=True)` gives them. A pair is then judged by how its runs differ one by one, and
+    all arms that are left are sampled alike.
+
+    Its promise is asymptotic: an error chance of about `delta`, not proven (docs/theory/asymptotic.md). With a
+    tolerance of 0 it does not end where two arms are worth the same: give one, or limit the samples.
+
+    >>> from allais import Bandit, best_arm
+    >>> problem = Bandit([Normal(mean, 1.0) for mean in (0.0, 0.2, 0.5)])
+    >>> policy = PairwiseScreening(Preference(TverskyKahneman(0.61)), delta=0.05, rarest=0.05)
+    >>> answer = best_arm(policy, problem, seed=1)
+    >>> answer.arm, answer.settled, answer.promise
+    (2, True, 'asymptotic')
+    """
+
+    rarest: float = setting(check=rarest_event)
+    common_random_numbers: bool = setting(False, truth)
+
+    called: ClassVar[str] = "pairwise screening"
+
+    @property
+    def promise(self) -> Promise:
+        """An error chance of about delta, by the central limit theorem."""
+        return "asymptotic"
+
+    def rule(self, n_arms: int) -> ScreeningRule:
+        """The settings as the kernels read them."""
+        band = asymptotic_rule(self.rarest, self.preference, self.rewards_of(n_arms), always=True)
+        log_share = math.log(n_arms / self.delta)
+        # each of the K - 1 pairs with the best arm may fail on one side with probability delta / 2 (K - 1); the other
+        # half of delta is for events that were not seen
+        a = float(multiple(math.log(max(n_arms - 1, 1) / self.delta), True))
+        first = band.least(log_share)
+        worth, common = self.worth(n_arms), self.common_random_numbers
+        return ScreeningRule(worth, band, log_share, a * a, self.tolerance, first, common)
+
+    def own(self, n_arms: int) -> Screen:
+        """What it remembers beside outcomes and asks."""
+        every, none = np.arange(n_arms), np.zeros(n_arms, dtype=np.int64)
+        marks = np.array([n_arms, n_arms, 0, 1, 0], dtype=np.int64)
+        moments = np.zeros(n_arms), np.zeros(n_arms)
+        runs: Any = no_runs(n_arms, n_arms if self.common_random_numbers else 0)
+        return Screen(every, every.copy(), none, *moments, marks, np.zeros(1), np.zeros(SUMS), *runs)
+
+    @property
+    def own_grows(self) -> bool:
+        """Runs are kept one by one where arms are compared by them."""
+        return self.common_random_numbers
+
+    def roomier(self, own: Screen) -> Any:
+        """Twice the room for runs."""
+        return with_blocks(own, 2 * own.after.size)
+
+    def sized_as(self, own: Screen, saved: dict[str, Any]) -> Any:
+        """Room for as many blocks of runs as a file holds."""
+        return with_blocks(own, len(saved["after"]))
+
+    def check_state(self, rule: Any, state: Any) -> None:
+        """Refuse an order that is none, and marks that point at nothing."""
+        own, n_arms = state.own, state.asked.size
+        if not np.array_equal(np.sort(own.order), np.arange(n_arms)):
+            raise ValueError("a saved order must have every arm once; this one has not. Use a backup.")
+        if not np.array_equal(own.order[own.place], np.arange(n_arms)):
+            raise ValueError("a saved place must be that of its arm; this one is not. Use a backup.")
+        require_place("number of arms that are left", int(own.marks[ALIVE]), 1, n_arms)
+        require_place("number of open arms", int(own.marks[OPEN]), 1, int(own.marks[ALIVE]))
+        require_place("turn", int(own.marks[TURN]), 0, n_arms)
+        require_place("leader", int(own.marks[LED]), 0, 1)
+        check_runs(own)
+
+
+class ScreeningRule(NamedTuple):
+    """The settings of pairwise screening."""
+
+    worth: Worth
+    band: AsymptoticRule
+    log_share: float  # log(K / delta), for the intervals that are shown
+    squared: float  # a^2 of a pair: the multiple of its standard error at the start
+    tolerance: float
+    first: int  # n_0: samples of an arm before it is judged
+    common: bool  # whether run r of every arm had the same random numbers
+
+
+@routine
+def _excess(rule, state, leader, arm):
+    """How much better than the leader an arm may be, at most: the upper end of the interval of their difference."""
+    memory, own = state.memory, state.own
+    n, m = float(memory.pulls[leader]), float(memory.pulls[arm])
+    of_leader, of_arm = own.variance[leader] / n, own.variance[arm] / m
+    variance = of_leader + of_arm
+    fewer = min(n, m)
+    gap = memory.value[arm] - memory.value[leader]
+    hidden = rule.band.variation * (memory.slack[leader, VALUE_SLACK] + memory.slack[arm, VALUE_SLACK])
+    if rule.common:
+        common, spread, skew = common_moments(own, leader, arm)
+        if common >= rule.first:
+            squared = rule.squared + max(math.log(fewer / rule.first), 0.0)
+            return gap + allowance(squared, spread / fewer, skew / (fewer * fewer), common - 1.0)[1] + hidden
+    if variance <= 0.0:
+        return gap + hidden
+    freedom = variance * variance / (of_leader * of_leader / (n - 1.0) + of_arm * of_arm / (m - 1.0))  # Welch
+    third = own.third[arm] / (m * m) - own.third[leader] / (n * n)
+    # the clock of the pair is its information, 1 / variance; it starts where both have n_0 samples
+    clock = (own.variance[leader] + own.variance[arm]) / (rule.first * variance)
+    squared = rule.squared + max(math.log(clock), 0.0)
+    return gap + allowance(squared, variance, third, freedom)[1] + hidden
+
+
+@routine
+def _review(rule, state):
+    """Judge all arms anew: the leader is another one, or has been looked at closer."""
+    own = state.own
+    own.marks[OPEN] = own.marks[ALIVE]
+    for p in range(own.marks[ALIVE] - 1, 0, -1):  # whatever takes the place p was judged before
+        arm = own.order[p]
+        if own.look[arm] > 0:
+            file_rival(own, arm, _excess(rule, state, own.order[0], arm), rule.tolerance)
+
+
+@routine
+def _judge(rule, state, arm):
+    """Look at an arm closely, and see what follows for it and, if it leads, for the others."""
+    memory, own = state.memory, state.own
+    own.variance[arm], own.third[arm] = influence(rule.worth, memory, arm, own.sums, own.ladder)
+    own.look[arm] = memory.pulls[arm] + max(memory.pulls[arm] // LOOKS, 1)
+    if own.place[arm] >= own.marks[ALIVE]:  # a late result of one that dropped out
+        return
+    if rule.common:
+        weigh_runs(own, arm, int(own.sums[STEPS]))
+    leader = own.order[0]
+    if own.marks[LED] == 0:
+        best = arm
+    elif arm == leader:
+        best = best_left(state)
+    else:
+        best = arm if memory.value[arm] > memory.value[leader] else leader
+    if own.marks[LED] == 0 or best != leader:
+        own.marks[LED] = 1
+        swap(own, own.place[best], 0)
+        _review(rule, state)
+    elif arm != leader:
+        file_rival(own, arm, _excess(rule, state, leader, arm), rule.tolerance)
+    if own.marks[OPEN] == 1:  # those at rest were judged beside an older state of the leader
+        _review(rule, state)
+
+
+@learn.of(ScreeningRule)
+def _(rule, state, arm, felt, raw, ticket):
+    take_in(rule, state, arm, felt, raw, ticket)
+    if ticket > 0.0 and state.own.place[arm] < state.own.marks[ALIVE]:
+        note_run(state.own, arm, int(ticket) - 1, felt)
+    pulls = state.memory.pulls[arm]
+    if pulls >= rule.first and pulls >= state.own.look[arm]:
+        _judge(rule, state, arm)
+
+
+@lacks_room.of(ScreeningRule)
+def _(rule, state, arm, ticket):
+    if ticket == 0.0 or state.own.place[arm] >= state.own.marks[ALIVE]:
+        return False
+    return blocks_wanted(state.own, arm, int(ticket) - 1) > state.own.free[1]
+
+
+@choose.of(ScreeningRule)
+def _(rule, state, u):
+    own = state.own
+    if own.marks[LED] == 1 and own.marks[OPEN] == 1:
+        return SETTLED
+    if rule.common:  # all that are left are sampled alike, so that every run is one in common
+        arm = next_in_turn(state, 0, own.marks[ALIVE])
+        own.marks[TURN] += 1
+        own.issued[arm] += 1
+        state.ticket[0] = own.issued[arm]  # the run's number and 1; 0 is data that was not asked for
+        return issue(state, arm)
+    arm = next_in_turn(state, own.marks[LED], own.marks[OPEN])
+    rivals = own.marks[OPEN] - 1
+    if own.marks[LED] == 1 and own.look[arm] > 0:
+        leader = own.order[0]
+        # what one sample more takes from the variance of a difference; the leader's helps against all rivals
+        of_leader = own.variance[leader] / float(state.asked[leader]) ** 2
+        of_arm = own.variance[arm] / float(state.asked[arm]) ** 2
+        if of_leader > of_arm:
+            return issue(state, leader)
+        if rivals * of_leader > of_arm:  # by and by, since the leader may be another one soon
+            own.credit[0] += 1.0 / np.sqrt(rivals)
+            if own.credit[0] >= 1.0:
+                own.credit[0] -= 1.0
+                return issue(state, leader)
+    own.marks[TURN] += 1
+    return issue(state, arm)
+
+
+@recommend.of(ScreeningRule)
+def _(rule, state):
+    return state.own.order[0] if state.own.marks[LED] == 1 else best_value(state)
+
+
+@exponent.of(ScreeningRule)
+def _(rule, state):
+    return rule.log_share
