@@ -311,13 +311,13 @@ def answer_in(spec):
     return search.settled, search.learner.pulls, search.learner.value()
 
 
-def killed_and_resumed(spec, workers, kills, seed):
+def killed_and_resumed(spec, workers, kills, seed, *more):
     """Kill the coordinator at random moments until it was killed so often, then let it finish; its last words."""
     rng, path = random.Random(seed), spec.with_suffix(".runs.jsonl")
     killed, before = 0, []
     while True:
         resume = ["--resume"] if path.exists() and path.stat().st_size else []
-        process = started(spec, "--workers", str(workers), *resume)
+        process = started(spec, "--workers", str(workers), *more, *resume)
         if killed < kills:
             while process.poll() is None and (not path.exists() or len(path.read_bytes().splitlines()) <= len(before)):
                 time.sleep(0.002)  # kills while it starts would show little
@@ -333,11 +333,11 @@ def killed_and_resumed(spec, workers, kills, seed):
             return killed, process.returncode, output
 
 
-def check_kills(tmp_path, workers, kills, seed, budget):
+def check_kills(tmp_path, workers, kills, seed, budget, *more):
     spec, twin = tmp_path / "killed.toml", tmp_path / "whole.toml"
     for path in (spec, twin):
         path.write_text(COIN.format(function="slow_coin", policy="WSR", setting=f"budget = {budget}"))
-    killed, code, output = killed_and_resumed(spec, workers, kills, seed)
+    killed, code, output = killed_and_resumed(spec, workers, kills, seed, *more)
     assert killed == kills
     assert code == 0, output
     assert started(twin, "--workers", "4").communicate()[0] == output
@@ -348,6 +348,10 @@ def check_kills(tmp_path, workers, kills, seed, budget):
 
 def test_a_coordinator_killed_three_times_loses_and_repeats_nothing(tmp_path):
     check_kills(tmp_path, workers=2, kills=3, seed=1, budget=300)  # seconds of runs, so that no load ends it sooner
+
+
+def test_a_coordinator_killed_between_batches_loses_and_repeats_nothing_that_was_reported(tmp_path):
+    check_kills(tmp_path, 2, 3, 3, 400, "--batch", "6")
 
 
 @pytest.mark.slow

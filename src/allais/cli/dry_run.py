@@ -14,8 +14,8 @@ from allais.errors import RunFailed
 from allais.report.numbers import duration
 from allais.searches import forecast
 from allais.searches.asynchronous import refusal
-from allais.searches.drive import capacity, perform_all
 from allais.searches.failures import FailureLog
+from allais.searches.pool import capacity, perform_all
 from allais.searches.runs import Outcome, Run, Seeds
 
 
@@ -24,7 +24,7 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
     problem, policy = spec.problem, spec.policy
     pilot_runs.require_ours(path)
     log = FailureLog(journal)
-    seeds = Seeds(np.random.SeedSequence(spec.seed), problem.n_arms)
+    seeds = Seeds(np.random.SeedSequence(spec.seed), problem.n_arms, common=spec.common_random_numbers)
     runs = [Run(arm, number, seeds.of(arm, number)) for arm in range(problem.n_arms) for number in range(pilot)]
     done = perform_all(problem, executor, runs, spec.failures.retries, patience)
     pilot_runs.keep(path, spec, done)
