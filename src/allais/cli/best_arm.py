@@ -85,8 +85,8 @@ def best_arm_command(
         if report is not None:
             require_writable(report)
 
-    settings = {"max_runs": max_runs, "max_hours": max_hours, "patience": patience, "batch": batch}
-    settings |= {"wider": None if wider is None else Bounded(*wider)}
+    settings: dict[str, Any] = {"max_runs": max_runs, "max_hours": max_hours, "patience": patience, "batch": batch}
+    settings["wider"] = None if wider is None else Bounded(*wider)
 
     def once() -> bool:
         with _executor(wanted, at_once, cluster) as executor:

@@ -24,7 +24,7 @@ from allais.learner.names import require_plain_names
 from allais.policies.base import Policy
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
-from allais.searches.changes import changes
+from allais.searches.changes import changes, consequence
 from allais.searches.failures import FailureLog
 from allais.searches.runs import Outcome, Run
 from allais.settings import to_spec
@@ -91,8 +91,9 @@ class RunJournal:
         """Bring a new search to where the journal ends, or have it use the runs of another policy."""
         last = max(number for number, entry in enumerate(self._entries) if "format" in entry)
         before, header, after = self._entries[:last], self._entries[last], self._entries[last + 1 :]
-        different = ", ".join(changes(header["policy"], self._experiment["policy"]))
-        if not different:
+        fields = changes(header["policy"], self._experiment["policy"])
+        different = ", ".join(fields)
+        if not fields:
             search.restart(self._known(before))
             if self._repeats(search, after):
                 search.notice_settled()  # else what was out when the answer was found would be run in vain
@@ -106,8 +107,10 @@ class RunJournal:
                 f"{self.path} holds what the policy rules out now ({different}): {error} Or use another journal."
             ) from None
         self._append(self._experiment)
-        runs = f"its {len(known):,} finished runs are used again" if known else "it holds no finished run yet"
-        warnings.warn(f"{self.path} was written by another policy ({different}); {runs}.", stacklevel=3)
+        many = "its finished run is" if len(known) == 1 else f"its {len(known):,} finished runs are"
+        runs = f"{many} used again" if known else "it holds no finished run yet"
+        then = consequence(fields) if search.learner.policy.goal == "confidence" else ""
+        warnings.warn(f"{self.path} was written by another policy ({different}); {runs}.{then}", stacklevel=3)
 
     def _repeats(self, search: Search, entries: Sequence[dict[str, Any]]) -> bool:
         """Whether repeating the events leads to the same choices."""
