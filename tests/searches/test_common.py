@@ -10,7 +10,6 @@ import pytest
 from allais import LUCB, WLUCB, WSR, Bounded, Finite, Normal, Preference, Simulator, TopTwo, TverskyKahneman, search
 from allais.linear import AdditiveNoise, LinGapE
 from allais.policies.base import setting
-from allais.searches import Failures
 from allais.searches.common import with_common_numbers
 from allais.searches.runs import Seeds
 from tests.cli.test_best_arm import COIN as SPEC
@@ -64,16 +63,14 @@ def test_a_test_that_multiplies_the_evidence_of_options_is_refused():
     with pytest.raises(ValueError, match=message):
         search(TopTwo(PEOPLE, Finite([-1, 1]), delta=0.1), COIN, seed=1, common_random_numbers=True)
     with pytest.raises(ValueError, match=message):
-        with_common_numbers(LinGapE(PEOPLE, AdditiveNoise(Normal(0, 1)), delta=0.1, beta=None), None)
+        with_common_numbers(LinGapE(PEOPLE, AdditiveNoise(Normal(0, 1)), delta=0.1, beta=None))
 
 
 def test_marginal_promises_stay_and_a_policy_with_the_setting_is_told():
     for policy in (SURE, LUCB(Bounded(-1, 1), delta=0.1), WSR(PEOPLE, budget=60)):
-        assert with_common_numbers(policy, None) is policy
+        assert with_common_numbers(policy) is policy
     paired = Paired(PEOPLE, budget=60)
-    assert with_common_numbers(paired, None).common_random_numbers
-    with pytest.raises(ValueError, match="none may be left out; failures are to be excluded"):
-        with_common_numbers(paired, Failures(then="exclude"))
+    assert with_common_numbers(paired).common_random_numbers
 
 
 def test_a_policy_that_compares_by_number_gets_common_seeds_without_being_asked(tmp_path):

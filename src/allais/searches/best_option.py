@@ -76,7 +76,7 @@ def search(
     policy = stopping(policy, problem, "search")
     common = common_random_numbers or getattr(policy, "common_random_numbers", False)
     if common:
-        policy = with_common_numbers(policy, failures)
+        policy = with_common_numbers(policy)
     wide = None if wider is None else with_rewards(policy, wider)
     limit = np.inf if max_runs is None else whole_count("max_runs", max_runs)
     if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0.0:
