@@ -5,16 +5,23 @@ from __future__ import annotations
 import math
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from allais._checks import FloatArray
 from allais.cli import pilot as pilot_runs
 from allais.cli.specs import SearchSpec
 from allais.errors import RunFailed
+from allais.policies.base import Policy
 from allais.report.numbers import duration
-from allais.searches import forecast
+from allais.report.sure import amount as in_units
+from allais.report.sure import sure_amount
+from allais.searches import costs_of_indifference, forecast
 from allais.searches.asynchronous import refusal
+from allais.searches.common import with_common_numbers
 from allais.searches.failures import FailureLog
+from allais.searches.indifference import worth_asking
 from allais.searches.pool import capacity, perform_all
 from allais.searches.runs import Outcome, Run, Seeds
 
@@ -22,6 +29,8 @@ from allais.searches.runs import Outcome, Run, Seeds
 def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journal: Path, patience: float) -> str:
     """Run each option a few times, and say what the search will need if the values stay as they are."""
     problem, policy = spec.problem, spec.policy
+    if spec.common_random_numbers:
+        policy = with_common_numbers(policy)
     pilot_runs.require_ours(path)
     log = FailureLog(journal)
     seeds = Seeds(np.random.SeedSequence(spec.seed), problem.n_arms, common=spec.common_random_numbers)
@@ -40,21 +49,39 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
         *(f"  {name}: value about {value:.4g}" for name, value in zip(problem.arms, values.tolist(), strict=True)),
     ]
     seen = [np.unique(np.array(told), return_counts=True) for told in rewards]
-    predicted = forecast(policy, values, seen)
+    whole = all(len(told) == pilot for told in rewards)
+    table = np.array(rewards) if spec.common_random_numbers and whole else None
+    predicted = forecast(policy, values, seen, table)
     if predicted is None:
         return "\n".join([*lines, "No prediction: an option gave no reward, or this policy takes too long to try out."])
     if math.isinf(predicted.expected):
         lines.append("Two options seem equal: no number of runs would part them. Give the policy a tolerance.")
         return "\n".join(lines)
     workers = capacity(executor)
-    lines.append(
-        f"If the values stay as they are, the search needs about {predicted.expected:,.0f} runs: "
-        f"{duration(predicted.expected * seconds / workers)} on {workers} workers."
-    )
+    needs = f"If the values stay as they are, the search needs about {predicted.expected:,.0f} runs"
+    lines.append(f"{needs}: {duration(predicted.expected * seconds / workers)} on {workers} workers.")
+    if predicted.between is not None and math.isfinite(predicted.between[1]):
+        low, high = predicted.between
+        lines.append(f"By what the pilot runs leave in doubt, it may as well be {low:,.0f} to {high:,.0f}.")
+    lines += _ladder(policy, values, seen, table, spec.unit)
     if predicted.at_most is not None and predicted.at_most > predicted.expected:
         lines.append(f"At most {predicted.at_most:,.0f} runs, by theory.")
     lines.append(f"{pilot} runs per option say little about rare outcomes: the values may move.")
     return "\n".join(lines)
+
+
+def _ladder(policy: Policy, values: FloatArray, seen: list[Any], table: FloatArray | None, unit: str) -> list[str]:
+    """What other indifferences would cost, in a line each."""
+    if policy.goal != "confidence":
+        return []
+    sure = np.array([sure_amount(policy.preference, value) for value in values.tolist()])
+    try:
+        costs = costs_of_indifference(policy, values, seen, worth_asking(sure), table)
+    except ValueError:  # under a utility and without bounds, no amount says what it feels like
+        return []
+    told = [(amount, one.expected) for amount, one in costs.items() if one is not None]
+    parts = [f"{in_units(amount, unit)}: {runs:,.0f} runs" for amount, runs in told if math.isfinite(runs)]
+    return [f"What an indifference would cost: {'; '.join(parts)}."] if parts else []
 
 
 def _counted(spec: SearchSpec, log: FailureLog, run: Run, outcome: Outcome) -> Outcome:

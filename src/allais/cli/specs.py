@@ -16,7 +16,7 @@ from allais.cli.shorthand import nearest
 from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit, Problem, Program, Simulator
-from allais.searches import Failures
+from allais.searches import Failures, with_indifference
 from allais.simulation.suitability import fitted
 
 POLICIES = {name: getattr(policies, name) for name in policies.__all__ if name != "Policy"}
@@ -63,7 +63,7 @@ class _SearchReader(Reader):
         self.require_tables(
             ("problem", "policy"),
             ("problem", "preference", "rewards", "policy", "failures"),
-            ("seed", "unit", "common_random_numbers"),
+            ("seed", "unit", "common_random_numbers", "indifference"),
         )
         seed = self.whole_number("seed", default=0, least=0)
         failures = self._call(Failures, self._whole.get("failures", {}), ("failures",))
@@ -76,7 +76,13 @@ class _SearchReader(Reader):
                 ("common_random_numbers",),
                 f"common_random_numbers is true or false; got {common!r}. Write one of them.",
             )
-        return SearchSpec(self._problem(), self._stopping_policy(), seed, failures, self._path.name, unit, common)
+        problem, policy = self._problem(), self._stopping_policy()
+        if "indifference" in self._whole:
+            try:
+                policy = with_indifference(policy, self._whole["indifference"])
+            except ValueError as error:
+                self._refuse(("indifference",), str(error))
+        return SearchSpec(problem, policy, seed, failures, self._path.name, unit, common)
 
     def _problem(self) -> Problem:
         table = dict(self._whole["problem"])

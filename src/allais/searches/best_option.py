@@ -20,6 +20,7 @@ from allais.searches.asynchronous import Search
 from allais.searches.cluster import PATIENCE
 from allais.searches.common import with_common_numbers
 from allais.searches.drive import Watch, drive
+from allais.searches.indifference import with_indifference
 from allais.searches.journal import RunJournal, identity
 from allais.searches.pool import Returned
 from allais.searches.runs import Failures
@@ -40,6 +41,7 @@ def search(
     journal: str | Path | None = None,
     failures: Failures | None = None,
     common_random_numbers: bool = False,
+    indifference: float | None = None,
     wider: RewardsOfArms | None = None,
     max_runs: int | None = None,
     max_hours: float | None = None,
@@ -54,6 +56,9 @@ def search(
     are done on threads, one by default. The guarantee holds whatever order results come in
     (docs/theory/asynchronous.md). Each run has a seed of its own, from `seed`, its arm and its number; with
     `common_random_numbers` run r of every option has the same one.
+
+    With `indifference` an option within so much of the best will do, in the units of outcomes: it sets the policy's
+    tolerance (`searches/indifference.py`).
 
     A worker gets `batch` runs at a time: by default as many as fill a fifth of a second, and one where there is one
     worker, so that its search repeats to the last bit. A worker that dies, or a search that is killed, loses the runs
@@ -77,6 +82,8 @@ def search(
     common = common_random_numbers or getattr(policy, "common_random_numbers", False)
     if common:
         policy = with_common_numbers(policy)
+    if indifference is not None:
+        policy = with_indifference(policy, indifference)
     wide = None if wider is None else with_rewards(policy, wider)
     limit = np.inf if max_runs is None else whole_count("max_runs", max_runs)
     if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0.0:

@@ -15,12 +15,9 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais.lotteries import Discrete
 from allais.policies.base import Policy
-from allais.policies.knowledge import worth_of
 from allais.preferences import Preference
 from allais.problems import Bandit, Problem
 from allais.rewards import Rewards
-from allais.samples.influence import SUMS, influence
-from allais.samples.layout import remembered
 from allais.searches.limit import fewest_runs
 from allais.simulation.best_arm import best_arm
 
@@ -116,13 +113,18 @@ def _plausible(
 
 
 def _variances(preference: Preference, seen: Sequence[Seen]) -> FloatArray:
-    """The variance of each arm's estimate, from its influence function."""
-    worth, sums, found = worth_of(preference, [], 1), np.zeros(SUMS), []
+    """The variance of each arm's estimate, from its influence function (`samples/influence.py`, as arrays)."""
+    found = []
     for outcomes, counts in seen:
         felt = preference.felt(outcomes)
-        order, runs = np.lexsort((outcomes, felt)), int(counts.sum())
-        memory = remembered([(felt[order], outcomes[order], counts[order])], np.zeros(1), np.zeros(1))
-        found.append(float(influence(worth, memory, 0, sums)[0]) / max(runs - 1, 1))
+        order = np.argsort(felt)
+        felt, counts, n = felt[order], counts[order], float(counts.sum())
+        below = np.cumsum(counts)[:-1]
+        slope_up = n * (preference.gains((n - below) / n) - preference.gains((n - below - 1.0) / n))
+        slope_down = n * (preference.losses(below / n) - preference.losses((below - 1.0) / n))
+        rises = np.diff(np.maximum(felt, 0.0)) * slope_up + np.diff(np.minimum(felt, 0.0)) * slope_down
+        moved = np.append(0.0, np.cumsum(rises))
+        found.append(counts @ (moved - counts @ moved / n) ** 2 / n / max(n - 1.0, 1.0))
     return np.array(found)
 
 
