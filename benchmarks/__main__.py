@@ -28,7 +28,8 @@ PREFACE = "Made by `make benchmark`: what is compared is measured in one run, ti
 SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
-        values, cold, bandits, streams, memory, sharper, rare, identify, linear, executors, search, traffic, networks, scenario,
+        values, cold, bandits, streams, memory, sharper, rare, identify, linear, executors, search,
+        traffic, networks, scenario,
     )
 }  # fmt: skip
 

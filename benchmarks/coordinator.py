@@ -129,8 +129,8 @@ def _largest() -> str:
     each = 1e6 * (answer.origin.run_seconds or 0.0) / answer.samples
     return (
         f"The flow line of L = 50, {len(options):,} options, mean, indifference .5, common random numbers, two "
-        f"processes, once: {answer.samples:,} runs ({answer.samples / len(options):.0f} per option) in {seconds:.0f} s, "
-        f"settled: {answer.settled}, option {answer.arm}, throughput {answer.value:.2f}. A run takes {each:.0f} us; "
-        f"workers were busy for {share:.0%} of the time, and the coordinator took {1e6 * core / answer.samples:.0f} us "
-        f"of its core per run and {memory:.0f} MB."
+        f"processes, once: {answer.samples:,} runs ({answer.samples / len(options):.0f} per option) in {seconds:.0f} "
+        f"s, settled: {answer.settled}, option {answer.arm}, throughput {answer.value:.2f}. A run takes {each:.0f} us; "
+        f"workers were busy for {share:.0%} of the time, and the coordinator took {1e6 * core / answer.samples:.0f} "
+        f"us of its core per run and {memory:.0f} MB."
     )

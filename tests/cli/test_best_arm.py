@@ -88,12 +88,12 @@ def test_a_dry_run_predicts_and_its_runs_are_not_repeated(spec):
     spec.write_text(COIN.format(function="coin", policy="WLUCB", setting="delta = 0.1"))
     result = run(spec, "--dry-run", "--pilot", 40)
     assert result.exit_code == 0, result.output
-    assert "120 pilot runs took" in result.output
+    assert re.search(r"2[0-4]\d pilot runs took", result.output)  # 120, and as many of those that may be the best
     assert "the search needs about" in result.output
-    assert "40 runs per option say little" in result.output
+    assert "40 runs per option, or a few times as many, say little" in result.output
     assert sorted(path.name for path in spec.parent.iterdir()) == ["coin.pilot.json", "coin.toml"]
     again = run(spec, "--journal", spec.parent / "again.jsonl")
-    assert "note: 120 pilot runs are used again; delete" in again.output
+    assert re.search(r"note: 2[0-4]\d pilot runs are used again; delete", again.output)
     path = spec.with_suffix(".pilot.json")
     kept = path.read_text()
     path.unlink()

@@ -36,7 +36,7 @@ def forecast(
     What spends a budget ends with it. W-LUCB with the paper's band samples the leader every other time and its
     rivals in between, until their intervals part: so its end can be computed when the values are known, and needs
     no theorem's slack. Other policies are tried out on laws like those that were `seen` of each arm (outcomes, and how
-    often); the forecast is the median of such trials. With a `table` of what was seen, arms by rows and runs by
+    often); the forecast is the mean of such trials. With a `table` of what was seen, arms by rows and runs by
     columns, a policy that uses common random numbers is tried out with them.
 
     >>> policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Holder())

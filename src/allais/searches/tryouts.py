@@ -2,7 +2,8 @@
 
 A few runs per arm say only roughly what it is worth. The best of many looks better than it is, and arms look further
 apart than they are. So each trial draws values that may well be the true ones: what was seen is drawn in toward the
-mean of all arms as far as chance alone would have spread it, and scattered by what is left in doubt (empirical Bayes).
+mean of arms like it as far as chance alone would have spread it, and scattered by what is left in doubt (empirical
+Bayes).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import math
 from collections.abc import Hashable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais.lotteries import Discrete
@@ -32,7 +34,7 @@ Seen = tuple[FloatArray, IntArray]
 def tried_out(
     policy: Policy, values: FloatArray, seen: Sequence[Seen], table: FloatArray | None = None
 ) -> tuple[float, float, float] | None:
-    """The runs that a policy takes on arms that are like those seen: the median of trials, and a range of most of them.
+    """The runs that a policy takes on arms that are like those seen: the mean of trials, and a range of most of them.
 
     With a `table` of outcomes, arms by rows and runs by columns, trials have common random numbers. None where it
     cannot be told; infinite where two arms seem equal.
@@ -51,10 +53,22 @@ def tried_out(
         if sum(one if math.isfinite(one) else limit for one in took) >= 3 * limit:
             break
     low, middle, high = np.quantile(took, (0.1, 0.5, 0.9), method="nearest").tolist()
-    if math.isfinite(middle):
-        return middle, low, high
+    if math.isfinite(middle):  # the mean, but for trials that were broken off
+        return float(np.mean(took)) if math.isfinite(max(took)) else middle, low, high
     beyond = _extrapolated(policy, values, seen, table, limit)
     return None if beyond is None else (beyond, min(low, beyond), math.inf)
+
+
+def closer_look(preference: Preference, values: FloatArray, seen: Sequence[Seen], runs: int) -> dict[int, int]:
+    """How many runs more each arm should have that may be the best, of so many in all: a forecast depends on them.
+
+    >>> outcomes = np.array([0.0, 1.0])
+    >>> seen = [(outcomes, np.array([k, 20 - k])) for k in (2, 4, 18)]
+    >>> closer_look(expected_value(), np.array([0.9, 0.8, 0.1]), seen, runs=60)
+    {0: 30, 1: 30}
+    """
+    near = np.flatnonzero(_may_be_best(values, _variances(preference, seen)))
+    return dict.fromkeys(near.tolist(), runs // near.size)
 
 
 def _extrapolated(
@@ -104,12 +118,26 @@ def _trial(
 def _plausible(
     preference: Preference, values: FloatArray, seen: Sequence[Seen], rng: np.random.Generator
 ) -> FloatArray:
-    """Values that may be the true ones, by the values seen and their standard errors."""
-    noise = _variances(preference, seen)
-    spread = max(float(values.var(ddof=1) - noise.mean()), 0.0)
-    trust = np.divide(spread, spread + noise, out=np.ones_like(noise), where=spread + noise > 0.0)
-    drawn_in = values.mean() + trust * (values - values.mean())
-    return np.asarray(drawn_in + np.sqrt(trust * noise) * rng.standard_normal(values.size))
+    """Values that may be the true ones, by the values seen and their standard errors.
+
+    Arms that may be the best are drawn in toward their own mean: near an optimum, options are alike.
+    """
+    noise, drawn = _variances(preference, seen), values.copy()
+    near = _may_be_best(values, noise)
+    for group in (near, ~near):
+        if group.sum() < 2:
+            continue
+        middle, doubt = values[group].mean(), noise[group]
+        spread = max(float(values[group].var(ddof=1) - doubt.mean()), 0.0)
+        trust = np.divide(spread, spread + doubt, out=np.ones_like(doubt), where=spread + doubt > 0.0)
+        scatter = np.sqrt(trust * doubt) * rng.standard_normal(doubt.size)
+        drawn[group] = middle + trust * (values[group] - middle) + scatter
+    return drawn
+
+
+def _may_be_best(values: FloatArray, variances: FloatArray) -> NDArray[np.bool_]:
+    doubt = 2.0 * np.sqrt(variances)
+    return np.asarray(values + doubt >= (values - doubt).max())
 
 
 def _variances(preference: Preference, seen: Sequence[Seen]) -> FloatArray:
