@@ -19,6 +19,7 @@ from benchmarks import (
     rare,
     scenario,
     screening,
+    search,
     sharper,
     streams,
     traffic,
@@ -31,7 +32,7 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, budgets, coverage, screening, linear,
-        executors, traffic, networks, scenario,
+        executors, search, traffic, networks, scenario,
     )
 }  # fmt: skip
 

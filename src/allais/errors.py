@@ -31,6 +31,10 @@ class RunRefused(RunFailed, ValueError):  # noqa: N818
     """A search cannot go on with what its runs brought: an outcome out of bounds, or failures only."""
 
 
+class OutOfBounds(RunRefused):
+    """A run brought what the declared rewards rule out: the search may go on with wider ones."""
+
+
 class MissingFile(FileNotFoundError, ValueError):  # noqa: N818
     """A file that was to be read is not there."""
 

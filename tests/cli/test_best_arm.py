@@ -88,12 +88,12 @@ def test_a_dry_run_predicts_and_its_runs_are_not_repeated(spec):
     spec.write_text(COIN.format(function="coin", policy="WLUCB", setting="delta = 0.1"))
     result = run(spec, "--dry-run", "--pilot", 40)
     assert result.exit_code == 0, result.output
-    assert "120 pilot runs took" in result.output
+    assert re.search(r"2[0-4]\d pilot runs took", result.output)  # 120, and as many of those that may be the best
     assert "the search needs about" in result.output
-    assert "40 runs per option say little" in result.output
+    assert "40 runs per option, or a few times as many, say little" in result.output
     assert sorted(path.name for path in spec.parent.iterdir()) == ["coin.pilot.json", "coin.toml"]
     again = run(spec, "--journal", spec.parent / "again.jsonl")
-    assert "note: 120 pilot runs are used again; delete" in again.output
+    assert re.search(r"note: 2[0-4]\d pilot runs are used again; delete", again.output)
     path = spec.with_suffix(".pilot.json")
     kept = path.read_text()
     path.unlink()
@@ -311,13 +311,13 @@ def answer_in(spec):
     return search.settled, search.learner.pulls, search.learner.value()
 
 
-def killed_and_resumed(spec, workers, kills, seed):
+def killed_and_resumed(spec, workers, kills, seed, *more):
     """Kill the coordinator at random moments until it was killed so often, then let it finish; its last words."""
     rng, path = random.Random(seed), spec.with_suffix(".runs.jsonl")
     killed, before = 0, []
     while True:
         resume = ["--resume"] if path.exists() and path.stat().st_size else []
-        process = started(spec, "--workers", str(workers), *resume)
+        process = started(spec, "--workers", str(workers), *more, *resume)
         if killed < kills:
             while process.poll() is None and (not path.exists() or len(path.read_bytes().splitlines()) <= len(before)):
                 time.sleep(0.002)  # kills while it starts would show little
@@ -333,11 +333,11 @@ def killed_and_resumed(spec, workers, kills, seed):
             return killed, process.returncode, output
 
 
-def check_kills(tmp_path, workers, kills, seed, budget):
+def check_kills(tmp_path, workers, kills, seed, budget, *more):
     spec, twin = tmp_path / "killed.toml", tmp_path / "whole.toml"
     for path in (spec, twin):
         path.write_text(COIN.format(function="slow_coin", policy="WSR", setting=f"budget = {budget}"))
-    killed, code, output = killed_and_resumed(spec, workers, kills, seed)
+    killed, code, output = killed_and_resumed(spec, workers, kills, seed, *more)
     assert killed == kills
     assert code == 0, output
     assert started(twin, "--workers", "4").communicate()[0] == output
@@ -348,6 +348,10 @@ def check_kills(tmp_path, workers, kills, seed, budget):
 
 def test_a_coordinator_killed_three_times_loses_and_repeats_nothing(tmp_path):
     check_kills(tmp_path, workers=2, kills=3, seed=1, budget=300)  # seconds of runs, so that no load ends it sooner
+
+
+def test_a_coordinator_killed_between_batches_loses_and_repeats_nothing_that_was_reported(tmp_path):
+    check_kills(tmp_path, 2, 3, 3, 400, "--batch", "6")
 
 
 @pytest.mark.slow

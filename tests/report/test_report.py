@@ -77,7 +77,7 @@ def test_a_budget_ends_with_itself_also_where_two_arms_seem_equal(policy):
     one = policy(MILD, budget=100, rewards=Bounded(-1, 1))
     took = best_arm(one, GAINS_AND_LOSSES, seed=1).samples
     for values in (np.zeros(3), np.array([0.5, 0.5, 0.1]), np.full(3, math.nan)):
-        assert forecast(one, values, SEEN) == (took, None)
+        assert forecast(one, values, SEEN) == (took, None, None)
 
 
 def test_the_forecasts_upper_end_is_the_theorem():
@@ -133,9 +133,11 @@ def test_a_policy_without_intervals_has_no_fewest_runs():
 def test_other_policies_are_tried_out_on_what_was_seen():
     values = GAINS_AND_LOSSES.true_values(MILD)
     for policy in (WLUCB(MILD, Bounded(-1, 1), delta=0.1), TopTwo(MILD, Bounded(-1, 1), delta=0.1)):
-        # what was seen is the laws themselves, so the trials are these very searches
-        trials = [best_arm(policy, GAINS_AND_LOSSES, seed=seed).samples for seed in range(3)]
-        assert forecast(policy, values, SEEN).expected == np.mean(trials)
+        trials = [best_arm(policy, GAINS_AND_LOSSES, seed=seed).samples for seed in range(9)]
+        predicted = forecast(policy, values, SEEN)
+        # 1,000 outcomes of each arm leave little in doubt: trials scatter by a quarter, and a median of nine by less
+        assert predicted.expected == pytest.approx(np.median(trials), rel=0.4)
+        assert predicted.between[0] <= predicted.expected <= predicted.between[1]
     assert forecast(policy, values) is None
     assert forecast(policy, np.array([0.5, 0.5, 0.1]), SEEN).expected == math.inf
 

@@ -436,11 +436,12 @@ class Losing(ThreadPoolExecutor):
         super().__init__(workers)
         self.times, self.seen = times, {}
 
-    def submit(self, function, problem, run, retries):
-        self.seen[run] = self.seen.get(run, 0) + 1
-        if self.seen[run] <= self.times:
+    def submit(self, function, task):
+        for run in task.runs:
+            self.seen[run] = self.seen.get(run, 0) + 1
+        if self.seen[task.runs[0]] <= self.times:
             return super().submit(lost)
-        return super().submit(function, problem, run, retries)
+        return super().submit(function, task)
 
 
 def lost():

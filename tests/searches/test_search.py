@@ -33,7 +33,7 @@ def test_only_a_prefix_of_an_arms_runs_is_ever_told_however_late_bad_outcomes_co
             told = int(search.learner.pulls[search.arms[arm]])
             first = [law.outcome(run.seed)[0] for run in tape(search, arm, told)]
             assert seen(search, arm) == dict(Counter(first))
-        held_back.append(sum(map(len, search._arrived)))
+        held_back.append(sum(map(len, search._arrived.values())))
 
     play(search, arms, 8, np.random.default_rng(1), is_prefix, most=400)
     assert max(held_back) >= 4  # results did wait for older ones: the test had something to see

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 import sys
@@ -43,6 +44,16 @@ def best_arm_command(
     patience: Annotated[
         float, typer.Option(min=0.0, help="Seconds to wait for a cluster that cannot be reached; inf: for ever.")
     ] = PATIENCE,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Runs that a worker gets at a time; by default a fifth of a second's.")
+    ] = None,
+    common_random_numbers: Annotated[
+        bool, typer.Option("--common-random-numbers", help="Give run r of every option the same seed.")
+    ] = False,
+    wider: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="LOW HIGH", help="Bounds to go on with if an outcome lies beyond the declared ones."),
+    ] = None,
 ) -> None:
     """Find the option that people will prefer, in as few runs as the confidence allows.
 
@@ -57,10 +68,13 @@ def best_arm_command(
     """
     from allais.cli.specs import read_search
     from allais.problems.base import require_rivals
+    from allais.rewards import Bounded
 
     at_once = counted(workers)
     book = spec.with_suffix(".runs.jsonl") if journal is None else journal
     wanted = read_search(spec)
+    if common_random_numbers:
+        wanted = dataclasses.replace(wanted, common_random_numbers=True)
     require_rivals(wanted.problem.arms)
     pilots = spec.with_suffix(".pilot.json")
     if dry_run:
@@ -71,10 +85,13 @@ def best_arm_command(
         if report is not None:
             require_writable(report)
 
+    settings: dict[str, Any] = {"max_runs": max_runs, "max_hours": max_hours, "patience": patience, "batch": batch}
+    settings["wider"] = None if wider is None else Bounded(*wider)
+
     def once() -> bool:
         with _executor(wanted, at_once, cluster) as executor:
             if not dry_run:
-                return _search(wanted, executor, book, pilots, max_runs, max_hours, patience, report)
+                return _search(wanted, executor, book, pilots, report, settings)
             from allais.cli.dry_run import predict
 
             typer.echo(predict(wanted, executor, pilot, pilots, book, patience))
@@ -108,10 +125,8 @@ def _search(
     executor: Executor,
     book: Path,
     pilots: Path,
-    max_runs: int | None,
-    max_hours: float | None,
-    patience: float,
     report: Path | None,
+    settings: dict[str, Any],
 ) -> bool:
     from allais.cli.pilot import Piloted, kept
     from allais.report import LiveView, write_page
@@ -127,13 +142,12 @@ def _search(
             spec.policy,
             Piloted(spec.problem, known) if known else spec.problem,
             seed=spec.seed,
-            max_runs=max_runs,
             executor=executor,
             journal=book,
             failures=spec.failures,
-            max_hours=max_hours,
-            patience=patience,
+            common_random_numbers=spec.common_random_numbers,
             watch=view,
+            **settings,
         )
     typer.echo(recommendation(answer, spec.unit))
     if why := contrast(answer):

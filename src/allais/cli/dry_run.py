@@ -5,56 +5,116 @@ from __future__ import annotations
 import math
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from allais._checks import FloatArray
 from allais.cli import pilot as pilot_runs
 from allais.cli.specs import SearchSpec
 from allais.errors import RunFailed
+from allais.policies.base import Policy
 from allais.report.numbers import duration
-from allais.searches import forecast
+from allais.report.sure import amount as in_units
+from allais.report.sure import sure_amount
+from allais.searches import costs_of_indifference, forecast
 from allais.searches.asynchronous import refusal
-from allais.searches.drive import capacity, perform_all
+from allais.searches.common import with_common_numbers
 from allais.searches.failures import FailureLog
+from allais.searches.indifference import worth_asking
+from allais.searches.pool import capacity, perform_all
 from allais.searches.runs import Outcome, Run, Seeds
+from allais.searches.tryouts import closer_look
+
+MOST_SHOWN = 20  # options whose values are listed: the best of many
+
+
+class _Pilots:
+    """The first runs of each option, and what they brought."""
+
+    def __init__(self, spec: SearchSpec, executor: Executor, log: FailureLog, patience: float) -> None:
+        self._spec, self._executor, self._log, self._patience = spec, executor, log, patience
+        n_arms = spec.problem.n_arms
+        self._seeds = Seeds(np.random.SeedSequence(spec.seed), n_arms, common=spec.common_random_numbers)
+        self._next = [0] * n_arms
+        self.done: list[tuple[Run, Outcome]] = []
+        self.rewards: list[list[float]] = [[] for _ in range(n_arms)]
+
+    def run(self, more: dict[int, int]) -> None:
+        """Run some options more often."""
+        numbers = [(arm, self._next[arm] + k) for arm, runs in more.items() for k in range(runs)]
+        runs = [Run(arm, number, self._seeds.of(arm, number)) for arm, number in numbers]
+        spec = self._spec
+        done = perform_all(spec.problem, self._executor, runs, spec.failures.retries, self._patience)
+        self.done += done
+        for arm, number in numbers:
+            self._next[arm] = number + 1
+        for run, outcome in done:
+            counted = _counted(spec, self._log, run, outcome)
+            if counted.reward is not None:
+                self.rewards[run.arm].append(counted.reward)
+
+    def summed_up(self, policy: Policy) -> tuple[FloatArray, list[Any]]:
+        """The values by what was seen, and what was seen."""
+        values = [policy.preference.estimate(told) if told else math.nan for told in self.rewards]
+        return np.array(values), [np.unique(np.array(told), return_counts=True) for told in self.rewards]
 
 
 def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journal: Path, patience: float) -> str:
     """Run each option a few times, and say what the search will need if the values stay as they are."""
     problem, policy = spec.problem, spec.policy
+    if spec.common_random_numbers:
+        policy = with_common_numbers(policy)
     pilot_runs.require_ours(path)
-    log = FailureLog(journal)
-    seeds = Seeds(np.random.SeedSequence(spec.seed), problem.n_arms)
-    runs = [Run(arm, number, seeds.of(arm, number)) for arm in range(problem.n_arms) for number in range(pilot)]
-    done = perform_all(problem, executor, runs, spec.failures.retries, patience)
-    pilot_runs.keep(path, spec, done)
-    outcomes = [_counted(spec, log, run, outcome) for run, outcome in done]
-    rewards: list[list[float]] = [[] for _ in problem.arms]
-    for (run, _), outcome in zip(done, outcomes, strict=True):
-        if outcome.reward is not None:
-            rewards[run.arm].append(outcome.reward)
-    values = np.array([policy.preference.estimate(seen) if seen else math.nan for seen in rewards])
-    seconds = float(np.mean([outcome.seconds for outcome in outcomes]))
+    pilots = _Pilots(spec, executor, FailureLog(journal), patience)
+    pilots.run(dict.fromkeys(range(problem.n_arms), pilot))
+    pilot_runs.keep(path, spec, pilots.done)
+    values, seen = pilots.summed_up(policy)
+    # with common random numbers, runs are compared by their number, so every option has as many
+    if policy.goal == "confidence" and not spec.common_random_numbers and np.isfinite(values).all():
+        pilots.run(closer_look(policy.preference, values, seen, pilot * problem.n_arms))
+        pilot_runs.keep(path, spec, pilots.done)
+        values, seen = pilots.summed_up(policy)
+    rewards, seconds = pilots.rewards, float(np.mean([outcome.seconds for _, outcome in pilots.done]))
+    order = np.argsort(-values)[:MOST_SHOWN].tolist()
+    shown = sorted(order) if problem.n_arms <= MOST_SHOWN else order
     lines = [
-        f"{len(runs)} pilot runs took {seconds:.3g} s each; the search will not repeat them ({path}).",
-        *(f"  {name}: value about {value:.4g}" for name, value in zip(problem.arms, values.tolist(), strict=True)),
+        f"{len(pilots.done)} pilot runs took {seconds:.3g} s each; the search will not repeat them ({path}).",
+        *(f"  {problem.arms[arm]}: value about {values[arm]:.4g}" for arm in shown),
     ]
-    seen = [np.unique(np.array(told), return_counts=True) for told in rewards]
-    predicted = forecast(policy, values, seen)
+    whole = all(len(told) == pilot for told in rewards)
+    table = np.array(rewards) if spec.common_random_numbers and whole else None
+    predicted = forecast(policy, values, seen, table)
     if predicted is None:
         return "\n".join([*lines, "No prediction: an option gave no reward, or this policy takes too long to try out."])
     if math.isinf(predicted.expected):
         lines.append("Two options seem equal: no number of runs would part them. Give the policy a tolerance.")
         return "\n".join(lines)
     workers = capacity(executor)
-    lines.append(
-        f"If the values stay as they are, the search needs about {predicted.expected:,.0f} runs: "
-        f"{duration(predicted.expected * seconds / workers)} on {workers} workers."
-    )
+    needs = f"If the values stay as they are, the search needs about {predicted.expected:,.0f} runs"
+    lines.append(f"{needs}: {duration(predicted.expected * seconds / workers)} on {workers} workers.")
+    if predicted.between is not None and math.isfinite(predicted.between[1]):
+        low, high = predicted.between
+        lines.append(f"By what the pilot runs leave in doubt, it may as well be {low:,.0f} to {high:,.0f}.")
+    lines += _ladder(policy, values, seen, table, spec.unit)
     if predicted.at_most is not None and predicted.at_most > predicted.expected:
         lines.append(f"At most {predicted.at_most:,.0f} runs, by theory.")
-    lines.append(f"{pilot} runs per option say little about rare outcomes: the values may move.")
+    lines.append(f"{pilot} runs per option, or a few times as many, say little about rare outcomes: values may move.")
     return "\n".join(lines)
+
+
+def _ladder(policy: Policy, values: FloatArray, seen: list[Any], table: FloatArray | None, unit: str) -> list[str]:
+    """What other indifferences would cost, in a line each."""
+    if policy.goal != "confidence":
+        return []
+    sure = np.array([sure_amount(policy.preference, value) for value in values.tolist()])
+    try:
+        costs = costs_of_indifference(policy, values, seen, worth_asking(sure), table)
+    except ValueError:  # under a utility and without bounds, no amount says what it feels like
+        return []
+    told = [(amount, one.expected) for amount, one in costs.items() if one is not None]
+    parts = [f"{in_units(amount, unit)}: {runs:,.0f} runs" for amount, runs in told if math.isfinite(runs)]
+    return [f"What an indifference would cost: {'; '.join(parts)}."] if parts else []
 
 
 def _counted(spec: SearchSpec, log: FailureLog, run: Run, outcome: Outcome) -> Outcome:

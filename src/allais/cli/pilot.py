@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,9 @@ class Piloted(Problem):
     """A problem with some known runs: a worker that gets one of them only looks it up."""
 
     def __init__(self, problem: Problem, known: Known) -> None:
-        self._problem, self._known = problem, known
+        self._problem, self._known = problem, dict[int, dict[int, float]]()
+        for (arm, seed), reward in known.items():
+            self._known.setdefault(arm, {})[seed] = reward
 
     def __repr__(self) -> str:
         return repr(self._problem)  # a journal belongs to the same search, with pilot runs or without
@@ -40,8 +42,15 @@ class Piloted(Problem):
     def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
         return self._problem.draw(arm, rng, size)
 
+    def part(self, arms: Sequence[int]) -> Problem:
+        problem = self._problem.part(arms)
+        if problem is self._problem:
+            return self
+        known = {(place, seed): one for place, arm in enumerate(arms) for seed, one in self._known.get(arm, {}).items()}
+        return Piloted(problem, known)
+
     def run(self, arm: int, seed: int) -> float:
-        reward = self._known.get((arm, seed))
+        reward = self._known.get(arm, {}).get(seed)
         return self._problem.run(arm, seed) if reward is None else reward
 
 

@@ -16,7 +16,7 @@ from allais.cli.shorthand import nearest
 from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit, Problem, Program, Simulator
-from allais.searches import Failures
+from allais.searches import Failures, with_indifference
 from allais.simulation.suitability import fitted
 
 POLICIES = {name: getattr(policies, name) for name in policies.__all__ if name != "Policy"}
@@ -33,6 +33,7 @@ class SearchSpec:
     failures: Failures
     name: str  # of the file
     unit: str  # of outcomes, such as "minutes"; may be empty
+    common_random_numbers: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,28 @@ def read_comparison(path: Path) -> ComparisonSpec:
 class _SearchReader(Reader):
     def search(self) -> SearchSpec:
         self.require_tables(
-            ("problem", "policy"), ("problem", "preference", "rewards", "policy", "failures"), ("seed", "unit")
+            ("problem", "policy"),
+            ("problem", "preference", "rewards", "policy", "failures"),
+            ("seed", "unit", "common_random_numbers", "indifference"),
         )
         seed = self.whole_number("seed", default=0, least=0)
         failures = self._call(Failures, self._whole.get("failures", {}), ("failures",))
         unit = self._whole.get("unit", "")
         if not isinstance(unit, str):
             self._refuse(("unit",), f'unit must be text, such as "minutes"; got {unit!r}. Write it in quotes.')
-        return SearchSpec(self._problem(), self._stopping_policy(), seed, failures, self._path.name, unit)
+        common = self._whole.get("common_random_numbers", False)
+        if not isinstance(common, bool):
+            self._refuse(
+                ("common_random_numbers",),
+                f"common_random_numbers is true or false; got {common!r}. Write one of them.",
+            )
+        problem, policy = self._problem(), self._stopping_policy()
+        if "indifference" in self._whole:
+            try:
+                policy = with_indifference(policy, self._whole["indifference"])
+            except ValueError as error:
+                self._refuse(("indifference",), str(error))
+        return SearchSpec(problem, policy, seed, failures, self._path.name, unit, common)
 
     def _problem(self) -> Problem:
         table = dict(self._whole["problem"])

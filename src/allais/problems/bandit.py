@@ -55,5 +55,10 @@ class Bandit(LotteryArms):
     def __repr__(self) -> str:
         return f"Bandit({list(self.lotteries)!r})"
 
+    def part(self, arms: Sequence[int]) -> Problem:
+        if type(self) is not Bandit:  # a subclass may know its arms by their places
+            return self
+        return Bandit([self.lotteries[arm] for arm in arms], [self._arms[arm] for arm in arms])
+
     def true_values(self, preference: Preference) -> FloatArray:
         return np.array([preference.value(lottery) for lottery in self.lotteries])

@@ -35,6 +35,10 @@ class Problem(ABC):
         """One outcome of an arm from a seed of its own: what a worker does for an expensive problem."""
         return float(self.draw(arm, generator(seed), 1)[0])
 
+    def part(self, arms: Sequence[int]) -> Problem:
+        """The problem of these arms alone, in this order: what is sent to a worker; by default all of it."""
+        return self
+
     @property
     def batch(self) -> int:
         """The most outcomes that may be drawn ahead of need; 1 where each is expensive."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from allais._checks import FloatArray, brief, positive
 from allais.errors import RunFailed
-from allais.problems.base import OneByOne
+from allais.problems.base import OneByOne, Problem
 from allais.problems.execution import MOST_KEPT, Execution, Output
 
 PLACEHOLDERS = ("arm", "seed")
@@ -71,6 +71,11 @@ class Program(OneByOne):
         """One outcome, or `RunFailed` with the reason."""
         words = [word.format(arm=str(self._arms[arm]), seed=seed) for word in self._words]
         return self._reward(self._printed(words), shlex.join(words))
+
+    def part(self, arms: Sequence[int]) -> Problem:
+        if type(self) is not Program:  # a subclass may know its arms by their places
+            return self
+        return Program(self.command, [self._arms[arm] for arm in arms], self.field, self.time_limit, self.folder)
 
     def close(self) -> None:
         """End the runs that other threads have under way; further ones are refused."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, number
 from allais.preferences import Preference
-from allais.problems.base import OneByOne
+from allais.problems.base import OneByOne, Problem
 
 
 class Simulator(OneByOne):
@@ -53,6 +53,10 @@ class Simulator(OneByOne):
                 f"{self._arms[arm]!r}. Repair it, or return the outcome that a failure counts as."
             )
         return drawn
+
+    def part(self, arms: Sequence[int]) -> Problem:
+        # a subclass may know its arms by their places
+        return Simulator(self.f, [self._arms[arm] for arm in arms]) if type(self) is Simulator else self
 
     def true_values(self, preference: Preference) -> FloatArray | None:
         return None if self._values is None else self._values.copy()

@@ -5,6 +5,7 @@ from allais.searches.best_option import search
 from allais.searches.chances import chances_of_best
 from allais.searches.drive import drive
 from allais.searches.forecast import Forecast, forecast
+from allais.searches.indifference import costs_of_indifference, with_indifference
 from allais.searches.journal import RunJournal, finished_runs
 from allais.searches.limit import Proof, fewest_runs, least_proof
 from allais.searches.runs import Failures, Outcome, Run
@@ -18,10 +19,12 @@ __all__ = [
     "RunJournal",
     "Search",
     "chances_of_best",
+    "costs_of_indifference",
     "drive",
     "fewest_runs",
     "finished_runs",
     "forecast",
     "least_proof",
     "search",
+    "with_indifference",
 ]

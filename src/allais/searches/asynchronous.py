@@ -8,12 +8,12 @@ is one of a prefix of the arm's runs, whatever the order of arrival (docs/theory
 from __future__ import annotations
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from allais.errors import RunRefused
+from allais.errors import OutOfBounds, RunRefused
 from allais.learner import Choice, NotNow
 from allais.policies.base import Policy
 from allais.searches.runs import Outcome, Run, Seeds
@@ -27,9 +27,16 @@ class Search:
     """Asks and tells, without a clock, a file or a worker: the same events lead to the same state."""
 
     def __init__(
-        self, policy: Policy, arms: Sequence[Hashable], root: np.random.SeedSequence, *, exact: bool = False
+        self,
+        policy: Policy,
+        arms: Sequence[Hashable],
+        root: np.random.SeedSequence,
+        *,
+        exact: bool = False,
+        common_random_numbers: bool = False,
     ) -> None:
-        self._policy, self._exact, self._seeds = policy, exact, Seeds(root, len(arms))
+        self._policy, self._exact = policy, exact
+        self._seeds = Seeds(root, len(arms), common=common_random_numbers)
         self.arms = tuple(arms)
         self._index = {name: arm for arm, name in enumerate(self.arms)}
         self.restart({})
@@ -39,26 +46,36 @@ class Search:
         rng = np.random.default_rng(self._seeds.choices)
         self.learner = self._policy.start(self.arms, rng, exact=self._exact)
         self._known = {run: self.admitted(run, outcome) for run, outcome in known.items()}
-        self.asked = 0
+        self.asked = self.told = 0
         self.settled = False
         self.failures: list[Failure] = []
         self.history = History(len(self.arms))
         self.run_seconds = 0.0  # of all runs that came back, one after the other
         self._next = [0] * len(self.arms)  # the number of each arm's next run
-        self._in_order: list[deque[tuple[Choice, int]]] = [deque() for _ in self.arms]  # asked, and not yet told
-        self._arrived: list[dict[int, Outcome]] = [{} for _ in self.arms]  # behind one that is missing
-        self._failed_in_a_row = [0] * len(self.arms)
+        # of arms with runs that are out, and of no others: there may be many thousands
+        self._in_order: dict[int, deque[Choice]] = {}  # asked, and not yet told
+        self._arrived: dict[int, dict[int, Outcome]] = {}  # behind one that is missing
+        self._failed_in_a_row: Counter[int] = Counter()
 
     @property
     def out(self) -> list[Run]:
         """The runs that were asked for and have not come back, oldest first."""
         missing = [
             (choice.id, Run(arm, number, self._seeds.of(arm, number)))
-            for arm, queue in enumerate(self._in_order)
-            for choice, number in queue
-            if number not in self._arrived[arm]
+            for arm, queue in self._in_order.items()
+            for number, choice in enumerate(queue, self._next[arm] - len(queue))
+            if number not in self._arrived.get(arm, ())
         ]
         return [run for _, run in sorted(missing)]
+
+    def is_out(self, run: Run) -> bool:
+        """Whether a run was asked for and has not come back."""
+        last = self._next[run.arm]
+        return (
+            last - len(self._in_order.get(run.arm, ())) <= run.number < last
+            and run.number not in self._arrived.get(run.arm, ())
+            and run.seed == self._seeds.of(run.arm, run.number)
+        )
 
     def ask(self, most: float = math.inf) -> Run | None:
         """The next run to be done, or None: the search has settled, `most` runs were asked for, or it must wait."""
@@ -68,6 +85,13 @@ class Search:
                 return run
             self.absorb(run, outcome)
         return None
+
+    def ask_some(self, n: int, most: float = math.inf) -> list[Run]:
+        """The next n runs; fewer where it settles, comes to a limit, or must wait."""
+        found: list[Run] = []
+        while len(found) < n and (run := self.ask(most)) is not None:
+            found.append(run)
+        return found
 
     def _chosen(self) -> Run | None:
         if self.settled:
@@ -80,7 +104,7 @@ class Search:
         arm = self._index[choice.arm]
         number = self._next[arm]
         self._next[arm] += 1
-        self._in_order[arm].append((choice, number))
+        self._in_order.setdefault(arm, deque()).append(choice)
         self.asked += 1
         return Run(arm, number, self._seeds.of(arm, number))
 
@@ -103,27 +127,32 @@ class Search:
 
     def absorb(self, run: Run, outcome: Outcome) -> None:
         """Take in an outcome that is admitted already."""
-        queue, arrived = self._in_order[run.arm], self._arrived[run.arm]
-        if run.number in arrived or all(number != run.number for _, number in queue):
+        if not self.is_out(run):
             raise ValueError(
                 f"a run comes back once; run {run.number} of {self.arms[run.arm]!r} is not out. Take each in once."
             )
         if outcome.failure is not None:
             self.failures.append(Failure(self.arms[run.arm], *run[1:], outcome.failure, outcome.reward))
-        arrived[run.number] = outcome
         self.run_seconds += outcome.seconds
-        while queue and queue[0][1] in arrived:
-            choice, number = queue.popleft()
-            self._tell(run.arm, choice, arrived.pop(number))
+        queue, arrived = self._in_order[run.arm], self._arrived.setdefault(run.arm, {})
+        arrived[run.number] = outcome
+        while queue and (number := self._next[run.arm] - len(queue)) in arrived:
+            self._tell(run.arm, queue.popleft(), arrived.pop(number))
+        if not arrived:
+            del self._arrived[run.arm]
+        if not queue:
+            del self._in_order[run.arm]
 
     def _tell(self, arm: int, choice: Choice, outcome: Outcome) -> None:
-        if outcome.reward is not None:
-            self.learner._tell_checked(choice, outcome.reward)
-            self._failed_in_a_row[arm] = 0
-            self.history.note(self.learner.samples, lambda: (self.learner.pulls, self.learner.intervals()))
+        if outcome.reward is None:
+            self.learner.cancel(choice)
+            self._failed_in_a_row[arm] += 1
             return
-        self.learner.cancel(choice)
-        self._failed_in_a_row[arm] += 1
+        self.learner._tell_checked(choice, outcome.reward)
+        self.told += 1
+        if self._failed_in_a_row:
+            self._failed_in_a_row.pop(arm, None)
+        self.history.note(self.told, lambda: (self.learner.pulls, self.learner.intervals()))
 
     def require_rewards(self, arms: Iterable[int]) -> None:
         """Refuse to leave out all that an arm does."""
@@ -136,6 +165,6 @@ class Search:
                 )
 
 
-def refusal(arm: Hashable, run: Run, rule: ValueError) -> RunRefused:
+def refusal(arm: Hashable, run: Run, rule: ValueError) -> OutOfBounds:
     """An outcome broke a rule: say which run it was, so that it can be looked at."""
-    return RunRefused(f"run {run.number} of {arm!r} (seed {run.seed}): {rule}")
+    return OutOfBounds(f"run {run.number} of {arm!r} (seed {run.seed}): {rule}")

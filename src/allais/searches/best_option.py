@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,13 +12,19 @@ import numpy as np
 
 from allais._checks import positive
 from allais._random import Seed
+from allais.errors import OutOfBounds
 from allais.policies.base import Policy
+from allais.policies.knowledge import RewardsOfArms
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
 from allais.searches.cluster import PATIENCE
+from allais.searches.common import with_common_numbers
 from allais.searches.drive import Watch, drive
+from allais.searches.indifference import with_indifference
 from allais.searches.journal import RunJournal, identity
+from allais.searches.pool import Returned
 from allais.searches.runs import Failures
+from allais.searches.wider import going_on, offered, with_rewards
 from allais.simulation.best_arm import BestArm, Origin, answer_of, stopping
 from allais.simulation.history import Kept
 from allais.simulation.simulate import root_of, whole_count
@@ -30,8 +37,12 @@ def search(
     seed: Seed,
     executor: Executor | None = None,
     workers: int | None = None,
+    batch: int | None = None,
     journal: str | Path | None = None,
     failures: Failures | None = None,
+    common_random_numbers: bool = False,
+    indifference: float | None = None,
+    wider: RewardsOfArms | None = None,
     max_runs: int | None = None,
     max_hours: float | None = None,
     patience: float = PATIENCE,
@@ -41,13 +52,22 @@ def search(
     """The best option of an expensive problem: run after run until the policy settles, or until a limit.
 
     Runs are done on an `executor` (the `concurrent.futures` protocol: threads, processes, or Dask's
-    `client.get_executor()`), `workers` of them at the same time, by default as many as it has workers. Without an
-    executor they are done on threads, one by default. The guarantee holds whatever order results come in
-    (docs/theory/asynchronous.md). Each run has a seed of its own, from `seed`, its arm and its number.
+    `client.get_executor()`), by `workers` at the same time, by default as many as it has. Without an executor they
+    are done on threads, one by default. The guarantee holds whatever order results come in
+    (docs/theory/asynchronous.md). Each run has a seed of its own, from `seed`, its arm and its number; with
+    `common_random_numbers` run r of every option has the same one.
 
-    A `journal` is a file that every finished run is written to before it is used; the next call continues from it.
-    If the policy has changed in between, wider bounds for instance, the search begins anew and uses the finished
-    runs instead of repeating them. A cluster whose scheduler is silent, or which has no workers left, is waited for
+    With `indifference` an option within so much of the best will do, in the units of outcomes: it sets the policy's
+    tolerance (`searches/indifference.py`).
+
+    A worker gets `batch` runs at a time: by default as many as fill a fifth of a second, and one where there is one
+    worker, so that its search repeats to the last bit. A worker that dies, or a search that is killed, loses the runs
+    that were not yet reported, and no others.
+
+    A `journal` is a file that every reported run is written to before it is used; the next call continues from it.
+    If the policy has changed in between, the search begins anew and uses the finished runs instead of repeating
+    them. An outcome beyond the declared rewards stops the search, unless it may go on with `wider` ones: then every
+    finished run is used again. A cluster whose scheduler is silent, or which has no workers left, is waited for
     up to `patience` seconds: 0 stops at once, `math.inf` never. With `exact=True` every outcome is kept, also where
     an arm has more than 16,384 distinct ones.
 
@@ -59,34 +79,59 @@ def search(
     (0, True)
     """
     policy = stopping(policy, problem, "search")
+    common = common_random_numbers or getattr(policy, "common_random_numbers", False)
+    if common:
+        policy = with_common_numbers(policy)
+    if indifference is not None:
+        policy = with_indifference(policy, indifference)
+    wide = None if wider is None else with_rewards(policy, wider)
     limit = np.inf if max_runs is None else whole_count("max_runs", max_runs)
     if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0.0:
         raise ValueError(f"patience must be a number of seconds, 0 or more; got {patience!r}. math.inf waits for ever.")
     hours = np.inf if max_hours is None else positive("max_hours", max_hours)
     at_once = None if workers is None else whole_count("workers", workers)
+    size = None if batch is None else whole_count("batch", batch)
     started, root = time.monotonic(), root_of(seed)
-    progress = Search(policy, problem.arms, root, exact=exact)
-    with ExitStack() as stack:
-        # the caller's own executor is not shut down here
-        pool = stack.enter_context(ThreadPoolExecutor(at_once or 1)) if executor is None else executor
-        book = None
-        if journal is not None:
-            book = stack.enter_context(RunJournal(Path(journal), identity(problem, policy, root)))
-            book.repeat(progress)
-        before = progress.learner.samples
-        drive(
-            progress,
-            problem,
-            pool,
-            at_once=at_once,
-            journal=book,
-            failures=failures,
-            max_runs=limit,
-            max_seconds=3600.0 * hours,
-            patience=patience,
-            watch=watch,
-        )
-    origin = Origin.since(started, root, progress.run_seconds, continued=before > 0)
+    kept: list[Returned] = []  # for a search that begins anew without a journal
+
+    def driven(policy: Policy, wide: Policy | None) -> tuple[Search, bool]:
+        progress = Search(policy, problem.arms, root, exact=exact, common_random_numbers=common)
+        with ExitStack() as stack:
+            # the caller's own executor is not shut down here
+            pool = stack.enter_context(ThreadPoolExecutor(at_once or 1)) if executor is None else executor
+            book = None
+            if journal is None:
+                progress.restart(dict(kept))
+            else:
+                book = stack.enter_context(RunJournal(Path(journal), identity(problem, policy, root, common=common)))
+                if wide is not None:
+                    book.require_admitted()
+                book.repeat(progress)
+            before = progress.told
+            drive(
+                progress,
+                problem,
+                pool,
+                at_once=at_once,
+                batch=size,
+                journal=book,
+                failures=failures,
+                max_runs=limit,
+                max_seconds=3600.0 * hours - (time.monotonic() - started),
+                patience=patience,
+                watch=watch,
+                keep=None if wide is None else kept.extend if book is None else lambda returned: None,
+            )
+        return progress, before > 0
+
+    try:
+        progress, continued = driven(policy, wide)
+    except OutOfBounds as error:
+        if wide is None:
+            raise offered(error) from None
+        warnings.warn(going_on(error, wide, None if journal is not None else len(kept)), stacklevel=2)
+        progress, continued = driven(wide, None)
+    origin = Origin.since(started, root, progress.run_seconds, continued=continued)
     learner = progress.learner
     past = Kept(progress.history.up_to(learner.samples, (learner.pulls, learner.intervals())))
     return answer_of(learner, progress.settled, past, origin, tuple(progress.failures))

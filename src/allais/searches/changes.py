@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 MOST_TEXT = 60  # characters that are shown of a text, from a little before it differs
 BEFORE = 20
+HARMLESS = (
+    "tolerance",
+    "rewards",
+    "name",
+)  # intervals hold at each tolerance, and narrow ones lie in those of wide bounds
 
 
 def changes(before: Any, now: Any, name: str = "") -> list[str]:
@@ -17,15 +23,30 @@ def changes(before: Any, now: Any, name: str = "") -> list[str]:
     """
     if before == now:
         return []
-    if isinstance(before, dict) and isinstance(now, dict) and before.get("type") == now.get("type"):
+    if isinstance(before, dict) and isinstance(now, dict):
         keys = [*now, *(key for key in before if key not in now)]
-        return [
-            entry
-            for key in keys
-            for entry in changes(before.get(key), now.get(key), f"{name}.{key}" if name else str(key))
-        ]
+        if before.get("type") != now.get("type"):  # a field that only one of the types has goes with the type
+            keys = [key for key in now if key in before and key != "name"]
+        if len(keys) > 1:
+            parts = ((key, f"{name}.{key}" if name else str(key)) for key in keys)
+            return [entry for key, part in parts for entry in changes(before.get(key), now.get(key), part)]
     old, new = _parted(_text(before), _text(now))
     return [f"{name}: {old} before, {new} now" if name else f"{old} before, {new} now"]
+
+
+def consequence(fields: Sequence[str]) -> str:
+    """What it does to a promise that settings were changed when runs were known, in a sentence.
+
+    >>> consequence(["delta: 0.1 before, 0.05 now", "tolerance: 0.0 before, 1.0 now"])
+    ' If delta was chosen by what these runs showed, the strict promise needs another seed.'
+    """
+    names = list(dict.fromkeys(field.partition(":")[0].partition(".")[0] for field in fields))
+    chosen = [name if name != "type" else "the type of the policy" for name in names if name not in HARMLESS]
+    if chosen:
+        return f" If {' or '.join(chosen)} was chosen by what these runs showed, the strict promise needs another seed."
+    return (
+        " The promise holds as if it had been so from the start: at every tolerance, and for all bounds that are true."
+    )
 
 
 def _text(thing: Any) -> str:

@@ -9,20 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais import theory
-from allais._checks import FloatArray, IntArray
+from allais._checks import FloatArray
 from allais.bands import Holder
-from allais.lotteries import Discrete
 from allais.policies.base import Policy
 from allais.policies.patient_top import PatientTopTwoRule
 from allais.policies.wlucb import WLUCB
 from allais.policies.wsr import WSRRule
-from allais.problems import Bandit
-from allais.simulation.best_arm import best_arm
+from allais.searches.tryouts import Seen, tried_out
 
 MOST = 1e18  # runs; more is never
-TRIALS, TRIED = 3, 300_000  # how often a policy is tried out, and for how many runs at most
-
-Seen = tuple[FloatArray, IntArray]
 
 
 class Forecast(NamedTuple):
@@ -30,15 +25,19 @@ class Forecast(NamedTuple):
 
     expected: float  # if values stay as they are
     at_most: float | None  # with probability 1 - delta (Theorem 5), where that is known
+    between: tuple[float, float] | None = None  # most trials, where the policy was tried out
 
 
-def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = None) -> Forecast | None:
+def forecast(
+    policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = None, table: FloatArray | None = None
+) -> Forecast | None:
     """What a policy will take at these values; None where it cannot be told.
 
     What spends a budget ends with it. W-LUCB with the paper's band samples the leader every other time and its
     rivals in between, until their intervals part: so its end can be computed when the values are known, and needs
-    no theorem's slack. Other policies are tried out on what was `seen` of each arm (outcomes, and how often), as if
-    that were its law.
+    no theorem's slack. Other policies are tried out on laws like those that were `seen` of each arm (outcomes, and how
+    often); the forecast is the mean of such trials. With a `table` of what was seen, arms by rows and runs by
+    columns, a policy that uses common random numbers is tried out with them.
 
     >>> policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Holder())
     >>> predicted = forecast(policy, np.array([0.9, 0.5]))
@@ -55,7 +54,8 @@ def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = N
     if values.size < 2 or not np.isfinite(values).all():
         return None
     if not (isinstance(policy, WLUCB) and isinstance(policy.band, Holder)):
-        return None if seen is None else _tried_out(policy, values, seen)
+        took = None if seen is None else tried_out(policy, values, seen, table)
+        return None if took is None else Forecast(took[0], None, took[1:])
     gaps = values.max() - values
     leader = int(values.argmax())
     rivals = [arm for arm in range(values.size) if arm != leader]
@@ -68,21 +68,6 @@ def forecast(policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = N
         return sum(_fewest(radius, k, r, exponent) for k, r in zip(rivals, left, strict=True)) <= total / 2.0
 
     return Forecast(_smallest(enough, 2.0 * values.size), _theorem(policy, values))
-
-
-def _tried_out(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> Forecast | None:
-    """The runs that a policy takes on arms that go on as they were seen to."""
-    if policy.goal == "regret" or any(outcomes.size == 0 for outcomes, _ in seen):
-        return None
-    slack = getattr(policy, "tolerance", 0.0)
-    first, second = np.sort(values)[::-1][:2]
-    if policy.goal == "confidence" and first - second + slack <= 0.0:
-        return Forecast(math.inf, None)
-    laws = [Discrete(dict(zip(x.tolist(), (n / n.sum()).tolist(), strict=True))) for x, n in seen]
-    took = [best_arm(policy, Bandit(laws), seed=trial, max_samples=TRIED) for trial in range(TRIALS)]
-    if not all(answer.settled for answer in took):
-        return None  # too long to try out
-    return Forecast(float(np.mean([answer.samples for answer in took])), None)
 
 
 def _radius(policy: WLUCB, n_arms: int) -> Callable[[int, float, float], float]:

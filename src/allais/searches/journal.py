@@ -17,22 +17,22 @@ from typing import Any
 
 import numpy as np
 
-from allais.errors import RunFailed, RunRefused
+from allais.errors import OutOfBounds, RunFailed
 from allais.files.lines import Event, events_in
 from allais.files.log import Log
 from allais.learner.names import require_plain_names
 from allais.policies.base import Policy
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
-from allais.searches.changes import changes
+from allais.searches.changes import changes, consequence
 from allais.searches.failures import FailureLog
 from allais.searches.runs import Outcome, Run
 from allais.settings import to_spec
 
-FORMAT, VERSION = "allais runs", 1
+FORMAT, VERSION, COMMON = "allais runs", 1, "common_random_numbers"
 
 
-def identity(problem: Problem, policy: Policy, root: np.random.SeedSequence) -> dict[str, Any]:
+def identity(problem: Problem, policy: Policy, root: np.random.SeedSequence, *, common: bool = False) -> dict[str, Any]:
     """What a journal says about its experiment: to be continued, all of it but the policy must be the same."""
     require_plain_names(problem.arms)
     return {
@@ -42,6 +42,7 @@ def identity(problem: Problem, policy: Policy, root: np.random.SeedSequence) -> 
         "arms": list(problem.arms),
         "policy": to_spec(policy),
         "seed": [str(root.entropy), *root.spawn_key],  # as text: it may exceed what other readers hold
+        **({COMMON: True} if common else {}),  # older journals do not have it
     }
 
 
@@ -52,7 +53,7 @@ class RunJournal:
         self.log = FailureLog(path)
         self._runs = Log(path, form=FORMAT, advice=", or delete the line: its run is done again")
         self.path, self.arms = self._runs.path, experiment["arms"]
-        self._experiment = experiment
+        self._experiment, self._place = experiment, {name: arm for arm, name in enumerate(self.arms)}
         try:
             self._entries = self._taken_over()
         except BaseException:
@@ -77,12 +78,22 @@ class RunJournal:
     def __exit__(self, *exception: object) -> None:
         self._runs.close()
 
+    def require_admitted(self) -> None:
+        """Refuse to go on under the rewards that an outcome has shown to be wrong."""
+        refused = [entry for entry in self._entries if "refused" in entry]
+        if refused:
+            arm, number, reward = (refused[0][key] for key in ("arm", "index", "reward"))
+            raise OutOfBounds(
+                f"{self.path} holds run {number} of {arm!r}, with an outcome of {reward:g} that was refused."
+            )
+
     def repeat(self, search: Search) -> None:
         """Bring a new search to where the journal ends, or have it use the runs of another policy."""
         last = max(number for number, entry in enumerate(self._entries) if "format" in entry)
         before, header, after = self._entries[:last], self._entries[last], self._entries[last + 1 :]
-        different = ", ".join(changes(header["policy"], self._experiment["policy"]))
-        if not different:
+        fields = changes(header["policy"], self._experiment["policy"])
+        different = ", ".join(fields)
+        if not fields:
             search.restart(self._known(before))
             if self._repeats(search, after):
                 search.notice_settled()  # else what was out when the answer was found would be run in vain
@@ -91,13 +102,15 @@ class RunJournal:
         known = self._known(self._entries)
         try:
             search.restart(known)
-        except RunRefused as error:
+        except OutOfBounds as error:
             raise ValueError(
                 f"{self.path} holds what the policy rules out now ({different}): {error} Or use another journal."
             ) from None
         self._append(self._experiment)
-        runs = f"its {len(known):,} finished runs are used again" if known else "it holds no finished run yet"
-        warnings.warn(f"{self.path} was written by another policy ({different}); {runs}.", stacklevel=3)
+        many = "its finished run is" if len(known) == 1 else f"its {len(known):,} finished runs are"
+        runs = f"{many} used again" if known else "it holds no finished run yet"
+        then = consequence(fields) if search.learner.policy.goal == "confidence" else ""
+        warnings.warn(f"{self.path} was written by another policy ({different}); {runs}.{then}", stacklevel=3)
 
     def _repeats(self, search: Search, entries: Sequence[dict[str, Any]]) -> bool:
         """Whether repeating the events leads to the same choices."""
@@ -107,7 +120,7 @@ class RunJournal:
             while search.asked < entry["asked"] and search.ask(entry["asked"]) is not None:
                 pass
             run = self._run(entry)
-            if search.asked != entry["asked"] or run not in search.out:
+            if search.asked != entry["asked"] or not search.is_out(run):
                 return False
             search.take_in(run, Outcome(entry["reward"], entry["seconds"], entry.get("failure")))
         return True
@@ -121,7 +134,7 @@ class RunJournal:
         }
 
     def _run(self, entry: dict[str, Any]) -> Run:
-        return Run(self.arms.index(entry["arm"]), entry["index"], entry["seed"])
+        return Run(self._place[entry["arm"]], entry["index"], entry["seed"])
 
     def write(self, finished: Sequence[tuple[Run, Outcome]], asked: int, *, refused: bool = False) -> None:
         """Append runs that have come back; they are on disk when this returns.
@@ -166,6 +179,13 @@ def _require_same(found: dict[str, Any], wanted: dict[str, Any], path: Path) -> 
     if found.get("version") != VERSION:
         raise ValueError(
             f"a journal must have version {VERSION}; {path} has version {found.get('version')}. Update allais."
+        )
+    before, now = found.get(COMMON, False), wanted.get(COMMON, False)
+    if before != now:
+        made, wish = ("with" if one else "without" for one in (before, now))
+        raise ValueError(
+            f"runs with common random numbers have other seeds than runs without; those of {path} were made {made} "
+            f"them, and this search is {wish}. Use another journal, or the old setting."
         )
     for part in ("arms", "problem", "seed"):  # a problem shows its arms, so these come first
         if different := changes(found.get(part), wanted[part]):

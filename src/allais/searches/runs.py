@@ -47,18 +47,31 @@ class Outcome(NamedTuple):
 
 
 class Seeds:
-    """The seed of every run, from one root: it depends on arm and number only, never on scheduling."""
+    """The seed of every run, from one root: it depends on arm and number only, never on scheduling.
 
-    def __init__(self, root: np.random.SeedSequence, n_arms: int) -> None:
-        def child(key: int) -> np.random.SeedSequence:
-            return np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, key), pool_size=root.pool_size)
+    With `common` it depends on the number only: run r of every arm meets the same random numbers.
 
-        self._first = [int(child(arm).generate_state(1)[0]) for arm in range(n_arms)]
-        self.choices = child(n_arms)  # for the policy's own draws
+    >>> seeds = Seeds(np.random.SeedSequence(1), n_arms=2, common=True)
+    >>> seeds.of(0, 5) == seeds.of(1, 5)
+    True
+    """
+
+    def __init__(self, root: np.random.SeedSequence, n_arms: int, *, common: bool = False) -> None:
+        self._root, self._common = root, common
+        self._first: dict[int, int] = {}  # of each arm that was asked for: there may be many thousands
+        self.choices = self._child(n_arms)  # for the policy's own draws
+
+    def _child(self, key: int) -> np.random.SeedSequence:
+        root = self._root
+        return np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, key), pool_size=root.pool_size)
 
     def of(self, arm: int, number: int) -> int:
         """The seed of a run, distinct within an arm."""
-        return (self._first[arm] + number * STEP) % MOST_SEED
+        arm = 0 if self._common else arm
+        first = self._first.get(arm)
+        if first is None:
+            first = self._first[arm] = int(self._child(arm).generate_state(1)[0])
+        return (first + number * STEP) % MOST_SEED
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,136 @@
+"""The coordinator of a search: runs per second by itself, and how busy it keeps workers."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from allais import WLUCB, WSR, Bounded, PairwiseScreening, Simulator, expected_value, search
+from allais._checks import FloatArray
+from allais.policies import Policy
+from allais.problems.base import OneByOne
+from allais.report.tables import markdown_table
+from benchmarks.simulators import flow_lines, throughput
+
+MS10, RUNS_OF_10 = 0.01, 3_000
+LARGE = 57_624
+
+
+class Nothing(OneByOne):
+    """A simulator that takes no time."""
+
+    def __repr__(self) -> str:
+        return f"Nothing({self.n_arms})"
+
+    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        return np.zeros(size)
+
+    def run(self, arm: int, seed: int) -> float:
+        return (seed >> 8) % 1000 / 2000.0 + 0.5 * arm / self.n_arms
+
+
+class Here(Executor):
+    """An executor of two workers that does everything at once, in this very process."""
+
+    _max_workers = 2
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **named: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        future.set_result(function(*arguments, **named))
+        return future
+
+
+def asleep(arm: int, rng: np.random.Generator) -> float:
+    """10 ms by the clock."""
+    time.sleep(MS10)
+    return float(rng.random() + 0.02 * arm)
+
+
+def working(arm: int, rng: np.random.Generator) -> float:
+    """10 ms of a core."""
+    end = time.thread_time() + MS10
+    while time.thread_time() < end:
+        pass
+    return float(rng.random() + 0.02 * arm)
+
+
+def tables() -> list[str]:
+    return [_alone(), _busy(), _largest()]
+
+
+def _alone() -> str:
+    mean = expected_value()
+    cases: list[tuple[str, int, Policy, int]] = [
+        ("W-LUCB", 8, WLUCB(mean, Bounded(0, 1), delta=1e-9), 9_000),
+        ("W-SR", 8, WSR(mean, budget=50_000), 50_000),
+        ("W-LUCB", 10_000, WLUCB(mean, Bounded(0, 1), delta=0.05), 30_000),
+        ("pairwise screening", 10_000, PairwiseScreening(mean, delta=0.05, rarest=0.25), 200_000),
+        ("pairwise screening", LARGE, PairwiseScreening(mean, delta=0.05, rarest=0.25), 200_000),
+    ]
+    rows = []
+    for name, options, policy, runs in cases:
+        search(policy, Nothing(options), seed=1, executor=Here(), max_runs=100)  # compiles
+        with TemporaryDirectory() as folder:
+            begin, core = time.perf_counter(), time.process_time()
+            answer = search(
+                policy, Nothing(options), seed=1, executor=Here(), max_runs=runs, journal=Path(folder) / "runs.jsonl"
+            )
+            seconds, core = time.perf_counter() - begin, time.process_time() - core
+        speed = answer.samples / seconds
+        rows.append((name, f"{options:,}", f"{answer.samples:,}", f"{speed:,.0f}", f"{answer.samples / core:,.0f}",
+                     "at least 5,000", "yes" if speed >= 5_000 else "NO"))  # fmt: skip
+    header = ("policy", "options", "runs", "runs per second", "per second of its core", "claim", "holds")
+    return (
+        "The coordinator alone: a simulator that takes no time, batches chosen by the search, every run in a journal:"
+        f"\n\n{markdown_table(header, rows)}"
+    )
+
+
+def _busy() -> str:
+    rows = []
+    for name, simulator in (("sleeps 10 ms", asleep), ("works 10 ms", working)):
+        for batch in (None, 1):
+            with TemporaryDirectory() as folder, ProcessPoolExecutor(2) as executor:
+                for future in [executor.submit(time.sleep, 0.5) for _ in range(2)]:
+                    future.result()
+                begin = time.perf_counter()
+                answer = search(
+                    PairwiseScreening(expected_value(), delta=1e-6, rarest=0.01), Simulator(simulator, 8), seed=1,
+                    executor=executor, batch=batch, max_runs=RUNS_OF_10, journal=Path(folder) / "runs.jsonl",
+                )  # fmt: skip
+                seconds = time.perf_counter() - begin
+            assert answer.origin is not None
+            share = (answer.origin.run_seconds or 0.0) / (2.0 * seconds)
+            held = "" if batch else "yes" if share >= 0.9 else "NO"
+            rows.append((name, str(batch or "by the search"), f"{answer.samples:,}", f"{share:.1%}",
+                         "" if batch else "at least 90%", held))  # fmt: skip
+    header = ("a simulator that", "batch", "runs", "share of time that two workers are busy", "claim", "holds")
+    return f"Workers, two processes, every run in a journal:\n\n{markdown_table(header, rows)}"
+
+
+def _largest() -> str:
+    """57,624 options, once."""
+    options = flow_lines(50)
+    policy = PairwiseScreening(expected_value(), delta=0.05, rarest=0.25, tolerance=0.5, common_random_numbers=True)
+    with ProcessPoolExecutor(2) as executor:
+        begin, core = time.perf_counter(), time.process_time()
+        answer = search(policy, Simulator(throughput, options), seed=1, executor=executor)
+        seconds, core = time.perf_counter() - begin, time.process_time() - core
+    assert answer.origin is not None
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+    share = (answer.origin.run_seconds or 0.0) / (2.0 * seconds)
+    each = 1e6 * (answer.origin.run_seconds or 0.0) / answer.samples
+    return (
+        f"The flow line of L = 50, {len(options):,} options, mean, indifference .5, common random numbers, two "
+        f"processes, once: {answer.samples:,} runs ({answer.samples / len(options):.0f} per option) in {seconds:.0f} "
+        f"s, settled: {answer.settled}, option {answer.arm}, throughput {answer.value:.2f}. A run takes {each:.0f} us; "
+        f"workers were busy for {share:.0%} of the time, and the coordinator took {1e6 * core / answer.samples:.0f} "
+        f"us of its core per run and {memory:.0f} MB."
+    )

@@ -1,0 +1,137 @@
+"""Searches of simulators: runs and correctness by promise, beside KN and OCBA; many options; workers; forecasts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+
+import numpy as np
+
+from allais import WLUCB, Bounded, PairwiseScreening, Preference, TverskyKahneman, best_arm, cvar, expected_value
+from allais._checks import FloatArray
+from allais.policies import Policy
+from allais.report.tables import markdown_table
+from allais.searches import fewest_runs
+from benchmarks import coordinator, forecasts, rivals
+from benchmarks.pools import ROWS, Pool, table_of
+
+DELTA, REPETITIONS = 0.05, 200
+CAREFUL = 20  # repetitions where rare events are waited for
+OUTCOMES = 500  # of a pool, for the fewest runs of a proof
+LINES = 20  # repetitions with thousands of options
+RAREST = 0.25  # as many runs of each option as KN has at first, 20 to 27
+Counted = tuple[FloatArray, FloatArray]  # runs, and whether the answer was good enough, of each repetition
+
+
+def run() -> str:
+    begin = perf_counter()
+    parts = ["## Searches of simulators", *_tables(), _many(), *coordinator.tables(), forecasts.table()]
+    parts.append(f"All of this section took {(perf_counter() - begin) / 60.0:.0f} minutes beside other work.")
+    return "\n\n".join(parts)
+
+
+def objectives(reference: float, costs: bool) -> dict[str, Preference]:
+    """Three ways to value costs: a machine's, people's, and that of those who fear the worst tenth."""
+    people = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69), reference=reference, costs=costs)
+    return {"mean": expected_value(costs=costs), "TK": people, "CVaR .1": cvar(0.1, costs=costs)}
+
+
+SIMULATORS = {
+    "inventory": ("(s, S) inventory, 50 options", 10.0, 750.0, Bounded(0, 2000)),
+    "emergency": ("emergency department, 12 options", 1.0, 22.0, Bounded(0, 500)),
+}
+
+
+def _tables() -> list[str]:
+    parts = []
+    for name, (title, indifference, reference, bounds) in SIMULATORS.items():
+        table, seconds = table_of(name)
+        rows = []
+        for kind, preference in objectives(reference, costs=True).items():
+            slack = 2.0 * indifference if kind.startswith("CVaR") else indifference
+            screening = PairwiseScreening(preference, delta=DELTA, rarest=RAREST, tolerance=slack)
+            careful = screening.but(rarest=0.01)
+            proof = WLUCB(preference, bounds, delta=DELTA, tolerance=slack)
+            rows += [
+                (kind, f"{slack:g}", "proven, by the limit", f"at least {_fewest(proof, table):,.0f}", "", "", ""),
+                _row(kind, slack, "asymptotic, rarest .01", _policy(careful, table, CAREFUL)),
+                _row(kind, slack, f"asymptotic, rarest {RAREST:g}", _policy(screening, table)),
+                _row(kind, slack, "the same, common random numbers",
+                     _policy(screening.but(common_random_numbers=True), table)),
+            ]  # fmt: skip
+            if kind == "mean":
+                rows += _others(table, slack)
+        header = ("valued by", "indifference", "promise", "runs", "standard error", "good enough", "repetitions")
+        parts.append(
+            f"{title}, a pool of {table.shape[1]:,} runs each that took {seconds:.0f} s, delta = {DELTA:g}:\n\n"
+            + markdown_table(header, rows)
+        )
+    return parts
+
+
+def _others(table: FloatArray, slack: float) -> list[tuple[str, ...]]:
+    """KN and OCBA on the same options."""
+
+    def by(run: Callable[[int], tuple[int, int]]) -> Counted:
+        found = [run(seed) for seed in range(REPETITIONS)]
+        means = table.mean(axis=1)
+        good = np.array([means[option] <= means.min() + slack for option, _ in found], dtype=np.float64)
+        return np.array([runs for _, runs in found], dtype=np.float64), good
+
+    alone = by(lambda seed: rivals.kn(table, seed, slack, DELTA, common=False))
+    common = by(lambda seed: rivals.kn(table, seed, slack, DELTA, common=True))
+    budget = int(alone[0].mean())
+    return [
+        _row("mean", slack, f"KN of sim-tools, n0 = {rivals.FIRST}", alone),
+        _row("mean", slack, "KN, common random numbers", common),
+        _row("mean", slack, "OCBA of sim-tools, KN's runs as its budget",
+             by(lambda seed: rivals.ocba(table, seed, budget))),
+    ]  # fmt: skip
+
+
+def _policy(policy: Policy, table: FloatArray, repetitions: int = REPETITIONS) -> Counted:
+    values = Pool(table).true_values(policy.preference)
+    slack, runs, good = getattr(policy, "tolerance", 0.0), [], []
+    for seed in range(repetitions):
+        common = seed if getattr(policy, "common_random_numbers", False) else None
+        answer = best_arm(policy, Pool(table, common), seed=seed)
+        runs.append(float(answer.samples))
+        good.append(float(values[answer.arm] >= values.max() - slack))
+    return np.array(runs), np.array(good)
+
+
+def _fewest(policy: Policy, table: FloatArray) -> float:
+    """The fewest runs with which intervals part, for someone who knew all values: a proof by them takes no fewer."""
+    values = Pool(table).true_values(policy.preference)
+    some = np.sort(table, axis=1)[:, :: max(table.shape[1] // OUTCOMES, 1)]
+    return fewest_runs(policy, values, [np.unique(row, return_counts=True) for row in some]) or np.nan
+
+
+def _row(kind: str, slack: float, promise: str, counted: Counted) -> tuple[str, ...]:
+    runs, good = counted
+    size = runs.size
+    error = f"{runs.std(ddof=1) / np.sqrt(size):,.0f}"
+    spread = np.sqrt(max(good.mean() * (1.0 - good.mean()), 0.0) / size)
+    return kind, f"{slack:g}", promise, f"{runs.mean():,.0f}", error, f"{good.mean():.3f} ± {spread:.3f}", str(size)
+
+
+def _many() -> str:
+    """Thousands of options: the flow line of L = 30."""
+    table, seconds = table_of("flow line")
+    rows: list[Sequence[str]] = []
+    for kind, preference, slack in (("mean", expected_value(), 0.3), ("CVaR .1", cvar(0.1), 0.5)):
+        for common in (False, True):
+            policy = PairwiseScreening(
+                preference, delta=DELTA, rarest=RAREST, tolerance=slack, common_random_numbers=common
+            )
+            begin = perf_counter()
+            counted = _policy(policy, table, LINES)
+            promise = "asymptotic, common random numbers" if common else "asymptotic"
+            each = f"{(perf_counter() - begin) / LINES:.1f} s"
+            rows.append((*_row(kind, slack, promise, counted), f"{counted[0].mean() / table.shape[0]:.0f}", each))
+    header = ("valued by", "indifference", "promise", "runs", "standard error", "good enough", "repetitions",
+              "runs per option", "time of one")  # fmt: skip
+    return (
+        f"The flow line of L = 30, {table.shape[0]:,} options, a pool of {ROWS['flow line']} runs each that took "
+        f"{seconds:.0f} s, rarest {RAREST:g}:\n\n{markdown_table(header, rows)}"
+    )

@@ -1,0 +1,86 @@
+"""Indifference in the user's units: differences that do not matter, and what each would cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from allais._checks import FloatArray, positive
+from allais.policies.base import FixedConfidence, Policy
+from allais.searches.forecast import Forecast, forecast
+from allais.searches.tryouts import Seen
+
+GRID = 4096  # sure amounts at which a utility is looked at
+LADDER = (1.0, 0.5, 0.2, 0.1)  # of the largest amount that is asked about
+
+
+def with_indifference(policy: Policy, amount: float) -> Policy:
+    """The policy that is content with an option within `amount` of the best, in certainty equivalents.
+
+    Without a utility that is its tolerance. With one, it is the least that this amount more or less feels like,
+    wherever between the bounds of the rewards: so it errs on the safe side.
+
+    >>> people = Preference(TverskyKahneman(0.61), utility=PowerUtility(0.88, 2.25), reference=10)
+    >>> policy = WLUCB(people, Bounded(0, 30), delta=0.05)
+    >>> round(with_indifference(policy, 1.0).tolerance, 4)
+    0.6157
+    """
+    amount = positive("indifference", amount)
+    if not isinstance(policy, FixedConfidence):
+        raise ValueError(
+            f"indifference is for a policy that stops by itself; {type(policy).__name__} spends a budget. Leave it out."
+        )
+    if policy.preference.utility is None:
+        return policy.but(tolerance=amount)
+    known = policy.rewards_of(1) if not isinstance(getattr(policy, "rewards", None), Sequence) else policy.rewards
+    ends = [end for one in known for end in one.support]
+    if not ends or not all(map(math.isfinite, ends)):
+        raise ValueError(
+            "what an amount feels like depends on where it comes, so indifference under a utility needs bounds on "
+            "rewards; there are none. Give the policy a tolerance in felt value."
+        )
+    low, high = min(ends), max(ends)
+    if amount >= high - low:
+        raise ValueError(
+            f"indifference must be smaller than the range of rewards, {high - low:g}; got {amount:g}. Give less."
+        )
+    sure = np.unique(np.append(np.linspace(low, high - amount, GRID), _kinks(policy, amount, low, high)))
+    steps = np.abs(policy.preference.felt(sure + amount) - policy.preference.felt(sure))
+    return policy.but(tolerance=float(steps.min()))
+
+
+def _kinks(policy: Policy, amount: float, low: float, high: float) -> FloatArray:
+    kinks = np.array([policy.preference.reference - amount, policy.preference.reference])
+    return kinks[(kinks >= low) & (kinks <= high - amount)]
+
+
+def costs_of_indifference(
+    policy: Policy,
+    values: FloatArray,
+    seen: Sequence[Seen],
+    amounts: Sequence[float],
+    table: FloatArray | None = None,
+) -> dict[float, Forecast | None]:
+    """What a search would take at each indifference, if options go on as they were seen to.
+
+    >>> outcomes = np.array([0.0, 1.0])
+    >>> seen = [(outcomes, np.array([20, 80])), (outcomes, np.array([30, 70]))]
+    >>> policy = LUCB(Bounded(0, 1), delta=0.05)
+    >>> costs = costs_of_indifference(policy, np.array([0.8, 0.7]), seen, amounts=[0.3, 0.1])
+    >>> costs[0.3].expected < 0.5 * costs[0.1].expected
+    True
+    """
+    return {amount: forecast(with_indifference(policy, amount), values, seen, table) for amount in amounts}
+
+
+def worth_asking(sure: FloatArray) -> list[float]:
+    """Amounts that a user may be asked about: round ones, from the best four options' distance down."""
+    best = np.sort(sure[np.isfinite(sure)])[::-1][:4]
+    spread = float(best[0] - best[-1]) if best.size > 1 else 0.0
+    if not spread > 0.0:
+        return []
+    largest = 10.0 ** math.floor(math.log10(spread))
+    top = max(step * largest for step in (1.0, 2.0, 5.0) if step * largest <= spread)
+    return [float(f"{top * part:.1g}") for part in LADDER]
