@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 
 from allais import bands, lotteries, rewards, weights
 from allais._checks import brief
-from allais.cli.shorthand import lottery_of, nearest
+from allais.cli.shorthand import nearest
 from allais.lotteries import Lottery
+from allais.lotteries.text import lottery_of
 from allais.policies.base import Policy
 from allais.preferences import Preference, utilities
 from allais.problems import Bandit

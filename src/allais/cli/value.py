@@ -41,7 +41,8 @@ def value_command(
     """
     from rich.text import Text
 
-    from allais.cli.shorthand import lottery_of, weight_of
+    from allais.cli.shorthand import weight_of
+    from allais.lotteries.text import lottery_of
     from allais.preferences import Preference
 
     for text in lotteries:

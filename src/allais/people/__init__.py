@@ -1,0 +1,14 @@
+"""People: preferences from choices, with what the data cannot tell.
+
+>>> from allais.people import Choices, Family
+>>> Family().names
+('eta', 'alpha', 'loss_aversion', 'temperature')
+"""
+
+from allais.people.choices import Choices
+from allais.people.family import Family
+from allais.people.parameters import Free, free
+from allais.people.priors import Prior
+from allais.people.rules import Logit, Probit
+
+__all__ = ["Choices", "Family", "Free", "Logit", "Prior", "Probit", "free"]
