@@ -41,9 +41,9 @@ class Family:
 
     `gains` and `losses` are weights: a type, whose parameters are free, or a weight itself, which is fixed. Without
     `losses` both sides share one weight and its parameters (`"dual"`: losses by its dual, as in rank-dependent
-    utility). `utility` is `PowerUtility` or None (linear, no loss aversion), `choice` is `Logit` or `Probit`. Parameters are
-    named: a number fixes one, `free(median, spread)` gives it another prior. `lapse` is 0, and certainty
-    equivalents have no `noise`, unless you free them. `stake` is the size of a typical outcome: the prior
+    utility). `utility` is `PowerUtility` or None (linear, no loss aversion), `choice` is `Logit` or `Probit`.
+    Parameters are named: a number fixes one, `free(median, spread)` gives it another prior. `lapse` is 0, and
+    certainty equivalents have no `noise`, unless you free them. `stake` is the size of a typical outcome: the prior
     of the temperature goes with it.
 
     >>> family = Family(loss_aversion=1.0, lapse=0.01)
