@@ -102,10 +102,11 @@ def correlations(places: FloatArray) -> FloatArray:
 def rounded(number: float, width: float) -> str:
     """A number to as many digits as an interval of this width deserves.
 
-    >>> rounded(0.613482, 0.21), rounded(123.456, 30.0)
-    ('0.61', '123')
+    >>> rounded(0.613482, 0.21), rounded(123.456, 30.0), rounded(0.0021, 0.5)
+    ('0.61', '123', '0.002')
     """
     if not (math.isfinite(width) and width > 0.0):
         return f"{number:.3g}"
     digits = max(0, 1 - math.floor(math.log10(width)))
-    return f"{number:.{digits}f}"
+    shown = f"{number:.{digits}f}"
+    return shown if number == 0.0 or float(shown) != 0.0 else f"{number:.1g}"
