@@ -9,9 +9,22 @@ from allais.people.choices import Choices
 from allais.people.family import Family
 from allais.people.fit import fit
 from allais.people.fitted import Fitted
+from allais.people.hierarchical import hierarchical
 from allais.people.parameters import Free, free
 from allais.people.posterior import posterior
 from allais.people.priors import Prior
 from allais.people.rules import Logit, Probit
 
-__all__ = ["Choices", "Family", "Fitted", "Free", "Logit", "Prior", "Probit", "fit", "free", "posterior"]
+__all__ = [
+    "Choices",
+    "Family",
+    "Fitted",
+    "Free",
+    "Logit",
+    "Prior",
+    "Probit",
+    "fit",
+    "free",
+    "hierarchical",
+    "posterior",
+]

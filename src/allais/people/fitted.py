@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from allais._checks import FloatArray
 from allais._random import Seed, generator
 from allais.people.choices import Choices
 from allais.people.family import Family
+from allais.people.priors import Prior
 from allais.preferences import Preference
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Fitted:
     log_evidence: float | None = None  # of the choices under this family
     people: Mapping[str, Fitted] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()  # what went wrong or is not to be relied on, in words
+    inference: Any = None  # ArviZ's object, of a hierarchical fit; files do not hold it
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -72,6 +74,11 @@ class Fitted:
     def draws(self, n: int = 200, *, seed: Seed) -> list[Preference]:
         """Preferences that may be these people's, as likely as the data make them."""
         return [self.family.preference(one) for one in self.sample(n, seed)]
+
+    @property
+    def population(self) -> Prior:
+        """A prior for the next person: normal, with the middle and the spread of the draws."""
+        return Prior(self.places.mean(axis=0), np.atleast_2d(np.cov(self.places.T)))
 
     def log_score(self, choices: Choices) -> float:
         """The log likelihood of choices that were not fitted: each by its own person's draws, or by those of all.
