@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allais._checks import FloatArray
 
@@ -65,7 +66,7 @@ def _look(slopes: Slopes, place: FloatArray, scale: FloatArray) -> tuple[float, 
     return float(values[0]), found[0], 0.5 * (rows + rows.T)
 
 
-def _newton(slope: FloatArray, curvature: FloatArray, open_: FloatArray, damping: float) -> FloatArray:
+def _newton(slope: FloatArray, curvature: FloatArray, open_: NDArray[np.bool_], damping: float) -> FloatArray:
     """A step uphill in the directions that are open; where the slope's change has the wrong sign, along the slope."""
     step = np.zeros(slope.size)
     values, vectors = np.linalg.eigh(curvature[np.ix_(open_, open_)])

@@ -18,6 +18,8 @@ from allais.people.priors import Prior
 from allais.preferences import Preference
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from allais.people.summary import Summary
 
 MOST_DRAWS = 1000  # that are kept of one person
@@ -100,6 +102,12 @@ class Fitted:
         from allais.people.summary import summarise
 
         return summarise(self)
+
+    def plot(self, choices: Choices | None = None) -> Figure:
+        """Weights with bands, the utility, what trades off and, given choices, observed against predicted rates."""
+        from allais.people.plots import draw
+
+        return draw(self, choices)
 
     def save(self, path: str | Path) -> None:
         """Write it to a file; `Preference.load` and the commands read that, too."""

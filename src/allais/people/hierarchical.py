@@ -33,6 +33,7 @@ class _Start(NamedTuple):
     middle: FloatArray
     spread: FloatArray
     as_they_are: FloatArray  # 1 or 0 for each parameter
+    known: FloatArray  # each person's standard errors, (people, parameters)
 
 
 def hierarchical(
@@ -47,9 +48,9 @@ def hierarchical(
     """A population and each of its people, together: those of whom little is known lean on the others.
 
     On the scale of each parameter people are normal around a middle, whose prior is the family's; their spread is
-    half-normal, and as wide. Needs `allais[people]`. `people` has one result each, the draws of the whole are those of a
-    new person, `population` is a `Prior` for the next one, and `inference` holds ArviZ's object. Divergences, R-hat and
-    effective sizes are looked at; what is wrong is in `notes`.
+    half-normal, and as wide. Needs `allais[people]`. `people` has one result each, the draws of the whole are those of
+    a new person, `population` is a `Prior` for the next one, and `inference` holds ArviZ's object. Divergences, R-hat
+    and effective sizes are looked at; what is wrong is in `notes`.
     """
     with extra("people", "a hierarchical fit"):
         import jax
@@ -68,7 +69,12 @@ def hierarchical(
     with _doubles(jax):
         model = _model(numpyro, family, likelihood, start.as_they_are)
         at_start = {"middle": start.middle, "spread": start.spread, "base": _base(start)}
-        kernel = NUTS(model, target_accept_prob=CAREFUL, init_strategy=init_to_value(values=at_start))
+        kernel = NUTS(
+            model,
+            target_accept_prob=CAREFUL,
+            init_strategy=init_to_value(values=at_start),
+            inverse_mass_matrix=_variances(start),
+        )
         sampler = MCMC(
             kernel, num_warmup=n_warmup, num_samples=n_draws, num_chains=n_chains, chain_method="sequential",
             progress_bar=False,
@@ -96,9 +102,20 @@ def _start(choices: Choices, family: Family, rng: np.random.Generator) -> _Start
     """Each person's mode, and how well people are known beside how much they differ."""
     modes = [peak(Likelihood(family, choices.of(name)), family, with_prior=True, rng=rng) for name in choices.people]
     people = np.array([one.place for one in modes])
-    known = np.median([np.sqrt(np.diagonal(one.covariance)) for one in modes], axis=0)
+    known = np.array([np.sqrt(np.diagonal(one.covariance)) for one in modes])
     spread = np.maximum(people.std(axis=0), 0.1 * family.prior.spread)
-    return _Start(people, people.mean(axis=0), spread, (known < OWN_ACCORD * spread).astype(np.float64))
+    own = (np.median(known, axis=0) < OWN_ACCORD * spread).astype(np.float64)
+    return _Start(people, people.mean(axis=0), spread, own, known)
+
+
+def _variances(start: _Start) -> dict[tuple[str, ...], FloatArray]:
+    """About how widely each number will be drawn, so that the sampler's first steps have the right length."""
+    n = len(start.people)
+    shrunk = 1.0 / np.sqrt(start.known**-2.0 + start.spread**-2.0)
+    base = np.where(start.as_they_are > 0.5, shrunk, shrunk / start.spread)
+    # by their names in order, as NumPyro lines numbers up; the logarithm of a spread has a variance of 1 / 2n
+    whole = [base.ravel() ** 2, start.spread**2 / n, np.full(start.spread.size, 0.5 / n)]
+    return {("base", "middle", "spread"): np.concatenate(whole)}
 
 
 def _base(start: _Start) -> FloatArray:
