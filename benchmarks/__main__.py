@@ -14,6 +14,7 @@ from benchmarks import (
     linear,
     memory,
     networks,
+    people,
     rare,
     scenario,
     sharper,
@@ -27,7 +28,8 @@ PREFACE = "Made by `make benchmark`: what is compared is measured in one run, ti
 SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
-        values, cold, bandits, streams, memory, sharper, rare, identify, linear, executors, traffic, networks, scenario,
+        values, cold, bandits, streams, memory, sharper, rare, identify, linear, executors, traffic, networks,
+        scenario, people,
     )
 }  # fmt: skip
 

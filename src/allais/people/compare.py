@@ -56,6 +56,7 @@ def compare(
     posterior mode); give a function of choices, such as `lambda choices: posterior(choices, family, by_person=True)`,
     for any other way. The standard errors are over people.
 
+    >>> from allais.people import compare
     >>> rng = np.random.default_rng(1)
     >>> table = {"person": np.arange(300) % 5, "gain": rng.integers(10, 40, 300), "loss": rng.integers(5, 20, 300)}
     >>> table["accepted"] = (table["gain"] - 2.0 * table["loss"] + rng.logistic(size=300) > 0).astype(int)

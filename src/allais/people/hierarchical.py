@@ -20,19 +20,16 @@ from allais.people.likelihood import Likelihood
 
 FEWEST_DRAWS = 100
 CAREFUL = 0.9  # the acceptance that the sampler's step is tuned to
-OWN_ACCORD = (
-    0.7  # of the spread between people: who is known better than this is sampled by themselves, not by a z-score
-)
 R_HAT, FEW_EFFECTIVE = 1.01, 400  # Vehtari and others (2021)
 
 
 class _Start(NamedTuple):
-    """Where sampling begins, and which parameters are sampled as they are."""
+    """Where sampling begins, and how."""
 
     people: FloatArray  # places on the line, (people, parameters)
     middle: FloatArray
     spread: FloatArray
-    as_they_are: FloatArray  # 1 or 0 for each parameter
+    own: FloatArray  # of each parameter: 1 where people are known well, 0 where they lean on the population
     known: FloatArray  # each person's standard errors, (people, parameters)
 
 
@@ -67,13 +64,13 @@ def hierarchical(
     likelihood = Likelihood(family, choices, by_person=True)
     start = _start(choices, family, rng)
     with _doubles(jax):
-        model = _model(numpyro, family, likelihood, start.as_they_are)
+        model = _model(numpyro, family, likelihood, start.own)
         at_start = {"middle": start.middle, "spread": start.spread, "base": _base(start)}
         kernel = NUTS(
             model,
             target_accept_prob=CAREFUL,
             init_strategy=init_to_value(values=at_start),
-            inverse_mass_matrix=_variances(start),
+            inverse_mass_matrix=_variances(start),  # to begin with
         )
         sampler = MCMC(
             kernel, num_warmup=n_warmup, num_samples=n_draws, num_chains=n_chains, chain_method="sequential",
@@ -104,7 +101,7 @@ def _start(choices: Choices, family: Family, rng: np.random.Generator) -> _Start
     people = np.array([one.place for one in modes])
     known = np.array([np.sqrt(np.diagonal(one.covariance)) for one in modes])
     spread = np.maximum(people.std(axis=0), 0.1 * family.prior.spread)
-    own = (np.median(known, axis=0) < OWN_ACCORD * spread).astype(np.float64)
+    own = spread**2 / (spread**2 + np.median(known, axis=0) ** 2)
     return _Start(people, people.mean(axis=0), spread, own, known)
 
 
@@ -112,18 +109,18 @@ def _variances(start: _Start) -> dict[tuple[str, ...], FloatArray]:
     """About how widely each number will be drawn, so that the sampler's first steps have the right length."""
     n = len(start.people)
     shrunk = 1.0 / np.sqrt(start.known**-2.0 + start.spread**-2.0)
-    base = np.where(start.as_they_are > 0.5, shrunk, shrunk / start.spread)
+    base = shrunk / start.spread ** (1.0 - start.own)
     # by their names in order, as NumPyro lines numbers up; the logarithm of a spread has a variance of 1 / 2n
     whole = [base.ravel() ** 2, start.spread**2 / n, np.full(start.spread.size, 0.5 / n)]
     return {("base", "middle", "spread"): np.concatenate(whole)}
 
 
 def _base(start: _Start) -> FloatArray:
-    """What is sampled for each person: their place, or how many spreads it is from the middle."""
-    return np.where(start.as_they_are > 0.5, start.people, (start.people - start.middle) / start.spread)
+    """What is sampled for each person: between their place and the number of spreads from the middle to it."""
+    return start.own * start.middle + (start.people - start.middle) / start.spread ** (1.0 - start.own)
 
 
-def _model(numpyro: Any, family: Family, likelihood: Likelihood, as_they_are: FloatArray) -> Callable[[], None]:
+def _model(numpyro: Any, family: Family, likelihood: Likelihood, known: FloatArray) -> Callable[[], None]:
     """The population in NumPyro's words; the likelihood and its slopes come from compiled code."""
     import jax
     import jax.numpy as jnp
@@ -152,12 +149,11 @@ def _model(numpyro: Any, family: Family, likelihood: Likelihood, as_they_are: Fl
         law = numpyro.distributions
         middle = numpyro.sample("middle", law.Normal(jnp.array(prior.mean), jnp.array(prior.spread)).to_event(1))
         spread = numpyro.sample("spread", law.HalfNormal(jnp.array(prior.spread)).to_event(1))
-        own = jnp.array(as_they_are)
-        # sampled as they are where people are known well, else in spreads from the middle: both are the same law
-        base = numpyro.sample(
-            "base", law.Normal(own * middle, own * spread + (1.0 - own)).expand((n, own.size)).to_event(2)
-        )
-        z = numpyro.deterministic("people", own * base + (1.0 - own) * (middle + spread * base))
+        own = jnp.array(known)
+        # as they are where people are known well, in spreads from the middle where they are not: one law, and the
+        # sampler's numbers depend on each other least (Papaspiliopoulos, Roberts and Skold 2007)
+        base = numpyro.sample("base", law.Normal(own * middle, spread**own).expand((n, own.size)).to_event(2))
+        z = numpyro.deterministic("people", middle + spread ** (1.0 - own) * (base - own * middle))
         numpyro.factor("answers", log_likelihood(z))
 
     return model
