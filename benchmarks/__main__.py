@@ -16,6 +16,7 @@ from benchmarks import (
     linear,
     memory,
     networks,
+    people,
     rare,
     scenario,
     screening,
@@ -32,7 +33,7 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, budgets, coverage, screening, linear,
-        executors, search, traffic, networks, scenario,
+        executors, search, people, traffic, networks, scenario,
     )
 }  # fmt: skip
 

@@ -57,8 +57,8 @@ _LATER = {
 }
 _HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
 _MODULES = (
-    *("bands", "errors", "extend", "learner", "linear", "policies", "problems", "searches", "simulation", "streams"),
-    *("testing", "theory"),
+    *("bands", "errors", "extend", "learner", "linear", "people", "policies", "problems", "searches", "simulation"),
+    *("streams", "testing", "theory"),
 )
 # Names that are behind their modules: an error says where.
 _BEHIND = {
@@ -67,6 +67,7 @@ _BEHIND = {
     "learner": "Choice NotNow Recommendation",
     "linear": "AdditiveNoise ArmNoise Ball Box EstimatedNoise FeatureNoise GAllocation LinGapE LinTS LinearBandit "
     "LinearFit OFUL ParameterNoise PathProblem RadiusWarning Routes WG WOFUL fit_linear simple_routes",
+    "people": "Choices Family Fitted Groups Logit Probit fit free groups hierarchical posterior",
     "policies": "EXP3 UCBV UniformSampling WELUCB WEUCB",
     "preferences": "Explanation Parts",
     "searches": "Failures",

@@ -23,6 +23,7 @@ HOMES = {
     "UniformSampling WELUCB WEUCB WLUCB WSR WUCB",
     "allais.linear": "AdditiveNoise ArmNoise EstimatedNoise FeatureNoise GAllocation LinGapE LinTS OFUL "
     "ParameterNoise WG WOFUL",
+    "allais.people": "Family Free Logit Prior Probit",
 }
 KNOWN = {name: home for home, names in HOMES.items() for name in names.split()}
 

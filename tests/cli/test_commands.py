@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 import allais
 from allais import Preference, TverskyKahneman
 from allais.cli.app import app
-from allais.cli.shorthand import WEIGHTS, lottery_of, weight_of
+from allais.cli.shorthand import WEIGHTS, weight_of
+from allais.lotteries.text import lottery_of
 from allais.simulation import Results
 
 ROOT = Path(__file__).parents[2]

@@ -309,5 +309,5 @@ def test_an_interrupted_command_says_so_and_ends_with_130(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("allais.cli.shorthand.lottery_of", interrupted)
+    monkeypatch.setattr("allais.lotteries.text.lottery_of", interrupted)
     assert one_sentence(run("value", "50:0.1,0:0.9"), code=130) == "error: interrupted.\n"

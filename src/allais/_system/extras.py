@@ -12,6 +12,7 @@ PACKAGES = {
     "cli": ("rich", "typer"),
     "routes": ("networkx",),
     "cluster": ("distributed", "dask"),
+    "people": ("narwhals", "numpyro", "jax", "arviz"),
 }
 
 

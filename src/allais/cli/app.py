@@ -11,6 +11,7 @@ from allais import __version__
 from allais.cli.best_arm import best_arm_command
 from allais.cli.exits import Commands, say_warning
 from allais.cli.paper import app as paper
+from allais.cli.people import app as people
 from allais.cli.simulate import simulate_command
 from allais.cli.traffic import app as traffic
 from allais.cli.value import value_command
@@ -50,4 +51,5 @@ app.command("simulate")(simulate_command)
 app.command("best-arm")(best_arm_command)
 app.command("warm")(warm_command)
 app.add_typer(paper, name="paper")
+app.add_typer(people, name="people")
 app.add_typer(traffic, name="traffic")

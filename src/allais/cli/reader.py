@@ -11,8 +11,9 @@ from typing import Any, NoReturn
 
 from allais import bands, lotteries, rewards, weights
 from allais._checks import brief
-from allais.cli.shorthand import lottery_of, nearest
+from allais.cli.shorthand import nearest
 from allais.lotteries import Lottery
+from allais.lotteries.text import lottery_of
 from allais.policies.base import Policy
 from allais.preferences import Preference, utilities
 from allais.problems import Bandit
@@ -58,6 +59,8 @@ class Reader:
             if name not in self._whole:
                 self._refuse((), f"a spec needs a table [{name}]; there is none. Add it.")
         for name in tables:
+            if name == "preference" and isinstance(self._whole.get(name), str):
+                continue  # the path of a file, from the spec's folder
             if not isinstance(self._whole.get(name, {}), dict):
                 self._refuse((name,), f"{name} must be a table; got {self._whole[name]!r}. Write [{name}].")
 
@@ -109,6 +112,11 @@ class Reader:
         return policy
 
     def _preference(self) -> Preference:
+        if isinstance(self._whole["preference"], str):
+            try:
+                return Preference.load(self._path.parent / self._whole["preference"])
+            except ValueError as error:
+                self._refuse(("preference",), str(error))
         preference: Preference = self._call(Preference, self._whole["preference"], ("preference",))
         return preference
 

@@ -1,4 +1,4 @@
-"""Lotteries and weights as words on a command line: "50:0.1,0:0.9", "tk:0.61"."""
+"""Weights as words on a command line: "tk:0.61"; and what was probably meant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable, Iterable
 
 from allais import weights
-from allais.lotteries import Discrete
 from allais.weights import Weight
 
 WEIGHTS: dict[str, Callable[..., Weight]] = {
@@ -26,28 +25,6 @@ OTHER_NAMES = {  # under which people know them
     "tverskykahneman": "tk:ETA",
     "mean": "identity",
 }
-
-
-def lottery_of(text: str) -> Discrete:
-    """The lottery that outcomes and probabilities describe.
-
-    >>> lottery_of("50:0.1, 0:0.9")
-    Discrete({50: 0.1, 0: 0.9})
-    """
-    chances: dict[float, float] = {}
-    for part in text.split(","):
-        outcome, colon, chance = part.partition(":")
-        try:
-            key, probability = float(outcome), float(chance)
-        except ValueError:
-            raise ValueError(
-                f'a lottery is outcomes and probabilities, such as "50:0.1,0:0.9"; got {part.strip()!r} in {text!r}. '
-                + ("Write numbers." if colon else "Write outcome:probability.")
-            ) from None
-        if key in chances:
-            raise ValueError(f"an outcome is given once; got {key:g} twice in {text!r}. Add its probabilities up.")
-        chances[key] = probability
-    return Discrete(chances)
 
 
 def weight_of(text: str) -> Weight:

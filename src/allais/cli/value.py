@@ -27,6 +27,7 @@ def value_command(
     weight: Annotated[str, typer.Option(help="tk:ETA, prelec:ALPHA, gonzalez-wu:GAMMA,DELTA, power:A, wang:L, "
                                         "tail-average:A, steep-middle:A or identity.")] = "tk:0.61",
     losses: Annotated[str | None, typer.Option(help="The weight of losses, if it is another one.")] = None,
+    preference: Annotated[Path | None, typer.Option(help="A preference file, in place of weights.")] = None,
     reference: Annotated[float, typer.Option(help="What is neither gain nor loss.")] = 0.0,
     costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False,
     plot: Plot = None,
@@ -38,10 +39,12 @@ def value_command(
     - `allais value "50:0.1,0:0.9" "7:1"`
     - `allais value "68:0.99,168:0.01" "71:1" --reference 80 --costs --plot why.svg`
     - `allais value "-50:0.1,0:0.9" --weight prelec:0.65`
+    - `allais value "50:0.1,0:0.9" "7:1" --preference ann.json`
     """
     from rich.text import Text
 
-    from allais.cli.shorthand import lottery_of, weight_of
+    from allais.cli.shorthand import weight_of
+    from allais.lotteries.text import lottery_of
     from allais.preferences import Preference
 
     for text in lotteries:
@@ -49,10 +52,14 @@ def value_command(
             raise ValueError(no_such_option(text, ctx))
     if plot is not None:
         require_picture(plot)
-    curve = weight_of(weight)
-    preference = Preference(curve, curve if losses is None else weight_of(losses), reference=reference, costs=costs)
+    if preference is not None:
+        _require_alone(ctx)
+        liking = Preference.load(preference)
+    else:
+        curve = weight_of(weight)
+        liking = Preference(curve, curve if losses is None else weight_of(losses), reference=reference, costs=costs)
     laws = [lottery_of(text) for text in lotteries]
-    explained = [preference.explain(law) for law in laws]
+    explained = [liking.explain(law) for law in laws]
     out = console()
     for text, law, why in zip(lotteries, laws, explained, strict=True):
         worth = f"{why.value:.6g}"
@@ -61,13 +68,20 @@ def value_command(
     if len(laws) > 1:
         best = max(range(len(laws)), key=lambda k: explained[k].value)
         alike = [k for k in range(len(laws)) if explained[k].value == explained[best].value]
-        by_mean = (min if costs else max)(range(len(laws)), key=lambda k: laws[k].mean)
+        by_mean = (min if liking.costs else max)(range(len(laws)), key=lambda k: laws[k].mean)
         liked = " and ".join(lotteries[k] for k in alike)
         out.print(Text(f"People prefer {liked}; the mean prefers {lotteries[by_mean]}."))
     if plot is not None:
         with writing(plot):
             _draw(explained, lotteries, plot)
         typer.echo(f"The picture is in {plot}.")
+
+
+def _require_alone(ctx: typer.Context) -> None:
+    """Refuse what a preference file says already."""
+    for name in ("weight", "losses", "reference", "costs"):
+        if getattr(ctx.get_parameter_source(name), "name", "") != "DEFAULT":
+            raise ValueError(f"a preference file says what --{name} would. Leave one of the two out.")
 
 
 def _weights(why: Explanation) -> Table:

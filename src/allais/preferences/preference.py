@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +21,7 @@ from allais.numerics import Parts, normal_table, sample_parts
 from allais.preferences import utilities, valuation
 from allais.preferences.utilities import PowerUtility, Utility
 from allais.rewards import SubGaussian
-from allais.weights import Identity, TailAverage, TverskyKahneman, Weight
+from allais.weights import TverskyKahneman, Weight
 from allais.weights.bounds import certified_maximum
 
 if TYPE_CHECKING:
@@ -98,6 +100,24 @@ class Preference:
         -5.0
         """
         return cls(weight, weight.dual(), utility, reference, costs)
+
+    @classmethod
+    def load(cls, path: str | Path, trust: Sequence[str] = ()) -> Preference:
+        """The preference in a file that `save` wrote, that was fitted to choices, or that an interview left.
+
+        >>> Preference(TverskyKahneman(0.61)).save("alice.json")
+        >>> Preference.load("alice.json").gains
+        TverskyKahneman(eta=0.61)
+        """
+        from allais.preferences.documents import read_preference
+
+        return read_preference(Path(path), trust)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file, readable JSON with a checksum."""
+        from allais.preferences.documents import write_preference
+
+        write_preference(Path(path), self, {})
 
     @cached_property
     def kappa(self) -> float:
@@ -276,23 +296,3 @@ class Preference:
         from allais.preferences.explain import explain
 
         return explain(self, lottery)
-
-
-def expected_value(*, reference: float = 0.0, costs: bool = False) -> Preference:
-    """The preference of a machine: the mean, no distortion.
-
-    >>> from allais import Discrete
-    >>> expected_value().value(Discrete({50: 0.1, 0: 0.9}))
-    5.0
-    """
-    return Preference(Identity(), reference=reference, costs=costs)
-
-
-def cvar(level: float, *, reference: float = 0.0, costs: bool = False) -> Preference:
-    """The conditional value at risk: the mean of the worst `level` share of outcomes.
-
-    >>> from allais import Uniform
-    >>> round(cvar(0.1).value(Uniform(0, 10)), 12)
-    0.5
-    """
-    return Preference.rank_dependent(TailAverage(level), reference=reference, costs=costs)

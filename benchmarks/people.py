@@ -1,0 +1,136 @@
+"""Preferences from choices: speed, calibration, and two tables of real people.
+
+The tables are those of `ALLAIS_PEOPLE_DATA`, a folder; without it their part is skipped with a message.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from tests.people.simulated import answering, gambles
+
+from allais import GonzalezWu, Power, Prelec, TverskyKahneman, Wang
+from allais.people import (
+    Choices,
+    Family,
+    Fitted,
+    compare,
+    expected_value_family,
+    fit,
+    free,
+    groups,
+    hierarchical,
+    posterior,
+)
+from allais.people.summary import rounded
+from allais.report.tables import markdown_table
+from allais.weights import SteepMiddle, TailAverage
+from benchmarks.timing import best_of
+
+KINDS = (TverskyKahneman, Prelec, GonzalezWu, Power, SteepMiddle, TailAverage, Wang)
+PEOPLE, TRIALS, PARTICLES = 200, 50, 300
+DATA = "ALLAIS_PEOPLE_DATA"
+
+
+def run() -> str:
+    return "\n\n".join(["## Preferences from choices", _speed(), _calibration(), _real()])
+
+
+def _speed() -> str:
+    rng = np.random.default_rng(1)
+    six = Family(TverskyKahneman, TverskyKahneman, lapse=free(), stake=50.0)
+    many = answering(six, [0.61, 0.69, 0.88, 2.25, 3.0, 0.02], gambles(rng, 30_000), rng)
+    four = Family(stake=50.0)
+    one = answering(four, [0.61, 0.88, 2.25, 3.0], gambles(rng, 100), rng)
+    pooled, particles = best_of(3, lambda: fit(many, six), lambda: posterior(one, four, seed=1))
+    found = fit(many, six).summary()
+    rows = [["30,000 different choices, six parameters, maximum likelihood from four starts", f"{pooled:.2f} s"],
+            ["one person, 100 choices, four parameters, 1,000 particles", f"{particles:.2f} s"]]  # fmt: skip
+    listed = ", ".join(f"{row.name} {rounded(row.estimate, row.high - row.low)}" for row in found.rows)
+    note = f"Seed 1, best of 3, warm. True: 0.61, 0.69, 0.88, 2.25, 3, 0.02; found: {listed}."
+    return markdown_table(["what", "time"], rows) + "\n\n" + note
+
+
+def _calibration() -> str:
+    """People are drawn from the prior, answer and are fitted: ranks of the truth among draws must be uniform."""
+    rows = []
+    for kind in KINDS:
+        family, rng = Family(kind, stake=50.0), np.random.default_rng(2)
+        pairs, truths = gambles(rng, TRIALS), family.prior.draw(PEOPLE, rng)
+        places, ranks = [], []
+        for z in truths:
+            choices = answering(family, family.natural(z[None])[0], pairs, rng)
+            fitted = posterior(choices, family, n_particles=PARTICLES, seed=rng)
+            places.append(fitted.place)
+            ranks.append((fitted.places < z).mean(axis=0))
+        rank = np.array(ranks)
+        for i, name in enumerate(family.names):
+            covered = ((rank[:, i] > 0.05) & (rank[:, i] < 0.95)).mean()
+            counts = np.histogram(rank[:, i], bins=10, range=(0, 1))[0]
+            squares = float(((counts - PEOPLE / 10) ** 2).sum() / (PEOPLE / 10))
+            together = np.corrcoef(truths[:, i], np.array(places)[:, i])[0, 1]
+            histogram = " ".join(map(str, counts))
+            rows.append([kind.__name__, name, f"{covered:.1%}", f"{squares:.1f}", histogram, f"{together:.2f}"])
+        print(rows[-1], flush=True)
+    note = (
+        f"{PEOPLE} people per family, drawn from its prior, {TRIALS} choices each, {PARTICLES} particles, seed 2. "
+        "Coverage has a standard error of 2.1 points; chi-square of ten bins has mean 9, and "
+        "exceeds 21.7 once in a hundred."
+    )
+    heads = ["weight", "parameter", "in its 90 % interval", "chi-square", "ranks in ten bins", "correlation with truth"]
+    return markdown_table(heads, rows) + "\n\n" + note
+
+
+def _real() -> str:
+    folder = Path(os.environ.get(DATA, "nowhere"))
+    if not folder.is_dir():
+        return f"Real people: skipped, since {DATA} names no folder with the tables."
+    mixed = _table(
+        "108 people, 27,454 gambles at even odds (NARPS; OpenNeuro ds001734)",
+        Choices.mixed_gambles(folder / "mixed_gambles.csv"),
+        Family(eta=0.65, alpha=0.88, stake=20.0),
+        20.0,
+    )
+    lottery = _table(
+        "46 people, 2,683 choices of a lottery or a sure amount (doi 10.5281/zenodo.15122334)",
+        Choices.lottery_or_sure(folder / "lottery_or_sure.csv"),
+        Family(alpha=0.88, loss_aversion=1.0, stake=13.0),
+        13.0,
+    )
+    return mixed + "\n\n" + lottery
+
+
+def _table(title: str, choices: Choices, family: Family, stake: float) -> str:
+    ways: dict[str, Any] = {
+        "all as one": lambda table: fit(table, family, prior=True),
+        "each alone": lambda table: fit(table, family, prior=True, by_person=True),
+        "hierarchical": lambda table: hierarchical(table, family, n_draws=200, n_warmup=200, seed=1),
+    }
+    rows, notes = [], []
+    for name, way in ways.items():
+        start = perf_counter()
+        found: Fitted = way(choices)
+        seconds = perf_counter() - start
+        said = [f"{rounded(row.estimate, row.high - row.low)} ({rounded(row.low, row.high - row.low)} to "
+                f"{rounded(row.high, row.high - row.low)})" for row in found.summary().rows]  # fmt: skip
+        rows.append([name, *said, f"{seconds:.1f} s"])
+        notes += [f"{name}: {note}" for note in found.notes]
+        print(rows[-1], flush=True)
+    heads = ["fit", *(f"{name} (90 %)" for name in family.names), "time"]
+    held: dict[str, Any] = {"expected value": expected_value_family(stake=stake), **ways}
+    scores = compare(held, choices, folds=2, seed=1)
+    next_one = compare({name: held[name] for name in ("expected value", "all as one", "each alone")}, choices,
+                       held_out="people", folds=5, seed=1)  # fmt: skip
+    print(scores, next_one, flush=True)
+    types = groups(choices, family, seed=1)
+    parts = [
+        f"### {title}",
+        markdown_table(heads, rows),
+        f"```\n{scores}\n\n{next_one}\n\n{types}\n```",
+        " ".join(notes),
+    ]
+    return "\n\n".join(part for part in parts if part)

@@ -1,0 +1,37 @@
+"""People: preferences from choices, with what the data cannot tell.
+
+>>> from allais.people import Choices, Family
+>>> Family().names
+('eta', 'alpha', 'loss_aversion', 'temperature')
+"""
+
+from allais.people.choices import Choices
+from allais.people.compare import Comparison, compare, expected_value_family
+from allais.people.family import Family
+from allais.people.fit import fit
+from allais.people.fitted import Fitted
+from allais.people.groups import Groups, groups
+from allais.people.hierarchical import hierarchical
+from allais.people.parameters import Free, free
+from allais.people.posterior import posterior
+from allais.people.priors import Prior
+from allais.people.rules import Logit, Probit
+
+__all__ = [
+    "Choices",
+    "Comparison",
+    "Family",
+    "Fitted",
+    "Free",
+    "Groups",
+    "Logit",
+    "Prior",
+    "Probit",
+    "compare",
+    "expected_value_family",
+    "fit",
+    "free",
+    "groups",
+    "hierarchical",
+    "posterior",
+]

@@ -1,0 +1,189 @@
+"""Choices: who was offered what, and what they took."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from allais._checks import FloatArray, IntArray
+from allais.lotteries import Discrete, FiniteLottery
+from allais.people.arrays import CERTAINTY_EQUIVALENT
+from allais.people.design import Compact, compact
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choices:
+    """A table of choices: a person, two or more options, and the one that was taken.
+
+    An option is a finite lottery or a sure amount. A row may also hold a certainty equivalent: one lottery, and the
+    amount that the person finds as good. Make one by `lottery_or_sure`, `mixed_gambles`, `certainty_equivalents`,
+    `from_table`, `from_rows` or `read`.
+
+    >>> choices = Choices.from_rows([("ann", [Discrete({50: 0.1, 0: 0.9}), 7], 0), ("bob", [{50: 0.1, 0: 0.9}, 7], 1)])
+    >>> choices
+    <Choices: 2 answers of 2 people>
+    >>> choices.of("bob").rates()
+    array([0.])
+    """
+
+    people: tuple[str, ...]
+    lotteries: tuple[FiniteLottery, ...]  # each option once
+    person: IntArray  # the place of a row's person in `people`, (rows,)
+    offered: IntArray  # the places of a row's options in `lotteries`, -1 where there are fewer, (rows, most options)
+    chosen: IntArray  # the position of the chosen option, or -1: the row is a certainty equivalent
+    amount: FloatArray  # the certainty equivalent, where there is one
+    _designs: dict[Any, Compact] = field(default_factory=dict, init=False)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[tuple[Any, Sequence[Any], int]]) -> Choices:
+        """Choices from (person, options, chosen): options are lotteries, amounts or mappings, chosen is a position.
+
+        >>> len(Choices.from_rows([("ann", [Discrete({50: 0.1, 0: 0.9}), 7], 1)]))
+        1
+        """
+        from allais.people.building import Rows
+
+        built = Rows()
+        for number, (person, options, chosen) in enumerate(rows, start=1):
+            built.choice(number, person, options, chosen)
+        return built.done()
+
+    @classmethod
+    def lottery_or_sure(
+        cls, table: Any, *, person: str = "person", win: str = "win", probability: str = "probability",
+        sure: str = "sure", took_lottery: str = "took_lottery", trial: str | None = None, missing: str = "refuse",
+    ) -> Choices:  # fmt: skip
+        """Choices between "`win` with `probability`, else nothing" and a `sure` amount.
+
+        A table is a DataFrame of any kind, the path of a CSV file, or a mapping of columns. Other names of columns
+        can be given. With `missing="drop"` rows without an answer are left out.
+
+        >>> table = {"person": ["a"], "win": [13], "probability": [0.2], "sure": [5], "took_lottery": [1]}
+        >>> Choices.lottery_or_sure(table)
+        <Choices: 1 answer of 1 person>
+        """
+        from allais.people import shapes
+
+        columns = {"person": person, "win": win, "probability": probability, "sure": sure, "took_lottery": took_lottery}
+        return shapes.lottery_or_sure(table, columns, trial, missing)
+
+    @classmethod
+    def mixed_gambles(
+        cls, table: Any, *, person: str = "person", gain: str = "gain", loss: str = "loss",
+        accepted: str = "accepted", trial: str | None = None, missing: str = "refuse",
+    ) -> Choices:  # fmt: skip
+        """Gambles of +`gain` or -`loss` at even odds that were accepted or not; `loss` is a positive amount.
+
+        >>> Choices.mixed_gambles({"person": ["a"], "gain": [14], "loss": [6], "accepted": [1]}).rates()
+        array([1.])
+        """
+        from allais.people import shapes
+
+        columns = {"person": person, "gain": gain, "loss": loss, "accepted": accepted}
+        return shapes.mixed_gambles(table, columns, trial, missing)
+
+    @classmethod
+    def certainty_equivalents(
+        cls, table: Any, *, lottery: Any, person: str = "person", amount: str = "amount",
+        trial: str | None = None, missing: str = "refuse",
+    ) -> Choices:  # fmt: skip
+        """Lotteries, and the amounts that people find as good; `lottery` is as in `from_table`.
+
+        >>> table = {"person": ["a"], "x": [50], "p": [0.1], "amount": [8]}
+        >>> Choices.certainty_equivalents(table, lottery=[("x", "p"), (0, None)])
+        <Choices: 1 answer of 1 person>
+        """
+        from allais.people import shapes
+
+        return shapes.certainty_equivalents(table, lottery, {"person": person, "amount": amount}, trial, missing)
+
+    @classmethod
+    def from_table(
+        cls, table: Any, *, options: Mapping[str, Any], person: str = "person", chosen: str = "chosen",
+        trial: str | None = None, missing: str = "refuse",
+    ) -> Choices:  # fmt: skip
+        """Choices from any table: `options` says, for each name that `chosen` may hold, what makes up the option.
+
+        That is a column, which holds amounts or texts such as "50:0.1,0:0.9"; or a list of pairs of columns, outcome
+        and probability. A number may stand for a column, and None for the probability that is left.
+
+        >>> table = {"person": ["a"], "x": [50], "p": [0.1], "sure": [7], "chosen": ["left"]}
+        >>> Choices.from_table(table, options={"left": [("x", "p"), (0, None)], "right": "sure"})
+        <Choices: 1 answer of 1 person>
+        """
+        from allais.people import shapes
+
+        return shapes.from_table(table, options, {"person": person, "chosen": chosen}, trial, missing)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Choices:
+        """Choices from JSON lines, such as `write` makes and interviews leave."""
+        from allais.people.lines import read_lines
+
+        return read_lines(Path(path))
+
+    def write(self, path: str | Path) -> None:
+        """Write one JSON line per answer."""
+        from allais.people.lines import write_lines
+
+        write_lines(self, Path(path))
+
+    def __len__(self) -> int:
+        return int(self.person.size)
+
+    def __repr__(self) -> str:
+        answers, people = len(self), len(self.people)
+        return (
+            f"<Choices: {answers:,} answer{'s' * (answers != 1)} of {people:,} {'people' if people != 1 else 'person'}>"
+        )
+
+    def __add__(self, other: Choices) -> Choices:
+        """The answers of both tables."""
+        from allais.people.building import joined
+
+        return joined(self, other)
+
+    def of(self, person: str) -> Choices:
+        """The answers of one person."""
+        if str(person) not in self.people:
+            raise ValueError(
+                f"a person must have answers in the table; got {person!r}. "
+                f"There are {len(self.people)}, such as {self.people[0]!r}."
+            )
+        return self.where(self.person == self.people.index(str(person)))
+
+    def where(self, mask: NDArray[np.bool_]) -> Choices:
+        """The answers for which a mask holds; people without any are left out."""
+        kept, person = np.unique(self.person[mask], return_inverse=True)
+        people = tuple(self.people[place] for place in kept)
+        return Choices(people, self.lotteries, person.ravel(), self.offered[mask], self.chosen[mask], self.amount[mask])
+
+    def options(self, row: int) -> tuple[FiniteLottery, ...]:
+        """What was offered in a row, counted from 0."""
+        return tuple(self.lotteries[place] for place in self.offered[row] if place >= 0)
+
+    def rates(self) -> FloatArray:
+        """How often each person took the first option of two; NaN for a person without such choices."""
+        plain = self.chosen != CERTAINTY_EQUIVALENT
+        n = np.bincount(self.person[plain], minlength=len(self.people)).astype(np.float64)
+        first = np.bincount(self.person[self.chosen == 0], minlength=len(self.people))
+        return np.divide(first, n, out=np.full(n.size, np.nan), where=n > 0)
+
+    def compact(self, reference: float, costs: bool, by_person: bool) -> Compact:
+        """The arrays that compiled code reads; they are made once."""
+        key = (reference, costs, by_person)
+        if key not in self._designs:
+            self._designs[key] = compact(self, *key)
+        return self._designs[key]
+
+
+def as_option(thing: Any) -> FiniteLottery:
+    """A lottery as it is, a mapping as a lottery, and a number as a sure amount."""
+    if isinstance(thing, FiniteLottery):
+        return thing
+    return Discrete(thing) if isinstance(thing, Mapping) else Discrete({thing: 1.0})

@@ -1,0 +1,141 @@
+"""What was found about people: preferences, how sure they are, and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from allais._checks import FloatArray
+from allais._random import Seed, generator
+from allais.people.choices import Choices
+from allais.people.family import Family
+from allais.people.priors import Prior
+from allais.preferences import Preference
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from allais.people.summary import Summary
+
+MOST_DRAWS = 1000  # that are kept of one person
+POINTS = ("maximum likelihood", "posterior mode")  # methods that predict from one point, and not from draws
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A family with numbers: a source of preferences, with what is uncertain about them.
+
+    `fit`, `posterior`, `hierarchical` and interviews make it. What is fitted to many people at once has one for each
+    in `people`, and its own draws are those of somebody like them.
+
+    >>> from allais.people import fit
+    >>> table = {"person": ["a"] * 6, "win": [10] * 6, "probability": [0.2, 0.4, 0.4, 0.5, 0.6, 0.9], "sure": [4] * 6,
+    ...          "took_lottery": [0, 0, 1, 0, 1, 1]}
+    >>> fitted = fit(Choices.lottery_or_sure(table), Family(alpha=0.88, loss_aversion=1.0), prior=True)
+    >>> fitted.preference.gains
+    TverskyKahneman(eta=0.675...)
+    >>> len(fitted.draws(5, seed=1))
+    5
+    """
+
+    family: Family
+    method: str
+    place: FloatArray  # of the point, on the line, (parameters,)
+    places: FloatArray  # of draws, on the line, (draws, parameters)
+    n_choices: int
+    log_likelihood: float  # at the point
+    log_evidence: float | None = None  # of the choices under this family
+    people: Mapping[str, Fitted] = field(default_factory=lambda: MappingProxyType({}))
+    notes: tuple[str, ...] = ()  # what went wrong or is not to be relied on, in words
+    inference: Any = None  # ArviZ's object, of a hierarchical fit; files do not hold it
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The point: the peak of a fit, or the middle of the draws."""
+        if not self.family.names:
+            return {}
+        return dict(zip(self.family.names, self.family.natural(self.place[None])[0].tolist(), strict=True))
+
+    @property
+    def preference(self) -> Preference:
+        """The preference at the point."""
+        return self.family.preference(list(self.parameters.values()))
+
+    def sample(self, n: int, seed: Seed) -> FloatArray:
+        """Parameters of draws, (n, parameters); more than there are come again."""
+        rng = generator(seed)
+        kept = self.places.shape[0]
+        which = rng.permutation(kept)[:n] if n <= kept else rng.integers(kept, size=n)
+        return self.family.natural(self.places[which])
+
+    def draws(self, n: int = 200, *, seed: Seed) -> list[Preference]:
+        """Preferences that may be these people's, as likely as the data make them."""
+        return [self.family.preference(one) for one in self.sample(n, seed)]
+
+    @property
+    def population(self) -> Prior:
+        """A prior for the next person: normal, with the middle and the spread of the draws."""
+        return Prior(self.places.mean(axis=0), np.atleast_2d(np.cov(self.places.T)))
+
+    def log_score(self, choices: Choices) -> float:
+        """The log likelihood of choices that were not fitted: each by its own person's draws, or by those of all.
+
+        A fit to a point predicts from it; draws predict by their mean chance.
+        """
+        total = 0.0
+        for name in choices.people:
+            who, theirs = self.people.get(name, self), choices.of(name)
+            point = who.method in POINTS and not who.people
+            places = who.place[None] if point else who.places
+            chances = who.family.log_chances(who.family.natural(places), theirs)
+            most = chances.max(axis=0)
+            total += float((most + np.log(np.exp(chances - most).mean(axis=0))).sum())
+        return total
+
+    def summary(self) -> Summary:
+        """Each parameter with its interval, and what the data cannot tell."""
+        from allais.people.summary import summarise
+
+        return summarise(self)
+
+    def plot(self, choices: Choices | None = None) -> Figure:
+        """Weights with bands, the utility, what trades off and, given choices, observed against predicted rates."""
+        from allais.people.plots import draw
+
+        return draw(self, choices)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file; `Preference.load` and the commands read that, too."""
+        from allais.people.documents import write_fitted
+
+        write_fitted(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path, trust: Sequence[str] = ()) -> Fitted:
+        """What a file holds."""
+        from allais.people.documents import read_fitted
+
+        return read_fitted(Path(path), trust)
+
+
+def somebody(family: Family, method: str, people: dict[str, Fitted], notes: tuple[str, ...] = ()) -> Fitted:
+    """All people together: the draws are those of a person at random."""
+    each = max(1, MOST_DRAWS // len(people))
+    places = np.concatenate([one.places[:: max(1, len(one.places) // each)][:each] for one in people.values()])
+    evidences = [one.log_evidence for one in people.values()]
+    return Fitted(
+        family,
+        method,
+        np.mean([one.place for one in people.values()], axis=0),
+        places,
+        sum(one.n_choices for one in people.values()),
+        sum(one.log_likelihood for one in people.values()),
+        None if None in evidences else float(sum(e for e in evidences if e is not None)),
+        MappingProxyType(people),
+        notes,
+    )

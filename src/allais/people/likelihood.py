@@ -1,0 +1,74 @@
+"""The likelihood of choices under a family, for many parameter vectors at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from allais._checks import FloatArray, IntArray
+from allais._kernels import compiled_for
+from allais.people.answers import each_answer, sweep, sweep_with_slopes
+from allais.people.arrays import CERTAINTY_EQUIVALENT, PLACES
+from allais.people.choices import Choices
+from allais.people.design import scratch_for
+from allais.people.rules import Probit
+
+if TYPE_CHECKING:
+    from allais.people.family import Family
+
+
+class Likelihood:
+    """Choices made ready for a family; with `by_person`, one block per person.
+
+    It has room for one evaluation at a time: threads need one each.
+    """
+
+    def __init__(self, family: Family, choices: Choices, *, by_person: bool = False) -> None:
+        self.family, self.choices = family, choices
+        self._compact = choices.compact(family.reference, family.costs, by_person)
+        self.design = self._compact.design
+        self.n_blocks = self.design.block_row.size - 1
+        named = self.design.row_chosen == CERTAINTY_EQUIVALENT
+        if named.any() and "noise" not in (*family.names, *family.fixed):
+            raise ValueError(
+                "certainty equivalents come with noise; this family says nothing about it. Add noise=free()."
+            )
+        if isinstance(family.choice, Probit) and (np.diff(self.design.row_start)[~named] > 2).any():
+            raise ValueError("probit compares two options; some choices have more. Use Logit.")
+        self._model, self._scratch = family.model(self.design), scratch_for(self.design)
+
+    def __call__(self, parameters: FloatArray, blocks: IntArray | None = None) -> FloatArray:
+        """The log likelihood of each parameter vector, of its block's answers, (n, parameters) -> (n,)."""
+        results = np.empty(parameters.shape[0])
+        with compiled_for("choices"):
+            sweep(
+                self._model, self.family.places(parameters), self._blocks(parameters, blocks), self.design,
+                self._scratch, results,
+            )  # fmt: skip
+        return results
+
+    def on_line(self, z: FloatArray, blocks: IntArray | None = None) -> FloatArray:
+        """The log likelihood at places on the line."""
+        return self(self.family.natural(z), blocks)
+
+    def slopes_on_line(self, z: FloatArray, blocks: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """The log likelihood at places on the line, and its gradient along it."""
+        parameters = self.family.natural(z)
+        results, gradients = np.empty(z.shape[0]), np.empty((z.shape[0], PLACES))
+        with compiled_for("choices"):
+            sweep_with_slopes(
+                self._model, self.family.places(parameters), self._blocks(parameters, blocks), self.design,
+                self._scratch, results, gradients,
+            )  # fmt: skip
+        return results, self.family.gathered(gradients) * self.family.slope(z)
+
+    def each(self, parameters: FloatArray) -> FloatArray:
+        """The log probability of each answer, in the order of the table, (n, answers)."""
+        found = np.empty((parameters.shape[0], self.design.row_chosen.size))
+        with compiled_for("choices"):
+            each_answer(self._model, self.family.places(parameters), self.design, self._scratch, found)
+        return found[:, self._compact.row_of]
+
+    def _blocks(self, parameters: FloatArray, blocks: IntArray | None) -> IntArray:
+        return np.zeros(parameters.shape[0], np.int64) if blocks is None else blocks

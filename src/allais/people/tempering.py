@@ -1,0 +1,122 @@
+"""Sequential Monte Carlo: particles go from the prior to the posterior in small steps, and weigh the evidence.
+
+Del Moral, Doucet and Jasra (2006). The likelihood is raised to a power that grows from 0 to 1. Each step is as large as
+keeps half of the particles worth having; they are then drawn anew by their weights and moved. Some moves are random
+walks of the population's own shape, others go by the difference of two other particles (ter Braak 2006), also by the
+whole of it, which leads from one peak to another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from allais._checks import FloatArray
+from allais.people.priors import Prior
+
+KEPT = 0.5  # the effective share of particles that a step leaves
+MOVED = 0.95  # of the particles have moved at least once, or the moves are at their end
+LEAST_MOVES, MOST_MOVES = 5, 60
+DIFFERENCES = 0.5  # of the moves go by the difference of two particles
+WHOLE_DIFFERENCE = 0.15  # of these by the whole of it, from peak to peak
+BLUR = 0.01  # of the walk's step, so that no two differences are one
+HALVINGS = 40  # of the interval in which a step is looked for
+GOOD_SHARE = 0.25  # of proposals taken; walks are scaled towards it
+
+
+class Particles(NamedTuple):
+    """Draws from the posterior, and what they say about the model."""
+
+    z: FloatArray  # places on the line, (particles, parameters)
+    log_likelihood: FloatArray  # (particles,)
+    log_evidence: float  # of the data under this model
+    steps: int  # from the prior to the posterior
+    taken: float  # the share of proposals that were taken, in the last step
+
+
+def temper(
+    log_likelihood: Callable[[FloatArray], FloatArray], prior: Prior, n_particles: int, rng: np.random.Generator
+) -> Particles:
+    """Particles from the posterior of a log likelihood on the line and a prior."""
+    z = prior.draw(n_particles, rng)
+    fit = log_likelihood(z)
+    power, log_evidence, steps, taken, scale = 0.0, 0.0, 0, 1.0, 1.0
+    while power < 1.0:
+        step = _step(fit, 1.0 - power)
+        log_weights = step * fit
+        most = log_weights.max()
+        weights = np.exp(log_weights - most)
+        log_evidence += float(most + np.log(weights.mean()))
+        power = power + step if power + step < 1.0 - 1e-12 else 1.0
+        kept = _drawn(weights / weights.sum(), rng)
+        z, fit = z[kept], fit[kept]
+        z, fit, taken, scale = _move(log_likelihood, prior, power, z, fit, scale, rng)
+        steps += 1
+    return Particles(z, fit, log_evidence, steps, taken)
+
+
+def _step(fit: FloatArray, left: float) -> float:
+    """How far the power may grow."""
+
+    def effective(step: float) -> float:
+        weights = np.exp(step * (fit - fit.max()))
+        return float(weights.sum() ** 2 / np.square(weights).sum()) / fit.size
+
+    if effective(left) >= KEPT:
+        return left
+    low, high = 0.0, left
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if effective(middle) >= KEPT else (low, middle)
+    return 0.5 * (low + high)
+
+
+def _drawn(weights: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Particles drawn by their weights, as evenly as can be (systematic resampling)."""
+    places = (rng.random() + np.arange(weights.size)) / weights.size
+    return np.minimum(np.searchsorted(np.cumsum(weights), places), weights.size - 1)
+
+
+def _move(
+    log_likelihood: Callable[[FloatArray], FloatArray],
+    prior: Prior,
+    power: float,
+    z: FloatArray,
+    fit: FloatArray,
+    scale: float,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray, float, float]:
+    """Moves that leave the posterior at a power as it is, until nearly all particles have gone somewhere."""
+    n, d = z.shape
+    root = np.linalg.cholesky(np.atleast_2d(np.cov(z.T)) + 1e-10 * prior.covariance)
+    walk = 2.38 / np.sqrt(d)
+    before = prior.log_density(z)
+    moved, share = np.zeros(n, dtype=bool), 0.0
+    for move in range(MOST_MOVES):
+        if move >= LEAST_MOVES and moved.mean() >= MOVED:
+            break
+        noise = rng.standard_normal((n, d)) @ root.T
+        by_difference = rng.random() < DIFFERENCES
+        if by_difference:
+            whole = rng.random((n, 1)) < WHOLE_DIFFERENCE
+            # a fresh order each time: the difference of two others, which is as likely as its opposite
+            first, second = rng.permutation(n), rng.permutation(n)
+            step = np.where(whole, 1.0, walk / np.sqrt(2.0) * scale) * (z[first] - z[second]) + BLUR * walk * noise
+        else:
+            step = scale * walk * noise
+        there = z + step
+        fit_there, prior_there = log_likelihood(there), prior.log_density(there)
+        gain = power * (fit_there - fit) + prior_there - before
+        taken = np.log(rng.random(n)) < gain
+        z, fit, before = (
+            np.where(taken[:, None], there, z),
+            np.where(taken, fit_there, fit),
+            np.where(taken, prior_there, before),
+        )
+        moved |= taken
+        share = float(taken.mean())
+        if not by_difference:
+            scale = float(np.clip(scale * np.exp(share - GOOD_SHARE), 0.05, 2.0))
+    return z, fit, share, scale

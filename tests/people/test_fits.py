@@ -1,0 +1,208 @@
+"""Fits: known people are found again, posteriors are those of a grid, and what is not told is said."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy import special
+
+from allais import Discrete, Preference, Prelec
+from allais.people import (
+    Choices,
+    Family,
+    Fitted,
+    Prior,
+    compare,
+    expected_value_family,
+    fit,
+    groups,
+    hierarchical,
+    posterior,
+)
+from allais.people.likelihood import Likelihood
+from allais.people.tempering import temper
+from tests.people.simulated import answering, gambles
+
+TRUE = [0.61, 0.88, 2.25, 3.0]
+
+
+def many(n=600, seed=1):
+    rng = np.random.default_rng(seed)
+    return answering(Family(), TRUE, gambles(rng, n), rng)
+
+
+def test_maximum_likelihood_finds_a_person_again_within_its_standard_errors():
+    fitted = fit(many(), Family())
+    truth = Family().on_line(TRUE)[0]
+    # six standard errors each: by luck once in 1e8, were they normal
+    assert (np.abs(fitted.place - truth) < 6.0 * fitted.places.std(axis=0)).all()
+    assert fitted.log_likelihood >= Family().log_likelihood([TRUE], many())[0]
+
+
+def test_the_peak_has_no_slope_and_the_curvature_is_that_of_the_likelihood():
+    choices, family = many(), Family()
+    fitted, likelihood = fit(choices, family), Likelihood(family, choices)
+    _, slope = likelihood.slopes_on_line(fitted.place[None])
+    assert np.abs(slope).max() < 1e-3
+    step = 1e-3 * np.eye(4)[1]
+    ends = likelihood.on_line(np.stack([fitted.place - step, fitted.place, fitted.place + step]))
+    second = (ends[0] - 2 * ends[1] + ends[2]) / 1e-6
+    precision = np.linalg.inv(np.cov(fitted.places.T))[1, 1]
+    assert precision == pytest.approx(-second, rel=0.25)  # a covariance of 1,000 draws: sd 4.5 %
+
+
+def grid_posterior(likelihood, family, n=4001):
+    z = np.linspace(-8, 8, n)[:, None] * family.prior.spread + family.prior.mean
+    log = likelihood.on_line(z) + family.prior.log_density(z)
+    weights = np.exp(log - log.max())
+    step = z[1, 0] - z[0, 0]
+    mean = float((weights * z[:, 0]).sum() / weights.sum())
+    sd = float(np.sqrt((weights * (z[:, 0] - mean) ** 2).sum() / weights.sum()))
+    return mean, sd, float(log.max() + np.log(weights.sum() * step))
+
+
+def test_particles_agree_with_a_grid_in_mean_spread_and_evidence():
+    family = Family(alpha=0.88, loss_aversion=2.25, temperature=3.0)
+    choices = many(80)
+    mean, sd, evidence = grid_posterior(Likelihood(family, choices), family)
+    found = [posterior(choices, family, n_particles=2000, seed=seed) for seed in range(6)]
+    # 12,000 particles, worth a tenth at least: a standard error of sd / 35
+    assert np.mean([one.place[0] for one in found]) == pytest.approx(mean, abs=6 * sd / 35)
+    assert np.mean([one.places.std() for one in found]) == pytest.approx(sd, rel=0.15)
+    assert np.mean([one.log_evidence for one in found]) == pytest.approx(evidence, abs=0.15)
+
+
+def test_both_peaks_of_a_posterior_are_found_with_their_shares():
+    prior = Prior(np.zeros(2), 9.0 * np.eye(2))
+
+    def log_likelihood(z):
+        far, near = ((z - 4.0) ** 2).sum(axis=1), ((z + 4.0) ** 2).sum(axis=1)
+        return special.logsumexp(np.stack([np.log(0.7) - 10 * far, np.log(0.3) - 10 * near]), axis=0)
+
+    shares = [
+        float((temper(log_likelihood, prior, 1000, np.random.default_rng(seed)).z[:, 0] > 0).mean())
+        for seed in range(8)
+    ]
+    # resampling adds noise: the sd of one share is about 0.04
+    assert np.mean(shares) == pytest.approx(0.7, abs=6 * 0.04 / np.sqrt(8))
+
+
+def test_what_two_outcomes_cannot_tell_is_said():
+    """Nearly all real choices of this kind have one win and one sure amount: weight or utility, not both."""
+    rng = np.random.default_rng(3)
+    table = {"person": ["a"] * 300, "win": [13] * 300, "probability": rng.integers(1, 10, 300) / 10, "sure": [5] * 300}
+    chance = special.expit((table["probability"] * 13**0.8 - 5**0.8) / 0.5)
+    table["took_lottery"] = (rng.random(300) < chance).astype(int)
+    said = posterior(Choices.lottery_or_sure(table), Family(Prelec), seed=1).summary()
+    assert any("loss_aversion" in one and "little" in one for one in said.warnings)
+    assert any("trade off" in one and "temperature" in one for one in said.warnings)
+    assert "not told by these data" in str(said)
+
+
+def test_a_likelihood_without_a_peak_is_said():
+    choices = Choices.mixed_gambles({"person": ["a"] * 3, "gain": [10, 20, 30], "loss": [9, 9, 9], "accepted": [1] * 3})
+    notes = fit(choices, Family(eta=0.65, alpha=1.0)).notes
+    assert any("flat" in note for note in notes)
+
+
+def two_kinds(n_people=12, n_trials=60):
+    rng = np.random.default_rng(5)
+    n = n_people * n_trials
+    table = {"person": np.arange(n) % n_people, "gain": rng.integers(5, 40, n), "loss": rng.integers(5, 20, n)}
+    averse = np.where(table["person"] % 3 == 0, 1.0, 2.2)
+    table["accepted"] = (table["gain"] - averse * table["loss"] + 1.5 * rng.logistic(size=n) > 0).astype(int)
+    return Choices.mixed_gambles(table)
+
+
+AVERSE = Family(eta=0.65, alpha=1.0)
+
+
+def test_types_of_people_are_found_and_counted():
+    found = groups(two_kinds(), AVERSE, seed=1)
+    assert found.shares.round(2).tolist() == [0.67, 0.33]
+    assert [round(one.parameters["loss_aversion"], 1) for one in found.types] == [2.2, 1.0]
+    assert min(found.tried, key=found.tried.get) == 2
+    assert "type 1: 67% of people" in str(found)
+
+
+def test_one_kind_of_people_is_one_type():
+    rng = np.random.default_rng(6)
+    table = {"person": np.arange(600) % 10, "gain": rng.integers(5, 40, 600), "loss": rng.integers(5, 20, 600)}
+    table["accepted"] = (table["gain"] - 1.5 * table["loss"] + 2.0 * rng.logistic(size=600) > 0).astype(int)
+    assert len(groups(Choices.mixed_gambles(table), AVERSE, seed=1).types) == 1
+
+
+@pytest.mark.parametrize("held_out", ["trials", "people"])
+def test_the_family_that_made_the_choices_predicts_best(held_out):
+    found = compare({"mean": expected_value_family(), "averse": AVERSE}, two_kinds(), held_out=held_out, folds=3)
+    assert found.scores["averse"] > found.scores["mean"]
+    assert "best" in str(found)
+    each = compare(
+        {"averse": AVERSE, "each": lambda c: fit(c, AVERSE, prior=True, by_person=True)}, two_kinds(), folds=3
+    )
+    assert each.scores["each"] > each.scores["averse"]
+
+
+def test_a_held_out_score_is_the_log_chance_of_each_answer():
+    choices = two_kinds()
+    fitted = fit(choices, AVERSE)
+    assert fitted.log_score(choices) == pytest.approx(fitted.log_likelihood, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")  # of JAX and ArviZ, about themselves
+def test_a_population_is_found_with_its_people_and_its_signs_are_read():
+    pytest.importorskip("numpyro")
+    choices = two_kinds(n_people=8, n_trials=40)
+    found = hierarchical(choices, AVERSE, n_draws=100, n_warmup=100, seed=1)
+    assert set(found.people) == set(choices.people)
+    averse = {name: one.parameters["loss_aversion"] for name, one in found.people.items()}
+    assert all((averse[name] < 1.6) == (int(name) % 3 == 0) for name in averse)
+    assert found.inference.posterior["people"].shape == (2, 100, 8, 2)
+    assert any("worth" in note or "agree" in note for note in found.notes)  # 200 draws are few, and it says so
+    assert found.population.mean.shape == (2,)
+
+
+def test_what_was_fitted_comes_back_from_its_file(tmp_path):
+    fitted = fit(two_kinds(), AVERSE, by_person=True)
+    path = tmp_path / "people.json"
+    fitted.save(path)
+    again = Fitted.load(path)
+    assert again.parameters == fitted.parameters
+    assert again.people["3"].parameters == fitted.people["3"].parameters
+    np.testing.assert_array_equal(again.places, fitted.places)
+    assert str(again.summary()) == str(fitted.summary())
+    assert Preference.load(path) == fitted.preference
+    document = json.loads(path.read_text())
+    document["fitted"]["place"][0] += 1.0
+    path.write_text(json.dumps(document))
+    with pytest.raises(ValueError, match="damaged"):
+        Fitted.load(path)
+
+
+def test_a_plain_preference_file_is_no_fit(tmp_path):
+    Preference.tversky_kahneman().save(tmp_path / "tk.json")
+    assert Preference.load(tmp_path / "tk.json") == Preference.tversky_kahneman()
+    with pytest.raises(ValueError, match="not fitted"):
+        Fitted.load(tmp_path / "tk.json")
+    (tmp_path / "no.json").write_text("[]")
+    with pytest.raises(ValueError, match="says what it is"):
+        Preference.load(tmp_path / "no.json")
+
+
+def test_draws_are_preferences_and_the_same_seed_gives_the_same():
+    fitted = posterior(two_kinds(), AVERSE, seed=1)
+    first, second = fitted.draws(7, seed=2), fitted.draws(7, seed=2)
+    assert first == second
+    assert len({one.utility.loss_aversion for one in first}) == 7
+    assert isinstance(first[0].value(Discrete({5: 1.0})), float)
+
+
+def test_pictures_have_their_panels(tmp_path):
+    pytest.importorskip("matplotlib")
+    choices = many(60)
+    fitted = posterior(choices, Family(), n_particles=200, seed=1)
+    titles = [ax.get_title() for ax in fitted.plot(choices).axes]
+    assert titles[0].startswith("weight")
+    assert titles[2] == "the first option"
+    assert len(titles) == 4
+    assert len(fit(choices, expected_value_family()).plot().axes) == 1
