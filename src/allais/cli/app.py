@@ -10,6 +10,7 @@ import typer
 from allais import __version__
 from allais.cli.best_arm import best_arm_command
 from allais.cli.exits import Commands, say_warning
+from allais.cli.interview import interview_command
 from allais.cli.paper import app as paper
 from allais.cli.people import app as people
 from allais.cli.simulate import simulate_command
@@ -47,6 +48,7 @@ NUMBERS = {"ignore_unknown_options": True}  # "-50:0.1" is a lottery, not an opt
 
 app.command("value", context_settings=NUMBERS)(value_command)
 app.command("weight")(weight_command)
+app.command("interview")(interview_command)
 app.command("simulate")(simulate_command)
 app.command("best-arm")(best_arm_command)
 app.command("warm")(warm_command)
