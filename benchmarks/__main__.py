@@ -11,6 +11,7 @@ from benchmarks import (
     cold,
     executors,
     identify,
+    interview,
     linear,
     memory,
     networks,
@@ -28,6 +29,7 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, linear, executors, traffic, networks, scenario,
+        interview,
     )
 }  # fmt: skip
 

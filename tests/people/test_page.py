@@ -41,7 +41,7 @@ def offered(view):
 
 
 def option(given):
-    return given if isinstance(given, int | float) else {outcome: chance for outcome, chance in given}
+    return given if isinstance(given, int | float) else dict(given)
 
 
 def answer_of(options, rng):
@@ -101,7 +101,7 @@ def test_the_page_asks_what_tells_most_by_its_table(browser, page):
     """The script's choice is that of the same formula in Python, over the same table."""
     view = opened_without_complaint(browser, page, 800, 800, "light")
     begun(view)
-    plan = json.loads(view.inner_text("#plan")) if view.inner_text("#plan") else view.evaluate("plan")
+    plan = view.evaluate("plan")
     table = (np.frombuffer(base64.b64decode(plan["chances"]), np.uint8).reshape(PAIRS, PEOPLE) + 0.5) / 256.0
     weights, asked = np.full(PEOPLE, 1.0 / PEOPLE), []
     for number in range(10):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from allais import NPTS, WUCB, Bounded, Discrete, Finite, Preference, SubGaussian, TverskyKahneman, expected_value
-from allais.people import Choices, Family, Fitted, recommend
+from allais.people import Family, Fitted, recommend
 from allais.people.recommend import MOST_OUTCOMES, _joined, worths
 
 FAMILY = Family(alpha=1.0, loss_aversion=1.0)
@@ -17,9 +17,9 @@ def known_to(spread, eta=0.61):
     return Fitted(FAMILY, "posterior", place, places, 20, -10.0)
 
 
-def learner_of(n, rewards=Bounded(0, 50)):
+def learner_of(n):
     """A bet that people with a weight of 0.61 value at 9.3 and others at 5, and 9 for sure."""
-    learner = NPTS(expected_value(), rewards).start(["bet", "sure"], seed=1)
+    learner = NPTS(expected_value(), Bounded(0, 50)).start(["bet", "sure"], seed=1)
     learner.observe("bet", [50.0] * (n // 10) + [0.0] * (n - n // 10))
     learner.observe("sure", [9.0] * n)
     return learner

@@ -39,7 +39,7 @@ def interview_command(
     sure: Annotated[float, typer.Option(help="How sure a decision must be.")] = 0.95,
     person: Annotated[str, typer.Option(help="Who is asked.")] = "one",
     out: Annotated[Path | None, typer.Option(help="Write the preference and the answers into this file.")] = None,
-    keep: Annotated[Path | None, typer.Option(help="A folder that keeps every answer: the same command goes on.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="A folder that keeps every answer, to go on from.")] = None,
     page: Annotated[Path | None, typer.Option(help="Ask nobody; write a page that asks (HTML, no server).")] = None,
     seed: Seed = 1,
 ) -> None:  # fmt: skip
@@ -93,7 +93,7 @@ def _family(name: str, stakes: tuple[float, float]) -> Family:
     if name == "cpt-two-weights":
         return Family(TverskyKahneman, TverskyKahneman, stake=stake)
     if name == "prelec":
-        return Family(Prelec, stake=stake, delta=1.0)
+        return Family(Prelec, stake=stake, beta=1.0)
     return Family(Identity() if name == "utility" else TverskyKahneman, stake=stake)
 
 

@@ -14,7 +14,9 @@ def about_parameters(log_chance: FloatArray) -> FloatArray:
     array([1., 0.])
     """
     chance = np.exp(log_chance)
-    return entropy(chance.mean(axis=0)) - entropy(chance).mean(axis=0)
+    rest = np.maximum(1.0 - chance, 1e-300)
+    inside = -(chance * np.maximum(log_chance, -700.0) + rest * np.log(rest)).mean(axis=0) / np.log(2.0)
+    return entropy(chance.mean(axis=0)) - inside
 
 
 def about_decision(log_chance: FloatArray, decision: IntArray) -> FloatArray:

@@ -2,8 +2,8 @@
 
 Its questions depend on the answers, and still its script knows no preference. The page holds, for people drawn from the
 prior, how likely each of them takes A in each candidate question. The script weighs these people by the answers and
-asks what tells most: what `Interview` does, over a table. So no formula is written twice, any family can be asked about,
-and the numbers are fitted afterwards by the library, exactly, from the answers.
+asks what tells most: what `Interview` does, over a table. So no formula is written twice, any family can be asked
+about, and the numbers are fitted afterwards by the library, exactly, from the answers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def write_page(
     prior: Prior | None = None,
     questions: int = 20,
     unit: str = "",
-    title: str = "Which would you rather have?",
+    title: str = "A few questions",
 ) -> None:
     """Write the page of an interview; what people download from it, `Choices.read` reads.
 

@@ -75,6 +75,15 @@ def pool(family: Family, stakes: tuple[float, float], n: int, rng: np.random.Gen
     return Pool(list(found.values()), [_check(family, coarse, rng) for _ in range(CHECKS)])
 
 
+def lotteries_within(
+    family: Family, stakes: tuple[float, float], n: int, rng: np.random.Generator
+) -> list[FiniteLottery]:
+    """Lotteries of two round outcomes between the stakes."""
+    low, high = sorted(_felt(family, end) for end in stakes)
+    grid = _grid(low, high, COARSE)
+    return [_lottery(family, grid, rng) for _ in range(n)]
+
+
 def _felt(family: Family, outcome: float) -> float:
     return family.reference - outcome if family.costs else outcome - family.reference
 
