@@ -14,6 +14,7 @@ from allais.cli.interview import interview_command
 from allais.cli.paper import app as paper
 from allais.cli.people import app as people
 from allais.cli.simulate import simulate_command
+from allais.cli.study import study_command
 from allais.cli.traffic import app as traffic
 from allais.cli.value import value_command
 from allais.cli.warm import warm_command
@@ -53,5 +54,6 @@ app.command("simulate")(simulate_command)
 app.command("best-arm")(best_arm_command)
 app.command("warm")(warm_command)
 app.add_typer(paper, name="paper")
+people.command("study")(study_command)
 app.add_typer(people, name="people")
 app.add_typer(traffic, name="traffic")
