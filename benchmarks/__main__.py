@@ -13,6 +13,7 @@ from benchmarks import (
     coverage,
     executors,
     identify,
+    interview,
     linear,
     memory,
     networks,
@@ -33,7 +34,7 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, budgets, coverage, screening, linear,
-        executors, search, people, traffic, networks, scenario,
+        executors, search, people, interview, traffic, networks, scenario,
     )
 }  # fmt: skip
 

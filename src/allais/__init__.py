@@ -67,7 +67,7 @@ _BEHIND = {
     "learner": "Choice NotNow Recommendation",
     "linear": "AdditiveNoise ArmNoise Ball Box EstimatedNoise FeatureNoise GAllocation LinGapE LinTS LinearBandit "
     "LinearFit OFUL ParameterNoise PathProblem RadiusWarning Routes WG WOFUL fit_linear simple_routes",
-    "people": "Choices Family Fitted Groups Logit Probit fit free groups hierarchical posterior",
+    "people": "Choices Family Fitted Groups Interview Logit Probit fit free groups hierarchical posterior recommend",
     "policies": "EXP3 UCBV UniformSampling WELUCB WEUCB",
     "preferences": "Explanation Parts",
     "searches": "Failures",

@@ -10,9 +10,11 @@ import typer
 from allais import __version__
 from allais.cli.best_arm import best_arm_command
 from allais.cli.exits import Commands, say_warning
+from allais.cli.interview import interview_command
 from allais.cli.paper import app as paper
 from allais.cli.people import app as people
 from allais.cli.simulate import simulate_command
+from allais.cli.study import study_command
 from allais.cli.traffic import app as traffic
 from allais.cli.value import value_command
 from allais.cli.warm import warm_command
@@ -47,9 +49,11 @@ NUMBERS = {"ignore_unknown_options": True}  # "-50:0.1" is a lottery, not an opt
 
 app.command("value", context_settings=NUMBERS)(value_command)
 app.command("weight")(weight_command)
+app.command("interview")(interview_command)
 app.command("simulate")(simulate_command)
 app.command("best-arm")(best_arm_command)
 app.command("warm")(warm_command)
 app.add_typer(paper, name="paper")
+people.command("study")(study_command)
 app.add_typer(people, name="people")
 app.add_typer(traffic, name="traffic")

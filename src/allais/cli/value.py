@@ -96,15 +96,15 @@ def _weights(why: Explanation) -> Table:
     for label, p, w, share in zip(
         why.labels, why.probabilities, why.decision_weights, why.contributions, strict=True
     ):  # fmt: skip
-        bars = Text.assemble((_bar(p), "blue"), "\n", (_bar(w), "yellow"))
+        bars = Text.assemble((bar(p), "blue"), "\n", (bar(w), "yellow"))
         table.add_row(Text(label), f"{p:.4f}", f"{w:.4f}", f"{share:.4g}", bars)
     return table
 
 
-def _bar(share: float) -> str:
+def bar(share: float) -> str:
     """A bar to an eighth of a cell.
 
-    >>> _bar(0.5)
+    >>> bar(0.5)
     '████████████'
     """
     eighths = round(8 * BAR * min(max(share, 0.0), 1.0))

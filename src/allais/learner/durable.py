@@ -21,6 +21,7 @@ class Durable(Guarded):
     if it does not come that far: then memory is ahead of the folder, and the folder is the truth.
     """
 
+    _kind: str = "learner"  # what its folder calls it
     _log: SnapshotLog | None = None
     _durable: bool = False  # whether it has a log, closed or not
     _began: dict[str, Any]  # how the folder was made
@@ -58,7 +59,7 @@ class Durable(Guarded):
         assert self._log is not None
         self._midway = True
         try:
-            self._log.renew({"began": self._began, "learner": self._document()})
+            self._log.renew({"began": self._began, self._kind: self._document()})
         except BaseException:
             self._close_midway()
             raise
@@ -81,8 +82,8 @@ class Durable(Guarded):
         if self._log is None:
             return super().__reduce_ex__(protocol)
         raise TypeError(
-            f"one learner at a time writes a folder; {self._log.folder} has one already. "
-            "Take learner.copy(), which lives in memory, or open the folder where it is needed."
+            f"one {self._kind} at a time writes a folder; {self._log.folder} has one already. "
+            f"Take {self._kind}.copy(), which lives in memory, or open the folder where it is needed."
         )
 
     # -- calls that are broken off ----------------------------------------------------------------

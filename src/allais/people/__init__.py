@@ -12,21 +12,32 @@ from allais.people.fit import fit
 from allais.people.fitted import Fitted
 from allais.people.groups import Groups, groups
 from allais.people.hierarchical import hierarchical
+from allais.people.interview import Interview
+from allais.people.known import Attention
+from allais.people.page import write_page
 from allais.people.parameters import Free, free
 from allais.people.posterior import posterior
 from allais.people.priors import Prior
+from allais.people.questions import Question
+from allais.people.recommend import PeoplePrefer, recommend
 from allais.people.rules import Logit, Probit
+from allais.people.study import Study, study
 
 __all__ = [
+    "Attention",
     "Choices",
     "Comparison",
     "Family",
     "Fitted",
     "Free",
     "Groups",
+    "Interview",
     "Logit",
+    "PeoplePrefer",
     "Prior",
     "Probit",
+    "Question",
+    "Study",
     "compare",
     "expected_value_family",
     "fit",
@@ -34,4 +45,7 @@ __all__ = [
     "groups",
     "hierarchical",
     "posterior",
+    "recommend",
+    "study",
+    "write_page",
 ]

@@ -174,3 +174,12 @@ def each_answer(model, thetas, design, scratch, results):
         measure(model, thetas[m], design, 0, scratch, False)
         for row in range(design.row_chosen.size):
             results[m, row] = answer(model, thetas[m], design, row, scratch, False)
+
+
+@routine
+def each_value(model, thetas, design, scratch, results):
+    """The value of every option under every parameter vector, (vectors, options), for designs of one block."""
+    for m in range(thetas.shape[0]):
+        measure(model, thetas[m], design, 0, scratch, False)
+        for option in range(results.shape[1]):
+            results[m, option] = scratch.value[option, 0]

@@ -122,7 +122,7 @@ class Choices:
 
     @classmethod
     def read(cls, path: str | Path) -> Choices:
-        """Choices from JSON lines, such as `write` makes and interviews leave."""
+        """Choices from JSON lines, as `write` makes them, or from the file of an interview or of its page."""
         from allais.people.lines import read_lines
 
         return read_lines(Path(path))

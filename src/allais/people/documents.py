@@ -19,10 +19,11 @@ from allais.settings import checked_trust, from_spec, to_spec
 
 def write_fitted(fitted: Fitted, path: Path) -> None:
     """Write it to one file."""
-    write_preference(path, fitted.preference, {"family": to_spec(fitted.family), "fitted": _content(fitted)})
+    write_preference(path, fitted.preference, {"family": to_spec(fitted.family), "fitted": fitted_content(fitted)})
 
 
-def _content(fitted: Fitted) -> dict[str, Any]:
+def fitted_content(fitted: Fitted) -> dict[str, Any]:
+    """What a file holds of it, beside the family."""
     return {
         "method": fitted.method,
         "place": fitted.place.tolist(),
@@ -31,7 +32,7 @@ def _content(fitted: Fitted) -> dict[str, Any]:
         "log_likelihood": fitted.log_likelihood,
         "log_evidence": fitted.log_evidence,
         "notes": list(fitted.notes),
-        "people": {name: _content(one) for name, one in fitted.people.items()},
+        "people": {name: fitted_content(one) for name, one in fitted.people.items()},
     }
 
 

@@ -1,4 +1,4 @@
-"""Choices as JSON lines: {"person": "ann", "options": [[[50, 0.1], [0, 0.9]], 7], "chosen": 0}."""
+"""Choices as JSON lines, {"person": "ann", "options": [[[50, 0.1], [0, 0.9]], 7], "chosen": 0}, or as one document."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def write_lines(choices: Choices, path: Path) -> None:
     """Write one line per answer."""
     lines = []
     for row in range(len(choices)):
-        options = [_plain(one) for one in choices.options(row)]
+        options = [plain_option(one) for one in choices.options(row)]
         told: dict[str, Any] = {"person": choices.people[choices.person[row]]}
         if choices.chosen[row] == CERTAINTY_EQUIVALENT:
             told |= {"lottery": options[0], "amount": float(choices.amount[row])}
@@ -29,13 +29,14 @@ def write_lines(choices: Choices, path: Path) -> None:
     write_atomically(path, "\n".join(lines) + "\n")
 
 
-def _plain(lottery: FiniteLottery) -> Any:
+def plain_option(lottery: FiniteLottery) -> Any:
+    """An option as JSON has it: pairs of outcome and probability, or a sure amount."""
     pairs = [list(pair) for pair in zip(lottery.outcomes.tolist(), lottery.probabilities.tolist(), strict=True)]
     return pairs[0][0] if len(pairs) == 1 else pairs
 
 
 def read_lines(path: Path) -> Choices:
-    """The answers of a file, one line each; other keys than those of an answer are passed over."""
+    """The answers of a file: one per line, or a list called "answers". Other keys are passed over."""
     try:
         content = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -43,19 +44,35 @@ def read_lines(path: Path) -> Choices:
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"choices are read from JSON lines; {path} cannot be read ({error}). Check it.") from None
     built = Rows()
+    listed = _listed(content)
+    if listed is not None:
+        for row, told in enumerate(listed, start=1):
+            _take(built, row, told)
+        return built.done()
     for row, line in enumerate(content.splitlines(), start=1):
         if line.strip():
-            _take(built, row, line)
+            try:
+                _take(built, row, json.loads(line))
+            except json.JSONDecodeError:
+                refuse(row, f"a line must be JSON; got {brief(line)}.")
+            except RecursionError:
+                refuse(row, "a line must be JSON that is not hundreds of lists deep.")
     return built.done()
 
 
-def _take(built: Rows, row: int, line: str) -> None:
+def _listed(content: str) -> list[Any] | None:
+    """The answers of one document, such as an interview or its page leaves; None for lines."""
     try:
-        told = json.loads(line)
+        document = json.loads(content)
     except (ValueError, RecursionError):
-        refuse(row, f"a line must be JSON; got {brief(line)}.")
+        return None
+    answers = document.get("answers") if isinstance(document, dict) else None
+    return answers if isinstance(answers, list) else None
+
+
+def _take(built: Rows, row: int, told: Any) -> None:
     if not isinstance(told, dict):
-        refuse(row, f"a line must be an answer in braces; got {brief(line)}.")
+        refuse(row, f"an answer is written in braces; got {brief(told)}.")
     person, trial = told.get("person"), told.get("trial")
     if "amount" in told and "lottery" in told:
         built.equivalent(row, person, _option(row, told["lottery"]), told["amount"], trial)

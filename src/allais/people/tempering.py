@@ -50,9 +50,9 @@ def temper(
         weights = np.exp(log_weights - most)
         log_evidence += float(most + np.log(weights.mean()))
         power = power + step if power + step < 1.0 - 1e-12 else 1.0
-        kept = _drawn(weights / weights.sum(), rng)
+        kept = drawn(weights / weights.sum(), rng)
         z, fit = z[kept], fit[kept]
-        z, fit, taken, scale = _move(log_likelihood, prior, power, z, fit, scale, rng)
+        z, fit, taken, scale = move(log_likelihood, prior, power, z, fit, scale, rng)
         steps += 1
     return Particles(z, fit, log_evidence, steps, taken)
 
@@ -73,13 +73,18 @@ def _step(fit: FloatArray, left: float) -> float:
     return 0.5 * (low + high)
 
 
-def _drawn(weights: FloatArray, rng: np.random.Generator) -> FloatArray:
+def drawn(weights: FloatArray, rng: np.random.Generator) -> FloatArray:
     """Particles drawn by their weights, as evenly as can be (systematic resampling)."""
-    places = (rng.random() + np.arange(weights.size)) / weights.size
+    return spaced(weights, weights.size, rng.random())
+
+
+def spaced(weights: FloatArray, n: int, first: float) -> FloatArray:
+    """n particles at even steps along the sum of the weights; `first` says where in the first step."""
+    places = (first + np.arange(n)) / n
     return np.minimum(np.searchsorted(np.cumsum(weights), places), weights.size - 1)
 
 
-def _move(
+def move(
     log_likelihood: Callable[[FloatArray], FloatArray],
     prior: Prior,
     power: float,

@@ -1,0 +1,80 @@
+"""adopy's grid on a task of two-outcome lotteries; run by a Python that has adopy, with a task file and a result file.
+
+adopy 0.4.1 names `np.int` and `np.float`, which NumPy no longer has: they are put back before it is imported. Nothing
+else is changed.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+for _name, _kind in (("int", int), ("float", float)):
+    setattr(np, _name, _kind)
+
+
+def main() -> None:
+    import adopy  # type: ignore[import-not-found]
+
+    with open(sys.argv[1]) as file:
+        task = json.load(file)
+    sides = [[np.array(column) for column in zip(*side, strict=True)] for side in task["sides"]]
+
+    def value(side: Any, index: Any, eta: Any, alpha: Any, aversion: Any) -> Any:
+        high, p, low = (column[index.astype(int)] for column in sides[side])
+
+        def felt(x: Any) -> Any:
+            size = np.abs(x) ** alpha
+            return np.where(x < 0, -aversion * size, size)
+
+        def weight(q: Any) -> Any:
+            return q**eta / (q**eta + (1 - q) ** eta) ** (1 / eta)
+
+        gains = felt(low) + (felt(high) - felt(low)) * weight(p)
+        losses = felt(high) + (felt(low) - felt(high)) * weight(1 - p)
+        mixed = weight(p) * felt(high) + weight(1 - p) * felt(low)
+        return np.where(low >= 0, gains, np.where(high <= 0, losses, mixed))
+
+    def log_likelihood(choice: Any, index: Any, eta: Any, alpha: Any, aversion: Any, temperature: Any) -> Any:
+        natural = [np.exp(z) for z in (alpha, aversion, temperature)]
+        low, high = task["eta"]
+        eta = low + (high - low) / (1.0 + np.exp(-eta))
+        a, b = (value(side, index, eta, *natural[:2]) for side in (0, 1))
+        distance = np.where(choice == 1, a - b, b - a) / natural[2]
+        return -np.logaddexp(0.0, -distance)
+
+    names = ["eta", "alpha", "aversion", "temperature"]
+    described = adopy.Task(designs=["index"], responses=["choice"])
+    model = adopy.Model(task=described, params=names, func=log_likelihood)
+    grid = {name: np.array(nodes) for name, nodes in zip(names, task["nodes"], strict=True)}
+    started = time.perf_counter()
+    engine = adopy.Engine(described, model, {"index": np.arange(len(sides[0][0]))}, grid, {"choice": [0, 1]})
+    set_up = time.perf_counter() - started
+    means, asked, seconds = [], [], []
+    for chances, draws in zip(task["chances"], task["draws"], strict=True):
+        engine.log_post = np.copy(engine.log_prior)
+        engine._marg_log_lik = engine._ent_marg = engine._ent_cond = engine._mutual_info = None
+        engine._update_mutual_info()
+        mine = []
+        for draw in draws:
+            started = time.perf_counter()
+            design = engine.get_design("optimal")
+            index = round(design["index"])
+            engine.update(design, {"choice": int(draw < chances[index])})
+            seconds.append(time.perf_counter() - started)
+            mine.append(index)
+        means.append(engine.post_mean.tolist())
+        asked.append(mine)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    found = {"means": means, "asked": asked, "seconds": seconds, "memory": memory, "set_up": set_up}
+    with open(sys.argv[2], "w") as file:
+        json.dump(found, file)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Interviews: how long a question takes, and how near the truth is after twenty, beside random questions and a grid."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from allais._checks import FloatArray
+from allais.people import Choices, Family, Interview, posterior, study
+from allais.people.study import answer_of
+from allais.report.tables import markdown_table
+
+FAMILY = Family(stake=100.0)
+PEOPLE, QUESTIONS = 60, 20
+SERVED = 100  # people of the study
+NODES = 10  # of the grid, for each of four parameters: 10,000 points
+ADOPY = "ALLAIS_ADOPY"  # a Python that has adopy
+FEW = 3  # people that adopy itself asks: a question takes it seconds
+
+
+class Recovered(NamedTuple):
+    places: FloatArray  # (people, parameters)
+    milliseconds: float  # of one question, median
+    memory: float  # of the process, in MB
+
+
+def run() -> str:
+    truths = FAMILY.prior.draw(PEOPLE, 1)
+    ours = _apart(asked_by_us, truths)
+    random = _apart(asked_at_random, truths)
+    grid = _apart(asked_by_grid, truths)
+    rows = [
+        _row("allais: particles", ours, truths),
+        _row("random questions, same posterior", random, truths),
+        _row("a grid of 10,000 points", grid, truths),
+    ]
+    theirs = _adopy(truths[:FEW])
+    if theirs is not None:
+        rows.append(_row(f"adopy 0.4.1, patched, {FEW} people", theirs, truths[:FEW]))
+        rows.append(_row(f"allais, the same {FEW} people", ours._replace(places=ours.places[:FEW]), truths[:FEW]))
+    header = ("questions chosen by", "error after 20", "one question", "memory")
+    nearer = [_share(ours, other, truths) for other in (random, grid)]
+    claims = [
+        ("a question under 100 ms", f"{ours.milliseconds:.0f} ms", _verdict(ours.milliseconds < 100.0)),
+        ("memory under 300 MB", f"{ours.memory:.0f} MB", _verdict(ours.memory < 300.0)),
+        ("error below that of random questions", nearer[0], _verdict(_better(ours, random, truths))),
+        ("error below that of the grid", nearer[1], _verdict(_better(ours, grid, truths))),
+    ]
+    shown = markdown_table(header, rows)
+    held = markdown_table(("claim", "measured", "holds"), claims)
+    served = study(n_people=SERVED, n_questions=QUESTIONS, seed=2)
+    preface = (
+        f"{PEOPLE} people from the prior of four parameters, {QUESTIONS} of 1,000 candidate questions, no checks. The "
+        "error is the root mean square over parameters, in spreads of the prior (1 is no better than knowing nothing), "
+        "with its standard error over people."
+    )
+    if theirs is None:
+        preface += f" adopy was not there ({ADOPY} names no Python that has it): the grid is ours, of its kind."
+    return f"## Interviews\n\n{preface}\n\n{shown}\n\n{held}\n\n{served}"
+
+
+def _errors(places: FloatArray, truths: FloatArray) -> FloatArray:
+    """Of each person, in spreads of the prior."""
+    return np.sqrt(np.square((places - truths) / FAMILY.prior.spread).mean(axis=1))
+
+
+def _row(name: str, found: Recovered, truths: FloatArray) -> list[str]:
+    errors = _errors(found.places, truths)
+    shown = "none" if found.milliseconds == 0.0 else f"{found.milliseconds:.0f} ms"
+    error = f"{errors.mean():.3f} ± {errors.std(ddof=1) / np.sqrt(len(errors)):.3f}"
+    return [name, error, shown, f"{found.memory:.0f} MB"]
+
+
+def _difference(ours: Recovered, other: Recovered, truths: FloatArray) -> FloatArray:
+    return _errors(other.places, truths) - _errors(ours.places[: len(truths)], truths)
+
+
+def _share(ours: Recovered, other: Recovered, truths: FloatArray) -> str:
+    gap = _difference(ours, other, truths)
+    return f"lower by {gap.mean():.3f} ± {gap.std(ddof=1) / np.sqrt(len(gap)):.3f}, person by person"
+
+
+def _better(ours: Recovered, other: Recovered, truths: FloatArray) -> bool:
+    gap = _difference(ours, other, truths)
+    return bool(gap.mean() > 2.0 * gap.std(ddof=1) / np.sqrt(len(gap)))
+
+
+def _verdict(holds: bool) -> str:
+    return "yes" if holds else "NO"
+
+
+def _apart(task: Any, truths: FloatArray) -> Recovered:
+    """In a process of its own, so that its memory is its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        places, milliseconds = pool.submit(task, truths).result()
+        memory = pool.submit(_resident).result()
+    return Recovered(places, milliseconds, memory)
+
+
+def _resident() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
+def asked_by_us(truths: FloatArray) -> tuple[FloatArray, float]:
+    places, seconds = [], []
+    for number, truth in enumerate(FAMILY.natural(truths)):
+        interview = Interview(FAMILY, seed=1, questions=QUESTIONS, checks=0)
+        rng = np.random.default_rng(number)
+        while not interview.settled:
+            started = perf_counter()
+            question = interview.ask()
+            seconds.append(perf_counter() - started)
+            interview.tell(question, answer_of(FAMILY, truth, question, rng))
+        places.append(interview.fitted.place)
+    return np.array(places), 1e3 * statistics.median(seconds)
+
+
+def _pairs() -> list[Any]:
+    """The candidates that all share."""
+    return list(Interview(FAMILY, seed=1)._pool.pairs)
+
+
+def asked_at_random(truths: FloatArray) -> tuple[FloatArray, float]:
+    pairs, places = _pairs(), []
+    chances = np.exp(FAMILY.log_chances(FAMILY.natural(truths), Choices.from_rows([("x", one, 0) for one in pairs])))
+    for number in range(len(truths)):
+        rng = np.random.default_rng(number)
+        which = rng.choice(len(pairs), QUESTIONS, replace=False)
+        took = (rng.random(QUESTIONS) >= chances[number, which]).astype(int).tolist()
+        answers = Choices.from_rows([("x", pairs[k], side) for k, side in zip(which, took, strict=True)])
+        places.append(posterior(answers, FAMILY, seed=number).place)
+    return np.array(places), 0.0
+
+
+def _nodes() -> FloatArray:
+    """For each parameter the middles of ten equally likely parts, on the line: a uniform grid is then the prior."""
+    middles = special.ndtri((np.arange(NODES) + 0.5) / NODES)
+    return FAMILY.prior.mean[:, None] + FAMILY.prior.spread[:, None] * middles
+
+
+def asked_by_grid(truths: FloatArray) -> tuple[FloatArray, float]:
+    """What adopy does, with the library's likelihood and without computing again what does not change."""
+    offered = Choices.from_rows([("x", pair, 0) for pair in _pairs()])
+    grid = np.stack(np.meshgrid(*_nodes(), indexing="ij"), axis=-1).reshape(-1, len(FAMILY.names))
+    log_a = FAMILY.log_chances(FAMILY.natural(grid), offered)
+    chance = np.exp(log_a)
+    inside = special.entr(chance) + special.entr(1.0 - chance)
+    truly = np.exp(FAMILY.log_chances(FAMILY.natural(truths), offered))
+    places, seconds = [], []
+    for number in range(len(truths)):
+        rng = np.random.default_rng(number)
+        weights, asked = np.full(len(grid), 1.0 / len(grid)), []
+        for _ in range(QUESTIONS):
+            started = perf_counter()
+            mean = np.clip(weights @ chance, 1e-12, 1.0 - 1e-12)
+            gain = special.entr(mean) + special.entr(1.0 - mean) - weights @ inside
+            gain[asked] = -np.inf
+            best = int(gain.argmax())
+            seconds.append(perf_counter() - started)
+            taken = rng.random() < truly[number, best]
+            weights = weights * (chance[:, best] if taken else 1.0 - chance[:, best])
+            weights /= weights.sum()
+            asked.append(best)
+        places.append(weights @ grid)
+    return np.array(places), 1e3 * statistics.median(seconds)
+
+
+def _adopy(truths: FloatArray) -> Recovered | None:
+    """adopy itself, in the Python that a variable names."""
+    python = os.environ.get(ADOPY)
+    if not python:
+        return None
+    pairs = _pairs()
+    offered = Choices.from_rows([("x", pair, 0) for pair in pairs])
+    truly = np.exp(FAMILY.log_chances(FAMILY.natural(truths), offered))
+    sides = [[_two(pair[side]) for pair in pairs] for side in (0, 1)]
+    scale = FAMILY._scales[0]
+    draws = [np.random.default_rng(number).random(QUESTIONS).tolist() for number in range(len(truths))]
+    task = {"sides": sides, "nodes": _nodes().tolist(), "chances": truly.tolist(), "draws": draws,
+            "eta": [scale.low, scale.high]}  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        given, found = Path(folder, "task.json"), Path(folder, "found.json")
+        given.write_text(json.dumps(task))
+        script = Path(__file__).with_name("adopy_grid.py")
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        subprocess.run([python, str(script), str(given), str(found)], check=True, env=environment)
+        told = json.loads(found.read_text())
+    print(f"adopy's first question: {told['asked'][0][0]}; set up in {told['set_up']:.1f} s", file=sys.stderr)
+    return Recovered(np.array(told["means"]), 1e3 * statistics.median(told["seconds"]), told["memory"])
+
+
+def _two(lottery: Any) -> tuple[float, float, float]:
+    """Its high outcome, how likely that is, and its low one."""
+    outcomes, chances = lottery.outcomes.tolist(), lottery.probabilities.tolist()
+    return outcomes[-1], chances[-1], outcomes[0]  # of a sure amount both are one

@@ -1,0 +1,183 @@
+"""`allais interview`: a few questions in the terminal, or a page that asks them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from allais.cli.console import console
+from allais.cli.exits import writing
+from allais.cli.options import Seed
+from allais.cli.shorthand import nearest
+from allais.cli.value import bar
+from allais.cli.writable import require_writable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from allais.people import Family, Interview, Question
+
+FAMILIES = {  # short names, and what they ask about
+    "cpt": "one weight for gains and losses (Tversky and Kahneman's), power utility, loss aversion",
+    "cpt-two-weights": "the same with a weight of its own for losses",
+    "prelec": "Prelec's weight, power utility, loss aversion",
+    "utility": "no weights: power utility and loss aversion only",
+}
+COLOURS = {True: "blue", False: "yellow"}
+
+
+def interview_command(
+    family: Annotated[str, typer.Option(help=f"What is asked about: {', '.join(FAMILIES)}.")] = "cpt",
+    questions: Annotated[int, typer.Option(min=1, help="How many questions.")] = 20,
+    stakes: Annotated[str, typer.Option(help="The least and the greatest outcome.")] = "-50,200",
+    unit: Annotated[str, typer.Option(help='Of outcomes, such as "euros".')] = "",
+    decide: Annotated[list[str] | None, typer.Option(help='A lottery to decide about, such as "50:0.1,0:0.9"; several '
+                      "times. It then stops as soon as the preferred one is sure.")] = None,
+    sure: Annotated[float, typer.Option(help="How sure a decision must be.")] = 0.95,
+    person: Annotated[str, typer.Option(help="Who is asked.")] = "one",
+    out: Annotated[Path | None, typer.Option(help="Write the preference and the answers into this file.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="A folder that keeps every answer, to go on from.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Ask nobody; write a page that asks (HTML, no server).")] = None,
+    seed: Seed = 1,
+) -> None:  # fmt: skip
+    """Ask one person a few questions, and find the preference that the answers show.
+
+    Answer with A or B; "back" changes the last answer, "skip" leaves a question out, "quit" ends early. Examples:
+
+    - `allais interview --family cpt --questions 20 --out alice.json`
+    - `allais interview --decide "50:0.1,0:0.9" --decide "7:1" --keep alice`
+    - `allais interview --page interview.html --stakes=-50,200 --unit euros`
+    """
+    from allais.people import Interview, write_page
+
+    ends = _stakes(stakes)
+    model = _family(family, ends)
+    if page is not None:
+        require_writable(page)
+        with writing(page):
+            write_page(model, page, ends, seed=seed, questions=questions, unit=unit)
+        typer.echo(f"The page is in {page}. What people download from it is read by Choices.read.")
+        return
+    if out is not None:
+        require_writable(out)
+    settings = {"stakes": ends, "questions": questions, "sure": sure, "person": person, "unit": unit, "seed": seed,
+                "for_decision": _arms(decide)}  # fmt: skip
+    interview = Interview(model, **settings) if keep is None else Interview.open(keep, model, **settings)  # type: ignore[arg-type]
+    with interview:
+        screen = console()
+        _converse(interview, screen)
+        if out is not None:
+            with writing(out):
+                interview.save(out)
+        _conclude(interview, screen, out)
+
+
+def _stakes(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(f'stakes are two numbers, such as "-50,200"; got {text!r}. Write them with a comma.') from None
+    return low, high
+
+
+def _family(name: str, stakes: tuple[float, float]) -> Family:
+    from allais.people import Family
+    from allais.weights import Identity, Prelec, TverskyKahneman
+
+    stake = max(abs(stakes[0]), abs(stakes[1])) / 2.0  # a typical one
+    if name not in FAMILIES:
+        raise ValueError(f"a family must be one that exists; got {name!r}.{nearest(name, FAMILIES)}")
+    if name == "cpt-two-weights":
+        return Family(TverskyKahneman, TverskyKahneman, stake=stake)
+    if name == "prelec":
+        return Family(Prelec, stake=stake, beta=1.0)
+    return Family(Identity() if name == "utility" else TverskyKahneman, stake=stake)
+
+
+def _arms(texts: list[str] | None) -> dict[str, object] | None:
+    from allais.lotteries.text import lottery_of
+
+    return {text: lottery_of(text) for text in texts} if texts else None
+
+
+def _converse(interview: Interview, screen: Console) -> None:
+    """Ask until it is settled, or the person has had enough."""
+    while not interview.settled:
+        question = interview.ask()
+        screen.rule(f"Question {len(interview.answers) + 1}, at most {interview.questions}")
+        screen.print(_drawn(question, interview))
+        said = _said(screen)
+        if said in ("a", "b"):
+            interview.tell(question, said)
+        elif said == "skip":
+            interview.cancel(question)
+        elif said == "quit":
+            return
+        else:
+            _turn(interview, screen)
+
+
+def _said(screen: Console) -> str:
+    words = {"a": "a", "b": "b", "back": "back", "skip": "skip", "quit": "quit", "q": "quit", "s": "skip"}
+    while True:
+        try:
+            said = screen.input("A or B? ").strip().lower()
+        except EOFError:
+            return "quit"
+        if said in words:
+            return words[said]
+        screen.print('Type A or B, or "back", "skip" or "quit".')
+
+
+def _turn(interview: Interview, screen: Console) -> None:
+    """Change the last answer to the other side."""
+    if not interview.answers:
+        screen.print("There is no answer to change yet.")
+        return
+    question, side = interview.answers[-1]
+    other = "B" if side == "A" else "A"
+    interview.revise(question, other)
+    screen.print(f"Your last answer is {other} now, and was {side}.")
+
+
+def _drawn(question: Question, interview: Interview) -> Table:
+    """Both options, each probability as a bar."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from allais.people.questions import SIDES, amount, percent
+
+    table = Table(box=None, padding=(0, 1), show_header=False)
+    table.add_column(justify="left")
+    table.add_column(justify="right")
+    table.add_column(justify="right")
+    table.add_column()
+    family = interview.family
+    for side, lottery in zip(SIDES, question.options, strict=True):
+        rows = list(zip(lottery.outcomes.tolist(), lottery.probabilities.tolist(), strict=True))[::-1]
+        for k, (outcome, chance) in enumerate(rows):
+            good = outcome <= family.reference if family.costs else outcome >= family.reference
+            shown = "for sure" if len(rows) == 1 else percent(chance)
+            filled = Text(bar(chance), COLOURS[good])
+            table.add_row(Text(side if k == 0 else "", "bold"), Text(amount(outcome, question.unit)), shown, filled)
+        table.add_row()
+    return table
+
+
+def _conclude(interview: Interview, screen: Console, out: Path | None) -> None:
+    from rich.text import Text
+
+    if not interview.answers:
+        screen.print("Nothing was answered, so nothing is known.")
+        return
+    screen.rule("What the answers show")
+    screen.print(Text(str(interview.fitted.summary())))
+    if interview.attention.asked:
+        screen.print(Text(str(interview.attention)))
+    for arm, chance in interview.decision.items():
+        screen.print(Text(f"{arm} is preferred with a chance of {chance:.2f}"))
+    if out is not None:
+        screen.print(Text(f"The preference is in {out}: allais value --preference {out} ..."))

@@ -1,0 +1,44 @@
+"""`allais people study`: what an interview is worth to a bandit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from allais.cli.exits import writing
+from allais.cli.options import Seed
+from allais.cli.writable import require_writable
+
+EVERY = 20  # people between two words about how far it is
+
+
+def study_command(
+    people: Annotated[int, typer.Option(min=2, help="How many simulated people.")] = 100,
+    questions: Annotated[int, typer.Option(min=1, help="How many each is asked.")] = 20,
+    rounds: Annotated[int, typer.Option(min=1, help="How long the bandit plays for each.")] = 5000,
+    runs: Annotated[int, typer.Option(min=1, help="How often.")] = 2,
+    out: Annotated[Path | None, typer.Option(help="Write the table into this file (Markdown).")] = None,
+    seed: Seed = 1,
+) -> None:
+    """People of known parameters, asked and fitted, then served by a bandit: how much regret is lost.
+
+    Regret is a share of what choosing at random loses, judged by the true preference, with standard errors over people.
+
+    - `allais people study --people 100 --questions 20`
+    """
+    from allais.people import study
+
+    if out is not None:
+        require_writable(out)
+
+    def say(done: int) -> None:
+        if done % EVERY == 0:
+            typer.echo(f"{done} of {people} people", err=True)
+
+    found = study(people, questions, n_rounds=rounds, n_runs=runs, seed=seed, done=say)
+    typer.echo(str(found))
+    if out is not None:
+        with writing(out):
+            out.write_text(f"{found}\n", encoding="utf-8")

@@ -1,0 +1,108 @@
+"""`allais interview` and `allais people study`, and what else reads the file that an interview leaves."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from allais import Discrete, Preference
+from allais.cli.app import app
+from allais.people import Choices, Interview
+
+RUN = CliRunner()
+SHORT = ["--questions", "3", "--unit", "euros", "--seed", "1"]
+
+
+@pytest.fixture(scope="module")
+def alice(tmp_path_factory):
+    """A file that an interview left, and what was shown."""
+    path = tmp_path_factory.mktemp("alice") / "alice.json"
+    done = RUN.invoke(app, ["interview", *SHORT, "--out", str(path)], input="A\nB\nA\n")
+    assert done.exit_code == 0, done.output
+    return path, done.output
+
+
+def test_questions_are_drawn_with_bars_and_the_answer_is_a_preference(alice):
+    path, shown = alice
+    assert shown.count("A or B?") == 3
+    assert "euros" in shown
+    assert "█" in shown
+    assert "interview of 3 answers" in shown
+    assert isinstance(Preference.load(path), Preference)
+    assert Choices.read(path).chosen.tolist() == [0, 1, 0]
+
+
+def test_the_file_is_a_preference_on_the_command_line_and_in_a_spec(alice, tmp_path):
+    path, _ = alice
+    valued = RUN.invoke(app, ["value", "50:0.1,0:0.9", "7:1", "--preference", str(path)])
+    assert valued.exit_code == 0, valued.output
+    worth = Preference.load(path).value(Discrete({50: 0.1, 0: 0.9}))
+    assert f"{worth:.6g}" in valued.output
+    spec = tmp_path / "spec.toml"
+    spec.write_text(
+        f'preference = "{path}"\nrounds = 20\nruns = 2\n'
+        '[problem]\nlotteries = { bet = "50:0.1,0:0.9", sure = "7:1" }\n'
+        '[rewards]\ntype = "Bounded"\nlow = 0\nhigh = 50\n[[policies]]\ntype = "NPTS"\n'
+    )
+    played = RUN.invoke(app, ["simulate", str(spec), "--workers", "1"])
+    assert played.exit_code == 0, played.output
+    assert "NPTS" in played.output
+
+
+def test_an_answer_is_changed_skipped_and_kept_when_the_person_leaves(tmp_path):
+    keep = tmp_path / "bob"
+    first = RUN.invoke(app, ["interview", *SHORT, "--keep", str(keep)], input="A\nback\nhm\nskip\nquit\n")
+    assert first.exit_code == 0, first.output
+    assert "Your last answer is B now, and was A." in first.output
+    assert 'Type A or B, or "back", "skip" or "quit".' in first.output
+    with Interview.open(keep) as interview:
+        assert [side for _, side in interview.answers] == ["B"]
+    second = RUN.invoke(app, ["interview", *SHORT, "--keep", str(keep)], input="A\nA\n")
+    assert second.exit_code == 0, second.output
+    assert "interview of 3 answers" in second.output
+
+
+def test_a_decision_ends_an_interview(tmp_path):
+    arms = ["--decide", "200:0.9,0:0.1", "--decide", "0:1"]
+    done = RUN.invoke(app, ["interview", *SHORT, *arms], input="")
+    assert done.exit_code == 0, done.output
+    assert "A or B?" not in done.output  # nobody would take nothing
+
+
+def test_a_page_is_written(tmp_path):
+    page = tmp_path / "interview.html"
+    done = RUN.invoke(app, ["interview", "--page", str(page), "--family", "prelec"])
+    assert done.exit_code == 0, done.output
+    text = page.read_text(encoding="utf-8")
+    plan = json.loads(text.partition('id="plan">')[2].partition("</script>")[0])
+    assert plan["questions"] == 20
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--family", "ctp"], "a family must be one that exists; got 'ctp'. Did you mean 'cpt'?"),
+        (["--stakes", "5"], "stakes are two numbers"),
+        (["--decide", "7:1"], "a decision is between two arms or more; got 1"),
+        (["--out", "/nowhere/a.json"], "a file needs a folder that exists"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(words, sentence):
+    done = RUN.invoke(app, ["interview", *words])
+    assert done.exit_code == 2
+    assert sentence in done.output
+
+
+@pytest.mark.parametrize("family", ["cpt", "cpt-two-weights", "prelec", "utility"])
+def test_every_family_can_be_asked_about(family, tmp_path):
+    done = RUN.invoke(app, ["interview", "--family", family, "--questions", "1"], input="A\n")
+    assert done.exit_code == 0, done.output
+    assert "interview of 1 answers" in done.output
+
+
+def test_the_study_prints_and_writes_its_table(tmp_path):
+    out = tmp_path / "study.md"
+    sizes = ["--people", "2", "--questions", "2", "--rounds", "50", "--runs", "1"]
+    done = RUN.invoke(app, ["people", "study", *sizes, "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "fitted after the interview" in out.read_text(encoding="utf-8")
