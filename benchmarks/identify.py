@@ -178,7 +178,7 @@ def disasters_among(n_arms: int, chance: float) -> Bandit:
     return Bandit([Discrete({6: 0.5, 8: 0.5}), *tempting])
 
 
-def bounds_of_arms(problem: Bandit) -> Bounded | None:
+def _bounds(problem: Bandit) -> Bounded | None:
     """The least and the most that any arm pays, where there are both."""
     ends = np.array([lottery.support for lottery in problem.lotteries])
     low, high = float(ends.min()), float(ends.max())
@@ -208,7 +208,7 @@ def _budgets() -> str:
         ]
         wrong = np.array([[_run(one, arms, budget, runs).error_rate[-1] for one in policies] for arms in problems])
         spread = np.sqrt((wrong * (1.0 - wrong) / runs).sum(axis=0)).max() / len(problems)
-        known = [bounds_of_arms(arms) for arms in problems]
+        known = [_bounds(arms) for arms in problems]
         top_two = [
             _run(PatientTopTwo(BOTH, bounds, budget=budget), arms, budget, runs).error_rate[-1]
             for arms, bounds in zip(problems, known, strict=True)

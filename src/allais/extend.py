@@ -24,7 +24,7 @@ from allais.policies.steps import (
     rounds_so_far,
     survey,
 )
-from allais.policies.verbs import SETTLED, WAITING, bracket, choose, exponent, learn, recommend, take_in
+from allais.policies.verbs import SETTLED, WAITING, bracket, choose, exponent, lacks_room, learn, recommend, take_in
 from allais.problems import Problem
 from allais.samples.draws import gamma, normal, stream_of, uniform
 from allais.samples.memory import Memory, insert, moments
@@ -61,6 +61,7 @@ __all__ = [
     "issue",
     "judged",
     "kernel",
+    "lacks_room",
     "learn",
     "measure",
     "moments",
