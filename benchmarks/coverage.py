@@ -115,8 +115,8 @@ def section(rows: list[tuple[str, ...]]) -> str:
     note = (
         f"`Asymptotic(rarest={RAREST:g})` at delta = {DELTA:g}. A share of {DELTA:g} has a standard error of "
         f"{math.sqrt(DELTA * (1.0 - DELTA) / MANY[0]):.3f} over {MANY[0]} streams and of "
-        f"{math.sqrt(DELTA * (1.0 - DELTA) / FEW[0]):.3f} over {FEW[0]}. Intervals are looked at from {first:,} samples "
-        f"on, each time there are {STEP - 1.0:.0%} more."
+        f"{math.sqrt(DELTA * (1.0 - DELTA) / FEW[0]):.3f} over {FEW[0]}. Looks begin at {first:,} samples, "
+        f"and come each time there are {STEP - 1.0:.0%} more."
     )
     return "## Coverage\n\n" + note + "\n\n" + markdown_table(header, rows)
 

@@ -12,7 +12,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-MEASURED = [ROOT / "docs" / "choosing.md", ROOT / "docs" / "theory" / "best-arm.md"]  # pages that rest on measurements
+MEASURED = [  # pages that rest on measurements
+    ROOT / "docs" / "choosing.md",
+    *(ROOT / "docs" / "theory" / f"{name}.md" for name in ("best-arm", "asymptotic")),
+]
 TABLE = re.compile(
     r"(?:^<!-- figures: (?P<section>[^\n]+?) -->\n+)?^(?P<table>\|.*\n\|[-| :]+\n(?:\|.*(?:\n|\Z))+)", re.MULTILINE
 )
