@@ -40,6 +40,6 @@ def run() -> str:
         rows.append(row(*case))
         print(*rows[-1], flush=True)
     header = (
-        "wrong answers within a budget", "rarest, for W-OCBA", "W-OCBA", "sequential halving", "standard error at most",
+        "wrong answers, W-OCBA", "rarest, for W-OCBA", "W-OCBA", "sequential halving", "standard error at most",
     )  # fmt: skip
     return "## Budgets\n\n" + markdown_table(header, rows)
