@@ -96,7 +96,7 @@ def _policy(policy: Policy, table: FloatArray, repetitions: int = REPETITIONS) -
         common = seed if getattr(policy, "common_random_numbers", False) else None
         answer = best_arm(policy, Pool(table, common), seed=seed)
         runs.append(float(answer.samples))
-        good.append(float(values[answer.arm] >= values.max() - slack))
+        good.append(float(values[int(str(answer.arm))] >= values.max() - slack))
     return np.array(runs), np.array(good)
 
 
