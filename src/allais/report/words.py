@@ -105,12 +105,12 @@ def _against_the_mean(answer: BestArm, sure: dict[Hashable, Interval], mean: ByM
 def confidence(answer: BestArm, unit: str = "") -> str:
     """How sure an answer is: what was asked for, or what it really reached."""
     if answer.settled and answer.delta is not None:
-        chance = f"The search settled: the chance that another option is better{_slack(answer, unit)} is"
+        said = f"The search settled: the chance that another option is better{_slack(answer, unit)} is"
         if answer.promise == "proven":
-            return f"{chance} below {share(answer.delta)}."
+            return f"{said} below {share(answer.delta)}."
         if answer.promise == "none":
-            return f"{chance} meant to be below {share(answer.delta)}, which does not hold for outcomes of every kind."
-        return f"{chance} about {share(answer.delta)}. {_not_proven(answer)}"
+            return f"{said} meant to be below {share(answer.delta)}, which does not hold for outcomes of every kind."
+        return f"{said} about {share(answer.delta)}. {_not_proven(answer)}"
     if answer.settled:
         text = "The search used its budget as planned; a budget gives no confidence by itself."
         chance = chances(answer)[answer.arm]
