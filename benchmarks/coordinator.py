@@ -118,7 +118,7 @@ def _busy() -> str:
 def _largest() -> str:
     """57,624 options, once."""
     options = flow_lines(50)
-    policy = PairwiseScreening(expected_value(), delta=0.05, rarest=0.25, tolerance=0.5, common_random_numbers=True)
+    policy = PairwiseScreening(expected_value(), delta=0.05, rarest=0.5, tolerance=0.5, common_random_numbers=True)
     with ProcessPoolExecutor(2) as executor:
         begin, core = time.perf_counter(), time.process_time()
         answer = search(policy, Simulator(throughput, options), seed=1, executor=executor)
@@ -128,9 +128,10 @@ def _largest() -> str:
     share = (answer.origin.run_seconds or 0.0) / (2.0 * seconds)
     each = 1e6 * (answer.origin.run_seconds or 0.0) / answer.samples
     return (
-        f"The flow line of L = 50, {len(options):,} options, mean, indifference .5, common random numbers, two "
-        f"processes, once: {answer.samples:,} runs ({answer.samples / len(options):.0f} per option) in {seconds:.0f} "
-        f"s, settled: {answer.settled}, option {answer.arm}, throughput {answer.value:.2f}. A run takes {each:.0f} us; "
+        f"The flow line of L = 50, {len(options):,} options, mean, indifference .5, rarest .5, common random "
+        f"numbers, two processes, once: {answer.samples:,} runs ({answer.samples / len(options):.0f} per option) in "
+        f"{seconds:.0f} s, settled: {answer.settled}, option {answer.arm}, throughput {answer.value:.2f}. A run takes "
+        f"{each:.0f} us; "
         f"workers were busy for {share:.0%} of the time, and the coordinator took {1e6 * core / answer.samples:.0f} "
         f"us of its core per run and {memory:.0f} MB."
     )

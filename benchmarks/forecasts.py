@@ -51,7 +51,8 @@ def table() -> str:
             continue
         ratio = float(predicted.expected / np.mean(used))
         low, high = predicted.between or (np.nan, np.nan)
-        rows.append((name, str(outcomes.shape[0]), str(size), f"{predicted.expected:,.0f}", f"{low:,.0f} to {high:,.0f}",
+        between = f"{low:,.0f} to {high:,.0f}"
+        rows.append((name, str(outcomes.shape[0]), str(size), f"{predicted.expected:,.0f}", between,
                      f"{np.mean(used):,.0f}", f"{ratio:.2f}", "yes" if 0.5 <= ratio <= 2.0 else "NO"))  # fmt: skip
     header = ("problem", "options", "pilot", "forecast", "range", "used", "ratio", "within a factor of 2")
     return (

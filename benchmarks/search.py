@@ -61,7 +61,15 @@ def _tables() -> list[str]:
             ]  # fmt: skip
             if kind == "mean":
                 rows += _others(table, slack)
-        header = ("valued by", "indifference", "promise", "runs", "standard error", "good enough", "repetitions")
+        header = (
+            f"{name}, valued by",
+            "indifference",
+            "promise",
+            "runs",
+            "standard error",
+            "good enough",
+            "repetitions",
+        )
         parts.append(
             f"{title}, a pool of {table.shape[1]:,} runs each that took {seconds:.0f} s, delta = {DELTA:g}:\n\n"
             + markdown_table(header, rows)
@@ -96,7 +104,7 @@ def _policy(policy: Policy, table: FloatArray, repetitions: int = REPETITIONS) -
         common = seed if getattr(policy, "common_random_numbers", False) else None
         answer = best_arm(policy, Pool(table, common), seed=seed)
         runs.append(float(answer.samples))
-        good.append(float(values[answer.arm] >= values.max() - slack))
+        good.append(float(values[int(str(answer.arm))] >= values.max() - slack))
     return np.array(runs), np.array(good)
 
 
@@ -129,7 +137,7 @@ def _many() -> str:
             promise = "asymptotic, common random numbers" if common else "asymptotic"
             each = f"{(perf_counter() - begin) / LINES:.1f} s"
             rows.append((*_row(kind, slack, promise, counted), f"{counted[0].mean() / table.shape[0]:.0f}", each))
-    header = ("valued by", "indifference", "promise", "runs", "standard error", "good enough", "repetitions",
+    header = ("flow line, valued by", "indifference", "promise", "runs", "standard error", "good enough", "repetitions",
               "runs per option", "time of one")  # fmt: skip
     return (
         f"The flow line of L = 30, {table.shape[0]:,} options, a pool of {ROWS['flow line']} runs each that took "

@@ -14,6 +14,7 @@ from allais.cli import pilot as pilot_runs
 from allais.cli.specs import SearchSpec
 from allais.errors import RunFailed
 from allais.policies.base import Policy
+from allais.policies.promises import promise_in_words
 from allais.report.numbers import duration
 from allais.report.sure import amount as in_units
 from allais.report.sure import sure_amount
@@ -79,6 +80,7 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
     order = np.argsort(-values)[:MOST_SHOWN].tolist()
     shown = sorted(order) if problem.n_arms <= MOST_SHOWN else order
     lines = [
+        promise_in_words(policy),
         f"{len(pilots.done)} pilot runs took {seconds:.3g} s each; the search will not repeat them ({path}).",
         *(f"  {problem.arms[arm]}: value about {values[arm]:.4g}" for arm in shown),
     ]

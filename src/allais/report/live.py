@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import time
+from collections import Counter
 from collections.abc import Hashable
 from typing import Any
 
@@ -17,6 +19,8 @@ from allais.searches.forecast import Forecast, forecast
 
 REFRESH = 0.5  # seconds between pictures
 THINK = 2.0  # seconds between chances and forecasts, which take a while
+MOST_ROWS = 30  # of the table
+MOST_THOUGHT = 1_000  # options
 MOST_THINKING = 0.05  # the share of the coordinator's time that they may take
 
 
@@ -57,8 +61,10 @@ class LiveView:
         self._live.update(self.table(search, now - self._started), refresh=True)
 
     def think(self, search: Search) -> None:
-        """Work out the chances of being best, and what is left."""
+        """Work out the chances of being best, and what is left; of thousands of options that would take too long."""
         learner = search.learner
+        if len(search.arms) > MOST_THOUGHT:
+            return
         self._chances = chances_of_best(learner, self._rng)
         values = [i.value if learner.pulls[name] else math.nan for name, i in learner.intervals().items()]
         seen = [learner.outcomes(name) for name in learner.pulls] if learner.policy.keeps_outcomes else None
@@ -70,13 +76,17 @@ class LiveView:
         from rich.text import Text
 
         rate = 60.0 * self._finished / seconds if seconds > 0.0 else 0.0
-        table = Table(caption=left(search, rate, self._predicted), caption_justify="left")
+        promise = f"promise: {search.learner.policy.promise}"
+        table = Table(title=promise, caption=left(search, rate, self._predicted), caption_justify="left")
         for heading in ("option", "value", "interval", "runs", "out", "chance of best"):
             table.add_column(heading, justify="left" if heading == "option" else "right")
-        out = search.out
-        best = search.learner.recommend().arm
-        for arm, (name, interval) in enumerate(search.learner.intervals().items()):
-            pulls = search.learner.pulls[name]
+        out = Counter(run.arm for run in search.out)
+        best, told = search.learner.recommend().arm, search.learner.pulls
+        rows = list(enumerate(search.learner.intervals().items()))
+        if len(rows) > MOST_ROWS:  # the best ones
+            rows = heapq.nlargest(MOST_ROWS, rows, key=lambda row: row[1][1].value if told[row[1][0]] else -math.inf)
+        for arm, (name, interval) in rows:
+            pulls = told[name]
             bounded = math.isfinite(interval.low) and math.isfinite(interval.high)
             chance = self._chances.get(name, math.nan)
             table.add_row(
@@ -84,7 +94,7 @@ class LiveView:
                 f"{interval.value:.4g}" if pulls else "",
                 f"{interval.low:.4g} to {interval.high:.4g}" if bounded else "",
                 f"{pulls:,}",
-                str(sum(run.arm == arm for run in out)),
+                str(out[arm]),
                 "" if math.isnan(chance) else f"{chance:.2f}",
                 style="bold" if pulls and name == best else None,
             )

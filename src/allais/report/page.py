@@ -13,6 +13,7 @@ import numpy as np
 from allais import __version__
 from allais._checks import FloatArray
 from allais.files.atomic import write_atomically
+from allais.policies.promises import promise_in_words
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
 from allais.report.closing import closing
@@ -102,6 +103,7 @@ def write_page(
         _options(answer, unit),
         closing(answer, unit, fewest),
         _people_and_means(answer),
+        _promise(answer),
         _effort(answer, proof, unit),
         _failures(answer),
         _settings(answer),
@@ -208,6 +210,12 @@ def _seen(answer: BestArm) -> tuple[FloatArray, list[Seen]]:
     """The values of all options by their estimates, and their outcomes."""
     values = [answer.intervals[name].value if answer.pulls[name] else math.nan for name in answer.pulls]
     return np.array(values), [answer.learner.outcomes(name) for name in answer.pulls]
+
+
+def _promise(answer: BestArm) -> str:
+    """Which of the three promises holds, in its own words."""
+    kept = "" if answer.settled else " The search was stopped before it settled, so this is not reached yet."
+    return f"<h2>What is promised</h2>\n<p>{escape(promise_in_words(answer.learner.policy) + kept)}</p>"
 
 
 def _effort(answer: BestArm, proof: Proof | None, unit: str) -> str:

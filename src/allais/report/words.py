@@ -10,11 +10,14 @@ import numpy as np
 
 from allais.bands import Interval
 from allais.learner import Learner
+from allais.policies.promises import rarest_of
 from allais.report.groups import TO, explained
 from allais.report.numbers import plain, share
-from allais.report.sure import amount, quoted, sure_intervals
+from allais.report.sure import amount, quoted, sure_amount, sure_intervals
 from allais.searches.chances import chances_of_best
 from allais.simulation import BestArm
+
+MOST_REDRAWN = 1_000  # options: redrawing the runs of more takes minutes
 
 
 class ByMean(NamedTuple):
@@ -41,7 +44,7 @@ def _mean(learner: Learner, name: Hashable) -> float:
 
 def chances(answer: BestArm) -> dict[Hashable, float]:
     """How often each option is best when the runs are redrawn; by a fixed draw, so that a report repeats."""
-    if not answer.learner.policy.keeps_outcomes:
+    if not answer.learner.policy.keeps_outcomes or len(answer.pulls) > MOST_REDRAWN:
         return dict.fromkeys(answer.pulls, math.nan)
     return chances_of_best(answer.learner, np.random.default_rng(0))
 
@@ -102,10 +105,12 @@ def _against_the_mean(answer: BestArm, sure: dict[Hashable, Interval], mean: ByM
 def confidence(answer: BestArm, unit: str = "") -> str:
     """How sure an answer is: what was asked for, or what it really reached."""
     if answer.settled and answer.delta is not None:
-        return (
-            f"The search settled: the chance that another option is better{_slack(answer, unit)} is below "
-            f"{share(answer.delta)}."
-        )
+        said = f"The search settled: the chance that another option is better{_slack(answer, unit)} is"
+        if answer.promise == "proven":
+            return f"{said} below {share(answer.delta)}."
+        if answer.promise == "none":
+            return f"{said} meant to be below {share(answer.delta)}, which does not hold for outcomes of every kind."
+        return f"{said} about {share(answer.delta)}. {_not_proven(answer)}"
     if answer.settled:
         text = "The search used its budget as planned; a budget gives no confidence by itself."
         chance = chances(answer)[answer.arm]
@@ -119,12 +124,22 @@ def confidence(answer: BestArm, unit: str = "") -> str:
     return f"{stopped}; what it has seen supports this answer with an error chance of {reached:.2g}."
 
 
+def _not_proven(answer: BestArm) -> str:
+    rarest = rarest_of(answer.learner.policy)
+    missed = "" if rarest is None else f", and events rarer than {share(rarest)} may never have been seen"
+    return f"That is asymptotic, by the central limit theorem, and not proven{missed}."
+
+
 def _slack(answer: BestArm, unit: str) -> str:
     slack = getattr(answer.learner.policy, "tolerance", 0.0)
     if not slack:
         return ""
-    as_felt = answer.learner.policy.preference.utility is not None
-    return f" by more than {f'{plain(slack)} in felt value' if as_felt else amount(slack, unit)}"
+    preference = answer.learner.policy.preference
+    if preference.utility is None:
+        return f" by more than {amount(slack, unit)}"
+    here, there = (sure_amount(preference, answer.value + more) for more in (0.0, slack))
+    about = "" if math.isnan(here - there) else f" ({amount(abs(there - here), unit, 2)} here)"
+    return f" by more than {plain(slack)} in felt value{about}"
 
 
 def contrast(answer: BestArm) -> str:

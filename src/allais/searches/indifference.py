@@ -34,7 +34,8 @@ def with_indifference(policy: Policy, amount: float) -> Policy:
         )
     if policy.preference.utility is None:
         return policy.but(tolerance=amount)
-    known = policy.rewards_of(1) if not isinstance(getattr(policy, "rewards", None), Sequence) else policy.rewards
+    rewards = getattr(policy, "rewards", None)
+    known = rewards if isinstance(rewards, Sequence) else policy.rewards_of(1)
     ends = [end for one in known for end in one.support]
     if not ends or not all(map(math.isfinite, ends)):
         raise ValueError(
