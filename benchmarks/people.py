@@ -32,7 +32,7 @@ from allais.report.tables import markdown_table
 from allais.weights import SteepMiddle, TailAverage
 
 KINDS = (TverskyKahneman, Prelec, GonzalezWu, Power, SteepMiddle, TailAverage, Wang)
-PEOPLE, TRIALS, PARTICLES = 200, 50, 300
+PEOPLE, TRIALS, PARTICLES = 200, 50, 500
 DATA = "ALLAIS_PEOPLE_DATA"
 
 
