@@ -19,7 +19,7 @@ class Absent:
 
 sys.meta_path.insert(0, Absent())
 """
-OPTIONAL = ("matplotlib", "networkx", "rich", "typer", "distributed", "dask", "sumo")
+OPTIONAL = ("matplotlib", "networkx", "rich", "typer", "distributed", "dask", "sumo", "narwhals", "jax", "arviz")
 
 LEARNER = """
 import json
@@ -56,6 +56,14 @@ LISTED = """
 from allais.linear import simple_routes
 simple_routes(None, "a", "b", 2, [1.0])
 """
+POPULATION = """
+from allais.people import Choices, Family, hierarchical
+hierarchical(Choices.from_rows([("a", [1, 2], 0), ("b", [1, 2], 0)]), Family())
+"""
+FRAME = """
+from allais.people import Choices
+Choices.mixed_gambles(object())
+"""
 LIVE = """
 from allais.report import LiveView
 LiveView()
@@ -87,8 +95,10 @@ def test_a_learner_a_simulation_and_a_report_need_none_of_them(tmp_path):
         (LIVE, "a live view", "rich", "cli"),
         (ROUTES, "a set of routes", "networkx", "routes"),
         (LISTED, "a list of routes", "networkx", "routes"),
+        (POPULATION, "a hierarchical fit", "numpyro", "people"),
+        (FRAME, "a table", "narwhals", "people"),
     ],
-    ids=["picture", "table", "live view", "routes", "list of routes"],
+    ids=["picture", "table", "live view", "routes", "list of routes", "population", "frame"],
 )
 def test_a_missing_package_is_a_sentence_that_names_the_extra(tmp_path, code, thing, absent, extra):
     done = run(code, absent, cwd=tmp_path)

@@ -17,6 +17,7 @@ from allais.bands import DKW, KL, Holder
 from allais.bands.base import anytime_rule, refresh, widen
 from allais.numerics.distortion import distortion_of, piece_over
 from allais.paper.problems import DELAYS, FAST_ROUTE, FIFTY, PEOPLE, SAFE_ROUTE, THREE
+from allais.people import Choices, Family, posterior
 from allais.policies import NPTS, UCB1, WUCB
 from allais.policies.wlucb import PAPER_UNION
 from allais.rewards import Bounded, Finite
@@ -163,6 +164,23 @@ def regret(folder: Path) -> None:
     plt.close(figure)
 
 
+def fitted_people(folder: Path) -> None:
+    """The table of docs/people.md, fitted: what `Fitted.plot` draws."""
+    rng = np.random.default_rng(1)
+    n = 240
+    table = {
+        "person": np.repeat(["ann", "bob", "cem"], 80),
+        "win": rng.choice([10, 20, 50, 100], n),
+        "probability": rng.choice([0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.99], n),
+    }
+    table["sure"] = (table["win"] * rng.uniform(0.02, 1.0, n)).round(1)
+    truth = Prelec(0.6)(table["probability"]) * table["win"] ** 0.85 - table["sure"] ** 0.85
+    table["took_lottery"] = (truth + 1.5 * rng.logistic(size=n) > 0).astype(int)
+    choices = Choices.lottery_or_sure(table)
+    people = posterior(choices, Family(Prelec, loss_aversion=1.0, stake=50), seed=1)
+    people.plot(choices).savefig(folder / "people.png", dpi=100)
+
+
 def main() -> None:
     """Draw every picture into the folder that is named."""
     if len(sys.argv) != 2:
@@ -174,6 +192,7 @@ def main() -> None:
     streaming_tree(folder)
     band_widths(folder)
     regret(folder)
+    fitted_people(folder)
     print(f"figures are in {folder}")
 
 

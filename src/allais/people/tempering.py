@@ -19,6 +19,7 @@ from allais.people.priors import Prior
 KEPT = 0.5  # the effective share of particles that a step leaves
 MOVED = 0.95  # of the particles have moved at least once, or the moves are at their end
 LEAST_MOVES, MOST_MOVES = 5, 60
+LAST_MOVES = 25  # at least, in the last step: a walk in four dimensions forgets in a dozen, and copies must part
 DIFFERENCES = 0.5  # of the moves go by the difference of two particles
 WHOLE_DIFFERENCE = 0.15  # of these by the whole of it, from peak to peak
 BLUR = 0.01  # of the walk's step, so that no two differences are one
@@ -52,7 +53,8 @@ def temper(
         power = power + step if power + step < 1.0 - 1e-12 else 1.0
         kept = drawn(weights / weights.sum(), rng)
         z, fit = z[kept], fit[kept]
-        z, fit, taken, scale = move(log_likelihood, prior, power, z, fit, scale, rng)
+        least = LEAST_MOVES if power < 1.0 else LAST_MOVES
+        z, fit, taken, scale = move(log_likelihood, prior, power, z, fit, scale, rng, least)
         steps += 1
     return Particles(z, fit, log_evidence, steps, taken)
 
@@ -92,6 +94,7 @@ def move(
     fit: FloatArray,
     scale: float,
     rng: np.random.Generator,
+    least: int = LEAST_MOVES,
 ) -> tuple[FloatArray, FloatArray, float, float]:
     """Moves that leave the posterior at a power as it is, until nearly all particles have gone somewhere."""
     n, d = z.shape
@@ -100,7 +103,7 @@ def move(
     before = prior.log_density(z)
     moved, share = np.zeros(n, dtype=bool), 0.0
     for move in range(MOST_MOVES):
-        if move >= LEAST_MOVES and moved.mean() >= MOVED:
+        if move >= least and moved.mean() >= MOVED:
             break
         noise = rng.standard_normal((n, d)) @ root.T
         by_difference = rng.random() < DIFFERENCES
