@@ -76,7 +76,7 @@ def run() -> str:
         ("error below that of the grid", nearer[1], _verdict(_better(ours, grid, truths))),
     ]
     shown = markdown_table(header, rows)
-    held = markdown_table(("claim", "measured", "holds"), claims)
+    held = markdown_table(("of interviews", "measured", "holds"), claims)
     served = study(n_people=SERVED, n_questions=QUESTIONS, seed=2)
     preface = (
         f"{PEOPLE} people from the prior of four parameters, {QUESTIONS} of 1,000 candidate questions, no checks. The "
