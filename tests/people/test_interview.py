@@ -256,6 +256,7 @@ def test_a_population_is_a_prior():
         ({"questions": 0}, "questions must be a whole number, 1 or more; got 0"),
         ({"sure": 1.5}, "sure must"),
         ({"for_decision": [7]}, "a decision is between two arms or more; got 1"),
+        ({"for_decision": {("a", 1): 7, "b": 8}}, "arms are named by text or whole numbers"),
         ({"n_particles": 10}, "n_particles must be a whole number, 100 or more"),
     ],
 )

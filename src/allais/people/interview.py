@@ -289,4 +289,7 @@ def _arms(given: Mapping[Any, Any] | Sequence[Any] | None) -> dict[Any, FiniteLo
     named = dict(given) if isinstance(given, Mapping) else dict(enumerate(given))
     if len(named) < 2:
         raise ValueError(f"a decision is between two arms or more; got {len(named)}. Give their lotteries.")
+    strange = [name for name in named if not isinstance(name, str | int)]
+    if strange:
+        raise ValueError(f"arms are named by text or whole numbers, so that files can; got {strange[0]!r}. Rename it.")
     return {name: as_option(one) for name, one in named.items()}

@@ -27,7 +27,10 @@ from allais.people.pool import checked_stakes, pool
 from allais.people.priors import Prior
 from allais.report.html_page import html_page
 
-PAIRS, PEOPLE = 300, 500  # a table of 150 kB: more of either changed the error after 20 questions by less than its own
+PAIRS, PEOPLE = (
+    300,
+    500,
+)  # a table of 150 kB; more of either moved the error after 20 questions by less than its own error
 CHECK_EVERY = 8
 INTRO = (
     "You will see pairs of options. Say which one you would rather have; nothing is right or wrong. "
