@@ -1,9 +1,11 @@
 """People with known parameters who answer questions."""
 
+from typing import Any
+
 import numpy as np
 
 from allais import Discrete
-from allais.people import Choices
+from allais.people import Choices, Family
 
 
 def gambles(rng: np.random.Generator, n: int, *, losses: bool = True) -> list[list[Discrete]]:
@@ -23,7 +25,7 @@ def gambles(rng: np.random.Generator, n: int, *, losses: bool = True) -> list[li
     return made
 
 
-def answering(family, parameters, pairs, rng: np.random.Generator, person: str = "one") -> Choices:
+def answering(family: Family, parameters: Any, pairs: Any, rng: np.random.Generator, person: str = "one") -> Choices:
     """What a person with these parameters answers."""
     first = Choices.from_rows([(person, pair, 0) for pair in pairs])
     chance = np.exp(family.log_chances([parameters], first)[0])
