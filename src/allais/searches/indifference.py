@@ -25,7 +25,7 @@ def with_indifference(policy: Policy, amount: float) -> Policy:
     >>> people = Preference(TverskyKahneman(0.61), utility=PowerUtility(0.88, 2.25), reference=10)
     >>> policy = WLUCB(people, Bounded(0, 30), delta=0.05)
     >>> round(with_indifference(policy, 1.0).tolerance, 4)
-    0.6157
+    0.6161
     """
     amount = positive("indifference", amount)
     if not isinstance(policy, FixedConfidence):
