@@ -26,7 +26,7 @@ def test_the_same_seed_gives_the_same_study(small):
 
 def test_the_table_has_means_and_standard_errors():
     learned = np.array([[0.1, 0.2, 0.3, 0.4], [0.3, 0.4, 0.5, 0.6]])
-    rows = Study(learned, learned, 20, 1000).rows()
+    rows = Study(learned, learned, 1000).rows()
     assert rows[1] == [SOURCES[1], "0.300 ± 0.100", "0.100 ± 0.000", "0.300 ± 0.100"]
 
 

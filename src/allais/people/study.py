@@ -34,7 +34,6 @@ class Study:
 
     learned: FloatArray  # by a bandit that learns the arms
     known: FloatArray  # by the arm that is best if the arms are known
-    n_questions: int
     n_rounds: int
 
     def rows(self) -> list[list[str]]:
@@ -98,7 +97,7 @@ def study(
             assert believed is not None
             known[i, k] = (values.max() - values[believed.argmax()]) / at_random
         done(i + 1)
-    return Study(learned, known, n_questions, n_rounds)
+    return Study(learned, known, n_rounds)
 
 
 def answer_of(family: Family, truth: FloatArray, question: Question, rng: np.random.Generator) -> str:
