@@ -533,7 +533,7 @@ def test_other_policies_recommend_without_a_confidence():
     answer = started(rounds=10).recommend()
     assert (answer.settled, answer.delta) == (False, None)
     assert answer.interval.low < answer.value < answer.interval.high
-    assert started(FIXED["W-SR"], rounds=6).recommend()[2:] == (None, False, None)
+    assert started(FIXED["W-SR"], rounds=6).recommend()[2:] == (None, False, None, "none")
     assert started().recommend().arm == "A21"
 
 
