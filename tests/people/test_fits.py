@@ -119,6 +119,7 @@ AVERSE = Family(eta=0.65, alpha=1.0)
 
 def test_types_of_people_are_found_and_counted():
     found = groups(two_kinds(), AVERSE, seed=1)
+    assert found.bic == min(found.tried.values())
     assert found.shares.round(2).tolist() == [0.67, 0.33]
     assert [round(one.parameters["loss_aversion"], 1) for one in found.types] == [2.2, 1.0]
     assert min(found.tried, key=found.tried.get) == 2

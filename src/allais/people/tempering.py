@@ -34,7 +34,6 @@ class Particles(NamedTuple):
     log_likelihood: FloatArray  # (particles,)
     log_evidence: float  # of the data under this model
     steps: int  # from the prior to the posterior
-    taken: float  # the share of proposals that were taken, in the last step
 
 
 def temper(
@@ -43,7 +42,7 @@ def temper(
     """Particles from the posterior of a log likelihood on the line and a prior."""
     z = prior.draw(n_particles, rng)
     fit = log_likelihood(z)
-    power, log_evidence, steps, taken, scale = 0.0, 0.0, 0, 1.0, 1.0
+    power, log_evidence, steps, scale = 0.0, 0.0, 0, 1.0
     while power < 1.0:
         step = _step(fit, 1.0 - power)
         log_weights = step * fit
@@ -54,9 +53,9 @@ def temper(
         kept = drawn(weights / weights.sum(), rng)
         z, fit = z[kept], fit[kept]
         least = LEAST_MOVES if power < 1.0 else LAST_MOVES
-        z, fit, taken, scale = move(log_likelihood, prior, power, z, fit, scale, rng, least)
+        z, fit, _, scale = move(log_likelihood, prior, power, z, fit, scale, rng, least)
         steps += 1
-    return Particles(z, fit, log_evidence, steps, taken)
+    return Particles(z, fit, log_evidence, steps)
 
 
 def _step(fit: FloatArray, left: float) -> float:
