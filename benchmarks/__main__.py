@@ -14,6 +14,7 @@ from benchmarks import (
     executors,
     identify,
     interview,
+    joint,
     linear,
     memory,
     networks,
@@ -33,7 +34,7 @@ PREFACE = "Made by `make benchmark`: what is compared is measured in one run, ti
 SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
-        values, cold, bandits, streams, memory, sharper, rare, identify, budgets, coverage, screening, linear,
+        values, cold, bandits, streams, memory, sharper, rare, identify, joint, budgets, coverage, screening, linear,
         executors, search, people, interview, traffic, networks, scenario,
     )
 }  # fmt: skip

@@ -32,14 +32,13 @@ from allais.paper.problems import SETUP, THREE
 from allais.policies import Policy, UniformSampling
 from allais.report.tables import markdown_table
 from allais.simulation import Results
-from allais.theory import characteristic_time
 
 BOTH = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
 DELTA = 0.05
 
 
 def run() -> str:
-    return "## The best arm\n\n" + "\n\n".join([_joint(), _confidence(), _budgets()])
+    return "## The best arm\n\n" + "\n\n".join([_confidence(), _budgets()])
 
 
 def _run(policy: Policy, problem: Bandit, rounds: int, runs: int) -> Results:
@@ -108,29 +107,6 @@ def _confidence() -> str:
         rows.append((name, *shown, f"{means[1] / means[0]:.2f}", str(runs), wrong))
         print(*rows[-1], flush=True)  # it takes minutes
     header = ("samples at delta = 0.05, with standard errors", "W-LUCB", "top-two", "ratio", "runs", "wrong")
-    return markdown_table(header, rows)
-
-
-def _joint() -> str:
-    """How many samples the joint test needs with bounds only, how often it errs, and how both change with delta."""
-    mixed = Bandit([Discrete({20: 0.3, -10: 0.7}), Discrete({8: 0.5, -10: 0.5}), Discrete({-3: 0.9, 20: 0.1})])
-    cases = [
-        ("three-armed", THREE, Bounded(0, 50)),
-        ("Setup(*)", SETUP, Bounded(0, 1)),
-        ("mixed", mixed, Bounded(-10, 20)),
-    ]
-    rows = []
-    for name, problem, rewards in cases:
-        law = [lottery.as_finite() for lottery in problem.lotteries]
-        support = np.unique(np.concatenate([one.outcomes for one in law if one is not None]))
-        time = characteristic_time(BOTH, problem.lotteries, support).time
-        for delta, runs in ((0.05, 1_000), (0.01, 200), (1e-4, 200), (1e-8, 200)):
-            result = _run(TopTwo(BOTH, rewards, delta=delta), problem, 10**7, runs)
-            mean, error = result.samples.mean(), result.samples.std(ddof=1) / math.sqrt(runs)
-            ratio, wrong = mean / (time * math.log(1.0 / delta)), round(result.error_rate[-1] * runs)
-            rows.append((name, f"{delta:g}", f"{mean:,.0f} ± {error:,.0f}", f"{ratio:.2f}", str(wrong), str(runs)))
-            print(*rows[-1], flush=True)
-    header = ("top-two, bounds known", "delta", "samples", "over T* log(1/delta)", "wrong", "runs")
     return markdown_table(header, rows)
 
 

@@ -1,0 +1,38 @@
+"""Top-two with bounds only: how many samples it needs, how often it errs, and how both change with delta."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from allais import Bandit, Bounded, Discrete, TopTwo, simulate
+from allais.paper.problems import SETUP, THREE
+from allais.report.tables import markdown_table
+from allais.theory import characteristic_time
+from benchmarks.identify import BOTH
+
+SETTINGS: dict[str, Any] = {"seed": 1, "n_jobs": 2, "checkpoints": [10**7], "progress": False}
+
+
+def run() -> str:
+    mixed = Bandit([Discrete({20: 0.3, -10: 0.7}), Discrete({8: 0.5, -10: 0.5}), Discrete({-3: 0.9, 20: 0.1})])
+    cases = [
+        ("three-armed", THREE, Bounded(0, 50)),
+        ("Setup(*)", SETUP, Bounded(0, 1)),
+        ("gains and losses", mixed, Bounded(-10, 20)),
+    ]
+    rows = []
+    for name, problem, rewards in cases:
+        law = [lottery.as_finite() for lottery in problem.lotteries]
+        support = np.unique(np.concatenate([one.outcomes for one in law if one is not None]))
+        time = characteristic_time(BOTH, problem.lotteries, support).time
+        for delta, runs in ((0.05, 1_000), (0.01, 200), (1e-4, 200), (1e-8, 200)):
+            result = simulate(TopTwo(BOTH, rewards, delta=delta), problem, 10**7, runs, **SETTINGS)
+            mean, error = result.samples.mean(), result.samples.std(ddof=1) / math.sqrt(runs)
+            ratio, wrong = mean / (time * math.log(1.0 / delta)), round(result.error_rate[-1] * runs)
+            rows.append((name, f"{delta:g}", f"{mean:,.0f} ± {error:,.0f}", f"{ratio:.2f}", str(wrong), str(runs)))
+            print(*rows[-1], flush=True)
+    header = ("top-two, bounds known", "delta", "samples", "over T* log(1/delta)", "wrong", "runs")
+    return "## Laws judged as a whole\n\n" + markdown_table(header, rows)
