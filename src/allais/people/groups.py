@@ -20,7 +20,7 @@ from allais.people.fit import EDGE, peak
 from allais.people.fitted import Fitted
 from allais.people.likelihood import Likelihood
 
-STARTS = 3
+STARTS = 5
 MOST_ROUNDS = 200
 SETTLED = 1e-5  # of the log likelihood, relatively
 LEAST_SHARE = 1e-6  # so that no type dies
