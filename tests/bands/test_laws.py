@@ -12,10 +12,10 @@ from allais.bands import KL
 from allais.bands.kl import IDLE, STRENGTH
 from allais.bands.law_ends import MOST
 from allais.bands.laws import _law_end, law_rule
+from allais.errors import DominanceWarning
 from allais.policies.knowledge import worth_of
 from allais.samples.layout import remembered
 from allais.samples.worth import measure
-from allais.weights import Weight
 
 BOTH = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
 
@@ -112,8 +112,8 @@ def test_an_end_lies_beyond_every_law_that_is_left_and_close_to_the_last(values,
 def test_laws_with_many_values_and_weights_that_turn_are_left_to_the_cuts():
     values = list(range(MOST + 1))
     assert end_of(BOTH, Bounded(0, 9), values, [5] * len(values), 1.0, 3.0)[0] == np.inf
-    with pytest.warns(match="dominance"):
-        turning = Preference(Weight(lambda p: p + 0.3 * np.sin(2 * np.pi * p)))
+    with pytest.warns(DominanceWarning):
+        turning = Preference(TverskyKahneman(0.25))
     rewards = [Finite([0, 1]), Bounded(0, 1)]
     assert not law_rule(KL().anytime_rule(turning, rewards), turning, rewards).whole.any()
     assert law_rule(KL().anytime_rule(BOTH, rewards), BOTH, rewards).few.tolist() == [True, False]

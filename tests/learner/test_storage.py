@@ -86,7 +86,7 @@ POLICIES = {
     "EXP3": EXP3(FIFTY),
     "W-UCB with the DKW band": WUCB(PEOPLE, FIFTY, band=DKW()),
     "W-UCB with the envelope band": WUCB(PEOPLE, SubGaussian(1.0, 5.0), band=Envelope()),
-    "top-two": TopTwo(PEOPLE, [FIFTY, Finite([0, 7]), Bounded(-5, 10)], delta=1e-12),
+    "top-two": TopTwo(PEOPLE, [FIFTY, Finite([0, 7]), Bounded(-5, 10)], delta=1e-60),
     "NPTS": NPTS(Preference.tversky_kahneman(reference=30.0, costs=True), FIFTY),
     "IMED": IMED(PEOPLE, Finite([0, 7, 50])),
     "sequential halving": SequentialHalving(PEOPLE, budget=150),

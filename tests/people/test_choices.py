@@ -129,7 +129,7 @@ def test_a_wrong_table_is_refused_in_a_sentence_with_its_row(make, sentence):
     ("line", "sentence"),
     [
         ("{", "row 2: a line must be JSON"),
-        ("3", "row 2: a line must be an answer in braces"),
+        ("3", "row 2: an answer is written in braces"),
         ('{"person": "a", "options": [1, 2]}', "row 2: an answer has options and chosen"),
         ('{"person": "a", "options": [[[1, 0.5]], 2], "chosen": 0}', "row 2: an option is an amount, or pairs"),
         ('{"person": "a", "options": [1, 2], "chosen": true}', "row 2: chosen is the position"),

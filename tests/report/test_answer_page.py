@@ -199,7 +199,7 @@ def test_of_very_many_arms_no_history_is_kept():
 
 
 def test_the_picture_of_how_intervals_closed_has_a_band_and_a_line_for_each_option(routes):
-    text = closing(routes, "minutes", fewest=30_000.0)
+    text = closing(routes, "minutes", fewest=routes.samples / 2)
     assert text.count("<polygon") == text.count("<polyline") == 3
     assert "in minutes; less is better" in text
     assert "overlaps with others by no more than the tolerance" in text

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from allais._checks import share
+from allais._kernels import kernel
+from allais.policies.verbs import SETTLED, WAITING
 
 
 def whole_budget(name: str, budget: Any) -> int:
@@ -27,3 +29,15 @@ def more_than_arms(budget: int, n_arms: int) -> None:
 def floor_of_budget(name: str, given: Any) -> float:
     """The share of a budget that is spread evenly."""
     return share(name, given, one=True, advice="Give the share of the budget that is spread evenly.")
+
+
+@kernel
+def spent(budget, state):
+    """SETTLED when a whole budget was told, WAITING when it was asked for, 0 before."""
+    asked, told = 0, 0
+    for arm in range(state.asked.size):
+        asked += state.asked[arm]
+        told += state.memory.pulls[arm]
+    if asked < budget:
+        return 0
+    return SETTLED if told >= budget else WAITING

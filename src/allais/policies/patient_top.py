@@ -7,11 +7,11 @@ from typing import Any, ClassVar, NamedTuple
 
 from allais.bands.base import anytime_rule, no_interval
 from allais.policies.base import KArmed, setting
-from allais.policies.budget import floor_of_budget, more_than_arms, whole_budget
+from allais.policies.budget import floor_of_budget, more_than_arms, spent, whole_budget
 from allais.policies.knowledge import as_list, first_pulls, fitting_band
 from allais.policies.steps import bounds_at, issue, pick_highest, survey
 from allais.policies.toptwo import leader_or_rival
-from allais.policies.verbs import SETTLED, WAITING, bracket, choose
+from allais.policies.verbs import bracket, choose
 from allais.samples.worth import Worth
 
 EXPONENT = 15.0  # of the intervals that say which arm to sample; nothing is concluded from them
@@ -67,12 +67,9 @@ class PatientTopTwoRule(NamedTuple):
 
 @choose.of(PatientTopTwoRule)
 def _(rule, state, u):
-    asked, told = 0, 0
-    for k in range(state.asked.size):
-        asked += state.asked[k]
-        told += state.memory.pulls[k]
-    if asked >= rule.budget:
-        return SETTLED if told >= rule.budget else WAITING
+    end = spent(rule.budget, state)
+    if end != 0:
+        return end
     arm, _ = survey(rule.each, state)
     if arm < 0:
         bounds_at(rule, state, EXPONENT)

@@ -13,9 +13,9 @@ from allais._kernels import by_reference, kernel
 from allais.bands.asymptotic import LEAST, rarest_event
 from allais.bands.base import NoBand
 from allais.policies.base import KArmed, setting
-from allais.policies.budget import whole_budget
+from allais.policies.budget import spent, whole_budget
 from allais.policies.steps import best_value, issue, pick_highest, survey
-from allais.policies.verbs import SETTLED, WAITING, choose, learn, take_in
+from allais.policies.verbs import choose, learn, take_in
 from allais.samples.influence import SUMS, influence
 from allais.samples.worth import Worth
 
@@ -141,12 +141,9 @@ def _allocate(state, best, u):
 
 @choose.of(WOCBARule)
 def _(rule, state, u):
-    asked, told = 0, 0
-    for k in range(state.asked.size):
-        asked += state.asked[k]
-        told += state.memory.pulls[k]
-    if asked >= rule.budget:
-        return SETTLED if told >= rule.budget else WAITING
+    end = spent(rule.budget, state)
+    if end != 0:
+        return end
     arm, _ = survey(rule.each, state)
     if arm < 0:
         arm = _allocate(state, best_value(state), u)

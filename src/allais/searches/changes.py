@@ -18,7 +18,8 @@ HARMLESS = (
 def changes(before: Any, now: Any, name: str = "") -> list[str]:
     """One entry for each field that differs, with what it was and what it is.
 
-    >>> changes({"delta": 0.1, "rewards": {"high": 30}}, {"delta": 0.1, "rewards": {"high": 50}})
+    >>> before, now = ({"delta": 0.1, "rewards": {"low": 0, "high": high}} for high in (30, 50))
+    >>> changes(before, now)
     ['rewards.high: 30 before, 50 now']
     """
     if before == now:
