@@ -29,6 +29,7 @@ from allais import (
     best_arm,
     compare,
     search,
+    simulate,
     theory,
 )
 from allais.bands import DKW, KL, Holder
@@ -112,6 +113,20 @@ def test_the_fewest_runs_are_what_a_table_of_all_shares_says(band):
     apart = low[:, None] >= high[None, :]
     table = np.where(apart, each[:, None] + each[None, :], np.inf).min()
     assert found == pytest.approx(table, rel=0.14)  # in steps of a tenth there, and of a twenty-fifth here
+
+
+def test_the_fewest_runs_of_top_two_are_those_of_the_joint_test():
+    people = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
+    laws = [Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})]
+    counts = [(np.array([0.0, 50.0]), np.array([900, 100])), (np.array([0.0, 30.0]), np.array([800, 200]))]
+    seen = [*counts, (np.array([7.0]), np.array([1_000]))]
+    policy = TopTwo(people, Bounded(0, 50), delta=0.05)
+    limit = fewest_runs(policy, np.array([people.value(law) for law in laws]), seen)
+    took = simulate(policy, Bandit(laws), 10**6, 20, seed=1, checkpoints=[10**6]).samples
+    # samples have a standard deviation of under half of their mean: six standard errors of 20 runs are 0.65 of it
+    assert 0.35 * took.mean() < limit < 1.65 * took.mean()
+    cuts = fewest_runs(WLUCB(people, Bounded(0, 50), delta=0.05), np.array([people.value(law) for law in laws]), seen)
+    assert limit < 0.3 * cuts
 
 
 def _repeated(law, runs):

@@ -147,3 +147,10 @@ def reach(band, kept, memory, leader, rival, y, y_rival, tolerance, whole):
             return np.inf
         return _law_end(band, kept.scratch, memory, rival, 1.0, y_rival, low + tolerance) - low
     return ends_of(band.cuts, memory, rival, y_rival)[1] - ends_of(band.cuts, memory, leader, y)[0]
+
+
+@routine
+def law_ends(band, kept, memory, arm, exponent):
+    """The ends of one arm's interval by its law as a whole."""
+    low = -_law_end(band, kept.scratch, memory, arm, -1.0, exponent, np.inf)
+    return low, _law_end(band, kept.scratch, memory, arm, 1.0, exponent, np.inf)

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais.bands import Holder
 from allais.bands.base import anytime_rule
+from allais.bands.laws import LawRule, law_ends, law_rule
 from allais.bands.tail_ends import ends_of
 from allais.bands.tails import TailRule
 from allais.policies.base import Policy
-from allais.policies.knowledge import fitting_band
-from allais.policies.toptwo import TopTwo
+from allais.policies.knowledge import fitting_band, worth_of
+from allais.policies.toptwo import WHOLE, TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.preferences import Preference
-from allais.rewards import Bounded
+from allais.rewards import Bounded, Rewards
 from allais.samples.layout import remembered
+from allais.samples.worth import measure
 
 STEPS = 8  # numbers of runs that are looked at between n and 2 n; in between, ends are interpolated
 MOST = 40 * STEPS  # 2^40 runs; more is never
@@ -45,9 +47,11 @@ def fewest_runs(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> flo
     """
     if values.size < 2 or not np.isfinite(values).all() or any(outcomes.size == 0 for outcomes, _ in seen):
         return None
-    ends = _ends(policy, values, seen)
-    if ends is None:
-        return None
+    ways = [ends for ends in _ways(policy, values, seen) if ends is not None]
+    return min((_fewest(policy, values, ends) for ends in ways), default=None)
+
+
+def _fewest(policy: Policy, values: FloatArray, ends: list[Ends]) -> float:
     leader = int(values.argmax())
     rivals = [arm for arm in range(values.size) if arm != leader]
     slack, second = float(getattr(policy, "tolerance", 0.0)), float(values[rivals].max())
@@ -129,34 +133,63 @@ def _runs_below(ends: Ends, floor: float) -> float:
     return float(2.0 ** ((below + part) / STEPS))
 
 
-def _ends(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> list[Ends] | None:
-    """Each arm's interval by its number of runs; None for a policy that waits for no intervals, or unknown ones."""
+def _ways(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> Iterator[list[Ends] | None]:
+    """Each arm's interval by its number of runs, once for each kind of interval that ends a search.
+
+    None for unknown ones; no way for a policy that waits for no intervals.
+    """
     known = policy.rewards_of(values.size)
-    band = policy.band if isinstance(policy, WLUCB) else fitting_band(known) if isinstance(policy, TopTwo) else None
-    if band is None:
+    if isinstance(policy, WLUCB):
+        rounds = policy.rule(values.size)
+        rules = [_one_arm(policy.band, policy.preference, one) for one in known]
+        yield _by_band(policy, values, seen, rules, lambda n: rounds.log_share + rounds.growth * math.log(n))
+    elif isinstance(policy, TopTwo):
+        rule = policy.rule(values.size)
+        cuts = [_one_arm(fitting_band(known), policy.preference, one) for one in known]
+        # two halves of what must be paid for a pair are one way to split it, and top-two must pass every one
+        if rule.band.whole.all():
+            price = 0.0 if rule.band.few.all() else -math.log(WHOLE)
+            half = 0.5 * (rule.beta + price)
+            laws = [law_rule(one, policy.preference, [own]) for one, own in zip(cuts, known, strict=True)]
+            yield _by_band(policy, values, seen, laws, lambda _: half)
+        if not rule.band.few.all():
+            rest = 0.5 * (rule.beta - (math.log1p(-WHOLE) if rule.band.whole.all() else 0.0))
+            yield _by_band(policy, values, seen, cuts, lambda _: rest)
+
+
+def _one_arm(band: Any, preference: Preference, known: Rewards) -> Any:
+    """A band's rule for an arm by itself, or the band where it needs none."""
+    if isinstance(band, Holder):
+        return band
+    always = anytime_rule(band, preference, [known])
+    return band.rule(preference, [known]) if always is None else always
+
+
+def _by_band(
+    policy: Policy, values: FloatArray, seen: Sequence[Seen], rules: list[Any], exponent: Callable[[float], float]
+) -> list[Ends] | None:
+    known, preference = policy.rewards_of(values.size), policy.preference
+    if not all(isinstance(rule, Holder | TailRule | LawRule) for rule in rules):
         return None
-    rule = policy.rule(values.size)
-    # two halves of what must be paid for a pair are one way to split it, and top-two must pass every one
-    share, growth = (0.5 * rule.beta, 0.0) if isinstance(policy, TopTwo) else (rule.log_share, rule.growth)
 
-    def of_arm(arm: int) -> Ends | None:
-        always = anytime_rule(band, policy.preference, [known[arm]])
-        shape = band.rule(policy.preference, [known[arm]]) if always is None else always
-
+    def of_arm(arm: int, rule: Any) -> Ends:
         def ends(step: int) -> tuple[float, float]:
             runs = 2.0 ** (step / STEPS)
-            exponent = share + growth * math.log(runs)  # no round comes before an arm's own runs
-            if isinstance(band, Holder):
-                radius = float(band.radius(policy.preference, known[arm], max(round(runs), 1), exponent))
+            x, n = exponent(runs), max(round(runs), 1)  # no round comes before an arm's own runs
+            if isinstance(rule, Holder):
+                radius = float(rule.radius(preference, known[arm], n, x))
                 return float(values[arm]) - radius, float(values[arm]) + radius
-            low, high = ends_of(shape, _memory(policy.preference, seen[arm], max(round(runs), 1)), 0, exponent)
+            memory = _memory(preference, seen[arm], n)
+            if isinstance(rule, LawRule):
+                measure(worth_of(preference, [known[arm]], 1), memory, 0)
+                low, high = law_ends(rule, rule.kept(1), memory, 0, x)
+            else:
+                low, high = ends_of(rule, memory, 0, x)
             return float(low), float(high)
 
-        return lru_cache(maxsize=None)(ends) if isinstance(band, Holder) or isinstance(shape, TailRule) else None
+        return lru_cache(maxsize=None)(ends)
 
-    found = [of_arm(arm) for arm in range(values.size)]
-    told = [ends for ends in found if ends is not None]
-    return told if len(told) == len(found) else None
+    return [of_arm(arm, rule) for arm, rule in enumerate(rules)]
 
 
 def _memory(preference: Preference, seen: Seen, runs: int) -> object:
