@@ -19,7 +19,7 @@ for _name, _kind in (("int", int), ("float", float)):
 
 
 def main() -> None:
-    import adopy  # type: ignore[import-not-found]
+    import adopy  # type: ignore[import-not-found]  # it needs an environment of its own
 
     with open(sys.argv[1]) as file:
         task = json.load(file)

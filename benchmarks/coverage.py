@@ -56,7 +56,7 @@ PREFERENCES: list[tuple[str, Preference]] = [
 
 
 @loop
-def _until(worth, band, kept, memory, tape, told, looks, exponent, truth, ends):  # type: ignore[no-untyped-def]
+def _until(worth, band, kept, memory, tape, told, looks, exponent, truth, ends):  # type: ignore[no-untyped-def]  # a kernel
     """Take in outcomes until one look misses (1), all are over (0), or the memory must grow (2)."""
     while told[0] < tape.size:
         if is_full(memory, 0):

@@ -39,7 +39,7 @@ def inventory(option: tuple[int, int], rng: np.random.Generator) -> float:
 
 
 @numba.njit(cache=True)
-def _stock(s, S, demand, lead):  # type: ignore[no-untyped-def]  # noqa: N803
+def _stock(s, S, demand, lead):  # type: ignore[no-untyped-def]  # noqa: N803  # a kernel; (s, S) is its name
     days = demand.size
     arriving = np.zeros(days + 64)
     stock, ordered, cost = float(s), 0.0, 0.0
@@ -105,7 +105,7 @@ def throughput(option: tuple[int, int, int, int, int], rng: np.random.Generator)
 
 
 @numba.njit(cache=True)
-def _line(s1, s2, s3, b2, b3, work):  # type: ignore[no-untyped-def]
+def _line(s1, s2, s3, b2, b3, work):  # type: ignore[no-untyped-def]  # a kernel
     """Times at which jobs leave each station: a job waits for work on it, for the one before it, and for a place."""
     jobs = work.shape[0]
     second, third = np.zeros(jobs), np.zeros(jobs)  # when jobs left stations 2 and 3
@@ -130,7 +130,7 @@ def shared_throughput(rates: IntArray, work: FloatArray) -> FloatArray:
 
 
 @numba.njit(cache=True)
-def _lines(rates, work):  # type: ignore[no-untyped-def]
+def _lines(rates, work):  # type: ignore[no-untyped-def]  # a kernel
     found = np.zeros(rates.shape[0])
     for k in range(rates.shape[0]):
         found[k] = _line(rates[k, 0], rates[k, 1], rates[k, 2], rates[k, 3], rates[k, 4], work)
