@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 import pytest
 
 import allais
+from allais._kernels import compiling
 from allais.extend import KArmed, NoBand, Worth, choose, issue
 
 POLICY = """
@@ -67,6 +68,14 @@ def test_two_processes_at_once_compile_nothing_twice(tmp_path):
     assert alone > 10
     assert sum(int(printed(one)) for one in both) == alone
     assert printed(start(code, tmp_path / "both")) == "0"
+
+
+def test_code_that_was_written_between_the_first_look_and_the_lock_is_read(tmp_path):
+    looks = iter([None, "code"])
+    try:
+        assert compiling.found_on_disk(lambda: next(looks), tmp_path) == "code"
+    finally:
+        compiling._let_go()
 
 
 def test_code_that_was_compiled_ahead_is_not_compiled_again(tmp_path):

@@ -91,32 +91,30 @@ def ready(dispatcher: Any, signature: tuple[Any, ...], declared: Any = None) -> 
 def found_on_disk(load: Callable[[], Any], folder: Path) -> Any:
     """What another process has left on disk, after waiting for it, or None where this one must compile."""
     code = load()
-    if code is None and not _lock_of_folder and _wait_for(folder):
-        code = load()
+    if code is None and not _lock_of_folder:
+        _wait_for(folder)
+        code = load()  # another process may have written it, and let go, since the first look
     if code is None:
         _under_way.set()
     return code
 
 
-def _wait_for(folder: Path) -> bool:
-    """Take the lock of a folder; True if another process had it, and may have left what is needed."""
+def _wait_for(folder: Path) -> None:
+    """Take the lock of a folder, or go on without it where another process keeps it for too long."""
     until = time.monotonic() + PATIENCE
-    waited = False
     while time.monotonic() < until:
         try:
             handle = open(folder / "compiling", "a")  # noqa: SIM115  # open while it is the lock
         except OSError:
-            return waited
+            return
         try:
             locked(handle, "one process at a time compiles.")
         except ValueError:
             handle.close()
-            waited = True
             time.sleep(TICK)
         else:
             _lock_of_folder.append(handle)
-            return waited
-    return waited
+            return
 
 
 def _let_go() -> None:
