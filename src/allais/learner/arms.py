@@ -67,6 +67,7 @@ class Arms(Steps):
             raise ValueError(f"{type(self.policy).__name__} cannot unlearn. Start it anew from the right data.")
         outcome = self._checked(k, reward)
         felt = self._felt(outcome)
+        self._forget_views()
         self._midway = True
         if not remove(self._state.memory, k, felt, outcome):
             self._midway = False

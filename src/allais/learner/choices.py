@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._checks import FloatArray
 from allais.bands.base import Interval
 from allais.policies.promises import Promise
 
@@ -38,6 +42,32 @@ class Recommendation(NamedTuple):
     settled: bool  # whether the policy is done
     delta: float | None  # the chance that a settled recommendation is wrong, for fixed confidence
     promise: Promise  # what that chance rests on: "proven", "asymptotic" or "none"
+
+
+class Ellipsoid(NamedTuple):
+    """All theta whose distance from the centre, in the norm of the matrix, is at most the radius.
+
+    >>> ball = Ellipsoid(np.zeros(2), np.eye(2), 1.0)
+    >>> ball.holds([0.6, 0.6]), ball.holds([0.9, 0.9])
+    (True, False)
+    """
+
+    centre: FloatArray  # the estimate of theta, (d,)
+    matrix: FloatArray  # A = lambda I + sum of x x' / sigma_x^2, (d, d)
+    radius: float  # infinite where nothing bounds the length of theta
+
+    def holds(self, theta: ArrayLike) -> bool:
+        """Whether a theta lies in it."""
+        step = np.asarray(theta, dtype=np.float64) - self.centre
+        return bool(step @ self.matrix @ step <= self.radius**2)
+
+
+class Context(NamedTuple):
+    """A choice that is none of the listed arms: what it is called, its ticket and its features."""
+
+    arm: Any
+    ticket: float
+    features: tuple[float, ...]
 
 
 class NotNow(RuntimeError):  # noqa: N818

@@ -27,8 +27,9 @@ from allais.files.reading import (
     whole,
     whole_list,
 )
+from allais.learner.choices import Context
 from allais.learner.learner import Learner
-from allais.learner.linear import Context, LinearLearner
+from allais.learner.linear import LinearLearner
 from allais.learner.names import listed, require_plain_names, unlisted
 from allais.policies.base import Policy
 from allais.policies.state import saved_parts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, overload
@@ -12,18 +11,19 @@ from numpy.typing import ArrayLike
 
 from allais._checks import brief
 from allais._random import Seed, generator
-from allais._system.locks import one_at_a_time, one_change_at_a_time
+from allais._system.locks import one_change_at_a_time
 from allais.files.reading import DAMAGE, reason
-from allais.learner.arms import Arms
 from allais.learner.choices import Choice
+from allais.learner.copies import Copies
 from allais.policies.base import Policy
 from allais.policies.state import started
+from allais.preferences import Preference
 from allais.problems.base import checked_names
 from allais.samples.memory import NEVER
 from allais.settings import from_spec
 
 
-class Learner(Arms):
+class Learner(Copies):
     """A policy with memory: `policy.start(arms, seed)` makes one.
 
     Threads may share it. It can be copied and pickled.
@@ -65,14 +65,27 @@ class Learner(Arms):
     # -- asking and telling -----------------------------------------------------------------------
 
     @overload
-    def ask(self, n: None = None, *, features: None = None, among: None = None) -> Choice: ...
+    def ask(
+        self, n: None = None, *, features: None = None, among: None = None, preference: Preference | None = None
+    ) -> Choice: ...
     @overload
-    def ask(self, n: int) -> list[Choice]: ...
-    def ask(self, n: int | None = None, *, features: Any = None, among: Any = None) -> Choice | list[Choice]:
+    def ask(self, n: int, *, preference: Preference | None = None) -> list[Choice]: ...
+    def ask(
+        self, n: int | None = None, *, features: Any = None, among: Any = None, preference: Preference | None = None
+    ) -> Choice | list[Choice]:
         """The next arm to play, or a batch of n to play side by side.
 
         A batch may be shorter than n where the policy settles or must wait; it is never empty. Linear policies
         also take `features`, or a set to choose `among`.
+
+        With a `preference`, the choice is for somebody else: what was learned serves all, and the arm is the one to
+        try for her. `NPTS`, `WUCB` and `LinTS` choose for anybody.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0] * 10 + [0.0] * 90)
+        >>> learner.observe("A28", [7.0] * 100)
+        >>> learner.ask().arm, learner.ask(preference=Preference(TverskyKahneman(0.61))).arm
+        ('A28', 'A21')
         """
         if features is not None or among is not None:
             self._refuse_features()
@@ -82,14 +95,15 @@ class Learner(Arms):
             if self._midway or self._durable:
                 self._require_ready()
             try:
+                view = None if preference is None else self._view_for(preference)
                 if n is None:
-                    choice = self._ask()
+                    choice = self._ask(view)
                     if self._durable:
                         self._write({"ask": [choice]})
                     return choice
                 if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
                     raise ValueError(f"a batch must be of one choice or more; got {n!r}. Give an int.")
-                batch = self._ask_batch(int(n))
+                batch = self._ask_batch(int(n), view)
                 if self._durable:
                     self._write({"ask": batch})
                 return batch
@@ -206,40 +220,13 @@ class Learner(Arms):
         if self._durable:
             self._write({"ask": choices})
 
-    # -- copies and files -------------------------------------------------------------------------
-
-    @one_at_a_time
-    def copy(self) -> Learner:
-        """An independent learner that knows the same and will choose the same."""
-        twin = object.__new__(type(self))
-        twin.__setstate__(self._contents())
-        return twin
-
-    def _contents(self) -> dict[str, Any]:
-        """All that it is, as copies: what is pickled does not change while it is written."""
-        shared = ("policy", "_names", "_index", "_known", "_rule", "_next", "_draw")  # of which nothing changes
-        contents = {name: getattr(self, name) for name in shared}
-        copies = {name: copy.deepcopy(getattr(self, name)) for name in ("_state", "_rng")}
-        return {**contents, **copies, "_out": dict(self._out)}
-
-    @one_at_a_time
-    def __getstate__(self) -> dict[str, Any]:
-        return self._contents()
-
-    def __setstate__(self, contents: dict[str, Any]) -> None:
-        self.__dict__.update(contents)
-        self._hold()
-        self._guard()
+    # -- files ------------------------------------------------------------------------------------
 
     def _document(self) -> dict[str, Any]:
         from allais.learner.document import document_of
 
         self._lay_out_memory()
         return document_of(self)
-
-    def _lines_worth_a_snapshot(self) -> int:
-        memory = self._state.memory
-        return int(memory.sizes.sum() + memory.trees.heads[:, 1].sum())
 
     def save(self, path: str | Path) -> None:
         """Write everything to one readable JSON file; a crash while saving leaves the old one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import starmap
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,9 +15,10 @@ from allais._random import Seed
 from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import finite_list
 from allais.learner.binding import verbs_for
-from allais.learner.choices import Choice
+from allais.learner.choices import Choice, Context, Ellipsoid
 from allais.learner.learner import Learner
 from allais.learner.names import listed, unlisted
+from allais.learner.viewpoints import LinearViewpoint, Viewpoint
 from allais.linear.arm_sets import ArmSet, Judge
 from allais.linear.ellipsoid import radius
 from allais.linear.factorisation import project
@@ -27,32 +28,6 @@ from allais.policies.verbs import recommend
 from allais.preferences import Preference
 
 LARGEST_SUMMED = 1e100  # of rewards that are added up: sums and their products stay finite
-
-
-class Ellipsoid(NamedTuple):
-    """All theta whose distance from the centre, in the norm of the matrix, is at most the radius.
-
-    >>> ball = Ellipsoid(np.zeros(2), np.eye(2), 1.0)
-    >>> ball.holds([0.6, 0.6]), ball.holds([0.9, 0.9])
-    (True, False)
-    """
-
-    centre: FloatArray  # the estimate of theta, (d,)
-    matrix: FloatArray  # A = lambda I + sum of x x' / sigma_x^2, (d, d)
-    radius: float  # infinite where nothing bounds the length of theta
-
-    def holds(self, theta: ArrayLike) -> bool:
-        """Whether a theta lies in it."""
-        step = np.asarray(theta, dtype=np.float64) - self.centre
-        return bool(step @ self.matrix @ step <= self.radius**2)
-
-
-class Context(NamedTuple):
-    """A choice that is none of the listed arms: what it is called, its ticket and its features."""
-
-    arm: Any
-    ticket: float
-    features: tuple[float, ...]
 
 
 class LinearLearner(Learner):
@@ -148,43 +123,61 @@ class LinearLearner(Learner):
     # -- arms of one round ------------------------------------------------------------------------
 
     @overload
-    def ask(self, n: None = None, *, features: ArrayLike | None = None, among: ArmSet | None = None) -> Choice: ...
-    @overload
-    def ask(self, n: int) -> list[Choice]: ...
     def ask(
-        self, n: int | None = None, *, features: ArrayLike | None = None, among: ArmSet | None = None
+        self,
+        n: None = None,
+        *,
+        features: ArrayLike | None = None,
+        among: ArmSet | None = None,
+        preference: Preference | None = None,
+    ) -> Choice: ...
+    @overload
+    def ask(self, n: int, *, preference: Preference | None = None) -> list[Choice]: ...
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        features: ArrayLike | None = None,
+        among: ArmSet | None = None,
+        preference: Preference | None = None,
     ) -> Choice | list[Choice]:
         """The next arm to play, or a batch of n to play side by side.
 
         With `features`, the arms of this round are its rows, and the choice's arm is a row's number. `among` is a
-        set of arms with an oracle, such as `Routes`, and the choice's arm is the one that it found.
+        set of arms with an oracle, such as `Routes`, and the choice's arm is the one that it found. With a
+        `preference`, `LinTS` chooses for somebody else.
         """
         if features is None and among is None:
-            return Learner.ask(self, n)  # a call less than by `super()`
+            return Learner.ask(self, n, preference=preference)  # a call less than by `super()`
         if n is not None or (features is not None and among is not None):
             raise ValueError(
                 "a round with arms of its own is asked alone, among rows or a set; got more. Leave the rest out."
             )
-        return self._ask_among(features, among)
+        return self._ask_among(features, among, preference)
 
     @one_change_at_a_time
-    def _ask_among(self, features: ArrayLike | None, among: ArmSet | None) -> Choice:
-        arm, row = self._best_row(features) if among is None else self._best_of_set(among)
+    def _ask_among(self, features: ArrayLike | None, among: ArmSet | None, preference: Preference | None) -> Choice:
+        view = None if preference is None else self._view_for(preference)
+        policy: Any = self.policy if view is None else view.policy
+        arm, row = self._best_row(policy, features) if among is None else self._best_of_set(policy, among)
         return self._issue(arm, row)
 
-    def _best_row(self, features: Any) -> tuple[int, tuple[float, ...]]:
+    def _new_view(self, preference: Preference) -> Viewpoint:
+        return LinearViewpoint(self.policy, preference, len(self._names))
+
+    def _best_row(self, policy: LinearPolicy, features: Any) -> tuple[int, tuple[float, ...]]:
         """The choice among arms that belong to this round only."""
-        if not self.policy.open_to_contexts:
+        if not policy.open_to_contexts:
             raise ValueError(
-                f"{type(self.policy).__name__} takes no features in a round. Use WOFUL, which learns what arms share."
+                f"{type(policy).__name__} takes no features in a round. Use WOFUL, which learns what arms share."
             )
-        rows, rule, state = self._context(features)
+        rows, rule, state = self._context(features, policy)
         self._make_draw()
         choosing, _ = verbs_for(type(rule), rule, state)
         arm = int(choosing(rule, state, self._draw))
         return arm, tuple(rows[arm].tolist())
 
-    def _best_of_set(self, among: ArmSet) -> tuple[Hashable, tuple[float, ...]]:
+    def _best_of_set(self, policy: LinearPolicy, among: ArmSet) -> tuple[Hashable, tuple[float, ...]]:
         """The best arm of a set, for the theta that the policy draws."""
         if not isinstance(among, ArmSet):
             raise TypeError(f"a set of arms has a dimension and a best arm; got {among!r}. Write Routes(...).")
@@ -193,10 +186,10 @@ class LinearLearner(Learner):
                 f"arms must have {self._state.theta.size} features, as before; this set has {among.dimension}. "
                 "Use one set for one learner."
             )
-        judge = Judge(self.policy.preference, self.policy.noise)
+        judge = Judge(policy.preference, policy.noise)
         self._make_draw()
         assert self._draw is not None
-        arm = among.best(self.policy.drawn_theta(self._rule, self._state, self._draw), judge)
+        arm = among.best(policy.drawn_theta(self._rule, self._state, self._draw), judge)
         return arm.name, tuple(arm.features.tolist())
 
     def _issue(self, arm: Any, features: tuple[float, ...]) -> Choice:
@@ -213,17 +206,17 @@ class LinearLearner(Learner):
             self._write({"chose": id_, "arm": listed(arm), "features": list(features)})
         return Choice(id_, arm)
 
-    def _context(self, features: ArrayLike) -> tuple[FloatArray, Any, Any]:
+    def _context(self, features: ArrayLike, policy: LinearPolicy) -> tuple[FloatArray, Any, Any]:
         """Rule and state for other arms: what was learned is shared, what belongs to arms is new."""
-        if self.policy.estimates:
+        if policy.estimates:
             raise ValueError(
                 "noise is estimated arm by arm, so arms must stay the same; got others. Declare the noise."
             )
         rows = checked_features(features)
         self._require_features(rows.shape[1])
-        state = self._state._replace(**self.policy.of_arms(len(rows)))
+        state = self._state._replace(**policy.of_arms(len(rows)))
         project(rows, state)
-        return rows, self.policy.rule_for(rows), state
+        return rows, policy.rule_for(rows), state
 
     def _require_features(self, count: int) -> None:
         if count != self._state.theta.size:
@@ -238,7 +231,7 @@ class LinearLearner(Learner):
             raise ValueError(self._why_unknown(id_))
         self._require_own(choice, context.arm)
         outcome = self._checked(0, reward)
-        _, rule, state = self._context([context.features])
+        _, rule, state = self._context([context.features], self.policy)
         _, take_in = verbs_for(type(rule), rule, state)
         learning = starmap(take_in, ((rule, state, 0, self._felt(outcome), outcome, context.ticket),))
         arms = (self._rule.world.features, self._state)

@@ -20,6 +20,7 @@ from allais._kernels import compiled_for, held
 from allais.learner.binding import remeasure, room_check, verbs_for
 from allais.learner.choices import Choice, NotNow
 from allais.learner.view import View
+from allais.learner.viewpoints import Viewpoint
 from allais.policies.base import Policy
 from allais.policies.state import no_such_arm
 from allais.policies.verbs import WAITING
@@ -36,7 +37,6 @@ class Steps(View):
 
     _known: list[Rewards]
     _rng: np.random.Generator
-    _next: int  # the number of the next choice
     _draw: float | None  # the uniform draw of the next choice, once made
     _rule_at: Any  # where compiled code finds them
     _state_at: Any
@@ -47,13 +47,13 @@ class Steps(View):
 
     # -- choosing ---------------------------------------------------------------------------------
 
-    def _ask_batch(self, n: int) -> list[Choice]:
+    def _ask_batch(self, n: int, view: Viewpoint | None = None) -> list[Choice]:
         first, last, late = self._next, self._next + n, None
         done = False
         while not done:
             try:  # around the loop: a signal's handler may run wherever one begins anew
                 while self._next < last:
-                    self._ask()
+                    self._ask(view)
                 done = True
             except NotNow:
                 if self._next == first:
@@ -67,14 +67,17 @@ class Steps(View):
             raise late
         return [Choice(id_, self._names[self._out[id_][0]]) for id_ in range(first, self._next)]
 
-    def _ask(self) -> Choice:
+    def _ask(self, view: Viewpoint | None = None) -> Choice:
         before = self._midway  # True within a batch that is yet to be written down
         if self._draw is None:
             drawing = starmap(self._rng.random, NOTHING)
             self._midway = True
             (self._draw,) = drawing
             self._midway = before
-        choosing = starmap(self._choose, ((self._rule_at, self._state_at, self._draw),))
+        if view is None:
+            choosing = starmap(self._choose, ((self._rule_at, self._state_at, self._draw),))
+        else:
+            choosing = starmap(view.choose, ((view.rule_at, view.state_at, self._draw),))
         self._midway = True
         (arm,) = choosing
         if arm >= len(self._names):  # a user's own kernel may err
@@ -130,26 +133,7 @@ class Steps(View):
             (self._draw,) = drawing
             self._midway = before
 
-    # -- choices by their numbers -----------------------------------------------------------------
-
-    def _id(self, choice: Any) -> int:
-        if isinstance(choice, Choice):
-            return choice.id
-        if isinstance(choice, int) and not isinstance(choice, bool):
-            return choice
-        raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}. Keep what ask() returned.")
-
-    def _require_own(self, choice: Choice | int, own: Hashable) -> None:
-        if isinstance(choice, Choice) and choice.arm != own:
-            raise ValueError(
-                f"a choice is told to the learner that made it; here choice {choice.id} was arm {own!r}, "
-                f"not {choice.arm!r}. Check which learner asked."
-            )
-
-    def _why_unknown(self, id_: int) -> str:
-        if 0 < id_ < self._next:
-            return f"a choice is told or cancelled once; {id_} already was. Use observe() for further data."
-        return f"only a choice that was asked can be told; {id_} never was. Tell what ask() returned."
+    # -- choices that are none of the listed arms ------------------------------------------------
 
     def _tell_other(self, id_: int, choice: Choice | int, reward: float) -> None:
         """Tell what a choice brought that is none of the listed arms."""
@@ -174,6 +158,8 @@ class Steps(View):
         (_,) = learning
         del self._out[id_]
         self._midway = self._durable
+        if self._news is not None:
+            self._news.add(arm, outcome)
         if self._durable:
             self._write({"tell": id_, "reward": outcome})
 
@@ -185,6 +171,7 @@ class Steps(View):
         felt = [self._felt(outcome) for outcome in outcomes]
         late: BaseException | None = None
         done, inside, size = 0, False, len(outcomes)
+        self._forget_views()
         self._midway = True
         while done < size:
             try:
@@ -267,6 +254,7 @@ class Steps(View):
     def _hold(self) -> None:
         """Make the rule and the state ready for compiled code."""
         self._rule_at, self._state_at = held(self._rule), held(self._state)
+        self._forget_views()
         with compiled_for(type(self.policy).__name__):
             self._choose, self._take_in = verbs_for(type(self._rule), self._rule_at, self._state_at)
             self._lacks_room = room_check(self.policy, type(self._rule), self._rule_at, self._state_at)
@@ -280,6 +268,7 @@ class Steps(View):
         known = policy.rewards_of(len(names))
         places = held(rule), held(state)
         choosing, learning = verbs_for(type(rule), *places)
+        self._forget_views()
         self._midway = True
         self.policy, self._names, self._rule, self._state = policy, names, rule, state
         self._index, self._known = index, known

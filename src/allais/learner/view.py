@@ -13,13 +13,16 @@ from allais._system.locks import one_at_a_time
 from allais.bands.base import Interval
 from allais.learner.choices import Choice, Recommendation
 from allais.learner.durable import Durable
+from allais.learner.viewpoints import MOST, News, Viewpoint, feel_alike
 from allais.numerics.sums import finite_parts
 from allais.policies.base import Policy
+from allais.policies.knowledge import worth_of
 from allais.policies.verbs import SETTLED, bracket, choose, recommend
 from allais.preferences import Preference
 from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.samples.memory import NEVER
+from allais.samples.worth import measure
 
 
 class View(Durable):
@@ -31,6 +34,9 @@ class View(Durable):
     _rule: Any
     _state: Any
     _out: dict[int, tuple[int, float]]  # what was asked and not told: arm and ticket
+    _next: int  # the number of the next choice
+    _views: dict[Preference, Viewpoint]  # of people who asked, whoever asked last at the end
+    _news: News | None  # what was told since the first of them whose memory is her own
 
     def __repr__(self) -> str:
         what, size = type(self).__name__, len(self._names)
@@ -86,20 +92,35 @@ class View(Durable):
     def value(self, preference: Preference | None = None) -> dict[Hashable, float]:
         """What each arm is worth by what was seen, to this preference or to another one's.
 
-        An arm that was never told has the value NaN.
+        An arm that was never told has the value NaN. For an arm with many distinct outcomes the cost is O(log n) if
+        they feel to the other as they do to the policy's own preference, and O(n log n) if they do not.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", [50.0, 0.0])
         >>> learner.value(), round(learner.value(Preference(Power(0.5)))["A21"], 4)
         ({'A21': 25.0, 'A28': nan}, 35.3553)
         """
-        other = self.policy.preference if preference is None else preference
-        if not isinstance(other, Preference):
-            raise TypeError(f"an arm is valued by a preference; got {other!r}. Write Preference(...).")
-        return self._values(other)
+        return self._values(self._someone(preference))
+
+    def _someone(self, preference: Preference | None) -> Preference:
+        """A preference that was given, or else the policy's own."""
+        if preference is None:
+            return self.policy.preference
+        if not isinstance(preference, Preference):
+            raise TypeError(f"an arm is valued by a preference; got {preference!r}. Write Preference(...).")
+        return preference
 
     def _values(self, preference: Preference) -> dict[Hashable, float]:
-        return {name: self._worth(k, preference) for k, name in enumerate(self._names)}
+        memory, n_arms = self._state.memory, len(self._names)
+        if not (memory.in_trees.any() and feel_alike(preference, self.policy.preference)):
+            return {name: self._worth(k, preference) for k, name in enumerate(self._names)}
+        worth, values = worth_of(preference, [], n_arms), np.empty(n_arms)
+        for k in np.flatnonzero(memory.in_trees):
+            measure(worth, memory._replace(value=values, slack=memory.slack.copy()), int(k))
+        return {
+            name: float(values[k]) if memory.in_trees[k] else self._worth(k, preference)
+            for k, name in enumerate(self._names)
+        }
 
     @one_at_a_time
     def memory_error(self, preference: Preference | None = None) -> dict[Hashable, float]:
@@ -113,7 +134,7 @@ class View(Durable):
         >>> 0.0 < error["A21"] < 1e-3, error["A28"]
         (True, 0.0)
         """
-        other = self.policy.preference if preference is None else preference
+        other = self._someone(preference)
         return {name: self._hidden(k, other) for k, name in enumerate(self._names)}
 
     def _hidden(self, k: int, preference: Preference) -> float:
@@ -157,19 +178,63 @@ class View(Durable):
         return intervals_of(self.policy, self._names, self._rule, self._state)
 
     @one_at_a_time
-    def recommend(self) -> Recommendation:
-        """The best arm so far, its value and interval, and whether the policy is done."""
-        best = int(recommend(self._rule, self._state))
-        interval = self.intervals()[self._names[best]]
+    def recommend(self, preference: Preference | None = None) -> Recommendation:
+        """The best arm so far, its value and interval, and whether the policy is done.
+
+        With a `preference`, the best arm for somebody else, by the outcomes that all share. She gets an interval from
+        a policy that also chooses for her (`ask(preference=...)`), and a value from every other.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0] + [0.0] * 9)
+        >>> learner.observe("A28", [7.0] * 10)
+        >>> learner.recommend().arm, learner.recommend(Preference(TverskyKahneman(0.61))).arm
+        ('A28', 'A21')
+        """
+        other = self._someone(preference)
+        if other == self.policy.preference:
+            return self._recommended(self.policy, self._rule, self._state)
+        if self.policy.open_to_people:
+            view = self._seen_by(other)
+            return self._recommended(view.policy, view.rule, view.state)
+        values = self._values(other)
+        known = {name: values[name] for name in self.arms if not math.isnan(values[name])}
+        best = max(known, key=known.__getitem__, default=self.arms[0])
+        return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
+
+    def _recommended(self, policy: Policy, rule: Any, state: Any) -> Recommendation:
+        best = self._names[int(recommend(rule, state))]
+        interval = intervals_of(policy, self._names, rule, state)[best]
         bounded = math.isfinite(interval.low) and math.isfinite(interval.high)
-        return Recommendation(
-            self._names[best],
-            interval.value,
-            interval if bounded else None,
-            self.is_settled(),
-            self.policy.error_rate,
-            self.policy.promise,
-        )
+        shown = interval if bounded else None
+        return Recommendation(best, interval.value, shown, self.is_settled(), policy.error_rate, policy.promise)
+
+    def _view_for(self, preference: Preference) -> Viewpoint | None:
+        """The arms as somebody sees them, or None where it is the policy's own view."""
+        same = self._someone(preference) == self.policy.preference
+        return None if same else self._seen_by(preference)
+
+    def _seen_by(self, preference: Preference) -> Viewpoint:
+        """The arms as somebody else sees them."""
+        if not self.policy.open_to_people:
+            raise ValueError(
+                f"{type(self.policy).__name__} explores for one preference only; got another. Use NPTS, WUCB or LinTS, "
+                "which choose for anybody."
+            )
+        view = self._views.pop(preference, None) or self._new_view(preference)
+        if not view.alike and self._news is None:
+            self._news = News()
+        view.look(self._state, self._news)
+        self._views[preference] = view
+        if len(self._views) > MOST:
+            del self._views[next(iter(self._views))]
+        return view
+
+    def _new_view(self, preference: Preference) -> Viewpoint:
+        return Viewpoint(self.policy, preference, len(self._names))
+
+    def _forget_views(self) -> None:
+        """Let everybody look anew, after a change that is more than one outcome told."""
+        self._views, self._news = {}, None
 
     @one_at_a_time
     def is_settled(self) -> bool:
@@ -195,6 +260,27 @@ class View(Durable):
             raise ValueError(
                 f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name."
             ) from None
+
+    # -- choices by their numbers -----------------------------------------------------------------
+
+    def _id(self, choice: Any) -> int:
+        if isinstance(choice, Choice):
+            return choice.id
+        if isinstance(choice, int) and not isinstance(choice, bool):
+            return choice
+        raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}. Keep what ask() returned.")
+
+    def _require_own(self, choice: Choice | int, own: Hashable) -> None:
+        if isinstance(choice, Choice) and choice.arm != own:
+            raise ValueError(
+                f"a choice is told to the learner that made it; here choice {choice.id} was arm {own!r}, "
+                f"not {choice.arm!r}. Check which learner asked."
+            )
+
+    def _why_unknown(self, id_: int) -> str:
+        if 0 < id_ < self._next:
+            return f"a choice is told or cancelled once; {id_} already was. Use observe() for further data."
+        return f"only a choice that was asked can be told; {id_} never was. Tell what ask() returned."
 
 
 def intervals_of(policy: Policy, names: tuple[Hashable, ...], rule: Any, state: Any) -> dict[Hashable, Interval]:

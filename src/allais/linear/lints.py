@@ -37,6 +37,7 @@ class LinTS(LinearPolicy):
     inflation: float = setting(1.0, positive)
     called: ClassVar[str] = "LinTS"
     goal: ClassVar[str] = "regret"
+    open_to_people: ClassVar[bool] = True
     with_factor: ClassVar[bool] = True
     open_to_contexts: ClassVar[bool] = True
 

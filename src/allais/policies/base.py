@@ -62,6 +62,7 @@ class Policy(ABC):
     open_to_arms: ClassVar[bool] = False  # whether arms may come and go while it runs
     open_to_data: ClassVar[bool] = True  # whether it can use outcomes that it did not ask for
     open_to_contexts: ClassVar[bool] = False  # whether arms may differ from round to round, by their features
+    open_to_people: ClassVar[bool] = False  # whether one memory serves many: `choose` reads the rule and outcomes only
     keeps_outcomes: ClassVar[bool] = True  # whether each arm's outcomes are remembered
 
     def __new__(cls, *given: Any, **named: Any) -> Policy:

@@ -41,6 +41,7 @@ class NPTS(KArmed):
 
     called: ClassVar[str] = "NPTS"
     goal: ClassVar[str] = "regret"
+    open_to_people: ClassVar[bool] = True
     open_to_arms: ClassVar[bool] = True
     needs_rewards: ClassVar[bool] = True
 

@@ -38,6 +38,7 @@ class WUCB(BandPolicy):
     exploration: float = setting(3.0, positive)
     called: ClassVar[str] = "W-UCB"
     goal: ClassVar[str] = "regret"
+    open_to_people: ClassVar[bool] = True
     open_to_arms: ClassVar[bool] = True
 
     @classmethod

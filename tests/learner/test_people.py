@@ -1,0 +1,140 @@
+"""One memory, many people: `ask`, `recommend` and `value` under a preference that is not the policy's own."""
+
+import numpy as np
+import pytest
+
+import allais
+from allais import NPTS, WUCB, Bounded, Preference, TverskyKahneman, expected_value
+from allais.learner import viewpoints
+from allais.linear import LinTS, ParameterNoise
+from allais.preferences.utilities import PowerUtility
+
+MEAN = expected_value()
+ALICE = Preference(TverskyKahneman(0.61))
+BOB = Preference(TverskyKahneman(0.5), TverskyKahneman(0.69), PowerUtility(0.8, 2.0), reference=10.0)
+SMALL = Preference(TverskyKahneman(0.61), reference=20.0, costs=True)
+POLICIES = [NPTS(MEAN, Bounded(0, 50)), WUCB(MEAN, Bounded(0, 50)), WUCB.as_printed(MEAN, Bounded(0, 50))]
+
+
+def twins(policy, other, continuous, rounds=600):
+    """A learner that is asked for `other`, and one whose policy is hers, that are told the same."""
+    shared, own = policy.start(3, seed=1), policy.but(preference=other).start(3, seed=1)
+    rng = np.random.default_rng(2)
+    for _ in range(rounds):
+        asked, alone = shared.ask(preference=other), own.ask()
+        assert asked == alone
+        outcome = rng.uniform(0, 30 + 5 * asked.arm) if continuous else float(rng.integers(0, 51))
+        shared.tell(asked, outcome)
+        own.tell(alone, outcome)
+    return shared, own
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("other", [ALICE, BOB, SMALL])
+@pytest.mark.parametrize("continuous", [False, True])
+def test_a_choice_for_somebody_else_is_the_one_of_a_learner_of_her_own(policy, other, continuous):
+    shared, own = twins(policy, other, continuous)
+    hers, alone = shared.recommend(other), own.recommend()
+    assert hers.arm == alone.arm
+    np.testing.assert_allclose(hers.value, alone.value, rtol=1e-9)
+    if hers.interval is not None:
+        np.testing.assert_allclose(hers.interval, alone.interval, rtol=1e-9)
+    mine, others = shared.value(other), own.value()
+    np.testing.assert_allclose(list(mine.values()), list(others.values()), rtol=1e-9)
+    assert shared.pulls == own.pulls
+
+
+def test_people_take_turns_on_one_memory_and_each_is_served_by_her_own_value(monkeypatch):
+    monkeypatch.setattr(viewpoints, "MOST_NEWS", 16)  # so that some memories are made anew
+    learner = NPTS(MEAN, Bounded(0, 50)).start(["sure", "risky"], seed=1)
+    rng = np.random.default_rng(1)
+    chosen = {name: [] for name in ("mean", "alice", "bob")}
+    for turn in range(3_000):
+        name, preference = [("mean", None), ("alice", ALICE), ("bob", BOB)][turn % 3 if turn % 100 else 0]
+        choice = learner.ask(preference=preference)
+        learner.tell(choice, 7.0 if choice.arm == "sure" else 50.0 * (rng.random() < 0.1))
+        chosen[name].append(choice.arm)
+    # the sure arm has the higher mean, 7 against 5; to Alice the risky one is worth 9.3
+    assert chosen["mean"][-200:].count("sure") > 150
+    assert chosen["alice"][-200:].count("risky") > 150
+    assert learner.recommend().arm == "sure"
+    assert learner.recommend(ALICE).arm == "risky"
+
+
+def test_what_is_forgotten_or_observed_is_seen_by_everybody():
+    learner = WUCB(MEAN, Bounded(0, 50)).start(["a", "b"], seed=1)
+    learner.observe("a", [10.0, 20.0])
+    learner.observe("b", [15.0, 15.0])
+    for other in (ALICE, BOB):
+        before = learner.recommend(other)
+        learner.observe("b", [50.0] * 20)
+        assert learner.recommend(other).arm == "b"
+        for _ in range(20):
+            learner.forget("b", 50.0)
+        assert learner.recommend(other) == before
+        learner.tell(learner.ask(preference=other), 15.0)
+        learner.forget("a", 15.0) if learner.pulls["a"] == 3 else learner.forget("b", 15.0)
+
+
+def test_arms_come_and_go_for_everybody():
+    learner = NPTS(MEAN, Bounded(0, 50)).start(["a", "b"], seed=1)
+    for other in (ALICE, BOB):
+        learner.tell(learner.ask(preference=other), 5.0)
+    learner.add("c")
+    learner.retire("a")
+    assert {learner.ask(preference=other).arm for other in (ALICE, BOB) for _ in range(20)} <= {"b", "c"}
+    assert learner.recommend(BOB).arm in {"b", "c"}
+
+
+def test_a_learner_in_a_folder_repeats_the_choices_for_others(tmp_path):
+    policy = NPTS(MEAN, Bounded(0, 50))
+    folder = tmp_path / "advisor"
+    rng = np.random.default_rng(1)
+    memory = policy.start(["a", "b"], seed=3)
+    with allais.Learner.open(folder, policy, arms=["a", "b"], seed=3) as learner:
+        for turn in range(60):
+            other = [None, ALICE, BOB][turn % 3]
+            choice, outcome = learner.ask(preference=other), float(rng.integers(0, 51))
+            assert memory.ask(preference=other) == choice
+            learner.tell(choice, outcome)
+            memory.tell(choice, outcome)
+    with allais.Learner.open(folder) as learner:
+        assert learner.pulls == memory.pulls
+        assert [learner.ask(preference=BOB) for _ in range(20)] == [memory.ask(preference=BOB) for _ in range(20)]
+
+
+def test_linear_learners_choose_for_others_among_listed_arms_and_rows():
+    rows = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]]
+    policy = LinTS(MEAN, ParameterNoise())
+    shared, own = (p.start(3, seed=1, features=rows) for p in (policy, policy.but(preference=BOB)))
+    rng = np.random.default_rng(1)
+    for turn in range(200):
+        now = rng.normal(size=(4, 2)) if turn % 2 else None
+        asked, alone = shared.ask(features=now, preference=BOB), own.ask(features=now)
+        assert asked == alone
+        outcome = float(rng.normal())
+        shared.tell(asked, outcome)
+        own.tell(alone, outcome)
+    assert shared.recommend(BOB).arm == own.recommend().arm
+    assert shared.value(BOB) == own.value()
+
+
+def test_the_views_of_many_people_are_bounded(monkeypatch):
+    monkeypatch.setattr("allais.learner.view.MOST", 4)
+    learner = NPTS(MEAN, Bounded(0, 50)).start(2, seed=1)
+    for k in range(12):
+        learner.tell(learner.ask(preference=Preference(TverskyKahneman(0.4 + 0.03 * k))), 7.0)
+    assert len(learner._views) == 4
+
+
+def test_refusals_are_sentences_and_change_nothing():
+    learner = allais.WLUCB(MEAN, Bounded(0, 50), delta=0.05).start(2, seed=1)
+    with pytest.raises(ValueError, match="explores for one preference only"):
+        learner.ask(preference=ALICE)
+    assert learner.ask(preference=MEAN).id == 1  # its own
+    learner.observe(0, [50.0] + [0.0] * 9)
+    learner.observe(1, [7.0] * 10)
+    hers = learner.recommend(ALICE)
+    assert (hers.arm, hers.interval, hers.promise) == (0, None, "none")
+    with pytest.raises(TypeError, match="valued by a preference"):
+        NPTS(MEAN, Bounded(0, 50)).start(2, seed=1).ask(preference="alice")
