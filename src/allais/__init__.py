@@ -64,11 +64,11 @@ _MODULES = (
 _BEHIND = {
     "bands": "Asymptotic DKW KL EmpiricalBernstein Envelope Holder Interval",
     "errors": "AccuracyWarning DominanceWarning RunFailed UndefinedValueError",
-    "learner": "Choice NotNow Recommendation",
+    "learner": "Choice Drift NotNow Recommendation",
     "linear": "AdditiveNoise ArmNoise Ball Box EstimatedNoise FeatureNoise GAllocation LinGapE LinTS LinearBandit "
     "LinearFit OFUL ParameterNoise PathProblem RadiusWarning Routes WG WOFUL fit_linear simple_routes",
     "people": "Choices Family Fitted Groups Interview Logit Probit fit free groups hierarchical posterior recommend",
-    "policies": "EXP3 UCBV UniformSampling WELUCB WEUCB",
+    "policies": "EXP3 Fading Recent UCBV UniformSampling WELUCB WEUCB",
     "preferences": "Explanation Parts",
     "searches": "Failures",
     "simulation": "BestArm Comparison Results",

@@ -18,9 +18,9 @@ HOMES = {
     "allais.preferences": "PowerUtility Preference",
     "allais.lotteries": "Discrete Normal Uniform",
     "allais.rewards": "Bounded Finite SubGaussian",
-    "allais.bands": "DKW KL EmpiricalBernstein Envelope Holder",
-    "allais.policies": "EXP3 IMED LUCB NPTS PatientRejects PatientTopTwo SR SequentialHalving TopTwo UCB1 UCBV "
-    "UniformSampling WELUCB WEUCB WLUCB WSR WUCB",
+    "allais.bands": "Asymptotic DKW KL EmpiricalBernstein Envelope Holder",
+    "allais.policies": "EXP3 Fading IMED LUCB NPTS PairwiseScreening PatientRejects PatientTopTwo Recent SR "
+    "SequentialHalving TopTwo UCB1 UCBV UniformSampling WELUCB WEUCB WLUCB WOCBA WSR WUCB",
     "allais.linear": "AdditiveNoise ArmNoise EstimatedNoise FeatureNoise GAllocation LinGapE LinTS OFUL "
     "ParameterNoise WG WOFUL",
     "allais.people": "Family Free Logit Prior Probit",

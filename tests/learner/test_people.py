@@ -120,7 +120,7 @@ def test_linear_learners_choose_for_others_among_listed_arms_and_rows():
 
 
 def test_the_views_of_many_people_are_bounded(monkeypatch):
-    monkeypatch.setattr("allais.learner.view.MOST", 4)
+    monkeypatch.setattr("allais.learner.recommending.MOST", 4)
     learner = NPTS(MEAN, Bounded(0, 50)).start(2, seed=1)
     for k in range(12):
         learner.tell(learner.ask(preference=Preference(TverskyKahneman(0.4 + 0.03 * k))), 7.0)

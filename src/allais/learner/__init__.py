@@ -1,7 +1,7 @@
 """Learner: a policy with memory, in a process, a file or a folder."""
 
-from allais.learner.choices import Choice, Ellipsoid, NotNow, Recommendation
+from allais.learner.choices import Choice, Drift, Ellipsoid, NotNow, Recommendation
 from allais.learner.learner import Learner
 from allais.learner.linear import LinearLearner
 
-__all__ = ["Choice", "Ellipsoid", "Learner", "LinearLearner", "NotNow", "Recommendation"]
+__all__ = ["Choice", "Drift", "Ellipsoid", "Learner", "LinearLearner", "NotNow", "Recommendation"]

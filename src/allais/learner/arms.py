@@ -18,6 +18,7 @@ from allais.policies.state import extended, started
 from allais.problems.base import checked_names
 from allais.rewards import Rewards
 from allais.samples.layout import with_arms
+from allais.samples.lifetimes import Lifetimes, without_outcome
 from allais.samples.memory import remove
 from allais.settings import to_spec
 
@@ -75,6 +76,8 @@ class Arms(Steps):
                 f"only an outcome that was seen can be forgotten; {reward!r} of {arm!r} was not. Check it."
             )
         self._state.asked[k] -= 1
+        if isinstance(getattr(self._state, "lifetimes", None), Lifetimes):
+            without_outcome(self._state.lifetimes, k, outcome)
         remeasure(self._rule, self._state, k)
         self._midway = self._durable
         if self._durable:
@@ -167,4 +170,5 @@ def _extended(old: Any, new: Any) -> Any:
     """A state for more arms that holds what the old one held."""
     for name in ("asked", "active", "ticket", "own"):
         extended(getattr(old, name), getattr(new, name))
-    return new._replace(memory=with_arms(old.memory, new.memory.pulls.size))
+    kept = {"lifetimes": old.lifetimes} if hasattr(old, "lifetimes") else {}
+    return new._replace(memory=with_arms(old.memory, new.memory.pulls.size), **kept)

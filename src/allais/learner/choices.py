@@ -70,6 +70,20 @@ class Context(NamedTuple):
     features: tuple[float, ...]
 
 
+class Drift(NamedTuple):
+    """Whether the outcomes of an arm still look as they did (`samples/drift.py`).
+
+    >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+    >>> learner.observe("A21", [20.0, 21.0] * 500 + [30.0] * 500)
+    >>> learner.drift()["A21"].alarms, learner.drift()["A28"]
+    (1, Drift(alarms=0, ago=None, evidence=0.0))
+    """
+
+    alarms: int  # how often its outcomes were found to have changed
+    ago: int | None  # how many outcomes of the arm ago the last alarm was
+    evidence: float  # since then, against outcomes of one law; the next alarm is at 1,000
+
+
 class NotNow(RuntimeError):  # noqa: N818
     """Nothing can be asked: the policy has settled, or waits for what was asked.
 

@@ -23,7 +23,7 @@ class Copies(Arms):
         """All that it is, as copies: what is pickled does not change while it is written."""
         shared = ("policy", "_names", "_index", "_known", "_rule", "_next", "_draw")  # of which nothing changes
         contents = {name: getattr(self, name) for name in shared}
-        copies = {name: copy.deepcopy(getattr(self, name)) for name in ("_state", "_rng")}
+        copies = {name: copy.deepcopy(getattr(self, name)) for name in ("_state", "_rng", "_watch")}
         return {**contents, **copies, "_out": dict(self._out)}
 
     @one_at_a_time

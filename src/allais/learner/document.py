@@ -36,7 +36,9 @@ from allais.policies.state import saved_parts
 from allais.problems.base import checked_names
 from allais.samples.cells import RAW_HIGH, RAW_LOW, ROWS, spread_out
 from allais.samples.checks import check_cells, check_moments, check_outcomes
+from allais.samples.drift import check_watch
 from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered
+from allais.samples.lifetimes import check_lifetimes
 from allais.samples.memory import FLAT
 from allais.settings import checked_trust, from_spec, to_spec
 
@@ -63,6 +65,7 @@ def document_of(learner: Learner) -> dict[str, Any]:
         "exact": learner.exact,
         "arms": arms,
         "state": {name: _numbers(part) for name, part in saved_parts(state).items()},
+        "drift": {name: _numbers(part) for name, part in learner._watch._asdict().items()},
         "outstanding": sorted(_entries(learner), key=lambda entry: entry[0]),
         "next": learner._next,
         "draw": learner._draw,
@@ -141,6 +144,7 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
         state = state._replace(own=policy.sized_as(state.own, written))
     for name, target in saved_parts(state).items():
         target[...] = array_like(written[name], target, name)
+    _watch_again(learner, document.get("drift"))
     learner._next = whole(document["next"], "the number of the next choice", 1)
     _put_out(learner, document["outstanding"])
     _check_state(learner, state, pulls)
@@ -150,6 +154,16 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     learner._draw = draw
     learner._rng = generator_of(document["generator"])
     return learner
+
+
+def _watch_again(learner: Learner, written: Any) -> None:
+    """Go on watching for drift; a file from before there was such a thing begins anew."""
+    if written is None:
+        return
+    require(isinstance(written, dict), "what is watched for drift must be a mapping")
+    for name, target in learner._watch._asdict().items():
+        target[...] = array_like(written[name], target, name)
+    check_watch(learner._watch)
 
 
 def _cells(table: Any) -> FloatArray:
@@ -206,6 +220,7 @@ def _check_state(learner: Learner, state: Any, pulls: IntArray) -> None:
         expected = pulls + np.bincount(np.array(out, dtype=np.int64), minlength=pulls.size)
         require(np.array_equal(state.asked, expected), "what was asked is not what was told or is out")
     learner.policy.check_state(learner._rule, state)
+    check_lifetimes(getattr(state, "lifetimes", None), pulls)
 
 
 def write_document(learner: Learner, path: Path) -> None:

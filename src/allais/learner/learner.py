@@ -19,6 +19,7 @@ from allais.policies.base import Policy
 from allais.policies.state import started
 from allais.preferences import Preference
 from allais.problems.base import checked_names
+from allais.samples.drift import new_watch
 from allais.samples.memory import NEVER
 from allais.settings import from_spec
 
@@ -45,6 +46,7 @@ class Learner(Copies):
         self._rule, self._state = started(policy, len(self._names))
         if exact:
             self._state.memory.limit[0] = NEVER
+        self._watch = new_watch(len(self._names))
         self._rng = generator(seed)
         self._out = {}
         self._next = 1

@@ -19,12 +19,14 @@ from allais._checks import number
 from allais._kernels import compiled_for, held
 from allais.learner.binding import remeasure, room_check, verbs_for
 from allais.learner.choices import Choice, NotNow
-from allais.learner.view import View
+from allais.learner.recommending import Recommending
 from allais.learner.viewpoints import Viewpoint
+from allais.learner.watching import Watching
 from allais.policies.base import Policy
 from allais.policies.state import no_such_arm
 from allais.policies.verbs import WAITING
 from allais.rewards import Rewards
+from allais.samples.drift import with_more_arms
 from allais.samples.layout import grown, laid_out
 from allais.samples.memory import FLAT, is_crowded, is_full
 
@@ -32,7 +34,7 @@ NOTHING = ((),)  # the arguments of a call that takes none, for `starmap`
 new_choice: Callable[[tuple[int, Hashable]], Choice] = functools.partial(tuple.__new__, Choice)  # a call less
 
 
-class Steps(View):
+class Steps(Watching, Recommending):
     """What the public calls of a learner are made of."""
 
     _known: list[Rewards]
@@ -154,8 +156,10 @@ class Steps(View):
         if self._lacks_room is not None:
             self._make_own_room(arm, ticket)
         learning = starmap(self._take_in, ((self._rule_at, self._state_at, arm, felt, outcome, ticket),))
+        watching = starmap(self._watching(arm), ((self._watch_at, arm, outcome),))
         self._midway = True
         (_,) = learning
+        (_,) = watching
         del self._out[id_]
         self._midway = self._durable
         if self._news is not None:
@@ -182,9 +186,11 @@ class Steps(View):
                         inside = False
                     arguments = (self._rule_at, self._state_at, arm, felt[done], outcomes[done], 0.0)
                     learning = starmap(self._take_in, (arguments,))
+                    watching = starmap(self._watching(arm), ((self._watch_at, arm, outcomes[done]),))
                     inside = True
                     self._state.asked[arm] += 1  # it counts as a round: the bounds need m to exceed every T_k
                     (_,) = learning
+                    (_,) = watching
                     done += 1
                     inside = False
             except BaseException as error:
@@ -254,6 +260,7 @@ class Steps(View):
     def _hold(self) -> None:
         """Make the rule and the state ready for compiled code."""
         self._rule_at, self._state_at = held(self._rule), held(self._state)
+        self._watch_at = held(self._watch)
         self._forget_views()
         with compiled_for(type(self.policy).__name__):
             self._choose, self._take_in = verbs_for(type(self._rule), self._rule_at, self._state_at)
@@ -267,12 +274,15 @@ class Steps(View):
         index = {name: index for index, name in enumerate(names)}
         known = policy.rewards_of(len(names))
         places = held(rule), held(state)
+        watch = with_more_arms(self._watch, len(names))
+        watch_at = held(watch)
         choosing, learning = verbs_for(type(rule), *places)
         self._forget_views()
         self._midway = True
         self.policy, self._names, self._rule, self._state = policy, names, rule, state
         self._index, self._known = index, known
         self._rule_at, self._state_at = places
+        self._watch, self._watch_at = watch, watch_at
         self._choose, self._take_in = choosing, learning
         self._midway = self._durable
 

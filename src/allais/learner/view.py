@@ -11,13 +11,13 @@ import numpy as np
 
 from allais._system.locks import one_at_a_time
 from allais.bands.base import Interval
-from allais.learner.choices import Choice, Recommendation
+from allais.learner.choices import Choice
 from allais.learner.durable import Durable
-from allais.learner.viewpoints import MOST, News, Viewpoint, feel_alike
+from allais.learner.viewpoints import feel_alike
 from allais.numerics.sums import finite_parts
 from allais.policies.base import Policy
 from allais.policies.knowledge import worth_of
-from allais.policies.verbs import SETTLED, bracket, choose, recommend
+from allais.policies.verbs import SETTLED, bracket, choose
 from allais.preferences import Preference
 from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
@@ -35,8 +35,6 @@ class View(Durable):
     _state: Any
     _out: dict[int, tuple[int, float]]  # what was asked and not told: arm and ticket
     _next: int  # the number of the next choice
-    _views: dict[Preference, Viewpoint]  # of people who asked, whoever asked last at the end
-    _news: News | None  # what was told since the first of them whose memory is her own
 
     def __repr__(self) -> str:
         what, size = type(self).__name__, len(self._names)
@@ -176,65 +174,6 @@ class View(Durable):
         Interval(low=0.0, value=21.03..., high=50.0)
         """
         return intervals_of(self.policy, self._names, self._rule, self._state)
-
-    @one_at_a_time
-    def recommend(self, preference: Preference | None = None) -> Recommendation:
-        """The best arm so far, its value and interval, and whether the policy is done.
-
-        With a `preference`, the best arm for somebody else, by the outcomes that all share. She gets an interval from
-        a policy that also chooses for her (`ask(preference=...)`), and a value from every other.
-
-        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
-        >>> learner.observe("A21", [50.0] + [0.0] * 9)
-        >>> learner.observe("A28", [7.0] * 10)
-        >>> learner.recommend().arm, learner.recommend(Preference(TverskyKahneman(0.61))).arm
-        ('A28', 'A21')
-        """
-        other = self._someone(preference)
-        if other == self.policy.preference:
-            return self._recommended(self.policy, self._rule, self._state)
-        if self.policy.open_to_people:
-            view = self._seen_by(other)
-            return self._recommended(view.policy, view.rule, view.state)
-        values = self._values(other)
-        known = {name: values[name] for name in self.arms if not math.isnan(values[name])}
-        best = max(known, key=known.__getitem__, default=self.arms[0])
-        return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
-
-    def _recommended(self, policy: Policy, rule: Any, state: Any) -> Recommendation:
-        best = self._names[int(recommend(rule, state))]
-        interval = intervals_of(policy, self._names, rule, state)[best]
-        bounded = math.isfinite(interval.low) and math.isfinite(interval.high)
-        shown = interval if bounded else None
-        return Recommendation(best, interval.value, shown, self.is_settled(), policy.error_rate, policy.promise)
-
-    def _view_for(self, preference: Preference) -> Viewpoint | None:
-        """The arms as somebody sees them, or None where it is the policy's own view."""
-        same = self._someone(preference) == self.policy.preference
-        return None if same else self._seen_by(preference)
-
-    def _seen_by(self, preference: Preference) -> Viewpoint:
-        """The arms as somebody else sees them."""
-        if not self.policy.open_to_people:
-            raise ValueError(
-                f"{type(self.policy).__name__} explores for one preference only; got another. Use NPTS, WUCB or LinTS, "
-                "which choose for anybody."
-            )
-        view = self._views.pop(preference, None) or self._new_view(preference)
-        if not view.alike and self._news is None:
-            self._news = News()
-        view.look(self._state, self._news)
-        self._views[preference] = view
-        if len(self._views) > MOST:
-            del self._views[next(iter(self._views))]
-        return view
-
-    def _new_view(self, preference: Preference) -> Viewpoint:
-        return Viewpoint(self.policy, preference, len(self._names))
-
-    def _forget_views(self) -> None:
-        """Let everybody look anew, after a change that is more than one outcome told."""
-        self._views, self._news = {}, None
 
     @one_at_a_time
     def is_settled(self) -> bool:

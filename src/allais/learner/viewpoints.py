@@ -21,6 +21,7 @@ from allais.policies.state import started
 from allais.preferences import Preference
 from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW
 from allais.samples.layout import cells_of_arm, grown, outcomes_of_arm, remembered
+from allais.samples.lifetimes import NOW, Lifetimes
 from allais.samples.memory import VALUE_SLACK, Memory, insert, is_full
 
 MOST = 256  # people whose view is kept; that of whoever asked longest ago is made anew when she asks again
@@ -67,9 +68,13 @@ class Viewpoint:
         self._shared: Any = None  # the learner's state when she last looked
         self._counted = np.zeros(n_arms, dtype=np.int64)  # outcomes of each arm that her values know
         self._read = -1  # how much of the news she has taken in
+        self._time = -1  # the clock of a memory that forgets, when she last looked
 
     def look(self, shared: Any, news: News | None) -> None:
         """Bring her values in line with what the learner knows."""
+        if isinstance(shared.lifetimes, Lifetimes) and shared.lifetimes.clock[NOW] != self._time:
+            self._counted[:] = self._read = -1  # what was forgotten is no news
+            self._time, news = int(shared.lifetimes.clock[NOW]), None
         memory = self.state.memory
         if not self.alike:
             memory = self._followed(shared.memory, news)

@@ -3,6 +3,7 @@
 from allais.policies.base import Policy
 from allais.policies.classic import LUCB, SR, UCB1, UCBV, WELUCB, WEUCB, UniformSampling
 from allais.policies.exp3 import EXP3
+from allais.policies.forgetting import Fading, Recent
 from allais.policies.halving import SequentialHalving
 from allais.policies.imed import IMED
 from allais.policies.npts import NPTS
@@ -29,10 +30,12 @@ __all__ = [
     "WOCBA",
     "WSR",
     "WUCB",
+    "Fading",
     "PairwiseScreening",
     "PatientRejects",
     "PatientTopTwo",
     "Policy",
+    "Recent",
     "SequentialHalving",
     "TopTwo",
     "UniformSampling",

@@ -27,7 +27,7 @@ from allais.policies.knowledge import (
     worth_of,
 )
 from allais.policies.promises import Promise
-from allais.policies.state import fresh_state, started
+from allais.policies.state import FOREVER, fresh_state, started
 from allais.preferences import Preference
 from allais.rewards import Rewards
 from allais.samples.worth import Worth
@@ -213,7 +213,11 @@ class KArmed(Policy):
 
     def state(self, n_arms: int, rule: Any) -> Any:
         """The state before the first round."""
-        return fresh_state(n_arms, rule.band.kept(n_arms), self.own(n_arms))
+        return fresh_state(n_arms, rule.band.kept(n_arms), self.own(n_arms), self.lifetimes())
+
+    def lifetimes(self) -> Any:
+        """How long outcomes are remembered: for ever, but for policies that are `Forgetful`."""
+        return FOREVER
 
     def worth(self, n_arms: int) -> Worth:
         """How kernels compute values from memories."""

@@ -11,7 +11,7 @@ from allais._checks import FloatArray
 from allais._kernels import kernel
 from allais.bands.base import NoBand
 from allais.numerics.k_inf import QUICK, LawOfThree, k_inf_of_three
-from allais.policies.base import KArmed
+from allais.policies.forgetting import Forgetful
 from allais.policies.knowledge import as_list
 from allais.policies.steps import best_value, issue, pick_highest, survey
 from allais.policies.verbs import choose
@@ -22,7 +22,7 @@ MOST_VALUES = 3  # beyond that, K_inf is a search in more than one dimension, an
 
 
 @dataclass(frozen=True)
-class IMED(KArmed):
+class IMED(Forgetful):
     """Indexed minimum empirical divergence, low regret: play the arm with the least N K_inf(F, best value) + log N.
 
     K_inf is the least divergence from what was seen to a law on the same values that is worth as much as

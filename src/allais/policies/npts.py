@@ -8,8 +8,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from allais.bands.base import bounds_of, refuse_unbounded
-from allais.policies.base import KArmed
 from allais.policies.bins import BinsRule, bins_for, draw_value
+from allais.policies.forgetting import Forgetful
 from allais.policies.knowledge import as_list
 from allais.policies.steps import issue, pick_highest, survey
 from allais.policies.verbs import choose
@@ -18,7 +18,7 @@ from allais.samples.worth import Worth
 
 
 @dataclass(frozen=True)
-class NPTS(KArmed):
+class NPTS(Forgetful):
     """Non-parametric Thompson sampling, low regret: play the arm that is best under a random reweighting.
 
     Each outcome that was seen gets a mass from Gamma(its count), and the best outcome that could occur one from

@@ -8,7 +8,10 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference
+from allais.samples.lifetimes import Forever
 from allais.samples.memory import Memory, empty_memory
+
+FOREVER = Forever()
 
 
 @by_reference
@@ -25,6 +28,7 @@ class State(NamedTuple):
     eligible: Any  # scratch of a choice, (n_arms,)
     kept: Any  # what the band keeps about each arm; a function of the memory
     own: Any  # what the algorithm remembers besides: a NamedTuple of arrays, or ()
+    lifetimes: Any  # when outcomes are forgotten, in a world that changes (`samples/lifetimes.py`)
 
     @property
     def scratch(self) -> tuple[str, ...]:
@@ -32,7 +36,7 @@ class State(NamedTuple):
         return "low", "high", "score", "eligible", "kept"
 
 
-def fresh_state(n_arms: int, kept: Any = (), own: Any = ()) -> State:
+def fresh_state(n_arms: int, kept: Any = (), own: Any = (), lifetimes: Any = FOREVER) -> State:
     """The state before the first round."""
     return State(
         empty_memory(n_arms),
@@ -45,6 +49,7 @@ def fresh_state(n_arms: int, kept: Any = (), own: Any = ()) -> State:
         np.ones(n_arms, dtype=np.bool_),
         kept,
         own,
+        lifetimes,
     )
 
 
@@ -53,9 +58,9 @@ def saved_parts(state: Any) -> dict[str, Any]:
     parts: dict[str, Any] = {}
     for name in state._fields:
         part = getattr(state, name)
-        if name == "own" and hasattr(part, "_asdict"):
+        if name in ("own", "lifetimes") and hasattr(part, "_asdict"):
             parts |= {key: own for key, own in part._asdict().items() if key not in getattr(part, "scratch", ())}
-        elif name not in ("memory", "own", *getattr(state, "scratch", ())):
+        elif name not in ("memory", "own", "lifetimes", *getattr(state, "scratch", ())):
             parts[name] = part
     return parts
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from allais._kernels import kernel, routine, verb
 from allais.bands.base import refresh, widen
 from allais.policies.steps import best_value
-from allais.samples.memory import insert
+from allais.samples.lifetimes import Lifetimes, begin_life, end_life, is_over
+from allais.samples.memory import insert, remove
 from allais.samples.worth import measure
 
 SETTLED = -1  # `choose`: the policy is done, and recommends
@@ -42,12 +43,36 @@ def _bracket(rule, state, low, high):
     """Write the interval of every arm's value at the present confidence; infinite where unknown."""
 
 
+def _pass_time(lifetimes, rule, state, arm, felt, raw):
+    """After an outcome was taken in: note when it will be forgotten, and forget those whose time is over."""
+
+
+@kernel
+def forget_nothing(lifetimes, rule, state, arm, felt, raw):
+    """Most policies remember everything."""
+
+
+pass_time = verb(_pass_time, default=forget_nothing)
+
+
+@pass_time.of(Lifetimes)
+def _(lifetimes, rule, state, arm, felt, raw):
+    begin_life(lifetimes, arm, felt, raw)
+    while is_over(lifetimes):
+        other, felt_then, raw_then = end_life(lifetimes)
+        remove(state.memory, other, felt_then, raw_then)
+        state.asked[other] -= 1
+        measure(rule.worth, state.memory, other)
+        refresh(rule.band, state.kept, state.memory, other)
+
+
 @kernel
 def take_in(rule, state, arm, felt, raw, ticket):
     """Take in an outcome: update the arm's memory, its value, and what the band keeps about it."""
     insert(state.memory, arm, felt, raw)
     measure(rule.worth, state.memory, arm)
     refresh(rule.band, state.kept, state.memory, arm)
+    pass_time(state.lifetimes, rule, state, arm, felt, raw)
 
 
 @routine

@@ -11,6 +11,7 @@ from allais import theory
 from allais._checks import FloatArray, IntArray, positive
 from allais.bands import Holder
 from allais.policies.base import BandPolicy, setting
+from allais.policies.forgetting import Forgetful
 from allais.policies.knowledge import RewardsOfArms
 from allais.policies.steps import bounds_at, issue, pick_highest, rounds_so_far, survey
 from allais.policies.verbs import choose, exponent
@@ -20,7 +21,7 @@ from allais.samples.worth import Worth
 
 
 @dataclass(frozen=True)
-class WUCB(BandPolicy):
+class WUCB(Forgetful, BandPolicy):
     """W-UCB, low regret: play the arm with the highest upper bound on its value (Algorithm 2).
 
     In round m the bound has exponent `exploration` log m, and fails with probability 2 / m^3 at the paper's 3. The

@@ -15,7 +15,7 @@ from allais.samples.trees import cleared, grown_trees, with_trees
 def grown(memory: Memory, arm: int) -> Memory:
     """The memory with room for another outcome of an arm that `is_full`."""
     if is_crowded(memory, arm):
-        return _in_cells(memory, arm)
+        return _without_gaps(memory, arm) if _has_gaps(memory, arm) else _in_cells(memory, arm)
     if memory.in_trees[arm]:
         return memory._replace(trees=grown_trees(memory.trees))
     if memory.felt.shape[1] < FLAT:
@@ -34,6 +34,20 @@ def _moved(memory: Memory, arm: int, felt: FloatArray, raw: FloatArray, counts: 
     while not has_room(trees):
         trees = grown_trees(trees)
     return memory._replace(trees=trees)
+
+
+def _has_gaps(memory: Memory, arm: int) -> bool:
+    """Whether at least half of an arm's distinct outcomes are no longer remembered, and none is in a cell."""
+    cells = memory.cell_range[arm, 1] > memory.cell_range[arm, 0]
+    return not cells and 2 * outcomes_of_arm(memory, arm)[2].size <= memory.limit[0]
+
+
+def _without_gaps(memory: Memory, arm: int) -> Memory:
+    """The memory with an arm's trees made anew, from what is still remembered; so are its moments."""
+    felt, raw, counts = outcomes_of_arm(memory, arm)
+    memory.mean[arm] = np.average(felt, weights=counts) if counts.size else 0.0
+    memory.spread[arm] = np.sum(counts * (felt - memory.mean[arm]) ** 2)
+    return _moved(memory._replace(trees=cleared(memory.trees, 2 * arm)), arm, felt, raw, counts)
 
 
 def _in_cells(memory: Memory, arm: int) -> Memory:
