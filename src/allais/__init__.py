@@ -71,7 +71,7 @@ _BEHIND = {
     "policies": "EXP3 Fading Recent UCBV UniformSampling WELUCB WEUCB",
     "preferences": "Explanation Parts",
     "searches": "Failures",
-    "simulation": "BestArm Comparison Results",
+    "simulation": "BestArm Comparison Results SharedResults",
     "streams": "CertifiedValue",
     "weights": "HolderPair Identity SteepMiddle TailAverage",
 }

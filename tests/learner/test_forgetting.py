@@ -20,6 +20,7 @@ from allais import (
     TverskyKahneman,
     simulate,
 )
+from allais.linear import WOFUL, EstimatedNoise, LinTS, ParameterNoise
 from allais.policies import EXP3, Fading, Recent
 from allais.samples.lifetimes import ALIVE, NOW
 
@@ -219,3 +220,34 @@ def test_what_is_watched_survives_files_copies_and_new_arms(tmp_path):
     assert learner.drift()["a"].alarms == 1
     assert learner.drift() == others[0].drift() == others[1].drift()
     assert set(learner.drift()) == {"a", "b", "c"}
+
+
+# -- linear ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [LinTS, WOFUL])
+def test_a_fading_ridge_regression_is_the_weighted_one(kind):
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]])
+    policy = kind(PEOPLE, ParameterNoise(), delta=0.05, beta=1.0, memory=Fading(half_life=20))
+    learner = policy.start(3, seed=1, features=rows)
+    rng = np.random.default_rng(1)
+    xs, rs = [], []
+    for turn in range(300):
+        now = rng.normal(size=(2, 2)) if turn % 3 == 0 else None
+        choice = learner.ask(features=now)
+        xs.append(learner.features_of(choice))
+        rs.append(float(rng.normal()))
+        learner.tell(choice, rs[-1])
+    x, r = np.array(xs), np.array(rs)
+    scale = np.linalg.norm(x, axis=1)  # of ParameterNoise
+    weights = 2.0 ** (-np.arange(299, -1, -1) / 20.0) / scale**2
+    gram = np.eye(2) + (x * weights[:, None]).T @ x
+    np.testing.assert_allclose(learner.ellipsoid.matrix, gram, rtol=1e-9)
+    np.testing.assert_allclose(learner.theta, np.linalg.solve(gram, x.T @ (weights * r)), rtol=1e-9, atol=1e-12)
+
+
+def test_linear_refusals():
+    with pytest.raises(TypeError, match="memory of a linear policy must be Fading"):
+        LinTS(PEOPLE, ParameterNoise(), memory=Recent(100))
+    with pytest.raises(ValueError, match="noise is estimated from all outcomes"):
+        LinTS(PEOPLE, EstimatedNoise(scale=1.0), memory=Fading(half_life=5))

@@ -138,3 +138,24 @@ def test_refusals_are_sentences_and_change_nothing():
     assert (hers.arm, hers.interval, hers.promise) == (0, None, "none")
     with pytest.raises(TypeError, match="valued by a preference"):
         NPTS(MEAN, Bounded(0, 50)).start(2, seed=1).ask(preference="alice")
+
+
+def test_people_are_simulated_on_one_memory_and_judged_each_by_herself():
+    problem = allais.Bandit([allais.Discrete({50: 0.15, 0: 0.85}), allais.Discrete({9: 1.0})])
+    people = {"mean": MEAN, "alice": ALICE}
+    policy = NPTS(MEAN, Bounded(0, 50))
+    results = allais.simulate(policy, problem, n_rounds=3_000, n_runs=3, seed=1, people=people)
+    assert results.pulls.shape == (3, 2, results.checkpoints.size, 2)
+    np.testing.assert_array_equal(results.rounds.sum(axis=1), np.tile(results.checkpoints, (3, 1)))
+    np.testing.assert_allclose(results.values[1], [ALICE.value(one) for one in problem.lotteries])
+    late = results.pulls[:, :, -1] - results.pulls[:, :, -20]
+    assert (late[:, 0].argmax(axis=-1) == 1).all()
+    assert (late[:, 1].argmax(axis=-1) == 0).all()
+    gap = results.values[1].max() - results.values[1, 1]
+    np.testing.assert_allclose(results.regret[:, 1, -1], gap * results.pulls[:, 1, -1, 1])
+    again = allais.simulate(policy, problem, n_rounds=3_000, n_runs=3, seed=1, people=people)
+    np.testing.assert_array_equal(again.pulls, results.pulls)
+    with pytest.raises(TypeError, match="people are one preference or more"):
+        allais.simulate(policy, problem, n_rounds=10, people=[0.61])
+    with pytest.raises(ValueError, match="one run after the other"):
+        allais.simulate(policy, problem, n_rounds=10, people=people, n_jobs=2)

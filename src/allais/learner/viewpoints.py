@@ -22,7 +22,7 @@ from allais.preferences import Preference
 from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW
 from allais.samples.layout import cells_of_arm, grown, outcomes_of_arm, remembered
 from allais.samples.lifetimes import NOW, Lifetimes
-from allais.samples.memory import VALUE_SLACK, Memory, insert, is_full
+from allais.samples.memory import VALUE_SLACK, Memory, insert_all
 
 MOST = 256  # people whose view is kept; that of whoever asked longest ago is made anew when she asks again
 MOST_NEWS = 4096  # outcomes that are kept for people who have not yet taken them in
@@ -101,11 +101,10 @@ class Viewpoint:
             memory = self._made_anew(shared)
         elif self._read < news.end:
             fresh = news.told[self._read - news.began :]
-            felt = self._felt(np.array([outcome for _, outcome in fresh]))
-            for (arm, outcome), feels in zip(fresh, felt.tolist(), strict=True):
-                while is_full(memory, arm):
-                    memory = grown(memory, arm)
-                insert(memory, arm, feels, outcome)
+            arms, raw = np.array([arm for arm, _ in fresh]), np.array([outcome for _, outcome in fresh])
+            felt, done = self._felt(raw), 0
+            while (done := insert_all(memory, arms, felt, raw, done)) < len(fresh):
+                memory = grown(memory, int(arms[done]))
         if not np.array_equal(memory.pulls, shared.pulls):  # an interrupt kept something out of the news
             memory = self._made_anew(shared)
         self._read = -1 if news is None else news.end

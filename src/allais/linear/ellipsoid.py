@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import by_reference, kernel
+from allais._kernels import by_reference, kernel, late
 from allais.linear.estimated_noise import keep_seen, worth_of_seen
 from allais.linear.factorisation import dot, factorise, project, update_factor
 from allais.linear.location_tables import Locations, ceiling_at, value_at
@@ -32,6 +32,8 @@ class World(NamedTuple):
     reference: float
     slack: float  # 2 log(1 / delta) - d log lambda, a part of the radius
     bias: float  # beta sqrt(lambda)
+    fade: float  # by which the weight of what was seen falls with each further outcome; 1 where nothing fades
+    ridge: float  # lambda
 
 
 @by_reference
@@ -108,6 +110,20 @@ def pick_by_worth(world, state, u):
     return pick(state.scores, state.eligible, state.asked, u)
 
 
+@late(None)
+def take_in_fading(world, state, arm, reward):
+    """A = lambda I + sum of weighted x x' / sigma^2, b likewise: weights fade, the ridge does not; O(d^3 + K d^2)."""
+    x, scale = world.features[arm], world.scale[arm]
+    for i in range(x.size):
+        state.vector[i] = world.fade * state.vector[i] + reward * x[i] / scale
+        for j in range(x.size):
+            state.gram[i, j] = world.fade * state.gram[i, j] + x[i] * x[j] / (scale * scale)
+        state.gram[i, i] += (1.0 - world.fade) * world.ridge
+    state.told[0] += 1
+    factorise(state)
+    project(world.features, state)
+
+
 @kernel
 def learn_linear(rule, state, arm, felt, raw, ticket):
     """A += x x' / sigma^2, b += r x / sigma^2, and all that depends on them: O(K d + d^2)."""
@@ -119,6 +135,9 @@ def learn_linear(rule, state, arm, felt, raw, ticket):
         keep_seen(state, arm, world.sign * (raw - world.reference))
     reward = (raw - world.mean[arm]) / scale
     x = world.features[arm]
+    if world.fade < 1.0:
+        take_in_fading(world, state, arm, reward)
+        return
     denominator, expected = 1.0, 0.0
     for i in range(d):
         state.step[i] = dot(state.inverse[i], x) / scale  # A^-1 u, with u = x / sigma

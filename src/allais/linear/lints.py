@@ -9,7 +9,8 @@ from allais._checks import FloatArray, positive, share
 from allais._kernels import kernel
 from allais.linear.ellipsoid import LinearState, World, bracket_linear, learn_linear, pick_by_worth, recommend_linear
 from allais.linear.factorisation import dot
-from allais.linear.policy import LinearPolicy, length
+from allais.linear.fading import Fades
+from allais.linear.policy import length
 from allais.policies.base import setting
 from allais.policies.steps import issue
 from allais.policies.verbs import bracket, choose, learn, recommend
@@ -17,7 +18,7 @@ from allais.samples.draws import normal, stream_of
 
 
 @dataclass(frozen=True)
-class LinTS(LinearPolicy):
+class LinTS(Fades):
     """LinTS, low regret over arms with features: play the best arm for a theta ~ N(theta_hat, v^2 A^-1).
 
     `inflation` is v. The usual choice in practice is v = 1, without a proof (Agrawal and Goyal 2013 need a larger v).

@@ -154,7 +154,14 @@ class LinearPolicy(Policy):
             self.preference.reference,
             2.0 * math.log(1.0 / self.delta) - features.shape[1] * math.log(self.regularisation),
             math.inf if self.beta is None else self.beta * root,
+            self.fade,
+            self.regularisation,
         )
+
+    @property
+    def fade(self) -> float:
+        """By which the weight of every outcome falls with each further one; 1 where nothing fades."""
+        return 1.0
 
     def _rows(self, n_arms: int) -> FloatArray:
         if self.features is None:

@@ -18,13 +18,13 @@ from allais.linear.ellipsoid import (
     radius,
     recommend_linear,
 )
-from allais.linear.policy import LinearPolicy
+from allais.linear.fading import Fades
 from allais.policies.steps import issue
 from allais.policies.verbs import bracket, choose, learn, recommend
 
 
 @dataclass(frozen=True)
-class WOFUL(LinearPolicy):
+class WOFUL(Fades):
     """W-OFUL, low regret over arms with features (Algorithm 5, corrected: docs/paper/errata.md, 1 to 4).
 
     Regret stays below `theory.woful_regret` with probability 1 - delta. Its learner also takes arms that
@@ -44,7 +44,7 @@ class WOFUL(LinearPolicy):
 
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
         """Theorem 10, corrected; it holds with probability 1 - delta, for a linear utility."""
-        if self.preference.utility is not None or self.beta is None or self.estimates:
+        if self.preference.utility is not None or self.beta is None or self.estimates or self.memory is not None:
             return None
         noise = self.noise.of(self._rows(values.size))
         lengths = np.linalg.norm(np.array(self.features), axis=1) / noise.scale

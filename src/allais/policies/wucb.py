@@ -54,7 +54,7 @@ class WUCB(Forgetful, BandPolicy):
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
         """Theorem 2, where it applies: the paper's band and exploration, and bounded rewards."""
         known = self.rewards_of(values.size)
-        proven = self.band == Holder() and self.exploration >= 3.0 and not self.of_mean
+        proven = self.band == Holder() and self.exploration >= 3.0 and not self.of_mean and self.memory is None
         if not proven or any(isinstance(one, SubGaussian) for one in known):
             return None
         # the bound is linear in log n, so two of its values give all others

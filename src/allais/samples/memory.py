@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import by_reference, kernel, late
+from allais._kernels import by_reference, kernel, late, routine
 from allais.samples.cells import AT, LIMIT, RAW, RAW_HIGH, RAW_LOW, SUM, cell_of_outcome, no_cells
 from allais.samples.tree import has_room, insert_outcome, remove_outcome
 from allais.samples.trees import DISTINCT, Trees, new_trees
@@ -139,6 +139,16 @@ def insert(memory, arm, felt, raw):
     memory.raw[arm, at] = raw
     memory.counts[arm, at] = 1
     memory.sizes[arm] = size + 1
+
+
+@routine
+def insert_all(memory, arms, felt, raw, start):
+    """Add outcomes from `start` on; the index at which it stopped for want of room, or their number."""
+    for i in range(start, arms.size):
+        if is_full(memory, arms[i]):
+            return i
+        insert(memory, arms[i], felt[i], raw[i])
+    return arms.size
 
 
 @kernel

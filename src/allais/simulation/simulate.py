@@ -9,7 +9,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_complete
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from allais._system.processes import process_pool
 from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
+from allais.simulation.population import People, SharedResults, simulate_people
 from allais.simulation.progress import Progress
 from allais.simulation.python_policy import PythonPolicy, PythonRollout, as_policy, say_that_it_is_slow
 from allais.simulation.record import new_record
@@ -29,6 +30,7 @@ from allais.simulation.suitability import fitted
 CHECKPOINTS = 200  # enough for a smooth curve on a log axis
 
 
+@overload
 def simulate(
     policy: Policy,
     problem: Problem,
@@ -42,7 +44,36 @@ def simulate(
     judge: Preference | None = None,
     progress: bool | None = None,
     exact: bool = False,
-) -> Results:
+    people: None = None,
+) -> Results: ...
+@overload
+def simulate(
+    policy: Policy,
+    problem: Problem,
+    n_rounds: int,
+    n_runs: int = 1,
+    seed: Seed = 0,
+    *,
+    checkpoints: Sequence[int] | int | None = None,
+    progress: bool | None = None,
+    exact: bool = False,
+    people: People,
+) -> SharedResults: ...
+def simulate(
+    policy: Policy,
+    problem: Problem,
+    n_rounds: int,
+    n_runs: int = 1,
+    seed: Seed = 0,
+    n_jobs: int = 1,
+    executor: Executor | None = None,
+    checkpoints: Sequence[int] | int | None = None,
+    trace: bool = False,
+    judge: Preference | None = None,
+    progress: bool | None = None,
+    exact: bool = False,
+    people: People | None = None,
+) -> Results | SharedResults:
     """Run a policy on a problem; results hold pulls and recommendations at checkpoints, and true regret.
 
     The same seed gives the same numbers for any `n_jobs` and any `executor` (the `concurrent.futures` protocol), and
@@ -51,6 +82,10 @@ def simulate(
     A progress bar shows on a terminal. An arm with more than 16,384 distinct outcomes keeps neighbours in cells, as a
     learner does; `exact=True` keeps every outcome.
 
+    With `people`, preferences in a list or by name, each round is for one of them, drawn at random: all share what was
+    learned, and the regret is each person's own (`SharedResults`). These runs are one after the other, through a
+    learner, about a hundred times slower than those of one preference.
+
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
     >>> results = simulate(UCB1(Bounded(0, 1)), problem, n_rounds=1000, n_runs=10, seed=1)
     >>> results.regret.shape
@@ -58,6 +93,13 @@ def simulate(
     """
     rounds, runs = whole_count("n_rounds", n_rounds), whole_count("n_runs", n_runs)
     marks = _checkpoints(checkpoints, rounds)
+    if people is not None:
+        if n_jobs != 1 or executor is not None or trace or judge is not None:
+            raise ValueError(
+                "people are simulated one run after the other, each judged by herself; got n_jobs, executor, trace or "
+                "judge. Leave them out."
+            )
+        return simulate_people(as_policy(policy), problem, people, marks, root_of(seed).spawn(runs), progress, exact)
     policy = fitted(as_policy(policy), problem)  # or refused, before anything runs
     if isinstance(policy, PythonPolicy):
         say_that_it_is_slow(policy)

@@ -1,0 +1,144 @@
+"""Many people on one memory: each round somebody comes, is served by her own preference, and all learn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from allais._checks import FloatArray, IntArray, brief
+from allais.policies.base import Policy
+from allais.preferences import Preference
+from allais.problems import Problem
+from allais.rewards import Rewards
+from allais.simulation.outcomes import outcomes_of
+from allais.simulation.progress import Progress
+from allais.simulation.suitability import fitted, lotteries_of
+
+People = Mapping[Hashable, Preference] | Sequence[Preference]
+
+
+@dataclass(frozen=True, eq=False)
+class SharedResults:
+    """Runs of one policy whose memory many people share, at checkpoints.
+
+    >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
+    >>> people = {"alice": Preference(TverskyKahneman(0.61)), "bob": expected_value()}
+    >>> policy = NPTS(expected_value(), Bounded(0, 50))
+    >>> results = simulate(policy, problem, n_rounds=2_000, n_runs=2, seed=1, people=people)
+    >>> results.regret.shape, results.pulls[:, :, -1].argmax(axis=-1).tolist()
+    ((2, 2, 153), [[0, 1], [0, 1]])
+    """
+
+    policy: str
+    label: str
+    arms: tuple[Hashable, ...]
+    people: tuple[Hashable, ...]
+    checkpoints: IntArray  # rounds, of all people together; (checkpoints,)
+    pulls: IntArray  # how often each person was given each arm, (runs, people, checkpoints, arms)
+    values: FloatArray  # what each arm is truly worth to each person, (people, arms)
+
+    def __repr__(self) -> str:
+        return f"<SharedResults of {self.label}: {len(self.people)} people, {self.pulls.shape[0]} runs>"
+
+    @property
+    def rounds(self) -> IntArray:
+        """How often each person came, (runs, people, checkpoints)."""
+        return self.pulls.sum(axis=-1)
+
+    @property
+    def regret(self) -> FloatArray:
+        """What each person has lost to the arm that is best for her, by her own value; (runs, people, checkpoints)."""
+        gaps = self.values.max(axis=1, keepdims=True) - self.values
+        return np.einsum("rpca,pa->rpc", self.pulls, gaps)
+
+    @property
+    def mean_regret(self) -> FloatArray:
+        """The mean of `regret` over runs, (people, checkpoints)."""
+        return self.regret.mean(axis=0)
+
+    @property
+    def regret_error(self) -> FloatArray:
+        """The standard error of `mean_regret`; NaN for a single run."""
+        runs = self.pulls.shape[0]
+        regret = self.regret
+        return regret.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.full(regret.shape[1:], np.nan)
+
+
+def named_people(people: People) -> dict[Hashable, Preference]:
+    """Who comes: preferences by name, or numbered from 0."""
+    named: dict[Hashable, Preference] = dict(people if isinstance(people, Mapping) else enumerate(people))
+    if not named or not all(isinstance(one, Preference) for one in named.values()):
+        raise TypeError(
+            f"people are one preference or more, in a list or by name; got {brief(people)}. "
+            "Write people={'alice': Preference(...)}."
+        )
+    return named
+
+
+def simulate_people(
+    policy: Policy,
+    problem: Problem,
+    people: People,
+    marks: IntArray,
+    seeds: list[np.random.SeedSequence],
+    progress: bool | None = None,
+    exact: bool = False,
+) -> SharedResults:
+    """Run a policy on a problem, each round for somebody drawn at random from the people."""
+    named = named_people(people)
+    policy = fitted(policy, problem)
+    values = [problem.true_values(preference) for preference in named.values()]
+    if any(each is None for each in values):
+        raise ValueError("each person's regret needs the true values of the arms; this problem has none. Give them.")
+    with Progress(len(seeds), policy.name, progress) as bar:
+        pulls = []
+        for seed in seeds:
+            pulls.append(_run(policy, problem, list(named.values()), marks, seed, exact))
+            bar.advance(1)
+    return SharedResults(
+        policy=repr(policy),
+        label=policy.name,
+        arms=tuple(problem.arms),
+        people=tuple(named),
+        checkpoints=marks,
+        pulls=np.array(pulls),
+        values=np.array(values),
+    )
+
+
+def _run(
+    policy: Policy,
+    problem: Problem,
+    preferences: list[Preference],
+    marks: IntArray,
+    seed: np.random.SeedSequence,
+    exact: bool,
+) -> IntArray:
+    """One run: how often each person was given each arm, (people, checkpoints, arms)."""
+    n_arms = problem.n_arms
+    chooser, comers, *tellers = seed.spawn(n_arms + 2)
+    learner = policy.on(problem).start(n_arms, np.random.default_rng(chooser), exact=exact)
+    known = policy.rewards_of(n_arms) if not lotteries_of(problem) else []
+    streams = [_singly(problem, arm, seed, known[arm] if known else None) for arm, seed in enumerate(tellers)]
+    who = np.random.default_rng(comers).integers(len(preferences), size=int(marks[-1]))
+    so_far = np.zeros((len(preferences), n_arms), dtype=np.int64)
+    pulls = np.zeros((len(preferences), marks.size, n_arms), dtype=np.int64)
+    done = 0
+    for turn, person in enumerate(who.tolist(), start=1):
+        choice = learner.ask(preference=preferences[person])
+        arm: Any = choice.arm  # arms are numbered here
+        learner.tell(choice, next(streams[arm]))
+        so_far[person, arm] += 1
+        if turn == marks[done]:
+            pulls[:, done] = so_far
+            done += 1
+    return pulls
+
+
+def _singly(problem: Problem, arm: int, seed: np.random.SeedSequence, known: Rewards | None) -> Iterator[float]:
+    """The outcomes of an arm, one by one."""
+    for stretch in outcomes_of(problem, arm, seed, known):
+        yield from stretch.tolist()
