@@ -23,10 +23,12 @@ from benchmarks import (
     scenario,
     screening,
     search,
+    shared,
     sharper,
     streams,
     traffic,
     values,
+    worlds,
 )
 
 RESULTS = Path(__file__).with_name("results.md")
@@ -35,7 +37,7 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, budgets, coverage, screening, linear,
-        executors, search, people, interview, traffic, networks, scenario,
+        executors, search, people, interview, shared, worlds, traffic, networks, scenario,
     )
 }  # fmt: skip
 

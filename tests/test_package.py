@@ -1,13 +1,18 @@
 """The package as a whole: its names, its documentation, its start, and the main job."""
 
 import ast
+import dataclasses
+import importlib
 import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import allais
+from allais.settings import KNOWN
 
 ROOT = Path(__file__).parents[1]
 
@@ -61,3 +66,16 @@ def test_every_field_of_a_class_is_read_somewhere():
         read.update(re.findall(r"\.(\w+)", page.read_text(encoding="utf-8")))
     assert ("Choice", "arm") in fields
     assert [key for key in fields if key[1] not in read] == []
+
+
+@pytest.mark.parametrize("home", ["policies", "bands", "linear", "weights", "rewards"])
+def test_files_may_name_every_setting_of_this_library(home):
+    """A saved learner names its settings: one that is not known by name could not be opened again."""
+    module = importlib.import_module(f"allais.{home}")
+    kinds = [getattr(module, name) for name in getattr(module, "__all__", dir(module))]
+    settings = {
+        kind.__name__
+        for kind in kinds
+        if isinstance(kind, type) and dataclasses.is_dataclass(kind) and not inspect.isabstract(kind)
+    }
+    assert settings <= KNOWN.keys()

@@ -186,6 +186,7 @@ def test_a_change_raises_an_alarm_and_the_arm_is_watched_anew():
     drift = watched(np.concatenate([before, after]).clip(-50, 50))
     assert drift.alarms == 1
     assert 1_500 < drift.ago < 2_000
+    assert 0.0 < drift.evidence < 1_000.0
     again = watched(np.concatenate([before, after, before]).clip(-50, 50))
     assert again.alarms == 2
 

@@ -17,7 +17,7 @@ from allais.simulation.outcomes import outcomes_of
 from allais.simulation.progress import Progress
 from allais.simulation.suitability import fitted, lotteries_of
 
-People = Mapping[Hashable, Preference] | Sequence[Preference]
+People = Mapping[Any, Preference] | Sequence[Preference]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,93 @@
+"""Many people on one memory: each taste's regret beside that of learners alone, and of one average taste."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from allais import NPTS, WUCB, Bandit, Bounded, Discrete, Mixture, Preference, TverskyKahneman, Uniform, simulate
+from allais.policies import Policy
+from allais.preferences import PowerUtility
+from allais.report.tables import markdown_table
+from allais.weights import Identity
+
+TASTES = {
+    "the mean": Preference(Identity()),
+    "Tversky and Kahneman's weights": Preference(TverskyKahneman(0.61)),
+    "strong weights": Preference(TverskyKahneman(0.45)),
+    "averse to losses from 9": Preference(TverskyKahneman(0.61), TverskyKahneman(0.69), PowerUtility(0.88, 2.25), 9.0),
+    "very averse to losses from 12": Preference(Identity(), Identity(), PowerUtility(1.0, 4.0), 12.0),
+}
+# The mean of each parameter over the five tastes: what one would use who knows no better.
+AVERAGE = Preference(TverskyKahneman(0.734), TverskyKahneman(0.75), PowerUtility(0.976, 1.85), 4.2)
+REWARDS = Bounded(0, 120)
+PROBLEM = Bandit(
+    [
+        Discrete({9: 1.0}),
+        Discrete({50: 0.15, 0: 0.85}),
+        Discrete({120: 0.03, 4: 0.97}),
+        Mixture([Uniform(12, 14), Uniform(0, 1)], [0.8, 0.2]),
+        Uniform(0, 19),
+    ],
+    arms=["sure", "often nothing", "rare prize", "mostly good", "even"],
+)
+EACH, VISITS, RUNS = 20, 200, 20  # people per taste, rounds per person on average, runs
+
+
+def run() -> str:
+    return (
+        "## Many people on one memory\n\n"
+        + _preface()
+        + "".join(_table(kind(TASTES["the mean"], REWARDS)) for kind in (NPTS, WUCB))
+    )
+
+
+def _preface() -> str:
+    best = {name: PROBLEM.arms[int(np.argmax(PROBLEM.true_values(taste)))] for name, taste in TASTES.items()}
+    rows = [(name, repr(best[name])) for name in TASTES]
+    return (
+        f"Five arms, {EACH * len(TASTES)} people of five tastes, {EACH * len(TASTES) * VISITS:,} rounds, {RUNS} runs, "
+        "seed 1.\n\n" + markdown_table(("taste", "its best arm"), rows) + "\n\n"
+    )
+
+
+def _table(policy: Policy) -> str:
+    people = {f"{name}, {k}": taste for k in range(EACH) for name, taste in TASTES.items()}
+    rounds = len(people) * VISITS
+    begin = time.perf_counter()
+    shared = simulate(policy, PROBLEM, rounds, RUNS, seed=1, checkpoints=[rounds], progress=False, people=people)
+    each = (time.perf_counter() - begin) / (rounds * RUNS) * 1e6
+    of_run = shared.regret[:, :, -1]
+    rows = []
+    for name, taste in TASTES.items():
+        members = [k for k, person in enumerate(shared.people) if str(person).startswith(f"{name},")]
+        ours = _mean(of_run[:, members].mean(axis=1))
+        alone = simulate(policy.but(preference=taste), PROBLEM, VISITS, 20 * RUNS, seed=2, checkpoints=[VISITS])
+        group = simulate(
+            policy.but(preference=taste), PROBLEM, EACH * VISITS, RUNS, seed=3, checkpoints=[EACH * VISITS]
+        )
+        average = simulate(
+            policy.but(preference=AVERAGE), PROBLEM, rounds, RUNS, seed=4, checkpoints=[rounds], judge=taste
+        )
+        rows.append(
+            (
+                name,
+                ours,
+                _mean(alone.regret[:, -1]),
+                _mean(group.regret[:, -1] / EACH),
+                _mean(average.regret[:, -1] / len(people)),
+            )
+        )
+    head = (
+        "regret per person, by her own value",
+        "one memory",
+        "learners of their own",
+        "one per taste",
+        "one average taste",
+    )
+    return f"{policy.name}, {each:.0f} us per round of the shared memory:\n\n{markdown_table(head, rows)}\n\n"
+
+
+def _mean(samples: np.ndarray) -> str:
+    return f"{samples.mean():.1f} ± {samples.std(ddof=1) / np.sqrt(samples.size):.1f}"
