@@ -14,27 +14,23 @@ from allais.report.tables import markdown_table
 from allais.samples.drift import look, new_watch
 
 PEOPLE = Preference(TverskyKahneman(0.61))
-ROUNDS, RUNS = 20_000, 20
+ROUNDS, SPELL, RUNS = 100_000, 20_000, 10
 MEMORIES: dict[str, Any] = {
     "everything": None,
     "Recent(5_000)": Recent(5_000),
-    "Recent(2_000)": Recent(2_000),
-    "Fading(half_life=1_000)": Fading(half_life=1_000),
+    "Fading(half_life=2_500)": Fading(half_life=2_500),
 }
 World = Callable[[int], list[float]]  # the chance of each arm's prize in a round
 PRIZES = (50.0, 30.0, 15.0)
 
 
 def _still(turn: int) -> list[float]:
-    return [0.1, 0.3, 0.5]
+    return [0.1, 0.4, 0.5]
 
 
-def _falls(turn: int) -> list[float]:
-    return [0.1, 0.3, 0.5] if turn < ROUNDS // 2 else [0.3, 0.1, 0.5]
-
-
-def _rises(turn: int) -> list[float]:
-    return [0.1, 0.3, 0.5] if turn < ROUNDS // 2 else [0.4, 0.3, 0.5]
+def _moves(turn: int) -> list[float]:
+    """Every so often another arm is the best."""
+    return ([0.1, 0.4, 0.5], [0.3, 0.1, 0.5], [0.05, 0.1, 0.9])[(turn // SPELL) % 3]
 
 
 def _slow(turn: int) -> list[float]:
@@ -74,9 +70,8 @@ def run() -> str:
 def _k_armed() -> str:
     worlds: dict[str, World] = {
         "the world stands still": _still,
-        "the best arm falls": _falls,
-        "another arm rises": _rises,
-        "all change slowly": _slow,
+        f"it changes every {SPELL:,} rounds": _moves,
+        "it changes slowly": _slow,
     }
     gaps = {name: _gaps(world) for name, world in worlds.items()}
     rows = []

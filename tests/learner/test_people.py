@@ -159,3 +159,27 @@ def test_people_are_simulated_on_one_memory_and_judged_each_by_herself():
         allais.simulate(policy, problem, n_rounds=10, people=[0.61])
     with pytest.raises(ValueError, match="one run after the other"):
         allais.simulate(policy, problem, n_rounds=10, people=people, n_jobs=2)
+
+
+def test_chances_are_those_of_the_choices_that_follow_and_change_nothing():
+    """Two shares of 4,000 draws differ by less than 6 standard errors, but for a chance of 1 in 5e8."""
+    learner = NPTS(MEAN, Bounded(0, 50)).start(["a", "b", "c"], seed=1)
+    for arm, outcomes in (("a", [10.0, 12.0, 30.0]), ("b", [14.0, 20.0]), ("c", [0.0, 50.0])):
+        learner.observe(arm, outcomes)
+    twin = learner.copy()
+    for preference in (None, ALICE, BOB):
+        chances = learner.chances(preference, draws=4_000)
+        assert sum(chances.values()) == pytest.approx(1.0)
+        asked = []
+        for _ in range(4_000):
+            choice = learner.ask(preference=preference)
+            learner.cancel(choice)
+            asked.append(choice.arm)
+        for arm, share in chances.items():
+            assert abs(asked.count(arm) / 4_000 - share) < 6 * np.sqrt(2 * 0.25 / 4_000)
+    for _ in range(3 * 4_000):
+        twin.cancel(twin.ask())
+    assert twin.ask().arm == learner.ask().arm
+    fixed = WUCB(MEAN, Bounded(0, 50)).start(["a", "b"], seed=1)
+    fixed.observe("a", [1.0])
+    assert fixed.chances() == {"a": 0.0, "b": 1.0}

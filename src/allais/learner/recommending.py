@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
+
+from allais._kernels import held
 from allais._system.locks import one_at_a_time
-from allais.learner.choices import Recommendation
+from allais.learner.binding import verbs_for
+from allais.learner.choices import NotNow, Recommendation
 from allais.learner.view import View, intervals_of
 from allais.learner.viewpoints import MOST, News, Viewpoint
 from allais.policies.base import Policy
@@ -50,6 +56,37 @@ class Recommending(View):
         bounded = math.isfinite(interval.low) and math.isfinite(interval.high)
         shown = interval if bounded else None
         return Recommendation(best, interval.value, shown, self.is_settled(), policy.error_rate, policy.promise)
+
+    @one_at_a_time
+    def chances(self, preference: Preference | None = None, draws: int = 200) -> dict[Hashable, float]:
+        """How likely each arm in play is to be the next choice: its share of `draws` choices that nobody is told.
+
+        The learner stays as it was. A policy in which chance decides between ties only gives one arm, or few, a share.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0, 0.0, 0.0])
+        >>> learner.observe("A28", [7.0, 7.0, 20.0])
+        >>> learner.chances()
+        {'A21': 0.62, 'A28': 0.38}
+        """
+        if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
+            raise ValueError(f"draws must be a whole number, 1 or more; got {draws!r}. Give an int.")
+        view = self._view_for(self._someone(preference))
+        rule, state = (self._rule, self._state) if view is None else (view.rule, view.state)
+        shared = ("memory", "kept", "lifetimes")  # which `choose` does not change, or only brings up to date
+        parts = {name: copy.deepcopy(getattr(state, name)) for name in state._fields if name not in shared}
+        state = state._replace(**parts)
+        places = held(rule), held(state)
+        choosing, _ = verbs_for(type(rule), *places)
+        counts = dict.fromkeys(self.arms, 0)
+        asked = state.asked.copy()
+        for u in np.random.default_rng(0).random(int(draws)).tolist():
+            arm = int(choosing(*places, u))
+            if arm < 0:
+                raise NotNow("nothing can be asked now; the policy has settled or waits. See recommend().")
+            counts[self._names[arm]] += 1
+            state.asked[:] = asked
+        return {name: count / draws for name, count in counts.items()}
 
     def _view_for(self, preference: Preference) -> Viewpoint | None:
         """The arms as somebody sees them, or None where it is the policy's own view."""

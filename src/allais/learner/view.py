@@ -181,7 +181,7 @@ class View(Durable):
         if self.policy.goal == "regret":
             return False
         # `choose` writes to everything but the memory; only its answer is wanted
-        shared = ("memory", "kept")
+        shared = ("memory", "kept", "lifetimes")
         parts = {name: copy.deepcopy(getattr(self._state, name)) for name in self._state._fields if name not in shared}
         return bool(choose(self._rule, self._state._replace(**parts), 0.0) == SETTLED)
 
