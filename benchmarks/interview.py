@@ -30,7 +30,7 @@ PEOPLE, QUESTIONS = 60, 20
 SERVED = 100  # people of the study
 NODES = 10  # of the grid, for each of four parameters: 10,000 points
 ADOPY = "ALLAIS_ADOPY"  # a Python that has adopy
-FEW = 5  # questions that adopy itself asks: each takes it seconds
+FEW = 10  # people that adopy itself asks, each all questions: one takes it seconds
 
 
 class Recovered(NamedTuple):
@@ -53,20 +53,17 @@ def run() -> str:
         _row("a grid of 10,000 points", grid, truths),
         _row("the page, fitted by the library", _apart(asked_by_page, truths), truths),
     ]
-    theirs = _adopy(truths[0])
+    theirs = _adopy(truths[:FEW])
     if theirs is None:
         note = f" adopy was not there ({ADOPY} names no Python that has it): the grid is ours, of its kind."
     else:
-        rows.append(
-            [
-                "adopy 0.4.1, the same grid",
-                "that of the grid",
-                f"{theirs.milliseconds:.0f} ms",
-                f"{theirs.memory:.0f} MB",
-            ]
+        rows.append(_row(f"adopy 0.4.1, the same grid, {FEW} people", theirs, truths))
+        both = zip(theirs.asked, grid.asked, strict=False)
+        alike = sum(one == other for mine, yours in both for one, other in zip(mine, yours, strict=True))
+        note = (
+            " The grid is ours, of adopy's kind; adopy itself was given the same candidates, the same grid and the "
+            f"first {FEW} people, and {alike} of its {FEW * QUESTIONS} questions were those of ours."
         )
-        alike = sum(one == other for one, other in zip(theirs.asked[0], grid.asked[0], strict=False))
-        note = f" The grid is ours, of adopy's kind: adopy asked the same in {alike} of its first {FEW} questions."
     header = ("questions chosen by", "error after 20", "one question, CPU", "memory")
     nearer = [_share(ours, other, truths) for other in (random, grid)]
     claims = [
@@ -75,6 +72,9 @@ def run() -> str:
         ("error below that of random questions", nearer[0], _verdict(_better(ours, random, truths))),
         ("error below that of the grid", nearer[1], _verdict(_better(ours, grid, truths))),
     ]
+    if theirs is not None:
+        gap = _share(ours, theirs, truths)
+        claims.append((f"error below that of adopy, {FEW} people", gap, _verdict(_better(ours, theirs, truths))))
     shown = markdown_table(header, rows)
     held = markdown_table(("of interviews", "measured", "holds"), claims)
     served = study(n_people=SERVED, n_questions=QUESTIONS, seed=2)
@@ -86,20 +86,23 @@ def run() -> str:
     return f"## Interviews\n\n{preface}{note}\n\n{shown}\n\n{held}\n\n{served}"
 
 
-def _errors(places: FloatArray, truths: FloatArray) -> FloatArray:
-    """Of each person, in spreads of the prior."""
-    return np.sqrt(np.square((places - truths) / FAMILY.prior.spread).mean(axis=1))
+def _errors(found: Recovered, truths: FloatArray) -> FloatArray:
+    """Of each person who was asked, in spreads of the prior."""
+    apart = (found.places - truths[: len(found.places)]) / FAMILY.prior.spread
+    return np.asarray(np.sqrt(np.square(apart).mean(axis=1)))
 
 
 def _row(name: str, found: Recovered, truths: FloatArray) -> list[str]:
-    errors = _errors(found.places, truths)
+    errors = _errors(found, truths)
     shown = "none" if found.milliseconds == 0.0 else f"{found.milliseconds:.0f} ms"
     error = f"{errors.mean():.3f} ± {errors.std(ddof=1) / np.sqrt(len(errors)):.3f}"
     return [name, error, shown, f"{found.memory:.0f} MB"]
 
 
 def _difference(ours: Recovered, other: Recovered, truths: FloatArray) -> FloatArray:
-    return _errors(other.places, truths) - _errors(ours.places[: len(truths)], truths)
+    """Person by person, of those whom both asked."""
+    theirs = _errors(other, truths)
+    return theirs - _errors(ours, truths)[: len(theirs)]
 
 
 def _share(ours: Recovered, other: Recovered, truths: FloatArray) -> str:
@@ -217,17 +220,17 @@ def asked_by_grid(truths: FloatArray) -> tuple[FloatArray, float, list[list[int]
     return np.array(places), 1e3 * statistics.median(seconds), every
 
 
-def _adopy(truth: FloatArray) -> Recovered | None:
+def _adopy(truths: FloatArray) -> Recovered | None:
     """adopy itself, in the Python that a variable names."""
     python = os.environ.get(ADOPY)
     if not python:
         return None
     pairs = _pairs()
     offered = Choices.from_rows([("x", pair, 0) for pair in pairs])
-    truly = np.exp(FAMILY.log_chances(FAMILY.natural(truth[None]), offered))
+    truly = np.exp(FAMILY.log_chances(FAMILY.natural(truths), offered))
     sides = [[_two(pair[side]) for pair in pairs] for side in (0, 1)]
-    scale = FAMILY._scales[0]
-    draws = [np.random.default_rng(0).random(FEW).tolist()]  # as of the grid's first person
+    scale = FAMILY.layout.scales[0]
+    draws = [np.random.default_rng(number).random(QUESTIONS).tolist() for number in range(len(truths))]  # the grid's
     task = {"sides": sides, "nodes": _nodes().tolist(), "chances": truly.tolist(), "draws": draws,
             "eta": [scale.low, scale.high]}  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:

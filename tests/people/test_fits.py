@@ -16,7 +16,6 @@ from allais.people import (
     expected_value_family,
     fit,
     groups,
-    hierarchical,
     posterior,
 )
 from allais.people.likelihood import Likelihood
@@ -144,23 +143,21 @@ def test_the_family_that_made_the_choices_predicts_best(held_out):
     assert each.scores["each"] > each.scores["averse"]
 
 
+def test_a_list_of_families_is_compared_by_short_names():
+    found = compare([AVERSE, expected_value_family(), AVERSE], two_kinds(), folds=2)
+    assert list(found.scores) == [
+        "TverskyKahneman: loss_aversion, temperature",
+        "Identity: temperature",
+        "TverskyKahneman: loss_aversion, temperature (number 3)",
+    ]
+    with pytest.raises(TypeError, match="a list of candidates holds families"):
+        compare([fit], two_kinds())
+
+
 def test_a_held_out_score_is_the_log_chance_of_each_answer():
     choices = two_kinds()
     fitted = fit(choices, AVERSE)
     assert fitted.log_score(choices) == pytest.approx(fitted.log_likelihood, rel=1e-9)
-
-
-@pytest.mark.filterwarnings("ignore")  # of JAX and ArviZ, about themselves
-def test_a_population_is_found_with_its_people_and_its_signs_are_read():
-    pytest.importorskip("numpyro")
-    choices = two_kinds(n_people=8, n_trials=40)
-    found = hierarchical(choices, AVERSE, n_draws=100, n_warmup=100, seed=1)
-    assert set(found.people) == set(choices.people)
-    averse = {name: one.parameters["loss_aversion"] for name, one in found.people.items()}
-    assert all((averse[name] < 1.6) == (int(name) % 3 == 0) for name in averse)
-    assert found.inference.posterior["people"].shape == (2, 100, 8, 2)
-    assert any("worth" in note or "agree" in note for note in found.notes)  # 200 draws are few, and it says so
-    assert found.population.mean.shape == (2,)
 
 
 def test_what_was_fitted_comes_back_from_its_file(tmp_path):
@@ -203,7 +200,26 @@ def test_pictures_have_their_panels(tmp_path):
     choices = many(60)
     fitted = posterior(choices, Family(), n_particles=200, seed=1)
     titles = [ax.get_title() for ax in fitted.plot(choices).axes]
-    assert titles[0].startswith("weight")
-    assert titles[2] == "the first option"
-    assert len(titles) == 4
+    assert titles == [
+        "weight, with 90 % of draws", "utility, with 90 % of draws", "the first option", titles[3],
+    ]  # fmt: skip
     assert len(fit(choices, expected_value_family()).plot().axes) == 1
+
+
+def test_curves_are_drawn_where_choices_are():
+    """Gains alone have no utility of losses, and even odds tell a weight at one half."""
+    pytest.importorskip("matplotlib")
+    n = 40
+    table = {"person": ["a"] * n, "win": [20] * n, "probability": [0.2, 0.8] * (n // 2), "sure": [5, 12, 9, 14] * 10,
+             "took_lottery": [0, 1] * (n // 2)}  # fmt: skip
+    choices = Choices.lottery_or_sure(table)
+    weight, utility, *_ = fit(choices, Family(loss_aversion=1.0), prior=True).plot(choices).axes
+    assert utility.get_lines()[0].get_xdata()[[0, -1]].tolist() == [0.0, 20.0]
+    solid = next(line for line in weight.get_lines() if line.get_label() == "both")
+    assert solid.get_xdata()[[0, -1]].tolist() == pytest.approx([0.2, 0.8])
+    choices = two_kinds()
+    weight, utility, *_ = fit(choices, AVERSE, prior=True).plot(choices).axes
+    assert weight.get_title() == "weight, as assumed"
+    assert next(line for line in weight.get_lines() if line.get_label() == "both").get_xdata().tolist() == [0.5]
+    ends = utility.get_lines()[0].get_xdata()[[0, -1]].tolist()
+    assert ends == [-19.0, 39.0]  # the largest loss and the largest gain that were offered

@@ -10,18 +10,19 @@ import math
 
 from allais._kernels import kernel, routine
 from allais.people.arrays import ALPHA, AVERSION, CERTAINTY_EQUIVALENT, FELT, LAPSE, NOISE, PLACES, TEMPERATURE
-from allais.people.curves import LOG_ROOT_TWO_PI, log_normal_tail, sure_amount, weigh_at
+from allais.people.curves import LOG_ROOT_TWO_PI, log_logistic, log_normal_tail, sure_amount, weigh_at
 
 
 @kernel
-def made_sure(value, option, alpha, aversion):
+def made_sure(value, option, alpha, aversion, slopes):
     """Put the certainty equivalent of an option in the place of its value."""
     amount, by_value, by_alpha, by_aversion = sure_amount(value[option, 0], alpha, aversion)
     value[option, 0] = amount
-    for j in range(1, FELT + 1):
-        value[option, j] *= by_value
-    value[option, 1 + ALPHA] += by_alpha
-    value[option, 1 + AVERSION] += by_aversion
+    if slopes:
+        for j in range(1, FELT + 1):
+            value[option, j] *= by_value
+        value[option, 1 + ALPHA] += by_alpha
+        value[option, 1 + AVERSION] += by_aversion
 
 
 @routine
@@ -46,8 +47,10 @@ def measure(model, theta, design, block, scratch, slopes):
             felt[i, 0], felt[i, 1], felt[i, 2] = -aversion * size, -aversion * size * design.log_size[i], -size
     for k in range(design.block_option_start[block], design.block_option_start[block + 1]):
         option = design.block_option[k]
-        for j in range(FELT + 1):
-            value[option, j] = 0.0
+        value[option, 0] = 0.0
+        if slopes:
+            for j in range(1, FELT + 1):
+                value[option, j] = 0.0
         for term in range(design.option_start[option], design.option_start[option + 1]):
             x, at, beyond = design.term_outcome[term], design.term_at[term], design.term_beyond[term]
             gain = design.outcomes[x] > 0.0
@@ -60,7 +63,7 @@ def measure(model, theta, design, block, scratch, slopes):
                 value[option, 1 + ALPHA] += share * felt[x, 1]
                 value[option, 1 + AVERSION] += share * felt[x, 2]
         if model.sure == 1:
-            made_sure(value, option, alpha, aversion)
+            made_sure(value, option, alpha, aversion, slopes)
 
 
 @routine
@@ -75,23 +78,21 @@ def answer(model, theta, design, row, scratch, slopes):
         return named_amount(model, theta, design, row, scratch, slopes)
     temperature, lapse = theta[TEMPERATURE], theta[LAPSE]
     own = design.row_option[first + chosen]
-    most = value[own, 0]
-    if model.probit == 1:  # of two options, which the family has seen to
+    if last - first == 2:  # the usual case: one difference, and one exponential
         other = design.row_option[first + 1 - chosen]
         distance = (value[own, 0] - value[other, 0]) / temperature
-        log_share, steepness = log_normal_tail(distance)
+        log_share, steepness = log_normal_tail(distance) if model.probit == 1 else log_logistic(distance)
         log_chance, felt_lapse = lapsing(log_share, lapse, 2.0)
         if slopes:
-            steepness *= math.exp(log_share + math.log1p(-lapse) - log_chance)
+            if lapse > 0.0:
+                steepness *= math.exp(log_share + math.log1p(-lapse) - log_chance)
+            steepness /= temperature
             for j in range(FELT):
-                inside[j] = steepness * (value[own, 1 + j] - value[other, 1 + j]) / temperature
-            inside[TEMPERATURE] = -steepness * distance / temperature
+                inside[j] = steepness * (value[own, 1 + j] - value[other, 1 + j])
+            inside[TEMPERATURE] = -steepness * distance
             inside[LAPSE] = felt_lapse
         return log_chance
-    if last - first == 2 and not slopes:  # the usual case, with one exponential
-        distance = (value[own, 0] - value[design.row_option[first + 1 - chosen], 0]) / temperature
-        log_share = min(distance, 0.0) - math.log1p(math.exp(-abs(distance)))
-        return lapsing(log_share, lapse, 2.0)[0]
+    most = value[own, 0]
     for k in range(first, last):
         most = max(most, value[design.row_option[k], 0])
     total = 0.0

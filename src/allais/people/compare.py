@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray
+from allais._checks import FloatArray, IntArray, brief
 from allais._random import Seed, generator
 from allais.people.choices import Choices
 from allais.people.family import Family
 from allais.people.fit import fit
 from allais.people.fitted import Fitted
+from allais.people.words import short_name
 from allais.weights import Identity
 
 Fitter = Callable[[Choices], Fitted]
@@ -42,7 +43,7 @@ class Comparison:
 
 
 def compare(
-    candidates: Mapping[str, Family | Fitter],
+    candidates: Mapping[str, Family | Fitter] | Sequence[Family],
     choices: Choices,
     *,
     held_out: str = "trials",
@@ -51,6 +52,7 @@ def compare(
 ) -> Comparison:
     """Fit each family to most of the choices and score the rest, in turn.
 
+    Give them with names, or a list of families, which go by their weights and free parameters.
     With `held_out="trials"` a fold is a share of each person's answers: how well are these people known? With
     `"people"` it is a share of the people: how well is the next one? A family is fitted to all people together (the
     posterior mode); give a function of choices, such as `lambda choices: posterior(choices, family, by_person=True)`,
@@ -67,16 +69,28 @@ def compare(
     """
     if held_out not in HELD_OUT:
         raise ValueError(f"held_out is one of {', '.join(HELD_OUT)}; got {held_out!r}. Choose one.")
+    named = dict(candidates) if isinstance(candidates, Mapping) else _named(candidates)
     fold = _folds(choices, held_out, folds, generator(seed))
-    by_person = {name: np.zeros(len(choices.people)) for name in candidates}
+    by_person = {name: np.zeros(len(choices.people)) for name in named}
     for number in range(folds):
         train, test = choices.where(fold != number), choices.where(fold == number)
-        for name, candidate in candidates.items():
+        for name, candidate in named.items():
             fitted = fit(train, candidate, prior=True) if isinstance(candidate, Family) else candidate(train)
             for person in test.people:
                 by_person[name][choices.people.index(person)] += fitted.log_score(test.of(person))
     scores = {name: float(found.sum()) for name, found in by_person.items()}
     return Comparison(held_out, len(choices), scores, by_person)
+
+
+def _named(families: Sequence[Family]) -> dict[str, Family | Fitter]:
+    """Families by short names; those that would share one are counted."""
+    found: dict[str, Family | Fitter] = {}
+    for number, family in enumerate(families, start=1):
+        if not isinstance(family, Family):
+            raise TypeError(f"a list of candidates holds families; got {brief(family)}. Give others with names.")
+        name = short_name(family)
+        found[f"{name} (number {number})" if name in found else name] = family
+    return found
 
 
 def _folds(choices: Choices, held_out: str, folds: int, rng: np.random.Generator) -> IntArray:

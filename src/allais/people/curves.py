@@ -85,6 +85,13 @@ def sure_amount(value, alpha, aversion):
 
 
 @kernel
+def log_logistic(x):
+    """The logarithm of the logistic distribution function, and its slope."""
+    rest = math.exp(-abs(x))
+    return min(x, 0.0) - math.log1p(rest), (rest if x > 0.0 else 1.0) / (1.0 + rest)
+
+
+@kernel
 def log_normal_tail(x):
     """The logarithm of the normal distribution function, and its slope."""
     if x > FAR:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, positive, real
 from allais.people.arrays import ALPHA, AVERSION, GAINS, LAPSE, LOSSES, NOISE, PLACES, TEMPERATURE, Design, Model
 from allais.people.choices import Choices
+from allais.people.layout import Layout
 from allais.people.parameters import (
     KNOWN_CURVE,
     LAPSE_RATE,
@@ -104,8 +105,8 @@ class Family:
         bare = [one.parameter.name for one in listed]
         self._free: dict[str, _Place] = {}
         self.fixed: dict[str, float] = {}
-        self._constants = np.ones(PLACES)  # a parameter that a family lacks is 1, and the lapse rate 0
-        self._index = np.full(PLACES, -1)
+        constants = np.ones(PLACES)  # a parameter that a family lacks is 1, and the lapse rate 0
+        index = np.full(PLACES, -1)
         known = []
         for one in listed:
             own = one.parameter.name
@@ -119,15 +120,15 @@ class Family:
                 one = one._replace(fixed=fixed_at(one.parameter, wish))
             places = list(one.places)
             if one.fixed is None:
-                self._index[places] = len(self._free)
+                index[places] = len(self._free)
                 self._free[name] = one
             else:
-                self._constants[places] = self.fixed[name] = one.fixed
+                constants[places] = self.fixed[name] = one.fixed
         if wishes:
             raise ValueError(
                 f"a family has the parameters {', '.join(known)}; got {next(iter(wishes))!r}. Use one of these names."
             )
-        self._scales = [one.parameter.scale for one in self._free.values()]
+        self.layout = Layout(tuple(one.parameter.scale for one in self._free.values()), index, constants)
 
     # -- parameters -------------------------------------------------------------------------------
 
@@ -161,17 +162,11 @@ class Family:
 
     def natural(self, z: FloatArray) -> FloatArray:
         """Parameters at places on the line, (n, parameters)."""
-        z = np.asarray(z, dtype=np.float64)
-        return np.stack([scale.natural(z[:, i]) for i, scale in enumerate(self._scales)], axis=1)
+        return self.layout.natural(np.asarray(z, dtype=np.float64))
 
     def on_line(self, parameters: ArrayLike) -> FloatArray:
         """Where parameters lie on the line: the inverse of `natural`."""
-        given = self._checked(parameters)
-        return np.stack([scale.on_line(given[:, i]) for i, scale in enumerate(self._scales)], axis=1)
-
-    def slope(self, z: FloatArray) -> FloatArray:
-        """How fast each parameter moves along its line, (n, parameters)."""
-        return np.stack([scale.slope(z[:, i]) for i, scale in enumerate(self._scales)], axis=1)
+        return self.layout.on_line(self._checked(parameters))
 
     def _checked(self, parameters: ArrayLike) -> FloatArray:
         given = np.atleast_2d(np.asarray(parameters, dtype=np.float64))
@@ -180,28 +175,13 @@ class Family:
                 f"parameters are numbers for {', '.join(self.names)}; got an array of shape {np.shape(parameters)}. "
                 f"Give one row of {len(self._free)} numbers per person."
             )
-        for i, (name, scale) in enumerate(zip(self.names, self._scales, strict=True)):
+        for i, (name, scale) in enumerate(zip(self.names, self.layout.scales, strict=True)):
             wrong = ~((given[:, i] >= scale.low) & (given[:, i] <= scale.high))
             if wrong.any():
                 raise ValueError(
                     f"{name} must lie between {scale.low:g} and {scale.high:g}; got {given[wrong, i][0]:g}. Repair it."
                 )
         return given
-
-    def places(self, parameters: FloatArray) -> FloatArray:
-        """Parameter vectors as compiled code reads them, (n, 9)."""
-        full = np.tile(self._constants, (parameters.shape[0], 1))
-        used = self._index >= 0
-        full[:, used] = parameters[:, self._index[used]]
-        return full
-
-    def gathered(self, gradients: FloatArray) -> FloatArray:
-        """Slopes in the free parameters from those in the nine places: tied places add up."""
-        total = np.zeros((gradients.shape[0], len(self._free)))
-        for place, index in enumerate(self._index):
-            if index >= 0:
-                total[:, index] += gradients[:, place]
-        return total
 
     # -- what it says -----------------------------------------------------------------------------
 
@@ -214,7 +194,7 @@ class Family:
         given = self._checked(parameters)
         if given.shape[0] != 1:
             raise ValueError(f"a preference is that of one parameter vector; got {given.shape[0]}. Give one.")
-        theta = self.places(given)[0].tolist()
+        theta = self.layout.places(given)[0].tolist()
         gains = _weight(self.gains, theta[GAINS : GAINS + 2])
         if self.losses == "dual":
             losses = gains.dual()

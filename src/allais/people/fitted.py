@@ -51,7 +51,7 @@ class Fitted:
     log_likelihood: float  # at the point
     log_evidence: float | None = None  # of the choices under this family
     people: Mapping[str, Fitted] = field(default_factory=lambda: MappingProxyType({}))
-    notes: tuple[str, ...] = ()  # what went wrong or is not to be relied on, in words
+    notes: tuple[str, ...] = ()  # how it went, and what is not to be relied on, in words
     inference: Any = None  # ArviZ's object, of a hierarchical fit; files do not hold it
 
     @property
@@ -104,7 +104,10 @@ class Fitted:
         return summarise(self)
 
     def plot(self, choices: Choices | None = None) -> Figure:
-        """Weights with bands, the utility, what trades off and, given choices, observed against predicted rates."""
+        """Weights with bands, the utility, what trades off and, given choices, observed against predicted rates.
+
+        With choices, curves end where these do.
+        """
         from allais.people.plots import draw
 
         return draw(self, choices)

@@ -19,6 +19,7 @@ from allais.people.family import Family
 from allais.people.fit import EDGE, peak
 from allais.people.fitted import Fitted
 from allais.people.likelihood import Likelihood
+from allais.people.priors import Prior
 
 STARTS = 5
 MOST_ROUNDS = 200
@@ -72,7 +73,7 @@ def groups(choices: Choices, family: Family, *, n_types: int | None = None, seed
     rng = generator(seed)
     likelihood = Likelihood(family, choices, by_person=True)
     most = min(3, len(choices.people))
-    tried = {n: _mixture(choices, likelihood, n, rng) for n in ([n_types] if n_types else range(1, most + 1))}
+    tried = {n: _mixture(choices, family, likelihood, n, rng) for n in ([n_types] if n_types else range(1, most + 1))}
     best = min(tried, key=lambda n: tried[n][0])
     bic, log_likelihood, shares, places, of_person = tried[best]
     order = np.argsort(-shares, kind="stable")
@@ -90,21 +91,25 @@ def groups(choices: Choices, family: Family, *, n_types: int | None = None, seed
 Mixture = tuple[float, float, FloatArray, FloatArray, FloatArray]  # BIC, log likelihood, shares, places, membership
 
 
-def _mixture(choices: Choices, likelihood: Likelihood, n_types: int, rng: np.random.Generator) -> Mixture:
+def _mixture(
+    choices: Choices, family: Family, likelihood: Likelihood, n_types: int, rng: np.random.Generator
+) -> Mixture:
     """The best of several starts; each begins with the parameters of a few people."""
-    family, n = likelihood.family, likelihood.n_blocks
+    n = likelihood.n_blocks
     if n_types == 1:
         whole = peak(Likelihood(family, choices), family, with_prior=False, rng=rng).place
-        return _climb_together(choices, likelihood, whole[None], n)
+        return _climb_together(choices, family.prior, likelihood, whole[None], n)
     alone = [
         peak(Likelihood(family, choices.of(name)), family, with_prior=True, rng=rng).place for name in choices.people
     ]
     starts = [np.array(alone)[rng.choice(n, n_types, replace=False)] for _ in range(STARTS)]
-    return min((_climb_together(choices, likelihood, places, n) for places in starts), key=lambda found: found[0])
+    return min(
+        (_climb_together(choices, family.prior, likelihood, places, n) for places in starts), key=lambda found: found[0]
+    )
 
 
-def _climb_together(choices: Choices, likelihood: Likelihood, places: FloatArray, n: int) -> Mixture:
-    prior, everybody = likelihood.family.prior, np.arange(n)
+def _climb_together(choices: Choices, prior: Prior, likelihood: Likelihood, places: FloatArray, n: int) -> Mixture:
+    everybody = np.arange(n)
     n_types, d = places.shape
     box = prior.mean - EDGE * prior.spread, prior.mean + EDGE * prior.spread
     shares = np.full(n_types, 1.0 / n_types)

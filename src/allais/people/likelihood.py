@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 class Likelihood:
     """Choices made ready for a family; with `by_person`, one block per person.
 
-    It has room for one evaluation at a time: threads need one each.
+    It has room for one evaluation at a time: threads need one each. It is plain numbers, so that another process can
+    take it, whatever weights the family was made of.
     """
 
     def __init__(self, family: Family, choices: Choices, *, by_person: bool = False) -> None:
-        self.family, self.choices = family, choices
-        self._compact = choices.compact(family.reference, family.costs, by_person)
-        self.design = self._compact.design
+        self.layout = family.layout
+        self.design, self._row_of = choices.compact(family.reference, family.costs, by_person)
         self.n_blocks = self.design.block_row.size - 1
         named = self.design.row_chosen == CERTAINTY_EQUIVALENT
         if named.any() and "noise" not in (*family.names, *family.fixed):
@@ -43,32 +43,32 @@ class Likelihood:
         results = np.empty(parameters.shape[0])
         with compiled_for("choices"):
             sweep(
-                self._model, self.family.places(parameters), self._blocks(parameters, blocks), self.design,
+                self._model, self.layout.places(parameters), self._blocks(parameters, blocks), self.design,
                 self._scratch, results,
             )  # fmt: skip
         return results
 
     def on_line(self, z: FloatArray, blocks: IntArray | None = None) -> FloatArray:
         """The log likelihood at places on the line."""
-        return self(self.family.natural(z), blocks)
+        return self(self.layout.natural(z), blocks)
 
     def slopes_on_line(self, z: FloatArray, blocks: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
         """The log likelihood at places on the line, and its gradient along it."""
-        parameters = self.family.natural(z)
+        parameters = self.layout.natural(z)
         results, gradients = np.empty(z.shape[0]), np.empty((z.shape[0], PLACES))
         with compiled_for("choices"):
             sweep_with_slopes(
-                self._model, self.family.places(parameters), self._blocks(parameters, blocks), self.design,
+                self._model, self.layout.places(parameters), self._blocks(parameters, blocks), self.design,
                 self._scratch, results, gradients,
             )  # fmt: skip
-        return results, self.family.gathered(gradients) * self.family.slope(z)
+        return results, self.layout.gathered(gradients) * self.layout.slope(z)
 
     def each(self, parameters: FloatArray) -> FloatArray:
         """The log probability of each answer, in the order of the table, (n, answers)."""
         found = np.empty((parameters.shape[0], self.design.row_chosen.size))
         with compiled_for("choices"):
-            each_answer(self._model, self.family.places(parameters), self.design, self._scratch, found)
-        return found[:, self._compact.row_of]
+            each_answer(self._model, self.layout.places(parameters), self.design, self._scratch, found)
+        return found[:, self._row_of]
 
     def _blocks(self, parameters: FloatArray, blocks: IntArray | None) -> IntArray:
         return np.zeros(parameters.shape[0], np.int64) if blocks is None else blocks

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from allais._checks import FloatArray
 from allais._system.extras import extra
-from allais.people.arrays import CERTAINTY_EQUIVALENT
+from allais.people.arrays import ALPHA, AVERSION, CERTAINTY_EQUIVALENT
 from allais.people.choices import Choices
 from allais.people.summary import TRADING, correlations
 
@@ -20,16 +20,29 @@ if TYPE_CHECKING:
 
 DRAWS = 200  # enough for a band
 BINS = 10  # of predicted rates
+FARTHEST = 8.0  # utilities of the stake that a picture shows
 GAINS, LOSSES = "tab:blue", "tab:red"
 
 
+class _Seen(NamedTuple):
+    """What the choices hold: probabilities strictly between 0 and 1, and outcomes as gains and losses."""
+
+    of_gains: FloatArray
+    of_losses: FloatArray
+    outcomes: FloatArray
+
+
 def draw(fitted: Fitted, choices: Choices | None) -> Figure:
-    """One panel each: weights, utility, rates if choices are given, and the pair of parameters that trade off most."""
+    """One panel each: weights, utility, rates if choices are given, and the pair of parameters that trade off most.
+
+    With choices, curves are drawn where these are: beyond them a weight is dotted, and a utility is not drawn.
+    """
     with extra("plot", "a picture"):
         from matplotlib.figure import Figure
-    panels: list[Any] = [_weights]
+    seen = None if choices is None else _seen(fitted, choices)
+    panels: list[Any] = [lambda ax, one: _weights(ax, one, seen)]
     if fitted.family.utility is not None:
-        panels.append(_utility)
+        panels.append(lambda ax, one: _utility(ax, one, seen))
     if choices is not None and (choices.chosen != CERTAINTY_EQUIVALENT).any():
         panels.append(lambda ax, one: _rates(ax, one, choices))
     if len(fitted.family.names) > 1:
@@ -41,28 +54,56 @@ def draw(fitted: Fitted, choices: Choices | None) -> Figure:
     return figure
 
 
+def _seen(fitted: Fitted, choices: Choices) -> _Seen:
+    design = choices.compact(fitted.family.reference, fitted.family.costs, False).design
+    p = np.exp(design.log_p)
+    inside = [np.unique(p[which]) for which in (design.gain_probability, design.loss_probability)]
+    of_gains, of_losses = (one[(one > 0.0) & (one < 1.0)] for one in inside)
+    return _Seen(of_gains, of_losses, design.outcomes[design.block_outcome])
+
+
 def _band(ax: Axes, x: FloatArray, curves: FloatArray, middle: FloatArray, colour: str, label: str) -> None:
     low, high = np.quantile(curves, [0.05, 0.95], axis=0)
     ax.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
     ax.plot(x, middle, color=colour, linewidth=2, label=label)
 
 
-def _weights(ax: Axes, fitted: Fitted) -> None:
-    p = np.linspace(0.0, 1.0, 201)
+def _titled(what: str, fitted: Fitted, places: range) -> str:
+    """A curve that was fitted, or one that nothing free shapes."""
+    free = (fitted.family.layout.index[list(places)] >= 0).any()
+    return f"{what}, with 90 % of draws" if free else f"{what}, as assumed"
+
+
+def _weights(ax: Axes, fitted: Fitted, seen: _Seen | None) -> None:
+    family, p = fitted.family, np.linspace(0.0, 1.0, 201)
     ax.plot(p, p, "--", color="0.6", linewidth=1)
-    drawn = fitted.draws(DRAWS, seed=0)
-    point = fitted.preference
-    _band(ax, p, np.array([one.gains(p) for one in drawn]), point.gains(p), GAINS, "gains")
-    if fitted.family.losses is not None:
-        _band(ax, p, np.array([one.losses(p) for one in drawn]), point.losses(p), LOSSES, "losses")
+    drawn, point = fitted.draws(DRAWS, seed=0), fitted.preference
+    shared = family.losses is None
+    sides = [(GAINS, "both" if shared else "gains", [one.gains for one in drawn], point.gains)]
+    if not shared:
+        sides.append((LOSSES, "losses", [one.losses for one in drawn], point.losses))
+    for colour, label, curves, middle in sides:
+        if seen is None:
+            told = p
+        else:
+            there = {"gains": seen.of_gains, "losses": seen.of_losses}.get(label, np.union1d(*seen[:2]))
+            ax.plot(p, middle(p), ":", color=colour, linewidth=1.5)
+            if not there.size:
+                continue
+            ax.plot(there, middle(there), "o", color=colour, markersize=4)  # what was offered
+            told = np.union1d(p[(p >= there[0]) & (p <= there[-1])], there)
+        _band(ax, told, np.array([curve(told) for curve in curves]), middle(told), colour, label)
+    if not shared:
         ax.legend(frameon=False, loc="upper left")
-    ax.set(xlabel="probability p", ylabel="weight w(p)", xlim=(0, 1), ylim=(0, 1), title="weight, with 90 % of draws")
+    title = _titled("weight", fitted, range(ALPHA))
+    ax.set(xlabel="probability p", ylabel="weight w(p)", xlim=(0, 1), ylim=(0, 1), title=title)
 
 
-def _utility(ax: Axes, fitted: Fitted) -> None:
-    """Of a stake of the family's size, whose gain feels like 1: so that curves of other powers can be compared."""
+def _utility(ax: Axes, fitted: Fitted, seen: _Seen | None) -> None:
+    """In units of the family's stake, whose gain feels like 1: so that curves of other powers can be compared."""
     stake = fitted.family.stake
-    x = np.linspace(-stake, stake, 201)
+    ends = (-stake, stake) if seen is None else (min(0.0, *seen.outcomes), max(0.0, *seen.outcomes))
+    x = np.linspace(*ends, 201)
     shift = -1.0 if fitted.family.costs else 1.0
 
     def felt(preference: Any) -> FloatArray:
@@ -73,9 +114,11 @@ def _utility(ax: Axes, fitted: Fitted) -> None:
     _band(ax, x, curves, felt(fitted.preference), "tab:green", "utility")
     ax.axhline(0.0, color="0.8", linewidth=1)
     ax.axvline(0.0, color="0.8", linewidth=1)
+    low, high = 1.05 * np.quantile(curves[:, 0], 0.05), 1.05 * np.quantile(curves[:, -1], 0.95)
     ax.set(
-        xlabel="gain or loss", ylabel=f"utility (that of {stake:g} is 1)", title="utility, with 90 % of draws",
-        ylim=(max(min(1.05 * float(np.quantile(curves, 0.02)), -1.1), -8.0), 1.1),
+        xlabel="gain or loss", ylabel=f"utility (that of {stake:g} is 1)",
+        title=_titled("utility", fitted, range(ALPHA, AVERSION + 1)),
+        ylim=(max(low, -FARTHEST) if ends[0] < 0.0 else 0.0, min(high, FARTHEST) if ends[1] > 0.0 else 0.0),
     )  # fmt: skip
 
 

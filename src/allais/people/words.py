@@ -32,5 +32,16 @@ def family_in_words(family: Family) -> str:
     return "\n".join(lines)
 
 
+def short_name(family: Family) -> str:
+    """A family by its weights and what is free.
+
+    >>> from allais.people import Family
+    >>> short_name(Family(alpha=0.88))
+    'TverskyKahneman: eta, loss_aversion, temperature'
+    """
+    weights = [_named(one) for one in (family.gains, family.losses) if one is not None]
+    return f"{' and '.join(weights)}: {', '.join(family.names) or 'nothing free'}"
+
+
 def _named(weight: Any) -> str:
     return weight.__name__ if isinstance(weight, type) else repr(weight)

@@ -28,7 +28,7 @@ class Worths:
     """
 
     def __init__(self, family: Family, lotteries: Sequence[FiniteLottery]) -> None:
-        self.family = family
+        self._layout = family.layout
         rows = Rows()
         for number, lottery in enumerate(lotteries, start=1):  # each beside the first, so that all are in the table
             rows.choice(number, "any", [lotteries[0], lottery], 0)
@@ -42,5 +42,5 @@ class Worths:
         """Values, or certainty equivalents if the family compares these, (n, parameters) -> (n, lotteries)."""
         found = np.empty((parameters.shape[0], self._n))
         with compiled_for("choices"):
-            each_value(self._model, self.family.places(parameters), self._design, self._scratch, found)
+            each_value(self._model, self._layout.places(parameters), self._design, self._scratch, found)
         return found[:, self._order]
