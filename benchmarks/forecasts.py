@@ -28,7 +28,7 @@ PILOT = 20  # runs of each option
 PILOTS = 5  # times that a forecast is made, from other runs
 
 
-def table() -> str:
+def run() -> str:
     rows = []
     for name, outcomes, policy, size in _problems():
         common = bool(getattr(policy, "common_random_numbers", False))
@@ -46,6 +46,7 @@ def table() -> str:
     header = ("problem", "options", "pilot", "pilot runs in all", "forecast", "used", "ratio", "all ratios",
               "within a factor of 2", "of all")  # fmt: skip
     return (
+        "## Forecasts\n\n"
         f"Forecasts of `--dry-run`, the middle one of {PILOTS} from other pilot runs, and the mean of {USED} searches. "
         "Pilot runs are those of each option and closer looks at those that may be the best (not with common random "
         f"numbers):\n\n{markdown_table(header, rows)}"
