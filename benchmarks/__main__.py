@@ -12,13 +12,16 @@ from benchmarks import (
     cold,
     coverage,
     executors,
+    forecasts,
     identify,
     interview,
     joint,
     linear,
+    many,
     memory,
     networks,
     people,
+    proofs,
     rare,
     scenario,
     screening,
@@ -37,7 +40,7 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, budgets, coverage, screening, linear,
-        executors, search, people, interview, shared, worlds, traffic, networks, scenario,
+        executors, search, proofs, many, forecasts, people, interview, shared, worlds, traffic, networks, scenario,
     )
 }  # fmt: skip
 

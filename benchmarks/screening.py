@@ -53,8 +53,10 @@ CASES: list[tuple[int, str, str, float, int]] = [  # arms, law, shape, rarest, r
     (10, "normal", "slippage", 0.1, 200),
     (10, "lognormal", "slippage", 0.1, 100),
     (10, "disasters", "slippage", 0.1, 40),  # rarer than what was said to matter
+    (10, "disasters", "slippage", 0.01, 40),  # as rare as that
     (10, "normal", "spread", 0.1, 100),
     (50, "normal", "spread", 0.1, 40),
+    (1_000, "normal", "spread", 0.1, 20),
 ]
 
 

@@ -1,8 +1,8 @@
-"""Searches of simulators: runs and correctness by promise, beside KN and OCBA; many options; workers; forecasts."""
+"""Searches of simulators: runs and correctness by promise, beside KN and OCBA."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import perf_counter
 
 import numpy as np
@@ -12,20 +12,19 @@ from allais._checks import FloatArray
 from allais.policies import Policy
 from allais.report.tables import markdown_table
 from allais.searches import fewest_runs
-from benchmarks import coordinator, forecasts, rivals
-from benchmarks.pools import ROWS, Pool, table_of
+from benchmarks import rivals
+from benchmarks.pools import Pool, table_of
 
 DELTA, REPETITIONS = 0.05, 200
-CAREFUL = 20  # repetitions where rare events are waited for
+CAREFUL = 20  # repetitions where rare events are waited for, and where a search takes tens of thousands of runs
 OUTCOMES = 500  # of a pool, for the fewest runs of a proof
-LINES = 20  # repetitions with thousands of options
 RAREST = 0.25  # as many runs of each option as KN has at first, 20 to 27
 Counted = tuple[FloatArray, FloatArray]  # runs, and whether the answer was good enough, of each repetition
 
 
 def run() -> str:
     begin = perf_counter()
-    parts = ["## Searches of simulators", *_tables(), _many(), *coordinator.tables(), forecasts.table()]
+    parts = ["## Searches of simulators", *_tables()]
     parts.append(f"All of this section took {(perf_counter() - begin) / 60.0:.0f} minutes beside other work.")
     return "\n\n".join(parts)
 
@@ -54,11 +53,12 @@ def _tables() -> list[str]:
             proof = WLUCB(preference, bounds, delta=DELTA, tolerance=slack)
             rows += [
                 (kind, f"{slack:g}", "proven, by the limit", f"at least {_fewest(proof, table):,.0f}", "", "", ""),
-                _row(kind, slack, "asymptotic, rarest .01", _policy(careful, table, CAREFUL)),
-                _row(kind, slack, f"asymptotic, rarest {RAREST:g}", _policy(screening, table)),
-                _row(kind, slack, "the same, common random numbers",
-                     _policy(screening.but(common_random_numbers=True), table)),
+                row_of(kind, slack, "asymptotic, rarest .01", counted(careful, table, CAREFUL)),
+                row_of(kind, slack, f"asymptotic, rarest {RAREST:g}", counted(screening, table)),
+                row_of(kind, slack, "the same, common random numbers",
+                     counted(screening.but(common_random_numbers=True), table)),
             ]  # fmt: skip
+            print(*rows[-4:], sep="\n", flush=True)
             if kind == "mean":
                 rows += _others(table, slack)
         header = (
@@ -90,14 +90,14 @@ def _others(table: FloatArray, slack: float) -> list[tuple[str, ...]]:
     common = by(lambda seed: rivals.kn(table, seed, slack, DELTA, common=True))
     budget = int(alone[0].mean())
     return [
-        _row("mean", slack, f"KN of sim-tools, n0 = {rivals.FIRST}", alone),
-        _row("mean", slack, "KN, common random numbers", common),
-        _row("mean", slack, "OCBA of sim-tools, KN's runs as its budget",
+        row_of("mean", slack, f"KN of sim-tools, n0 = {rivals.FIRST}", alone),
+        row_of("mean", slack, "KN, common random numbers", common),
+        row_of("mean", slack, "OCBA of sim-tools, KN's runs as its budget",
              by(lambda seed: rivals.ocba(table, seed, budget))),
     ]  # fmt: skip
 
 
-def _policy(policy: Policy, table: FloatArray, repetitions: int = REPETITIONS) -> Counted:
+def counted(policy: Policy, table: FloatArray, repetitions: int = REPETITIONS) -> Counted:
     values = Pool(table).true_values(policy.preference)
     slack, runs, good = getattr(policy, "tolerance", 0.0), [], []
     for seed in range(repetitions):
@@ -115,31 +115,9 @@ def _fewest(policy: Policy, table: FloatArray) -> float:
     return fewest_runs(policy, values, [np.unique(row, return_counts=True) for row in some]) or np.nan
 
 
-def _row(kind: str, slack: float, promise: str, counted: Counted) -> tuple[str, ...]:
-    runs, good = counted
+def row_of(kind: str, slack: float, promise: str, found: Counted) -> tuple[str, ...]:
+    runs, good = found
     size = runs.size
     error = f"{runs.std(ddof=1) / np.sqrt(size):,.0f}"
     spread = np.sqrt(max(good.mean() * (1.0 - good.mean()), 0.0) / size)
     return kind, f"{slack:g}", promise, f"{runs.mean():,.0f}", error, f"{good.mean():.3f} ± {spread:.3f}", str(size)
-
-
-def _many() -> str:
-    """Thousands of options: the flow line of L = 30."""
-    table, seconds = table_of("flow line")
-    rows: list[Sequence[str]] = []
-    for kind, preference, slack in (("mean", expected_value(), 0.3), ("CVaR .1", cvar(0.1), 0.5)):
-        for common in (False, True):
-            policy = PairwiseScreening(
-                preference, delta=DELTA, rarest=RAREST, tolerance=slack, common_random_numbers=common
-            )
-            begin = perf_counter()
-            counted = _policy(policy, table, LINES)
-            promise = "asymptotic, common random numbers" if common else "asymptotic"
-            each = f"{(perf_counter() - begin) / LINES:.1f} s"
-            rows.append((*_row(kind, slack, promise, counted), f"{counted[0].mean() / table.shape[0]:.0f}", each))
-    header = ("flow line, valued by", "indifference", "promise", "runs", "standard error", "good enough", "repetitions",
-              "runs per option", "time of one")  # fmt: skip
-    return (
-        f"The flow line of L = 30, {table.shape[0]:,} options, a pool of {ROWS['flow line']} runs each that took "
-        f"{seconds:.0f} s, rarest {RAREST:g}:\n\n{markdown_table(header, rows)}"
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,9 @@ from allais import (
     expected_value,
     simulate,
 )
+from allais._kernels import loop
 from allais.learner import Learner, NotNow
+from allais.policies.common_runs import common_difference, no_runs
 
 MEAN = expected_value()
 BOTH = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
@@ -154,6 +157,54 @@ def test_common_random_numbers_save_runs_where_noise_is_shared(preference: Prefe
     common = [together(policy.but(common_random_numbers=True), 0.95, seed) for seed in range(3)]  # type: ignore[arg-type]
     assert all(one.recommend().arm in (3, 4) for one in (*apart, *common))
     assert sum(one.samples for one in common) < 0.5 * sum(one.samples for one in apart)
+
+
+def test_common_random_numbers_cost_little_where_nothing_is_shared() -> None:
+    # arms that are close enough rest with them, too: were all sampled alike to the end, it took twice as many
+    policy = PairwiseScreening(MEAN, delta=0.05, rarest=0.05, tolerance=0.15)
+    apart = sum(together(policy, 0.0, seed).samples for seed in range(6))
+    common = sum(together(policy.but(common_random_numbers=True), 0.0, seed).samples for seed in range(6))  # type: ignore[arg-type]
+    assert common < 1.5 * apart
+
+
+def test_errors_stay_within_delta_with_common_random_numbers() -> None:
+    # 200 runs; at an error rate of 0.1 more than 43 are wrong with probability below 1e-6
+    assert stats.binom.sf(43, 200, 0.1) < 1e-6
+    policy = PairwiseScreening(MEAN, delta=0.1, rarest=0.1, common_random_numbers=True)
+    for shared in (0.0, 0.9):
+        assert sum(together(policy, shared, seed).recommend().arm != 4 for seed in range(200)) <= 43
+
+
+@loop
+def _difference(runs, pulls, variances, thirds, found):  # type: ignore[no-untyped-def]  # a kernel
+    found[0], found[1], found[2], found[3], found[4] = common_difference(runs, pulls, variances, thirds, 0, 1)
+
+
+@pytest.mark.parametrize(("n", "m"), [(90, 50), (50, 90), (70, 70)])
+def test_runs_that_only_one_arm_had_tell_of_the_others_luck(n: int, m: int) -> None:
+    rng = np.random.default_rng(n)
+    shared = rng.normal(size=90)
+    x, y = (shared + rng.exponential(size=90))[:n], (1.5 * shared + rng.normal(size=90))[:m]
+    runs: Any = no_runs(2, 6)  # blocks 0 to 2 are the leader's, 3 to 5 the arm's
+    runs.head[:], runs.length[:], runs.after[2] = (0, 3), 3, -1
+    for first, told in ((0, x), (3, y)):
+        runs.pull[first : first + 3].flat[: told.size] = told
+    found, thirds = np.zeros(5), [float(((one - one.mean()) ** 3).mean()) for one in (x, y)]
+    _difference(runs, np.array([n, m]), np.array([x.var(ddof=1), y.var(ddof=1)]), np.array(thirds), found)
+    fewer = min(n, m)
+    long, short, sign = (x, y, 1.0) if n >= m else (y, x, -1.0)
+    both = np.cov(short, long[:fewer])
+    beta = both[0, 1] / both[1, 1]
+    shift = -sign * beta * (long[:fewer].mean() - long.mean())
+    weight = beta + (1 - beta) * fewer / long.size
+    variance = (short - weight * long[:fewer]).var(ddof=1) / fewer
+    variance += (long.size - fewer) * (1 - beta) ** 2 * long.var(ddof=1) / long.size**2
+    z = short - weight * long[:fewer]
+    third = ((z - z.mean()) ** 3).mean() / fewer**2
+    third -= (long.size - fewer) * (1 - beta) ** 3 * ((long - long.mean()) ** 3).mean() / long.size**3
+    spread = (short - long[:fewer]).var(ddof=1)
+    assert found == pytest.approx([fewer, shift, variance, sign * third, spread], rel=1e-9, abs=1e-12)
+    assert variance <= spread / fewer * (1 + 1e-9)  # no more than from the common runs alone
 
 
 def test_failed_runs_leave_the_others_in_step() -> None:

@@ -21,12 +21,14 @@ from allais import (
     Simulator,
     TverskyKahneman,
     best_arm,
+    cvar,
     expected_value,
     search,
 )
-from allais.searches import costs_of_indifference, forecast, with_indifference
+from allais.searches import closer_forecast, costs_of_indifference, forecast, with_indifference
+from allais.searches.forecast import LOOKS
 from allais.searches.indifference import worth_asking
-from allais.searches.tryouts import Together, tried_out
+from allais.searches.tryouts import Together, _tilted, _trial, tried_out
 from tests.cli.test_best_arm import COIN as SPEC
 from tests.cli.test_best_arm import run
 from tests.searches.simulators import ARMS, coin
@@ -34,6 +36,9 @@ from tests.searches.simulators import ARMS, coin
 PEOPLE = Preference(
     TverskyKahneman(0.61), TverskyKahneman(0.69), utility=PowerUtility(0.88, 2.25), reference=5, costs=True
 )
+
+
+BOTH = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
 
 
 def seen_of(rows):
@@ -90,6 +95,44 @@ def test_a_forecast_from_few_runs_of_many_arms_is_near_what_is_then_used(seed):
     assert 0.5 < predicted.expected / used < 2.0
     low, high = predicted.between
     assert low <= predicted.expected <= high
+
+
+def test_an_arm_whose_tail_was_not_seen_is_not_thought_sure():
+    """The worst tenth of twenty runs are two: the arm that had luck with them looks best, and as if it never varied."""
+    rng, worst = np.random.default_rng(3), cvar(0.1)
+    rows = [rng.normal(0.0, 1.0, 20) for _ in range(8)]
+    rows[0] = np.concatenate([np.linspace(-0.51, -0.5, 4), np.linspace(0.0, 1.0, 16)])  # no tail below
+    values, seen = np.array([worst.estimate(row) for row in rows]), seen_of(rows)
+    laws = _trial(PairwiseScreening(worst, delta=0.05, rarest=0.2), values, seen, None, None).lotteries
+    assert [worst.value(law) for law in laws] == pytest.approx(values)
+    spreads = [float(law.sample(np.random.default_rng(1), 20_000).std()) for law in laws]
+    assert spreads[0] == pytest.approx(spreads[values[1:].argmax() + 1], rel=0.05)
+
+
+@pytest.mark.parametrize("value", [0.3, 0.6, 0.9])
+def test_where_only_some_outcomes_can_be_a_trial_makes_others_of_them_more_frequent(value):
+    law = _tilted(BOTH, np.array([-1.0, 0.0, 2.0]), np.array([5, 10, 5]), value)
+    assert law.outcomes.tolist() == [-1.0, 0.0, 2.0]
+    assert BOTH.value(law) == pytest.approx(value, abs=1e-3)
+
+
+def test_a_forecast_has_closer_looks_until_pilot_runs_are_a_third_of_it():
+    rng, laws = np.random.default_rng(1), [Normal(mean, 1.0) for mean in (0.0, 0.0, 0.4, 0.5)]
+    for tolerance, looks in ((1.0, 1), (0.05, LOOKS)):
+        told, asked = [law.sample(rng, 20) for law in laws], []
+
+        def run(more, told=told, asked=asked):
+            asked.append(more)
+            for arm, runs in more.items():
+                told[arm] = np.append(told[arm], laws[arm].sample(rng, runs))
+
+        def summed_up(told=told):
+            return np.array([row.mean() for row in told]), seen_of(told)
+
+        policy = PairwiseScreening(expected_value(), delta=0.05, rarest=0.2, tolerance=tolerance)
+        assert math.isfinite(closer_forecast(policy, summed_up, run).expected)
+        assert len(asked) == looks
+        assert all(70 <= sum(more.values()) <= 80 for more in asked)
 
 
 def test_what_takes_too_long_to_try_out_is_told_from_a_larger_tolerance(monkeypatch):

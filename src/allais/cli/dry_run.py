@@ -18,14 +18,13 @@ from allais.policies.promises import promise_in_words
 from allais.report.numbers import duration
 from allais.report.sure import amount as in_units
 from allais.report.sure import sure_amount
-from allais.searches import costs_of_indifference, forecast
+from allais.searches import closer_forecast, costs_of_indifference, forecast
 from allais.searches.asynchronous import refusal
 from allais.searches.common import with_common_numbers
 from allais.searches.failures import FailureLog
 from allais.searches.indifference import worth_asking
 from allais.searches.pool import capacity, perform_all
 from allais.searches.runs import Outcome, Run, Seeds
-from allais.searches.tryouts import closer_look
 
 MOST_SHOWN = 20  # options whose values are listed: the best of many
 
@@ -72,9 +71,14 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
     pilot_runs.keep(path, spec, pilots.done)
     values, seen = pilots.summed_up(policy)
     # with common random numbers, runs are compared by their number, so every option has as many
-    if policy.goal == "confidence" and not spec.common_random_numbers and np.isfinite(values).all():
-        pilots.run(closer_look(policy.preference, values, seen, pilot * problem.n_arms))
-        pilot_runs.keep(path, spec, pilots.done)
+    closer = policy.goal == "confidence" and not spec.common_random_numbers and np.isfinite(values).all()
+    if closer:
+
+        def more(runs: dict[int, int]) -> None:
+            pilots.run(runs)
+            pilot_runs.keep(path, spec, pilots.done)
+
+        predicted = closer_forecast(policy, lambda: pilots.summed_up(policy), more)
         values, seen = pilots.summed_up(policy)
     rewards, seconds = pilots.rewards, float(np.mean([outcome.seconds for _, outcome in pilots.done]))
     order = np.argsort(-values)[:MOST_SHOWN].tolist()
@@ -86,7 +90,8 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
     ]
     whole = all(len(told) == pilot for told in rewards)
     table = np.array(rewards) if spec.common_random_numbers and whole else None
-    predicted = forecast(policy, values, seen, table)
+    if not closer:
+        predicted = forecast(policy, values, seen, table)
     if predicted is None:
         return "\n".join([*lines, "No prediction: an option gave no reward, or this policy takes too long to try out."])
     if math.isinf(predicted.expected):

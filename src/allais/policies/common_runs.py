@@ -129,27 +129,60 @@ def weigh_runs(runs, arm, steps):
 
 
 @routine
-def common_moments(runs, leader, arm):
-    """How many runs two arms have in common, and the variance and third moment of the difference of their influences.
+def common_difference(runs, pulls, variances, thirds, leader, arm):
+    """What two arms' runs say about the difference of their values, the arm's less the leader's.
 
-    The difference is the arm's less the leader's; it counts from that of the first run in common.
+    How many runs they have in common; what to add to the difference of their two estimates; the variance and the third
+    cumulant of the sum; and the variance of the difference of one run. Where one arm, x, had more runs than the other,
+    y, its luck in the common ones is known from the others: that of y is taken to be beta times as much (the
+    efficient estimator where runs are missing, docs/theory/asymptotic.md).
     """
-    n, origin, total, squares, cubes = 0.0, 0.0, 0.0, 0.0, 0.0
-    first, second = runs.head[leader], runs.head[arm]
+    sign, x, y = (1.0, leader, arm) if pulls[leader] >= pulls[arm] else (-1.0, arm, leader)
+    n, m = float(pulls[x]), float(pulls[y])
+    c, in_x, all_x = 0.0, 0.0, 0.0
+    at_x, at_y, sum_x, sum_y, square_x, square_y, product = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    first, second = runs.head[x], runs.head[y]
+    while first >= 0:
+        for i in range(BLOCK):
+            a = runs.pull[first, i]
+            if a == MISSING:
+                continue
+            if in_x == 0.0:
+                at_x = a  # sums count from a run, so that digits do not cancel
+            a -= at_x
+            in_x += 1.0
+            all_x += a
+            if second < 0 or runs.pull[second, i] == MISSING:
+                continue
+            b = runs.pull[second, i]
+            if c == 0.0:
+                at_y = b
+            b -= at_y
+            c += 1.0
+            sum_x += a
+            sum_y += b
+            square_x += a * a
+            square_y += b * b
+            product += a * b
+        first, second = runs.after[first], runs.after[second] if second >= 0 else -1
+    if c < 2.0:
+        return c, 0.0, 0.0, 0.0, 0.0
+    mean_x, mean_y = sum_x / c, sum_y / c
+    of_x, of_y = max(square_x / c - mean_x * mean_x, 0.0), max(square_y / c - mean_y * mean_y, 0.0)
+    both = product / c - mean_x * mean_y
+    beta = c / m * both / of_x if of_x > 0.0 else 0.0
+    weight = m / n * (1.0 - beta) + m / c * beta  # of x in a common run, beside that of y
+    cubes, first, second = 0.0, runs.head[x], runs.head[y]
     while first >= 0 and second >= 0:
         for i in range(BLOCK):
-            a, b = runs.pull[first, i], runs.pull[second, i]
-            if a < MISSING and b < MISSING:
-                if n == 0.0:
-                    origin = b - a
-                away = b - a - origin
-                n += 1.0
-                total += away
-                squares += away * away
-                cubes += away * away * away
+            if runs.pull[first, i] < MISSING and runs.pull[second, i] < MISSING:
+                z = runs.pull[second, i] - at_y - mean_y - weight * (runs.pull[first, i] - at_x - mean_x)
+                cubes += z * z * z
         first, second = runs.after[first], runs.after[second]
-    if n < 2.0:
-        return n, 0.0, 0.0
-    mean, square = total / n, squares / n
-    variance = max(square - mean * mean, 0.0) * n / (n - 1.0)
-    return n, variance, cubes / n - 3.0 * mean * square + 2.0 * mean * mean * mean
+    bias = c / (c - 1.0)
+    in_common = max(of_y - 2.0 * weight * both + weight * weight * of_x, 0.0) * bias
+    left = 1.0 - beta  # of the runs that only x had
+    variance = (c * in_common + (m - c) * variances[y]) / (m * m) + (n - c) * left * left * variances[x] / (n * n)
+    third = (cubes + (m - c) * thirds[y]) / (m * m * m) - (n - c) * left * left * left * thirds[x] / (n * n * n)
+    spread = max(of_y - 2.0 * both + of_x, 0.0) * bias
+    return c, -sign * beta * (mean_x - all_x / in_x), variance, sign * third, spread

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from allais._checks import truth
-from allais._kernels import routine
+from allais._kernels import kernel, routine
 from allais.bands.asymptotic import AsymptoticRule, allowance, asymptotic_rule, multiple, rarest_event
 from allais.policies.base import FixedConfidence, KArmed, setting
 from allais.policies.common_runs import (
     blocks_wanted,
     check_runs,
-    common_moments,
+    common_difference,
     no_runs,
     note_run,
     weigh_runs,
@@ -44,7 +44,7 @@ class PairwiseScreening(FixedConfidence, KArmed):
 
     With `common_random_numbers`, run r of every arm is taken to have had the same random numbers, as
     `search(..., common_random_numbers=True)` gives them. A pair is then judged by how its runs differ one by one, and
-    all arms that are left are sampled alike.
+    all open arms are sampled alike.
 
     Its promise is asymptotic: an error chance of about `delta`, not proven (docs/theory/asymptotic.md). With a
     tolerance of 0 it does not end where two arms are worth the same: give one, or limit the samples.
@@ -132,14 +132,15 @@ def _excess(rule, state, leader, arm):
     n, m = float(memory.pulls[leader]), float(memory.pulls[arm])
     of_leader, of_arm = own.variance[leader] / n, own.variance[arm] / m
     variance = of_leader + of_arm
-    fewer = min(n, m)
     gap = memory.value[arm] - memory.value[leader]
     hidden = rule.band.variation * (memory.slack[leader, VALUE_SLACK] + memory.slack[arm, VALUE_SLACK])
     if rule.common:
-        common, spread, skew = common_moments(own, leader, arm)
+        found = common_difference(own, memory.pulls, own.variance, own.third, leader, arm)
+        common, shift, of_pair, cubed, of_run = found
         if common >= rule.first:
-            squared = rule.squared + max(math.log(fewer / rule.first), 0.0)
-            return gap + allowance(squared, spread / fewer, skew / (fewer * fewer), common - 1.0)[1] + hidden
+            clock = of_run / (rule.first * of_pair) if of_pair > 0.0 else 1.0
+            squared = rule.squared + max(math.log(clock), 0.0)
+            return gap + shift + allowance(squared, of_pair, cubed, common - 1.0)[1] + hidden
     if variance <= 0.0:
         return gap + hidden
     freedom = variance * variance / (of_leader * of_leader / (n - 1.0) + of_arm * of_arm / (m - 1.0))  # Welch
@@ -150,6 +151,24 @@ def _excess(rule, state, leader, arm):
     return gap + allowance(squared, variance, third, freedom)[1] + hidden
 
 
+@kernel
+def _look_after(pulls):
+    """The samples at which an arm is looked at again."""
+    return pulls + max(pulls // LOOKS, 1)
+
+
+@routine
+def _look(rule, state, arm):
+    """See how an arm's outcomes move its value, unless nothing has changed since the last look."""
+    memory, own = state.memory, state.own
+    if own.look[arm] == _look_after(memory.pulls[arm]):
+        return
+    own.variance[arm], own.third[arm] = influence(rule.worth, memory, arm, own.sums, own.ladder)
+    own.look[arm] = _look_after(memory.pulls[arm])
+    if rule.common and own.place[arm] < own.marks[ALIVE]:
+        weigh_runs(own, arm, int(own.sums[STEPS]))
+
+
 @routine
 def _review(rule, state):
     """Judge all arms anew: the leader is another one, or has been looked at closer."""
@@ -158,6 +177,8 @@ def _review(rule, state):
     for p in range(own.marks[ALIVE] - 1, 0, -1):  # whatever takes the place p was judged before
         arm = own.order[p]
         if own.look[arm] > 0:
+            if rule.common:
+                _look(rule, state, arm)  # runs are compared one by one, so none may be missing
             file_rival(own, arm, _excess(rule, state, own.order[0], arm), rule.tolerance)
 
 
@@ -165,13 +186,12 @@ def _review(rule, state):
 def _judge(rule, state, arm):
     """Look at an arm closely, and see what follows for it and, if it leads, for the others."""
     memory, own = state.memory, state.own
-    own.variance[arm], own.third[arm] = influence(rule.worth, memory, arm, own.sums, own.ladder)
-    own.look[arm] = memory.pulls[arm] + max(memory.pulls[arm] // LOOKS, 1)
+    _look(rule, state, arm)
     if own.place[arm] >= own.marks[ALIVE]:  # a late result of one that dropped out
         return
-    if rule.common:
-        weigh_runs(own, arm, int(own.sums[STEPS]))
     leader = own.order[0]
+    if rule.common and own.marks[LED] == 1:
+        _look(rule, state, leader)
     if own.marks[LED] == 0:
         best = arm
     elif arm == leader:
@@ -210,9 +230,8 @@ def _(rule, state, u):
     own = state.own
     if own.marks[LED] == 1 and own.marks[OPEN] == 1:
         return SETTLED
-    if rule.common:  # all that are left are sampled alike, so that every run is one in common
-        arm = next_in_turn(state, 0, own.marks[ALIVE])
-        own.marks[TURN] += 1
+    if rule.common:  # it stays an arm's turn until it has as many runs as the others, so that they have them in common
+        arm = next_in_turn(state, 0, own.marks[OPEN])
         own.issued[arm] += 1
         state.ticket[0] = own.issued[arm]  # the run's number and 1; 0 is data that was not asked for
         return issue(state, arm)

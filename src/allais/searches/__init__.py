@@ -4,7 +4,7 @@ from allais.searches.asynchronous import Search
 from allais.searches.best_option import search
 from allais.searches.chances import chances_of_best
 from allais.searches.drive import drive
-from allais.searches.forecast import Forecast, forecast
+from allais.searches.forecast import Forecast, closer_forecast, forecast
 from allais.searches.indifference import costs_of_indifference, with_indifference
 from allais.searches.journal import RunJournal, finished_runs
 from allais.searches.limit import Proof, fewest_runs, least_proof
@@ -19,6 +19,7 @@ __all__ = [
     "RunJournal",
     "Search",
     "chances_of_best",
+    "closer_forecast",
     "costs_of_indifference",
     "drive",
     "fewest_runs",

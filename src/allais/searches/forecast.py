@@ -15,9 +15,11 @@ from allais.policies.base import Policy
 from allais.policies.patient_top import PatientTopTwoRule
 from allais.policies.wlucb import WLUCB
 from allais.policies.wsr import WSRRule
-from allais.searches.tryouts import Seen, tried_out
+from allais.searches.tryouts import Seen, closer_look, tried_out
 
 MOST = 1e18  # runs; more is never
+LOOKS = 4  # closer looks at options that may be the best, at most
+ENOUGH = 1.0 / 3.0  # and none once pilot runs are this share of what is forecast
 
 
 class Forecast(NamedTuple):
@@ -68,6 +70,44 @@ def forecast(
         return sum(_fewest(radius, k, r, exponent) for k, r in zip(rivals, left, strict=True)) <= total / 2.0
 
     return Forecast(_smallest(enough, 2.0 * values.size), _theorem(policy, values))
+
+
+def closer_forecast(
+    policy: Policy, summed_up: Callable[[], tuple[FloatArray, list[Seen]]], run: Callable[[dict[int, int]], None]
+) -> Forecast | None:
+    """A forecast from pilot runs, and from more of them for options that may be the best.
+
+    What a search takes depends on how far apart the best options are, and pilot runs of all options tell that badly.
+    `summed_up` gives the values and outcomes so far, and `run` runs some options more often: each look has as many runs
+    as the first. A search uses them all again.
+
+    >>> rng, laws = np.random.default_rng(1), [Normal(mean, 1.0) for mean in (0.0, 0.4, 0.5)]
+    >>> told = [law.sample(rng, 20) for law in laws]
+    >>> def run(more):
+    ...     for arm, runs in more.items():
+    ...         told[arm] = np.append(told[arm], laws[arm].sample(rng, runs))
+    >>> def summed_up():
+    ...     return np.array([x.mean() for x in told]), [np.unique(x, return_counts=True) for x in told]
+    >>> policy = PairwiseScreening(expected_value(), delta=0.05, rarest=0.2, tolerance=0.1)
+    >>> used = np.mean([best_arm(policy, Bandit(laws), seed=seed).samples for seed in range(20)])
+    >>> predicted = closer_forecast(policy, summed_up, run)
+    >>> 0.5 < predicted.expected / used < 2.0
+    True
+    """
+    values, seen = summed_up()
+    first = runs = sum(int(counts.sum()) for _, counts in seen)
+    predicted = None
+    for look in range(LOOKS + 1):
+        if not np.isfinite(values).all():
+            return None
+        if look > 0:  # the first forecast has one closer look at least
+            predicted = forecast(policy, values, seen)
+            if look == LOOKS or predicted is None or runs >= ENOUGH * predicted.expected:
+                break
+        run(closer_look(policy.preference, values, seen, first))
+        values, seen = summed_up()
+        runs = sum(int(counts.sum()) for _, counts in seen)
+    return predicted
 
 
 def _radius(policy: WLUCB, n_arms: int) -> Callable[[int, float, float], float]:

@@ -4,6 +4,10 @@ A few runs per arm say only roughly what it is worth. The best of many looks bet
 apart than they are. So each trial draws values that may well be the true ones: what was seen is drawn in toward the
 mean of arms like it as far as chance alone would have spread it, and scattered by what is left in doubt (empirical
 Bayes).
+
+A few runs show little of an arm's tail, and what they do not show makes the arm look both better and surer. So arms
+that may be the best, and whose outcomes never repeat, are taken to scatter alike: each about its own value, as all of
+them do about their medians.
 """
 
 from __future__ import annotations
@@ -26,6 +30,9 @@ from allais.simulation.best_arm import best_arm
 TRIALS = 9  # how often a policy is tried out
 TRIED = 300_000  # runs of one trial, at most, and a third of those of all
 PER_ARM = 100  # or so many per arm, where there are thousands
+NEAR = 1.5  # standard errors by which two arms may each be off: with 2 and 3, forecasts came out lower
+STEEP, HALVINGS = 8.0, 20  # no share is tilted by more than e^8, and to a hundred-thousandth of it
+SHAPE = 1_000  # outcomes of a shape that arms share
 STEPS = 12  # how often a tolerance is doubled until a policy settles in time
 
 Seen = tuple[FloatArray, IntArray]
@@ -67,7 +74,7 @@ def closer_look(preference: Preference, values: FloatArray, seen: Sequence[Seen]
     >>> closer_look(expected_value(), np.array([0.9, 0.8, 0.1]), seen, runs=60)
     {0: 30, 1: 30}
     """
-    near = np.flatnonzero(_may_be_best(values, _variances(preference, seen)))
+    near = np.flatnonzero(_shaped(preference, values, seen)[1])
     return dict.fromkeys(near.tolist(), runs // near.size)
 
 
@@ -105,14 +112,48 @@ def _trial(
     if table is not None and getattr(policy, "common_random_numbers", False):
         return Together(table, 0 if rng is None else int(rng.integers(2**31)))
     moves = np.zeros(values.size) if rng is None else _plausible(policy.preference, values, seen, rng) - values
-    if policy.preference.costs:
-        moves = -moves
     known = policy.rewards_of(values.size)
     laws = []
-    for arm, (outcomes, counts) in enumerate(seen):
-        moved = _moved(outcomes, float(moves[arm]), known[arm] if known else None)
-        laws.append(_law(moved, counts))
+    for arm, (outcomes, counts) in enumerate(_shaped(policy.preference, values, seen)[0]):
+        by = -float(moves[arm]) if policy.preference.costs else float(moves[arm])
+        moved = _moved(outcomes, by, known[arm] if known else None)
+        if moved is None:  # only some outcomes can be: others of them come more often
+            laws.append(_tilted(policy.preference, outcomes, counts, float(values[arm] + moves[arm])))
+        else:
+            laws.append(_law(moved, counts))
     return Bandit(laws)
+
+
+def _shaped(preference: Preference, values: FloatArray, seen: Sequence[Seen]) -> tuple[list[Seen], NDArray[np.bool_]]:
+    """What was seen, with one scatter for arms that may be the best and whose outcomes never repeat; and which may."""
+    own = np.array([_variance(preference, one) for one in seen])
+    runs = np.array([float(counts.sum()) for _, counts in seen])
+    smooth = np.array([outcomes.size > 1 and outcomes.size == n for (outcomes, _), n in zip(seen, runs, strict=True)])
+    if smooth.sum() < 2:
+        return list(seen), _may_be_best(values, own / runs)
+    # no arm is thought surer than most: it may not have shown its tail yet
+    near = _may_be_best(values, np.where(smooth, np.maximum(own, np.median(own[smooth])), own) / runs)
+    alike = np.flatnonzero(smooth & near).tolist()
+    if len(alike) < 2:
+        return list(seen), near
+    parts = [seen[arm][0] - np.median(seen[arm][0]) for arm in alike]
+    pool = _thinned(np.concatenate(parts), np.concatenate([np.full(part.size, 1.0 / part.size) for part in parts]))
+    found = list(seen)
+    for arm in alike:
+        off = float(values[arm] - preference.estimate(pool))
+        found[arm] = (pool - off if preference.costs else pool + off), np.ones(pool.size, dtype=np.int64)
+    return found, near
+
+
+def _thinned(pool: FloatArray, shares: FloatArray) -> FloatArray:
+    """Outcomes of equal shares: means of a pool in bins of its order."""
+    order = np.argsort(pool)
+    pool, shares = pool[order], shares[order]
+    bins = np.minimum(SHAPE * (np.cumsum(shares) - 0.5 * shares) / shares.sum(), SHAPE - 1).astype(np.int64)
+    weight = np.bincount(bins, weights=shares, minlength=SHAPE)
+    filled = weight > 0.0
+    means = np.bincount(bins, weights=shares * pool, minlength=SHAPE)[filled] / weight[filled]
+    return np.asarray(means)
 
 
 def _plausible(
@@ -122,8 +163,9 @@ def _plausible(
 
     Arms that may be the best are drawn in toward their own mean: near an optimum, options are alike.
     """
-    noise, drawn = _variances(preference, seen), values.copy()
-    near = _may_be_best(values, noise)
+    shaped, near = _shaped(preference, values, seen)
+    runs = np.array([float(counts.sum()) for _, counts in seen])
+    noise, drawn = np.array([_variance(preference, one) for one in shaped]) / runs, values.copy()
     for group in (near, ~near):
         if group.sum() < 2:
             continue
@@ -136,36 +178,55 @@ def _plausible(
 
 
 def _may_be_best(values: FloatArray, variances: FloatArray) -> NDArray[np.bool_]:
-    doubt = 2.0 * np.sqrt(variances)
+    doubt = NEAR * np.sqrt(variances)
     return np.asarray(values + doubt >= (values - doubt).max())
 
 
-def _variances(preference: Preference, seen: Sequence[Seen]) -> FloatArray:
-    """The variance of each arm's estimate, from its influence function (`samples/influence.py`, as arrays)."""
-    found = []
-    for outcomes, counts in seen:
-        felt = preference.felt(outcomes)
-        order = np.argsort(felt)
-        felt, counts, n = felt[order], counts[order], float(counts.sum())
-        below = np.cumsum(counts)[:-1]
-        slope_up = n * (preference.gains((n - below) / n) - preference.gains((n - below - 1.0) / n))
-        slope_down = n * (preference.losses(below / n) - preference.losses((below - 1.0) / n))
-        rises = np.diff(np.maximum(felt, 0.0)) * slope_up + np.diff(np.minimum(felt, 0.0)) * slope_down
-        moved = np.append(0.0, np.cumsum(rises))
-        found.append(counts @ (moved - counts @ moved / n) ** 2 / n / max(n - 1.0, 1.0))
-    return np.array(found)
+def _variance(preference: Preference, seen: Seen) -> float:
+    """The variance of an arm's influence function (`samples/influence.py`, as arrays)."""
+    outcomes, counts = seen
+    felt = preference.felt(outcomes)
+    order = np.argsort(felt)
+    felt, counts, n = felt[order], counts[order], float(counts.sum())
+    below = np.cumsum(counts)[:-1]
+    slope_up = n * (preference.gains((n - below) / n) - preference.gains((n - below - 1.0) / n))
+    slope_down = n * (preference.losses(below / n) - preference.losses((below - 1.0) / n))
+    rises = np.diff(np.maximum(felt, 0.0)) * slope_up + np.diff(np.minimum(felt, 0.0)) * slope_down
+    moved = np.append(0.0, np.cumsum(rises))
+    return float(counts @ (moved - counts @ moved / n) ** 2 / max(n - 1.0, 1.0))
 
 
-def _moved(outcomes: FloatArray, by: float, known: Rewards | None) -> FloatArray:
-    """Outcomes that are all better or worse by as much, within what can be."""
+def _moved(outcomes: FloatArray, by: float, known: Rewards | None) -> FloatArray | None:
+    """Outcomes that are all better or worse by as much, within what can be; None where such outcomes cannot be."""
     if known is None:
         return outcomes + by
     low, high = known.support
     moved = np.clip(outcomes + by, low, high)
-    return moved if all(map(known.admits, moved.tolist())) else outcomes
+    return moved if all(map(known.admits, moved.tolist())) else None
 
 
-def _law(outcomes: FloatArray, counts: IntArray) -> Discrete:
+def _tilted(preference: Preference, outcomes: FloatArray, counts: IntArray, value: float) -> Discrete:
+    """A law of the same outcomes that has a value, as far as it can: shares are tilted toward the better ones."""
+    felt = preference.felt(outcomes)
+    reach = float(np.ptp(felt))
+    if reach == 0.0:
+        return _law(outcomes, counts)
+    better = (felt - felt.min()) / reach
+
+    def shares(tilt: float) -> FloatArray:
+        return np.asarray(counts * np.exp(tilt * (better - (1.0 if tilt > 0.0 else 0.0))))
+
+    low, high = -STEEP, STEEP
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if preference.value(_law(outcomes, shares(middle))) < value:
+            low = middle
+        else:
+            high = middle
+    return _law(outcomes, shares(0.5 * (low + high)))
+
+
+def _law(outcomes: FloatArray, counts: FloatArray | IntArray) -> Discrete:
     distinct, place = np.unique(outcomes, return_inverse=True)
     shares = np.bincount(place, weights=counts) / counts.sum()
     return Discrete(dict(zip(distinct.tolist(), shares.tolist(), strict=True)))
