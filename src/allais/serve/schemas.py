@@ -1,0 +1,149 @@
+"""What callers send and get, as strict schemas: a field that is not listed is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
+
+LARGEST_INT = 2**63 - 1  # of a database
+MOST_ARMS = 10_000
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+ExperimentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")]
+Number = Annotated[int, Field(ge=1, le=LARGEST_INT)]
+Document = dict[str, Any]  # of a setting: {"type": "Power", "alpha": 0.5}
+Scope = Literal["read", "decide", "manage"]
+
+
+class Strict(BaseModel):
+    """A schema without fields that nobody reads, and without guesses."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class ExperimentSettings(Strict):
+    """How an experiment begins. `policy` may leave out `preference` and `rewards`, which have their own fields."""
+
+    policy: Document = Field(examples=[{"type": "NPTS"}])
+    arms: list[Text] = Field(min_length=1, max_length=MOST_ARMS, examples=[["A21", "A28"]])
+    preference: Document | None = Field(
+        default=None, examples=[{"type": "Preference", "gains": {"type": "TverskyKahneman", "eta": 0.61}}]
+    )
+    rewards: Document | list[Document] | None = Field(
+        default=None, examples=[{"type": "Bounded", "low": 0.0, "high": 50.0}]
+    )
+    features: list[list[FiniteFloat]] | None = None  # of a linear policy: one row per arm
+    expires_after: Annotated[float, Field(gt=0, le=1e9)] = 86_400.0  # seconds until a decision without reward expires
+    propensity_draws: Annotated[int, Field(ge=0, le=10_000)] = 0  # further draws that estimate a propensity
+    apprentice: bool = False  # the application decides; the policy watches, and says what it would have done
+    seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
+    unit: Annotated[str, StringConstraints(max_length=40)] = ""  # of outcomes, such as "minutes"
+
+
+class CreateExperiment(ExperimentSettings):
+    """A new experiment."""
+
+    name: ExperimentName
+
+
+class ArmShown(Strict):
+    """An arm."""
+
+    name: str
+    in_play: bool
+    outcomes: int
+
+
+class ExperimentShown(Strict):
+    """An experiment, and how it goes."""
+
+    name: str
+    state: str
+    policy: Document
+    arms: list[ArmShown]
+    expires_after: float
+    apprentice: bool
+    unit: str
+    created_at: float
+    outcomes: int
+    open_decisions: int
+
+
+class Decide(Strict):
+    """A question: which arm for this person, now?"""
+
+    person: Text | None = None
+    key: Text | None = None  # the caller's own name for the decision: a repeated call gets the same answer
+    allowed: Annotated[list[Text], Field(min_length=1, max_length=MOST_ARMS)] | None = None
+    features: Annotated[list[list[FiniteFloat]], Field(min_length=1, max_length=MOST_ARMS)] | None = None
+    did: Text | None = None  # of an apprentice: what the application does
+
+
+class Decided(Strict):
+    """A choice: what to do, and the number under which its outcome is told."""
+
+    choice: int
+    arm: str | int  # with features, the number of the row
+    propensity: float | None  # how likely this arm was, where it is known
+    why: str
+    would: str | None = None  # of an apprentice: what the policy would have chosen
+
+
+class Reward(Strict):
+    """What a choice brought."""
+
+    choice: Number
+    outcome: FiniteFloat
+    key: Text | None = None  # a repeated call with the same key gets the same answer
+
+
+class Rewarded(Strict):
+    """What is known about a choice now."""
+
+    choice: int
+    arm: str
+    state: str
+    outcome: float | None
+
+
+class Cancel(Strict):
+    """A choice whose outcome will never be known."""
+
+    choice: Number
+
+
+class AddArm(Strict):
+    """An arm that comes into play, or comes back."""
+
+    name: Text
+    rewards: Document | None = None
+
+
+class NewKey(Strict):
+    """A key to make."""
+
+    name: Text
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
+
+
+class KeyShown(Strict):
+    """A key, without its secret."""
+
+    id: str
+    name: str
+    scopes: list[Scope]
+    created_at: float
+    revoked_at: float | None
+
+
+class KeyMade(KeyShown):
+    """A new key; it is shown this once."""
+
+    key: str
+
+
+class Refusal(BaseModel):
+    """Why a call was not done."""
+
+    error: str
