@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from allais.serve.managing import make_key
 from allais.serve.schemas import NewKey
 from allais.serve.service import Service
 from allais.serve.settings_file import ServerSettings
+from tests.serve.postgres import ABSENT, Postgres, binaries
 
 ROUTES = {
     "policy": {"type": "NPTS"},
@@ -75,10 +78,24 @@ class Caller(httpx.Client):
         return answer.json()
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> str:
-    """The address of an empty database."""
-    return str(tmp_path / "advisor.db")
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A server of PostgreSQL."""
+    if binaries() is None:
+        if os.environ.get("ALLAIS_POSTGRES") == "required":
+            pytest.fail(ABSENT)
+        pytest.skip(ABSENT)
+    server = Postgres(tmp_path_factory.mktemp("postgres"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database, of either kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "advisor.db")
+    return request.getfixturevalue("postgres").make(f"advisor_{uuid.uuid4().hex}")
 
 
 @pytest.fixture

@@ -11,13 +11,14 @@ from allais import __version__
 from allais.serve import routes_decisions, routes_experiments, routes_keys
 from allais.serve.database import Database
 from allais.serve.http import SizeLimit, add_refusals
+from allais.serve.lane import Lane
 from allais.serve.service import Service
 from allais.serve.settings_file import ServerSettings
 
 ABOUT = "Bandits that choose as people do: decide, reward, and one memory of the world for many people."
 
 
-def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[None]] | None = None) -> FastAPI:
+def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[None]] | None = None) -> Lane:
     """The application of a process; `started` is called when its service is ready, before the first call."""
 
     @asynccontextmanager
@@ -40,4 +41,4 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
     app.include_router(routes_keys.open_router)
     add_refusals(app)
     app.add_middleware(SizeLimit, most=settings.limits.body_bytes)
-    return app
+    return Lane(app, settings.limits.body_bytes)

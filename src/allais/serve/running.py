@@ -37,7 +37,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None]) -> None:
     app = make_app(settings, started)
     config = uvicorn.Config(
         app, http="httptools", lifespan="on", log_level="warning", access_log=False, server_header=False,
-        timeout_graceful_shutdown=5,
+        proxy_headers=False, timeout_graceful_shutdown=5,
     )  # fmt: skip
     sys.setswitchinterval(SWITCH)
     with contextlib.closing(listening):
