@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
-PATIENCE = 5.0  # seconds that a write waits for another process to finish its own
+PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
 MIGRATING = 7_220_000  # the number of the lock under which tables change; those of experiments lie above
 
 
