@@ -13,7 +13,7 @@ from allais.policies.base import Policy
 from allais.preferences import Preference, cvar, expected_value
 from allais.serve.refusals import Refused
 from allais.serve.schemas import ExperimentSettings
-from allais.settings import KNOWN, from_spec
+from allais.settings import from_spec, kind_named
 
 NAMED: dict[str, Callable[..., Preference]] = {
     "expected_value": expected_value,
@@ -39,21 +39,19 @@ def preference_from(document: dict[str, Any]) -> Preference:
 def policy_from(settings: ExperimentSettings) -> Policy:
     """The policy of an experiment."""
     document = dict(settings.policy)
-    if document.get("type") not in KNOWN:
-        raise Refused(422, f"a policy needs a type that is known, such as NPTS; got {brief(document.get('type'))}.")
+    name = document.get("type")
+    kind = kind_named(name) if isinstance(name, str) else None
+    if not (isinstance(kind, type) and issubclass(kind, Policy)):
+        raise Refused(422, f"a policy needs a type that is one, such as NPTS; got {brief(name)}. Check its name.")
+    if kind.goal == "budget":
+        raise Refused(422, f"a service runs on; {name} ends when its budget is spent. Choose NPTS, or WUCB.")
     if settings.preference is not None:
         document["preference"] = preference_from(settings.preference)
     elif isinstance(document.get("preference"), dict):
         document["preference"] = preference_from(document["preference"])
     if settings.rewards is not None:
         document["rewards"] = settings.rewards
-    found = setting_from("policy", document)
-    if not isinstance(found, Policy):
-        raise Refused(422, f"a policy must be one; {document['type']} is none. Choose NPTS, or WUCB.")
-    if found.goal == "budget":
-        raise Refused(
-            422, f"a service runs on; {document['type']} ends when its budget is spent. Choose NPTS, or WUCB."
-        )
+    found: Policy = setting_from("policy", document)
     return found
 
 

@@ -19,6 +19,7 @@ from allais.serve.service import Service
 
 bearer = HTTPBearer(auto_error=False, description="An API key of this service.")
 AZURE_HEADER = b"ocp-apim-subscription-key"  # where clients of Personalizer put theirs
+OURS = Refused(500, "the service made a mistake of its own; its log has more.")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
     for status, description in {
@@ -95,7 +96,7 @@ def add_refusals(app: FastAPI) -> None:
         return response
 
     async def ours(_: Request, error: Exception) -> Response:
-        return refuse(Refused(500, "the service made a mistake of its own; its log has more."))
+        return refuse(OURS)
 
     app.add_exception_handler(Refused, refused)
     app.add_exception_handler(RequestValidationError, misfit)
@@ -125,17 +126,30 @@ class SizeLimit:
             else:
                 await self.app(scope, receive, send)
             return
-        seen = 0
+        whole = await self._whole(receive)
+        if whole is None:
+            await refuse(self._refusal())(scope, receive, send)
+            return
+        first = [whole]
 
-        async def counted() -> Message:
-            nonlocal seen
+        async def again() -> Message:
+            if first:
+                return {"type": "http.request", "body": first.pop(), "more_body": False}
+            return await receive()
+
+        await self.app(scope, again, send)
+
+    async def _whole(self, receive: Receive) -> bytes | None:
+        """A body of no stated length, or None if it is too large."""
+        parts, size, more = [], 0, True
+        while more:
             message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > self.most:
-                raise self._refusal()
-            return message
-
-        await self.app(scope, counted, send)
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > self.most:
+                return None
+            more = message.get("more_body", False)
+        return b"".join(parts)
 
     def _refusal(self) -> Refused:
         return Refused(413, f"a body may have {self.most:,} bytes; this one has more. Send it in parts.")

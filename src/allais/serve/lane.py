@@ -14,10 +14,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.types import Receive, Scope, Send
 
 from allais.serve import deciding
-from allais.serve.http import given_key, refuse
+from allais.serve.http import OURS, given_key, refuse
 from allais.serve.refusals import Refused
 from allais.serve.schemas import Decide, Reward
-from allais.serve.service import Service
+from allais.serve.service import Service, log
 from allais.serve.settings_file import sentence_of
 
 BEFORE = "/v1/experiments/"
@@ -58,6 +58,10 @@ class Lane:
             content = json.dumps(await answer(service, name, body), separators=(",", ":")).encode()
         except Refused as refusal:
             await refuse(refusal)(scope, receive, send)
+            return
+        except Exception:
+            log.exception("a call failed")
+            await refuse(OURS)(scope, receive, send)
             return
         length = str(len(content)).encode()
         headers = [(b"content-length", length), (b"content-type", b"application/json")]
