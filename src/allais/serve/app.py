@@ -8,13 +8,23 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 
 from allais import __version__
-from allais.serve import routes_decisions, routes_experiments, routes_keys
+from allais.serve import (
+    routes_decisions,
+    routes_experiments,
+    routes_keys,
+    routes_people,
+    routes_personalizer,
+    routes_values,
+)
 from allais.serve.database import Database
 from allais.serve.http import SizeLimit, add_refusals
 from allais.serve.lane import Lane
 from allais.serve.service import Service
 from allais.serve.settings_file import ServerSettings
 
+PARTS = (
+    routes_decisions, routes_experiments, routes_values, routes_people, routes_personalizer, routes_keys,
+)  # fmt: skip
 ABOUT = "Bandits that choose as people do: decide, reward, and one memory of the world for many people."
 
 
@@ -36,7 +46,7 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
         title="allais", version=__version__, description=ABOUT, lifespan=life, docs_url=None, redoc_url=None,
         separate_input_output_schemas=False,
     )  # fmt: skip
-    for part in (routes_decisions, routes_experiments, routes_keys):
+    for part in PARTS:
         app.include_router(part.router)
     app.include_router(routes_keys.open_router)
     add_refusals(app)

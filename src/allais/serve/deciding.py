@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from allais.serve import loading
-from allais.serve.experiment import Closed, Known
+from allais.serve.experiment import Closed
 from allais.serve.refusals import Refused, unknown
 from allais.serve.schemas import Cancel, Decide, Reward
 from allais.serve.service import Service
@@ -26,7 +26,7 @@ async def decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
 
 
 async def _decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
-    preference = await _preference_of(service, call.person)
+    preference = None if call.person is None else await service.people.preference_of(call.person)
     experiment = service.experiment(name)
     with service.changing():
         answer, rows = experiment.decide(call, preference, time.time())
@@ -58,11 +58,6 @@ async def _decide_once(service: Service, name: str, call: Decide, key: str) -> d
     finally:
         del _under_way[place]
         done.set_result(None)
-
-
-async def _preference_of(service: Service, person: str | None) -> Known | None:
-    """Whose preference a choice is for; None for the experiment's own."""
-    return None
 
 
 async def reward(service: Service, name: str, call: Reward) -> dict[str, Any]:

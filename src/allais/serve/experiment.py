@@ -52,6 +52,7 @@ class Experiment:
         self.id, self.name, self.state, self.settings, self.created_at = id_, name, state, settings, created_at
         self.learner, self.seq, self.snapshot_at, self.open = learner, seq, snapshot_at, open_
         self.closing: dict[int, Closed] = {}  # decisions whose end is not yet on disk
+        self.importing: set[str] = set()  # keys of histories that are not yet on disk
         self.counts = {TOLD: 0, CANCELLED: 0, EXPIRED: 0, "asked": 0}  # since this process began
 
     # -- calls ------------------------------------------------------------------------------------
@@ -148,6 +149,12 @@ class Experiment:
         with _sentences():
             self.learner.observe(arm, outcomes)
         return [self._event({"observe": arm, "rewards": outcomes}, now)]
+
+    def check(self, arms: list[str], outcomes: list[float]) -> None:
+        """Refuse outcomes that an arm cannot have."""
+        with _sentences():
+            for arm, outcome in zip(arms, outcomes, strict=True):
+                self.learner._checked(self.learner._arm(arm), outcome)
 
     def change(self, state: str) -> list[Row]:
         """The rows of another state."""

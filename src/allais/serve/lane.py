@@ -43,11 +43,12 @@ class Lane:
                 name, _, verb = path[len(BEFORE) :].partition("/")
                 call = self._calls.get(verb)
                 if call is not None:
-                    await self._answer(name, *call, scope, receive, send)
+                    status = await self._answer(name, *call, scope, receive, send)
+                    self.app.state.service.calls[verb, status] += 1
                     return
         await self.app(scope, receive, send)
 
-    async def _answer(self, name: str, read: Read, answer: Answer, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, name: str, read: Read, answer: Answer, scope: Scope, receive: Receive, send: Send) -> int:
         try:
             service: Service = self.app.state.service
             service.ring.admit(given_key(scope["headers"]), "decide")
@@ -58,15 +59,16 @@ class Lane:
             content = json.dumps(await answer(service, name, body), separators=(",", ":")).encode()
         except Refused as refusal:
             await refuse(refusal)(scope, receive, send)
-            return
+            return refusal.status
         except Exception:
             log.exception("a call failed")
             await refuse(OURS)(scope, receive, send)
-            return
+            return OURS.status
         length = str(len(content)).encode()
         headers = [(b"content-length", length), (b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": content})
+        return 200
 
     async def _body(self, receive: Receive) -> bytes:
         parts, size, more = [], 0, True

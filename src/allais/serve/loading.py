@@ -68,6 +68,12 @@ def decision_by_key(connection: Connection, experiment: int, key: str) -> Row[An
     return connection.execute(wanted).one_or_none()
 
 
+def detail_of(text: str | None) -> dict[str, Any]:
+    """What else is known about a decision."""
+    found: dict[str, Any] = json.loads(text or "{}")
+    return found
+
+
 class Stored(Mapping[int, Preference]):
     """The preferences of the database by their numbers, each read once."""
 

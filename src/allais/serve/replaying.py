@@ -3,7 +3,8 @@
 An event is what `Learner.apply` takes, with more for the calls that a learner has no event of:
 
 - `{"ask": [[id, arm]], "allowed": [...]}`: the other arms were out of play for this choice
-- `{"ask": [[id, arm]], "preference": 3}`: the choice was for the preference with this number
+- `{"ask": [[id, arm]], "preference": 3}`: the choice was for the preference with this number; her view of the arms is
+  looked at again, so that it is the same to the last bit
 - `{"laid out": true}`: the memory was laid out as a snapshot has it, so that learner and snapshot go on alike
 """
 
@@ -25,7 +26,8 @@ def ask(
 ) -> tuple[Choice, dict[str, Any]]:
     """A choice, and the event that repeats it."""
     if features is not None:
-        choice = learner.ask(features=features)  # type: ignore[call-overload]
+        whose = None if preference is None else preference[1]
+        choice = learner.ask(features=features, preference=whose)  # type: ignore[call-overload]
         row = list(map(float, features[choice.arm]))
         return choice, {"chose": choice.id, "arm": choice.arm, "features": row}
     event: dict[str, Any] = {}
@@ -34,7 +36,7 @@ def ask(
     if preference is not None:
         event["preference"] = preference[0]
     with _only(learner, allowed):
-        choice = learner.ask()
+        choice = learner.ask(preference=None if preference is None else preference[1])
     return choice, {"ask": [[choice.id, choice.arm]], **event}
 
 
@@ -45,15 +47,24 @@ def apply(learner: Learner, event: Mapping[str, Any], preferences: Mapping[int, 
             lay_out(learner)
         case {"ask": choices, **more}:
             with _only(learner, more.get("allowed")):
+                if "preference" in more:
+                    look(learner, preferences[more["preference"]])
                 learner.apply({"ask": choices})
         case _:
             learner.apply(dict(event))
 
 
+def look(learner: Learner, preference: Preference) -> None:
+    """Let somebody look at the arms, as she does when a choice is for her."""
+    with learner._lock:
+        learner._view_for(preference)
+
+
 def lay_out(learner: Learner) -> None:
-    """Lay the memory out as a file will have it."""
+    """Lay the memory out as a file will have it; no file has the views of others."""
     with learner._lock:
         learner._lay_out_memory()
+        learner._forget_views()
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from fastapi import APIRouter, Path, Response
 
 from allais import __version__
 from allais.serve import keys, managing
-from allais.serve.http import REFUSALS, TheService, ToManage, answered
+from allais.serve.http import REFUSALS, TheService, ToManage, ToRead, answered
+from allais.serve.metrics import exposition
 from allais.serve.refusals import unavailable
 from allais.serve.schemas import KeyMade, KeyShown, NewKey, Text
 
@@ -40,6 +41,12 @@ async def revoke(service: TheService, key: ToManage, id: Annotated[Text, Path()]
 async def health() -> Any:
     """Whether the process lives; needs no key."""
     return {"status": "ok", "version": __version__}
+
+
+@open_router.get("/metrics", response_class=Response, responses={**REFUSALS, 200: {"content": {"text/plain": {}}}})
+async def metrics(service: TheService, key: ToRead) -> Response:
+    """Figures for Prometheus."""
+    return Response(exposition(service), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @open_router.get("/ready", responses={503: REFUSALS[503]})

@@ -23,6 +23,7 @@ class Kind(IntEnum):
     OLD_SNAPSHOTS = 6  # experiment, seq
     STATE = 7  # state, experiment
     AUDIT = 8  # at, key, action, target, detail
+    IMPORT = 9  # experiment, key, outcomes, at
 
 
 Row = tuple[Kind, tuple[Any, ...]]
@@ -37,6 +38,7 @@ ORDER: dict[Kind, tuple[str, ...]] = {
     Kind.OLD_SNAPSHOTS: ("of_experiment", "before"),
     Kind.STATE: ("state", "of_experiment"),
     Kind.AUDIT: ("at", "key", "action", "target", "detail"),
+    Kind.IMPORT: ("experiment", "key", "outcomes", "at"),
 }
 
 
@@ -65,6 +67,7 @@ STATEMENTS: dict[Kind, ClauseElement] = {
     ),
     Kind.STATE: _updating(tables.experiments, Kind.STATE).where(tables.experiments.c.id == bindparam("of_experiment")),
     Kind.AUDIT: _inserting(tables.audit, Kind.AUDIT),
+    Kind.IMPORT: _inserting(tables.imports, Kind.IMPORT),
 }
 
 

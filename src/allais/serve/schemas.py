@@ -120,6 +120,175 @@ class AddArm(Strict):
     rewards: Document | None = None
 
 
+class PutPerson(Strict):
+    """The preference of a person: a document or a name, or the content of a preference file."""
+
+    preference: Document | None = Field(default=None, examples=[{"name": "cvar", "level": 0.1}])
+    file: Document | None = None
+
+
+class PersonShown(Strict):
+    """A person, and what she maximises."""
+
+    name: str
+    preference: Document
+    source: str
+    changed_at: float
+
+
+class StartInterview(Strict):
+    """How a person is asked. `stakes` are the least and the greatest outcome that questions are about."""
+
+    family: Literal["cpt", "cpt-two-weights", "prelec", "utility"] = "cpt"
+    stakes: Annotated[list[FiniteFloat], Field(min_length=2, max_length=2)] = [-50.0, 200.0]
+    questions: Annotated[int, Field(ge=1, le=100)] = 20
+    checks: Annotated[int, Field(ge=0, le=100)] = 8  # one in so many questions looks whether she pays attention
+    reference: FiniteFloat = 0.0
+    costs: bool = False  # a smaller outcome is better
+    unit: Annotated[str, StringConstraints(max_length=40)] = ""
+    seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
+
+
+class QuestionShown(Strict):
+    """Two options: each a list of outcomes with their probabilities."""
+
+    id: int
+    wording: str
+    a: list[list[float]]
+    b: list[list[float]]
+
+
+class InterviewShown(Strict):
+    """An interview, its next question, and what the answers show so far."""
+
+    id: str
+    person: str
+    answered: int
+    questions: int
+    settled: bool
+    question: QuestionShown | None
+    preference: Document | None
+
+
+class AnswerQuestion(Strict):
+    """The side that the person took."""
+
+    question: Number
+    answer: Literal["A", "B"]
+
+
+class Recommended(Strict):
+    """The best arm so far, for a person or for the experiment's own preference."""
+
+    arm: str
+    value: float | None  # as felt; none before the first outcome
+    low: float | None  # the ends of its interval, where the policy has one
+    high: float | None
+    settled: bool
+    person: str | None
+
+
+class ArmValue(Strict):
+    """What an arm is worth to somebody, by what was seen."""
+
+    name: str
+    in_play: bool
+    outcomes: int
+    value: float | None
+    mean: float | None
+    low: float | None
+    high: float | None
+    alarms: int  # how often its outcomes were found to have changed
+    last_alarm: int | None  # how many outcomes ago
+
+
+class Values(Strict):
+    """All arms, as somebody values them."""
+
+    person: str | None
+    arms: list[ArmValue]
+    best: str  # by these values
+    best_mean: str  # what the mean would choose
+
+
+class Import(Strict):
+    """Outcomes that were seen before or elsewhere: `arms` and `outcomes` side by side."""
+
+    arms: Annotated[list[Text], Field(min_length=1, max_length=100_000)]
+    outcomes: Annotated[list[FiniteFloat], Field(min_length=1, max_length=100_000)]
+    key: Text | None = None  # a repeated call with the same key counts once
+
+
+class Imported(Strict):
+    """How many outcomes were taken in."""
+
+    imported: int
+
+
+class Apprenticed(Strict):
+    """What an apprentice would have done beside what the application did."""
+
+    decisions: int
+    agreed: int  # decisions in which both are the same
+    worth: float | None  # the mean value of what the application did, by what is known now
+    would_be_worth: float | None  # that of what the policy would have chosen
+
+
+class AuditEntry(Strict):
+    """Who changed what, and when."""
+
+    id: int
+    at: float
+    key: str
+    action: str
+    target: str
+    detail: Any
+
+
+class Lenient(BaseModel):
+    """A schema of somebody else's: fields that are not used here are let through."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class RankAction(Lenient):
+    """An action of Personalizer."""
+
+    id: Text
+    features: list[Any] | None = None
+
+
+class Rank(Lenient):
+    """A call of Personalizer's `rank`."""
+
+    actions: Annotated[list[RankAction], Field(min_length=1, max_length=MOST_ARMS)]
+    contextFeatures: list[Any] | None = None  # noqa: N815
+    excludedActions: list[Text] | None = None  # noqa: N815
+    eventId: Text | None = None  # noqa: N815
+    deferActivation: bool = False  # noqa: N815
+
+
+class Ranked(Strict):
+    """An action in its place; the probability of the first is known where the policy knows it."""
+
+    id: str
+    probability: float | None
+
+
+class Ranking(Strict):
+    """An answer of Personalizer's `rank`."""
+
+    ranking: list[Ranked]
+    eventId: str  # noqa: N815
+    rewardActionId: str  # noqa: N815
+
+
+class RewardValue(Lenient):
+    """A call of Personalizer's `reward`."""
+
+    value: FiniteFloat
+
+
 class NewKey(Strict):
     """A key to make."""
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from allais.serve import keys, loading
+from allais.serve.acquaintances import Acquaintances
 from allais.serve.database import Database
 from allais.serve.experiment import Experiment
 from allais.serve.ownership import Ownership
@@ -41,6 +43,9 @@ class Service:
         self.ring = keys.KeyRing(settings.limits.requests_per_second)
         self.experiments: dict[str, Experiment] = {}
         self.elsewhere: set[str] = set()  # experiments of other processes
+        self.people = Acquaintances(self.read)
+        self.interviews: dict[str, Any] = {}  # conversations by their ids
+        self.calls: Counter[tuple[str, int]] = Counter()  # of decide and reward, by status
         self.ready = False
         self.failures = 0
         self._recovery: asyncio.Task[None] | None = None

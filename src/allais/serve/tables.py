@@ -97,6 +97,16 @@ Index(
     postgresql_where=text("state = 'open'"),
 )
 
+# Histories that came with a key, so that a repeated call is not counted again.
+imports = Table(
+    "imports",
+    metadata,
+    Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("outcomes", Integer, nullable=False),
+    Column("at", Double, nullable=False),
+)
+
 # A preference is stored once, by the digest of its document; events name it by its number.
 preferences = Table(
     "preferences",

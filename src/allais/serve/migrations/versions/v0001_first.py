@@ -61,6 +61,13 @@ def upgrade() -> None:
     _partial("decisions_by_key", ["experiment", "key"], "key IS NOT NULL", unique=True)
     _partial("decisions_that_are_open", ["experiment", "number"], "state = 'open'", unique=False)
     op.create_table(
+        "imports",
+        _of_experiment(),
+        sa.Column("key", sa.Text, primary_key=True),
+        sa.Column("outcomes", sa.Integer, nullable=False),
+        sa.Column("at", sa.Double, nullable=False),
+    )
+    op.create_table(
         "preferences",
         sa.Column("id", sa.Integer, primary_key=True),
         sa.Column("digest", sa.Text, nullable=False, unique=True),
