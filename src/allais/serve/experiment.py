@@ -6,7 +6,6 @@ get there, the whole object is thrown away and read from the database again.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 from allais.learner import Learner, NotNow
 from allais.preferences import Preference
 from allais.serve import replaying
+from allais.serve.jsons import dumps
 from allais.serve.propensity import propensity_of
 from allais.serve.refusals import Refused
 from allais.serve.rows import Kind, Row
@@ -87,7 +87,7 @@ class Experiment:
             answer["arm"] = arm = call.did
         entries = (
             self.id, number, arm, call.person, call.key, now, answer["propensity"], OPEN,
-            json.dumps(detail, separators=(",", ":")),
+            dumps(detail),
         )  # fmt: skip
         rows.append((Kind.DECISION, entries))
         self.open[number] = OpenDecision(arm, now, call.did is not None)
@@ -176,7 +176,7 @@ class Experiment:
 
     def _event(self, body: dict[str, Any], now: float) -> Row:
         self.seq += 1
-        return Kind.EVENT, (self.id, self.seq, now, json.dumps(body, separators=(",", ":")))
+        return Kind.EVENT, (self.id, self.seq, now, dumps(body))
 
     def _close(self, number: int, state: str, outcome: float | None, key: str | None, now: float) -> Row:
         self.closing[number] = Closed(self.open.pop(number).arm, state, outcome, key)

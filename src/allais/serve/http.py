@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
@@ -12,6 +11,7 @@ from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from allais.serve.jsons import dumps
 from allais.serve.keys import Key
 from allais.serve.refusals import Refused
 from allais.serve.schemas import Refusal
@@ -62,7 +62,7 @@ TheService = Annotated[Service, Depends(service_of)]
 
 def answered(content: Any, status: int = 200) -> Response:
     """An answer in JSON."""
-    return Response(json.dumps(content, separators=(",", ":")), status, media_type="application/json")
+    return Response(dumps(content), status, media_type="application/json")
 
 
 def refuse(refusal: Refused) -> Response:

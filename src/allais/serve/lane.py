@@ -5,7 +5,6 @@ The same functions answer as behind the routes; only the key, the body and the a
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from allais.serve import deciding
 from allais.serve.http import OURS, given_key, refuse
+from allais.serve.jsons import dumps
 from allais.serve.refusals import Refused
 from allais.serve.schemas import Decide, Reward
 from allais.serve.service import Service, log
@@ -56,7 +56,7 @@ class Lane:
                 body = read(await self._body(receive))
             except ValidationError as error:
                 raise Refused(422, sentence_of(error)) from None
-            content = json.dumps(await answer(service, name, body), separators=(",", ":")).encode()
+            content = dumps(await answer(service, name, body)).encode()
         except Refused as refusal:
             await refuse(refusal)(scope, receive, send)
             return refusal.status

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from allais.serve.batches import Batches
 from allais.serve.database import Database
 from allais.serve.ownership import Ownership
 from allais.serve.refusals import Refused, unavailable
-from allais.serve.rows import Kind, Row, statements_for
+from allais.serve.rows import Kind, Row
 
 
 class _Item(NamedTuple):
@@ -33,7 +34,7 @@ class Writer:
 
     def __init__(self, database: Database, ownership: Ownership, on_failure: Callable[[], None]) -> None:
         self._database, self._ownership, self._on_failure = database, ownership, on_failure
-        self._statements = statements_for(database.engine.dialect)
+        self._batches = Batches(database.engine.dialect)
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[_Item | None] = SimpleQueue()
         self._connection: Connection | None = None
@@ -98,10 +99,10 @@ class Writer:
                     by_kind.setdefault(kind, []).append(entries)
             try:
                 if by_kind:
-                    connection = self._connected()
-                    for kind in sorted(by_kind):
-                        connection.exec_driver_sql(self._statements[kind], by_kind[kind])
-                    connection.commit()
+                    driver = self._connected().connection.driver_connection
+                    assert driver is not None
+                    self._batches.write(driver, by_kind)
+                    driver.commit()
                     self.commits += 1
                     self.rows += sum(map(len, by_kind.values()))
             except Exception as failure:
