@@ -23,6 +23,7 @@ from benchmarks import (
     scenario,
     screening,
     search,
+    serve,
     shared,
     sharper,
     streams,
@@ -37,7 +38,7 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, budgets, coverage, screening, linear,
-        executors, search, people, interview, shared, worlds, traffic, networks, scenario,
+        executors, search, people, interview, shared, worlds, traffic, networks, scenario, serve,
     )
 }  # fmt: skip
 

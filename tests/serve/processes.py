@@ -20,7 +20,7 @@ class Served:
     def __init__(self, folder: Path, database: str, settings: dict[str, Any]) -> None:
         self._folder, self.key = folder, ""
         lines = [f"database = {json.dumps(database)}", "port = 0", "snapshot_every = 500", "[experiments.routes]"]
-        (folder / "advisor.toml").write_text("\n".join([*lines, *_as_toml(settings)]) + "\n")
+        (folder / "advisor.toml").write_text("\n".join([*lines, *as_toml(settings)]) + "\n")
         self.start()
 
     def start(self) -> None:
@@ -51,7 +51,9 @@ class Served:
         return httpx.Client(base_url=self.address, headers=headers, timeout=30.0)
 
 
-def _as_toml(settings: dict[str, Any]) -> list[str]:
+def as_toml(settings: dict[str, Any]) -> list[str]:
+    """The lines of a table."""
+
     def one(thing: Any) -> str:
         if isinstance(thing, dict):
             return "{" + ", ".join(f"{name} = {one(entry)}" for name, entry in thing.items()) + "}"
