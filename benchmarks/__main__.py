@@ -26,6 +26,7 @@ from benchmarks import (
     scenario,
     screening,
     search,
+    serve,
     shared,
     sharper,
     streams,
@@ -40,7 +41,8 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, budgets, coverage, screening, linear,
-        executors, search, proofs, many, forecasts, people, interview, shared, worlds, traffic, networks, scenario,
+        executors, search, proofs, many, forecasts, people, interview, shared, worlds, serve, traffic, networks,
+        scenario,
     )
 }  # fmt: skip
 

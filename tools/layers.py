@@ -13,7 +13,7 @@ from matplotlib.patches import FancyBboxPatch
 
 # From the top down: who uses it, and the packages, side by side where neither imports the other.
 FLOORS = [
-    ("commands and studies", [["cli"], ["paper"], ["traffic"], ["people"]]),
+    ("commands and studies", [["cli"], ["serve"], ["paper"], ["traffic"], ["people"]]),
     ("what you read, extend and check", [["report", "extend", "testing"]]),
     ("policies at work", [["searches"], ["simulation"], ["learner", "streams"]]),
     ("what to try next", [["linear"], ["policies", "problems"]]),

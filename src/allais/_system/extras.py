@@ -12,6 +12,7 @@ PACKAGES = {
     "cli": ("rich", "typer"),
     "routes": ("networkx",),
     "cluster": ("distributed", "dask"),
+    "serve": ("fastapi", "starlette", "uvicorn", "pydantic", "sqlalchemy", "alembic", "psycopg", "prometheus_client"),
     "people": ("narwhals", "numpyro", "jax", "arviz"),
 }
 

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
     from allais.people import Family, Interview, Question
 
-FAMILIES = {  # short names, and what they ask about
-    "cpt": "one weight for gains and losses (Tversky and Kahneman's), power utility, loss aversion",
-    "cpt-two-weights": "the same with a weight of its own for losses",
-    "prelec": "Prelec's weight, power utility, loss aversion",
-    "utility": "no weights: power utility and loss aversion only",
-}
+FAMILIES = ("cpt", "cpt-two-weights", "prelec", "utility")  # as people/named.py has them: it is slow to load
 COLOURS = {True: "blue", False: "yellow"}
 
 
@@ -84,17 +79,11 @@ def _stakes(text: str) -> tuple[float, float]:
 
 
 def _family(name: str, stakes: tuple[float, float]) -> Family:
-    from allais.people import Family
-    from allais.weights import Identity, Prelec, TverskyKahneman
+    from allais.people.named import family_named
 
-    stake = max(abs(stakes[0]), abs(stakes[1])) / 2.0  # a typical one
     if name not in FAMILIES:
         raise ValueError(f"a family must be one that exists; got {name!r}.{nearest(name, FAMILIES)}")
-    if name == "cpt-two-weights":
-        return Family(TverskyKahneman, TverskyKahneman, stake=stake)
-    if name == "prelec":
-        return Family(Prelec, stake=stake, beta=1.0)
-    return Family(Identity() if name == "utility" else TverskyKahneman, stake=stake)
+    return family_named(name, stakes)
 
 
 def _arms(texts: list[str] | None) -> dict[str, object] | None:

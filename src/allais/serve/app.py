@@ -1,0 +1,54 @@
+"""The application: all routes, and the service behind them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from allais import __version__
+from allais.serve import (
+    routes_decisions,
+    routes_experiments,
+    routes_keys,
+    routes_people,
+    routes_personalizer,
+    routes_values,
+)
+from allais.serve.database import Database
+from allais.serve.http import SizeLimit, add_refusals
+from allais.serve.lane import Lane
+from allais.serve.service import Service
+from allais.serve.settings_file import ServerSettings
+
+PARTS = (
+    routes_decisions, routes_experiments, routes_values, routes_people, routes_personalizer, routes_keys,
+)  # fmt: skip
+ABOUT = "Bandits that choose as people do: decide, reward, and one memory of the world for many people."
+
+
+def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[None]] | None = None) -> Lane:
+    """The application of a process; `started` is called when its service is ready, before the first call."""
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        service = app.state.service = Service(settings, Database(settings.database))
+        await service.start()
+        try:
+            if started is not None:
+                await started(service)
+            yield
+        finally:
+            await service.stop()
+
+    app = FastAPI(
+        title="allais", version=__version__, description=ABOUT, lifespan=life, docs_url=None, redoc_url=None,
+        separate_input_output_schemas=False,
+    )  # fmt: skip
+    for part in PARTS:
+        app.include_router(part.router)
+    app.include_router(routes_keys.open_router)
+    add_refusals(app)
+    app.add_middleware(SizeLimit, most=settings.limits.body_bytes)
+    return Lane(app, settings.limits.body_bytes)

@@ -1,0 +1,90 @@
+"""The database: where it is, how it is opened, and the tables it must have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+
+PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
+MIGRATING = 7_220_000  # the number of the lock under which tables change; those of experiments lie above
+
+
+class Database:
+    """A database by its address: the path of an SQLite file, or postgresql://..."""
+
+    def __init__(self, address: str) -> None:
+        self.engine = _engine(address)
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+
+    @property
+    def file(self) -> Path:
+        """The file of an SQLite database."""
+        return Path(self.engine.url.database or "")
+
+    @property
+    def shown(self) -> str:
+        """The address without its password."""
+        return str(self.file) if self.is_sqlite else self.engine.url.render_as_string(hide_password=True)
+
+    def connect(self) -> Connection:
+        """A connection; it is used by one thread at a time."""
+        return self.engine.connect()
+
+    def migrate(self) -> None:
+        """Give the database the tables of this version."""
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
+        try:
+            with self.engine.connect() as connection:
+                if not self.is_sqlite:  # two processes may start at once; SQLite locks the file itself
+                    connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+                connection.commit()
+        except OperationalError as error:
+            raise ValueError(
+                f"a service needs its database; {self.shown} cannot be opened ({brief_of(error)}). Check the address."
+            ) from None
+
+    def dispose(self) -> None:
+        """Close every connection that is not in use."""
+        self.engine.dispose()
+
+
+def brief_of(error: SQLAlchemyError) -> str:
+    """What a driver said, on one line."""
+    return " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+
+
+def _engine(address: str) -> Engine:
+    if address.startswith(("postgresql://", "postgres://")):
+        address = "postgresql+psycopg://" + address.partition("://")[2]
+    elif "://" not in address:
+        address = f"sqlite:///{Path(address).absolute()}"
+    try:
+        url = make_url(address)
+        if url.drivername not in ("sqlite", "postgresql+psycopg"):
+            raise ArgumentError(url.drivername)
+    except ArgumentError:
+        raise ValueError(
+            f"a database is the path of a file, or postgresql://...; got {address!r}. Write one of them."
+        ) from None
+    if url.drivername != "sqlite":
+        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 5})
+    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": PATIENCE})
+    event.listen(engine, "connect", _set_up_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: Any, _: Any) -> None:
+    """Readers do not wait for the writer (WAL), and a commit is on disk when it returns (FULL)."""
+    cursor = connection.cursor()
+    for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "wal_autocheckpoint = 4000"):
+        cursor.execute(f"PRAGMA {setting}")
+    cursor.close()

@@ -1,0 +1,114 @@
+"""The calls that come often: decide, reward, cancel."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from functools import partial
+from typing import Any
+
+from allais.serve import loading
+from allais.serve.experiment import Closed
+from allais.serve.refusals import Refused, unknown
+from allais.serve.schemas import Cancel, Decide, Reward
+from allais.serve.service import Service
+from allais.serve.tables import CANCELLED, EXPIRED, TOLD
+
+_under_way: dict[tuple[int, str, str], asyncio.Future[None]] = {}  # decisions with a key, by service and experiment
+
+
+async def decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
+    """A choice for a caller, on disk when this returns."""
+    if call.key is not None:
+        return await _decide_once(service, name, call, call.key)
+    return await _decide(service, name, call)
+
+
+async def _decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
+    preference = None if call.person is None else await service.people.preference_of(call.person)
+    experiment = service.experiment(name)
+    with service.changing():
+        answer, rows = experiment.decide(call, preference, time.time())
+    await service.writer.put(rows)
+    return answer
+
+
+async def _decide_once(service: Service, name: str, call: Decide, key: str) -> dict[str, Any]:
+    """The decision that has this key already, or a new one."""
+    place = (id(service), name, key)
+    while place in _under_way:
+        await asyncio.wait([_under_way[place]])
+    done = _under_way[place] = asyncio.get_running_loop().create_future()
+    try:
+        experiment = service.experiment(name)
+        found = await service.read(partial(loading.decision_by_key, experiment=experiment.id, key=key))
+        if found is None:
+            return await _decide(service, name, call)
+        if found.person != call.person:
+            raise Refused(409, f"a key names one decision; {key!r} was for another person. Use a key of its own.")
+        detail = json.loads(found.detail)
+        return {
+            "choice": found.number,
+            "arm": detail.get("row", found.arm),
+            "propensity": found.propensity,
+            "why": detail["why"],
+            "would": detail.get("would"),
+        }
+    finally:
+        del _under_way[place]
+        done.set_result(None)
+
+
+async def reward(service: Service, name: str, call: Reward) -> dict[str, Any]:
+    """Learn what a choice brought; a repeated call is answered as the first was."""
+    experiment = service.experiment(name)
+    number = call.choice
+    with service.changing():
+        rows = experiment.reward(number, call.outcome, call.key, time.time())
+    if rows is not None:
+        closed = experiment.closing[number]
+        await service.writer.put(rows)
+        experiment.closing.pop(number, None)
+        return experiment.answer(number, closed)
+    ended = await _ended(service, name, number)
+    if ended.state == EXPIRED:
+        raise Refused(410, f"a reward must come before its choice expires; {number} has expired. Raise expires_after.")
+    if ended.state == CANCELLED:
+        raise Refused(409, f"a choice is told or cancelled once; {number} was cancelled. Ask for another.")
+    if ended.outcome != call.outcome or (call.key is not None and ended.key is not None and call.key != ended.key):
+        raise Refused(
+            409,
+            f"a choice has one outcome; {number} was told {ended.outcome:g} by another call. Import further outcomes.",
+        )
+    return experiment.answer(number, ended)
+
+
+async def cancel(service: Service, name: str, call: Cancel) -> dict[str, Any]:
+    """Give a choice up; a repeated call is answered as the first was."""
+    experiment = service.experiment(name)
+    number = call.choice
+    with service.changing():
+        rows = experiment.cancel(number, time.time())
+    if rows is not None:
+        closed = experiment.closing[number]
+        await service.writer.put(rows)
+        experiment.closing.pop(number, None)
+        return experiment.answer(number, closed)
+    ended = await _ended(service, name, number)
+    if ended.state == TOLD:
+        raise Refused(409, f"a choice is told or cancelled once; {number} was told. Nothing is left to cancel.")
+    return experiment.answer(number, ended)
+
+
+async def _ended(service: Service, name: str, number: int) -> Closed:
+    """How a choice ended that is no longer open, once that is on disk."""
+    experiment = service.experiment(name)
+    pending = experiment.closing.get(number)
+    if pending is not None:
+        await service.writer.put(())  # behind the rows that close it
+        return pending
+    found = await service.read(partial(loading.closed_decision, experiment=experiment.id, number=number))
+    if found is None:
+        raise unknown("a choice", number, "Tell what decide answered.")
+    return found

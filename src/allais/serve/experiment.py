@@ -1,0 +1,216 @@
+"""An experiment in memory: its learner, the decisions that are open, and the rows that every change writes.
+
+A change is made here first and written afterwards; its caller is answered when the rows are on disk. If they do not
+get there, the whole object is thrown away and read from the database again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+from allais.learner import Learner, NotNow
+from allais.preferences import Preference
+from allais.serve import replaying
+from allais.serve.jsons import dumps
+from allais.serve.propensity import propensity_of
+from allais.serve.refusals import Refused
+from allais.serve.rows import Kind, Row
+from allais.serve.schemas import Decide, ExperimentSettings
+from allais.serve.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOLD
+from allais.serve.why import why
+
+Known = tuple[int, Preference]  # a preference with its number
+MOST_AT_ONCE = 500  # decisions that expire in one go
+
+
+class OpenDecision(NamedTuple):
+    """A decision that waits for its reward."""
+
+    arm: str
+    asked_at: float
+    apprentice: bool = False  # its arm is what the application did, which the learner did not ask for
+
+
+class Closed(NamedTuple):
+    """How a decision ended."""
+
+    arm: str
+    state: str
+    outcome: float | None
+    key: str | None
+
+
+class Experiment:
+    """One experiment of this process; all its calls are made by the thread of the event loop."""
+
+    def __init__(
+        self, id_: int, name: str, state: str, settings: ExperimentSettings, created_at: float, learner: Learner,
+        seq: int, snapshot_at: int, open_: dict[int, OpenDecision],
+    ) -> None:  # fmt: skip
+        self.id, self.name, self.state, self.settings, self.created_at = id_, name, state, settings, created_at
+        self.learner, self.seq, self.snapshot_at, self.open = learner, seq, snapshot_at, open_
+        self.closing: dict[int, Closed] = {}  # decisions whose end is not yet on disk
+        self.importing: set[str] = set()  # keys of histories that are not yet on disk
+        self.counts = {TOLD: 0, CANCELLED: 0, EXPIRED: 0, "asked": 0}  # since this process began
+
+    # -- calls ------------------------------------------------------------------------------------
+
+    def decide(self, call: Decide, preference: Known | None, now: float) -> tuple[dict[str, Any], list[Row]]:
+        """The arm for a caller, and the rows of the decision."""
+        self._require_running()
+        if (call.did is not None) != self.settings.apprentice:
+            raise Refused(422, _ABOUT_DID[self.settings.apprentice])
+        with _sentences():
+            if call.did is not None and call.did not in self.learner.arms:
+                raise ValueError(f"what was done must be an arm in play; got {call.did!r}. Add it first.")
+            choice, event = replaying.ask(self.learner, preference, call.allowed, call.features)
+        number, arm = choice.id, str(choice.arm)
+        answer = {
+            "choice": number,
+            "arm": choice.arm,
+            "propensity": propensity_of(self.learner, number),
+            "why": why(self.learner, choice.arm)
+            if call.features is None
+            else "the best of these rows by what is known",
+            "would": None,
+        }
+        rows = [self._event(event, now)]
+        detail: dict[str, Any] = {"why": answer["why"]}
+        if call.features is not None:
+            detail["row"] = choice.arm
+        if call.did is not None:
+            self.learner.cancel(number)  # nobody will tell what it would have brought
+            rows.append(self._event({"cancel": number}, now))
+            detail["would"] = answer["would"] = arm
+            answer["arm"] = arm = call.did
+        entries = (
+            self.id, number, arm, call.person, call.key, now, answer["propensity"], OPEN,
+            dumps(detail),
+        )  # fmt: skip
+        rows.append((Kind.DECISION, entries))
+        self.open[number] = OpenDecision(arm, now, call.did is not None)
+        self.counts["asked"] += 1
+        return answer, rows
+
+    def reward(self, number: int, outcome: float, key: str | None, now: float) -> list[Row] | None:
+        """The rows of a reward; None if the decision is not open."""
+        found = self.open.get(number)
+        if found is None:
+            return None
+        if self.state == ARCHIVED:
+            raise Refused(409, _ABOUT_STATE[ARCHIVED].format(name=self.name))
+        with _sentences():
+            if found.apprentice:
+                self.learner.observe(found.arm, [outcome])
+                event: dict[str, Any] = {"observe": found.arm, "rewards": [outcome]}
+            else:
+                self.learner.tell(number, outcome)
+                event = {"tell": number, "reward": outcome}
+        return [self._event(event, now), self._close(number, TOLD, outcome, key, now)]
+
+    def cancel(self, number: int, now: float, state: str = CANCELLED) -> list[Row] | None:
+        """The rows of a decision that is given up; None if it is not open."""
+        found = self.open.get(number)
+        if found is None:
+            return None
+        rows = []
+        if not found.apprentice:
+            self.learner.cancel(number)
+            rows.append(self._event({"cancel": number}, now))
+        return [*rows, self._close(number, state, None, None, now)]
+
+    def expire(self, now: float) -> tuple[list[int], list[Row]]:
+        """Give up the decisions whose time is over: they were asked in the order of their numbers."""
+        too_old = now - self.settings.expires_after
+        late = [number for number, found in islice(self.open.items(), MOST_AT_ONCE) if found.asked_at <= too_old]
+        rows = [row for number in late for row in self.cancel(number, now, EXPIRED) or ()]
+        return late, rows
+
+    def add(self, arm: str, rewards: Any, spec: Any, now: float) -> list[Row]:
+        """The rows of an arm that comes into play."""
+        with _sentences():
+            old = arm in self.learner.pulls
+            self.learner.add(arm, rewards)
+        event = self._event({"add": arm, "rewards": spec}, now)
+        if old:
+            return [event, (Kind.ARM_CHANGE, (True, now, self.id, arm))]
+        return [event, (Kind.ARM, (self.id, arm, len(self.learner.pulls) - 1, True, now))]
+
+    def retire(self, arm: str, now: float) -> list[Row]:
+        """The rows of an arm that goes out of play."""
+        with _sentences():
+            self.learner.retire(arm)
+        return [self._event({"retire": arm}, now), (Kind.ARM_CHANGE, (False, now, self.id, arm))]
+
+    def observe(self, arm: str, outcomes: list[float], now: float) -> list[Row]:
+        """The rows of outcomes that were seen elsewhere."""
+        with _sentences():
+            self.learner.observe(arm, outcomes)
+        return [self._event({"observe": arm, "rewards": outcomes}, now)]
+
+    def check(self, arms: list[str], outcomes: list[float]) -> None:
+        """Refuse outcomes that an arm cannot have."""
+        with _sentences():
+            for arm, outcome in zip(arms, outcomes, strict=True):
+                self.learner._checked(self.learner._arm(arm), outcome)
+
+    def change(self, state: str) -> list[Row]:
+        """The rows of another state."""
+        if self.state == ARCHIVED and state != ARCHIVED:
+            raise Refused(409, _ABOUT_STATE[ARCHIVED].format(name=self.name))
+        self.state = state
+        return [(Kind.STATE, (state, self.id))]
+
+    def lay_out(self, now: float) -> list[Row]:
+        """Make ready for a snapshot; the rows say where."""
+        replaying.lay_out(self.learner)
+        return [self._event({"laid out": True}, now)]
+
+    def answer(self, number: int, closed: Closed) -> dict[str, Any]:
+        """What the caller who closed a decision is told."""
+        return {"choice": number, "arm": closed.arm, "state": closed.state, "outcome": closed.outcome}
+
+    # -- rows -------------------------------------------------------------------------------------
+
+    def _event(self, body: dict[str, Any], now: float) -> Row:
+        self.seq += 1
+        return Kind.EVENT, (self.id, self.seq, now, dumps(body))
+
+    def _close(self, number: int, state: str, outcome: float | None, key: str | None, now: float) -> Row:
+        self.closing[number] = Closed(self.open.pop(number).arm, state, outcome, key)
+        self.counts[state] += 1
+        return Kind.CLOSING, (state, outcome, now, key, self.id, number)
+
+    def _require_running(self) -> None:
+        if self.state != RUNNING:
+            raise Refused(409, _ABOUT_STATE[self.state].format(name=self.name))
+
+
+_ABOUT_STATE = {
+    "paused": "an experiment must run to decide; {name!r} is paused. Resume it.",
+    "archived": "an experiment that is archived takes no calls but reading; {name!r} is. Create another.",
+}
+_ABOUT_DID = {
+    True: "an apprentice watches what the application does; got no 'did'. Say which arm it took.",
+    False: "only an apprentice is told what the application does; got 'did'. Leave it out.",
+}
+
+
+class _sentences:  # noqa: N801
+    """Within: what a learner refuses becomes a refusal of the service; nothing has changed then."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        if isinstance(error, NotNow):
+            raise Refused(409, str(error)) from None
+        if isinstance(error, ValueError | TypeError):
+            raise Refused(422, str(error)) from None
+
+
+def rows_of_arms(experiment: int, arms: Iterator[str] | list[str], now: float) -> list[Row]:
+    """The rows of the arms that an experiment begins with."""
+    return [(Kind.ARM, (experiment, name, position, True, now)) for position, name in enumerate(arms)]

@@ -1,0 +1,160 @@
+"""Interviews over HTTP: the next question, an answer, and in the end the person's preference."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from allais.learner import NotNow
+from allais.people import Interview
+from allais.people.named import family_named
+from allais.people.questions import Question
+from allais.serve.keys import Key
+from allais.serve.managing import audited
+from allais.serve.people import put_person
+from allais.serve.refusals import Refused, unknown
+from allais.serve.schemas import AnswerQuestion, StartInterview
+from allais.serve.service import Service
+from allais.serve.tables import interviews
+from allais.settings import to_spec
+
+MOST = 1_000  # interviews that are kept in memory; others are made again from their answers
+
+
+class Conversation:
+    """An interview and the events that make it again; one call at a time changes it."""
+
+    def __init__(self, id_: str, person: str, interview: Interview, events: list[dict[str, Any]]) -> None:
+        self.id, self.person, self.interview, self.events = id_, person, interview, events
+        self.lock = asyncio.Lock()
+
+    def next_question(self) -> Question | None:
+        """The question that is out, or a new one; None when enough was asked."""
+        try:
+            question = self.interview.ask()
+        except NotNow:
+            return None
+        event = {"ask": question.as_json()}
+        if event not in self.events:
+            self.events.append(event)
+        return question
+
+    def answer(self, question: int, side: str) -> None:
+        """Take an answer; another one to the same question replaces it."""
+        told = {one.id: answer for one, answer in self.interview.answers}
+        if told.get(question) == side:
+            return  # a repeated call
+        verb = "revise" if question in told else "tell"
+        getattr(self.interview, verb)(question, side)
+        self.events.append({verb: question, "answer": side})
+
+
+async def start(service: Service, person: str, call: StartInterview, key: Key) -> dict[str, Any]:
+    """Begin to ask a person."""
+    seed = secrets.randbits(63) if call.seed is None else call.seed
+    settings = {**call.model_dump(), "seed": seed, "person": person}
+    id_ = secrets.token_hex(8)
+    talk = Conversation(id_, person, await asyncio.to_thread(_made, settings), [])
+    question = await asyncio.to_thread(talk.next_question)
+
+    def writing(connection: Connection) -> None:
+        entries = {"id": id_, "person": person, "settings": json.dumps(settings)}
+        new = {**entries, "events": json.dumps(talk.events), "changed_at": time.time()}
+        connection.execute(insert(interviews).values(new))
+
+    await service.change(writing)
+    await service.write([audited(key, "interview", person, id_)])
+    _keep(service, talk)
+    return await asyncio.to_thread(_shown, talk, question)
+
+
+async def show(service: Service, id_: str) -> dict[str, Any]:
+    """Where an interview is."""
+    talk = await _talk(service, id_)
+    async with talk.lock:
+        return await asyncio.to_thread(lambda: _shown(talk, talk.next_question()))
+
+
+async def answer(service: Service, id_: str, call: AnswerQuestion) -> dict[str, Any]:
+    """Take an answer, and give the next question; the last answer gives the person her preference."""
+    talk = await _talk(service, id_)
+    async with talk.lock:
+        try:
+            await asyncio.to_thread(talk.answer, call.question, call.answer)
+            question = await asyncio.to_thread(talk.next_question)
+        except ValueError as error:
+            raise Refused(422, str(error)) from None
+        preference = await asyncio.to_thread(lambda: talk.interview.preference) if question is None else None
+
+        def writing(connection: Connection) -> None:
+            entries = {"events": json.dumps(talk.events), "changed_at": time.time()}
+            connection.execute(update(interviews).where(interviews.c.id == id_).values(entries))
+            if preference is not None:
+                put_person(connection, talk.person, preference, f"interview {id_}")
+
+        try:
+            await service.change(writing)
+        except BaseException:
+            service.interviews.pop(id_, None)  # it is ahead of the database
+            raise
+        service.people.forget(talk.person)
+        return await asyncio.to_thread(_shown, talk, question)
+
+
+async def _talk(service: Service, id_: str) -> Conversation:
+    if (found := service.interviews.get(id_)) is not None:
+        return found
+    row = await service.read(_reading(id_))
+    if row is None:
+        raise unknown("an interview", id_, "Start one.")
+    talk = Conversation(id_, row.person, await asyncio.to_thread(_again, row), json.loads(row.events))
+    _keep(service, talk)
+    return service.interviews[id_]
+
+
+def _reading(id_: str) -> Any:
+    wanted = select(interviews).where(interviews.c.id == id_)
+    return lambda connection: connection.execute(wanted).one_or_none()
+
+
+def _keep(service: Service, talk: Conversation) -> None:
+    service.interviews.setdefault(talk.id, talk)
+    while len(service.interviews) > MOST:
+        service.interviews.pop(next(iter(service.interviews)))
+
+
+def _made(settings: dict[str, Any]) -> Interview:
+    try:
+        low, high = settings["stakes"]
+        family = family_named(settings["family"], (low, high), reference=settings["reference"], costs=settings["costs"])
+        names = ("questions", "checks", "unit", "seed", "person")
+        return Interview(family, stakes=(low, high), **{name: settings[name] for name in names})
+    except ValueError as error:
+        raise Refused(422, str(error)) from None
+
+
+def _again(row: Any) -> Interview:
+    """An interview from its answers."""
+    interview = _made(json.loads(row.settings))
+    for event in json.loads(row.events):
+        interview.apply(event)
+    return interview
+
+
+def _shown(talk: Conversation, question: Question | None) -> dict[str, Any]:
+    interview = talk.interview
+    asked = None
+    if question is not None:
+        a, b = ([list(pair) for pair in zip(one.outcomes.tolist(), one.probabilities.tolist(), strict=True)]
+                for one in question.options)  # fmt: skip
+        asked = {"id": question.id, "wording": question.wording, "a": a, "b": b}
+    known = to_spec(interview.preference) if interview.answers else None
+    return {
+        "id": talk.id, "person": talk.person, "answered": len(interview.answers), "questions": interview.questions,
+        "settled": question is None, "question": asked, "preference": known,
+    }  # fmt: skip

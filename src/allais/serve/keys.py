@@ -1,0 +1,116 @@
+"""API keys: made once, stored as digests, compared in constant time, limited in scope and pace."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, insert, select, update
+
+from allais.serve import tables
+from allais.serve.refusals import Refused, unknown
+
+PREFIX = "alk"
+SCOPES = ("read", "decide", "manage")
+FRESH = 2.0  # seconds after which a key that another process revoked is known here, too
+
+
+class Key(NamedTuple):
+    """A key as it is stored."""
+
+    id: str
+    name: str
+    digest: str
+    scopes: tuple[str, ...]
+    created_at: float
+    revoked_at: float | None
+
+
+def new_key(name: str, scopes: tuple[str, ...], now: float) -> tuple[str, Key]:
+    """A key, which is shown once, and what is stored of it."""
+    id_ = secrets.token_hex(6)
+    whole = f"{PREFIX}_{id_}_{secrets.token_urlsafe(32)}"
+    return whole, Key(id_, name, digest_of(whole), scopes, now, None)
+
+
+def digest_of(whole: str) -> str:
+    """What is stored of a key: it is random and long, so one round of SHA-256 is enough."""
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def store(connection: Connection, key: Key) -> None:
+    """Write a new key."""
+    entries = {**key._asdict(), "scopes": " ".join(key.scopes)}
+    connection.execute(insert(tables.keys).values(entries))
+
+
+def stored(connection: Connection) -> list[Key]:
+    """All keys."""
+    rows = connection.execute(select(tables.keys).order_by(tables.keys.c.created_at)).all()
+    return [
+        Key(row.id, row.name, row.digest, tuple(row.scopes.split()), row.created_at, row.revoked_at) for row in rows
+    ]
+
+
+def revoke(connection: Connection, id_: str, now: float) -> None:
+    """Let a key open nothing any more."""
+    this = tables.keys.c.id == id_
+    if connection.execute(select(tables.keys.c.id).where(this)).first() is None:
+        raise unknown("a key", id_, "See GET /v1/keys.")
+    connection.execute(update(tables.keys).where(this, tables.keys.c.revoked_at.is_(None)).values(revoked_at=now))
+
+
+class KeyRing:
+    """The keys as this process knows them, and how fast each may call."""
+
+    def __init__(self, per_second: float) -> None:
+        self._keys: dict[str, Key] = {}
+        self._pace: dict[str, list[float]] = {}  # calls that are left, and when they were counted
+        self.per_second = per_second
+
+    def replace(self, keys: list[Key]) -> None:
+        """Know these keys and no others."""
+        self._keys = {key.id: key for key in keys}
+
+    def admit(self, given: str, scope: str) -> Key:
+        """The key that was given, if it opens what is asked for."""
+        parts = given.split("_", 2)
+        key = self._keys.get(parts[1]) if len(parts) == 3 else None
+        right = hmac.compare_digest(digest_of(given), key.digest if key is not None else NOBODY)
+        if key is None or not right:
+            raise Refused(401, "a call needs a key that is known; this one is not. Send Authorization: Bearer KEY.")
+        if key.revoked_at is not None:
+            raise Refused(401, "a call needs a key that is in force; this one was revoked. Ask for another.")
+        if scope not in key.scopes:
+            raise Refused(
+                403,
+                f"this call needs a key with the scope {scope!r}; this one has {', '.join(key.scopes)}. Use another.",
+            )
+        self._count(key.id)
+        return key
+
+    def _count(self, id_: str) -> None:
+        """Take one call from the bucket of a key, which fills up to one second's worth."""
+        now = time.monotonic()
+        pace = self._pace.setdefault(id_, [self.per_second, now])
+        pace[0] = min(self.per_second, pace[0] + (now - pace[1]) * self.per_second)
+        pace[1] = now
+        if pace[0] < 1.0:
+            raise Refused(
+                429, f"a key may call {self.per_second:g} times per second; this one was faster. Wait a moment.", 1
+            )
+        pace[0] -= 1.0
+
+
+NOBODY = "0" * 64  # compared with when there is no such key, so that both cases take as long
+
+
+def shown(key: Key) -> dict[str, Any]:
+    """A key as callers see it."""
+    return {
+        "id": key.id, "name": key.name, "scopes": list(key.scopes), "created_at": key.created_at,
+        "revoked_at": key.revoked_at,
+    }  # fmt: skip

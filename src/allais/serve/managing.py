@@ -1,0 +1,138 @@
+"""The calls that come seldom: experiments that begin, pause and end, arms that come and go, keys."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+from sqlalchemy import Connection, insert, select
+
+from allais.serve import keys, loading, tables
+from allais.serve.building import learner_from_settings, setting_from
+from allais.serve.experiment import Experiment
+from allais.serve.keys import Key
+from allais.serve.refusals import Refused
+from allais.serve.rows import Kind, Row
+from allais.serve.schemas import AddArm, ExperimentSettings, NewKey
+from allais.serve.service import Service
+from allais.settings import to_spec
+
+
+def audited(key: Key, action: str, target: str, detail: Any = None) -> Row:
+    """The row that says who changed what."""
+    return Kind.AUDIT, (time.time(), key.id, action, target, json.dumps(detail))
+
+
+async def create(service: Service, name: str, settings: ExperimentSettings, key: Key) -> Experiment:
+    """Begin an experiment."""
+    if not service.ready:
+        service.experiment(name)  # says why not
+    if not service.serves(name):
+        raise Refused(421, f"an experiment is served by one process; this one serves others than {name!r}.")
+    if name in service.experiments or name in service.elsewhere:
+        raise _taken(name)
+    learner = await asyncio.to_thread(learner_from_settings, settings)  # it may compile
+    document = await asyncio.to_thread(loading.document_bytes, learner)
+    now = time.time()
+
+    def writing(connection: Connection) -> int:
+        table = tables.experiments
+        if connection.execute(select(table.c.id).where(table.c.name == name)).first() is not None:
+            raise ValueError(f"an experiment has a name of its own; {name!r} is taken.")
+        values = {"name": name, "state": tables.RUNNING, "settings": settings.model_dump_json(), "created_at": now}
+        made = connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one()
+        snapshot = {"experiment": made, "seq": 0, "at": now, "document": document}
+        connection.execute(insert(tables.snapshots).values(snapshot))
+        listed = [
+            {"experiment": made, "name": arm, "position": place, "in_play": True, "changed_at": now}
+            for place, arm in enumerate(settings.arms)
+        ]
+        connection.execute(insert(tables.arms), listed)
+        _, entries = audited(key, "create", name, settings.model_dump(mode="json"))
+        connection.execute(
+            insert(tables.audit).values(dict(zip(("at", "key", "action", "target", "detail"), entries, strict=True)))
+        )
+        service.ownership.take(connection, made, name)
+        return int(made)
+
+    try:
+        made = await service.change(writing)
+    except ValueError:
+        raise _taken(name) from None
+    experiment = Experiment(made, name, tables.RUNNING, settings, now, learner, 0, 0, {})
+    service.experiments[name] = experiment
+    return experiment
+
+
+def _taken(name: str) -> Refused:
+    return Refused(409, f"an experiment has a name of its own; {name!r} is taken. Choose another.")
+
+
+async def change_state(service: Service, name: str, state: str, action: str, key: Key) -> Experiment:
+    """Pause, resume or archive an experiment."""
+    experiment = service.experiment(name)
+    with service.changing():
+        rows = experiment.change(state)
+    await service.write([*rows, audited(key, action, name)])
+    return experiment
+
+
+async def add_arm(service: Service, name: str, call: AddArm, key: Key) -> Experiment:
+    """Bring an arm into play."""
+    experiment = service.experiment(name)
+    rewards = None if call.rewards is None else setting_from("reward", call.rewards)
+    with service.changing():
+        rows = experiment.add(call.name, rewards, to_spec(rewards), time.time())
+    await service.write([*rows, audited(key, "add arm", name, call.name)])
+    return experiment
+
+
+async def retire_arm(service: Service, name: str, arm: str, key: Key) -> Experiment:
+    """Take an arm out of play."""
+    experiment = service.experiment(name)
+    with service.changing():
+        rows = experiment.retire(arm, time.time())
+    await service.write([*rows, audited(key, "retire arm", name, arm)])
+    return experiment
+
+
+async def make_key(service: Service, call: NewKey, maker: Key | None) -> tuple[str, Key]:
+    """A new key; its secret is known to the caller alone."""
+    scopes = tuple(scope for scope in keys.SCOPES if scope in call.scopes)
+    whole, made = keys.new_key(call.name, scopes, time.time())
+    await service.change(lambda connection: keys.store(connection, made))
+    if maker is not None:
+        await service.write([audited(maker, "make key", made.id, {"name": made.name, "scopes": list(scopes)})])
+    await service.read_keys()
+    return whole, made
+
+
+async def revoke_key(service: Service, id_: str, key: Key) -> None:
+    """Let a key open nothing any more."""
+    try:
+        await service.change(lambda connection: keys.revoke(connection, id_, time.time()))
+    finally:
+        await service.read_keys()
+    await service.write([audited(key, "revoke key", id_)])
+
+
+def shown(experiment: Experiment) -> dict[str, Any]:
+    """An experiment as callers see it."""
+    learner, settings = experiment.learner, experiment.settings
+    in_play = set(learner.arms)
+    return {
+        "name": experiment.name,
+        "state": experiment.state,
+        "policy": to_spec(learner.policy),
+        "arms": [
+            {"name": str(arm), "in_play": arm in in_play, "outcomes": pulls} for arm, pulls in learner.pulls.items()
+        ],
+        "expires_after": settings.expires_after,
+        "apprentice": settings.apprentice,
+        "unit": settings.unit,
+        "created_at": experiment.created_at,
+        "outcomes": learner.samples,
+        "open_decisions": len(experiment.open),
+    }

@@ -1,0 +1,64 @@
+"""One process serves an experiment: a lock that dies with its owner.
+
+On PostgreSQL it is an advisory lock of the writer's own session: whoever loses the session can write no more, so two
+processes never write one experiment. On SQLite it is a locked file beside the database.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from allais.files.locks import locked
+from allais.serve.database import MIGRATING, Database
+
+
+class Ownership:
+    """The experiments that this process serves. Its calls are made by the writer's thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._names: dict[int, str] = {}
+        self._files: dict[int, Any] = {}
+
+    def take(self, connection: Connection, experiment: int, name: str) -> None:
+        """Own an experiment until this process ends, or refuse."""
+        refusal = f"an experiment is served by one process; {name!r} is served by another."
+        if self._database.is_sqlite:
+            if experiment in self._files:
+                return
+            handle = open(f"{self._database.file}.owner-{experiment}", "a")  # noqa: SIM115
+            try:
+                locked(handle, refusal)
+            except ValueError:
+                handle.close()
+                raise
+            self._files[experiment] = handle
+        else:
+            key = {"key": MIGRATING + experiment}
+            got = connection.execute(text("SELECT pg_try_advisory_lock(:key)"), key).scalar_one()
+            connection.commit()  # the lock is the session's, not the transaction's
+            if not got:
+                raise ValueError(f"{refusal} Close it there first.")
+        self._names[experiment] = name
+
+    def take_again(self, connection: Connection) -> None:
+        """On a new session: own again what the lost one owned; what others have taken meanwhile is theirs."""
+        if self._database.is_sqlite:
+            return
+        for experiment, name in list(self._names.items()):
+            try:
+                self.take(connection, experiment, name)
+            except ValueError:
+                del self._names[experiment]
+
+    def owns(self, experiment: int) -> bool:
+        """Whether this process may write an experiment."""
+        return experiment in self._names
+
+    def release(self) -> None:
+        """Let go of the files; a session lets go of its locks itself."""
+        for handle in self._files.values():
+            handle.close()
+        self._files, self._names = {}, {}

@@ -1,0 +1,92 @@
+"""What the service does to a learner, and how it is done again from an event.
+
+An event is what `Learner.apply` takes, with more for the calls that a learner has no event of:
+
+- `{"ask": [[id, arm]], "allowed": [...]}`: the other arms were out of play for this choice
+- `{"ask": [[id, arm]], "preference": 3}`: the choice was for the preference with this number; her view of the arms is
+  looked at again, so that it is the same to the last bit
+- `{"laid out": true}`: the memory was laid out as a snapshot has it, so that learner and snapshot go on alike
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from allais.learner import Choice, Learner
+from allais.preferences import Preference
+
+
+def ask(
+    learner: Learner,
+    preference: tuple[int, Preference] | None = None,
+    allowed: Sequence[str] | None = None,
+    features: Sequence[Sequence[float]] | None = None,
+) -> tuple[Choice, dict[str, Any]]:
+    """A choice, and the event that repeats it."""
+    if features is not None:
+        whose = None if preference is None else preference[1]
+        choice = learner.ask(features=features, preference=whose)  # type: ignore[call-overload]
+        row = list(map(float, features[choice.arm]))
+        return choice, {"chose": choice.id, "arm": choice.arm, "features": row}
+    event: dict[str, Any] = {}
+    if allowed is not None:
+        event["allowed"] = list(allowed)
+    if preference is not None:
+        event["preference"] = preference[0]
+    with _only(learner, allowed):
+        choice = learner.ask(preference=None if preference is None else preference[1])
+    return choice, {"ask": [[choice.id, choice.arm]], **event}
+
+
+def apply(learner: Learner, event: Mapping[str, Any], preferences: Mapping[int, Preference]) -> None:
+    """Do again what an event says."""
+    match event:
+        case {"laid out": True}:
+            lay_out(learner)
+        case {"ask": choices, **more}:
+            with _only(learner, more.get("allowed")):
+                if "preference" in more:
+                    look(learner, preferences[more["preference"]])
+                learner.apply({"ask": choices})
+        case _:
+            learner.apply(dict(event))
+
+
+def look(learner: Learner, preference: Preference) -> None:
+    """Let somebody look at the arms, as she does when a choice is for her."""
+    with learner._lock:
+        learner._view_for(preference)
+
+
+def lay_out(learner: Learner) -> None:
+    """Lay the memory out as a file will have it; no file has the views of others."""
+    with learner._lock:
+        learner._lay_out_memory()
+        learner._forget_views()
+
+
+@contextmanager
+def _only(learner: Learner, allowed: Sequence[str] | None) -> Iterator[None]:
+    """Within: the other arms are out of play."""
+    if allowed is None:
+        yield
+        return
+    in_play = learner.arms
+    strange = [name for name in allowed if name not in in_play]
+    if strange:
+        listed = ", ".join(map(repr, in_play[:8]))
+        raise ValueError(f"allowed arms must be in play; {strange[0]!r} is not. Choose from {listed}.")
+    if not allowed:
+        raise ValueError("allowed arms must be one or more; got none. Leave it out to allow all.")
+    others = [name for name in in_play if name not in allowed]
+    gone: list[Any] = []
+    try:
+        for name in others:
+            learner.retire(name)
+            gone.append(name)
+        yield
+    finally:
+        for name in gone:
+            learner.add(name)

@@ -1,0 +1,31 @@
+"""Calls of HTTP: decide, reward, cancel. `lane.py` takes most of them past the framework."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from allais.serve import deciding
+from allais.serve.http import REFUSALS, TheService, ToDecide
+from allais.serve.schemas import Cancel, Decide, Decided, ExperimentName, Reward, Rewarded
+
+router = APIRouter(prefix="/v1/experiments/{name}", tags=["decisions"], responses=REFUSALS)
+
+
+@router.post("/decide", response_model=Decided)
+async def decide(service: TheService, key: ToDecide, name: ExperimentName, body: Decide) -> Any:
+    """Which arm, for this person, now? The answer is on disk when it is given."""
+    return await deciding.decide(service, name, body)
+
+
+@router.post("/reward", response_model=Rewarded)
+async def reward(service: TheService, key: ToDecide, name: ExperimentName, body: Reward) -> Any:
+    """What a choice brought; late, in any order, and repeated if need be: it counts once."""
+    return await deciding.reward(service, name, body)
+
+
+@router.post("/cancel", response_model=Rewarded)
+async def cancel(service: TheService, key: ToDecide, name: ExperimentName, body: Cancel) -> Any:
+    """Give up a choice whose outcome will never be known."""
+    return await deciding.cancel(service, name, body)

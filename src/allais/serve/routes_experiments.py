@@ -1,0 +1,67 @@
+"""Calls of HTTP: experiments and their arms."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path
+
+from allais.serve import managing
+from allais.serve.http import REFUSALS, TheService, ToManage, ToRead
+from allais.serve.schemas import AddArm, CreateExperiment, ExperimentName, ExperimentSettings, ExperimentShown, Text
+from allais.serve.tables import ARCHIVED, PAUSED, RUNNING
+
+router = APIRouter(prefix="/v1/experiments", tags=["experiments"], responses=REFUSALS)
+Name = Annotated[ExperimentName, Path()]
+
+
+@router.get("", response_model=list[ExperimentShown])
+async def listed(service: TheService, key: ToRead) -> Any:
+    """All experiments of this process."""
+    await service.write([])  # what is shown is on disk
+    return [managing.shown(one) for one in service.experiments.values()]
+
+
+@router.post("", response_model=ExperimentShown, status_code=201)
+async def create(service: TheService, key: ToManage, body: CreateExperiment) -> Any:
+    """Begin an experiment."""
+    settings = ExperimentSettings.model_validate(body.model_dump(exclude={"name"}))
+    return managing.shown(await managing.create(service, body.name, settings, key))
+
+
+@router.get("/{name}", response_model=ExperimentShown)
+async def show(service: TheService, key: ToRead, name: Name) -> Any:
+    """One experiment."""
+    answer = managing.shown(service.experiment(name))
+    await service.write([])
+    return answer
+
+
+@router.post("/{name}/pause", response_model=ExperimentShown)
+async def pause(service: TheService, key: ToManage, name: Name) -> Any:
+    """Decide no more until it is resumed; rewards are still taken."""
+    return managing.shown(await managing.change_state(service, name, PAUSED, "pause", key))
+
+
+@router.post("/{name}/resume", response_model=ExperimentShown)
+async def resume(service: TheService, key: ToManage, name: Name) -> Any:
+    """Decide again."""
+    return managing.shown(await managing.change_state(service, name, RUNNING, "resume", key))
+
+
+@router.post("/{name}/archive", response_model=ExperimentShown)
+async def archive(service: TheService, key: ToManage, name: Name) -> Any:
+    """Take no more calls but reading, for ever."""
+    return managing.shown(await managing.change_state(service, name, ARCHIVED, "archive", key))
+
+
+@router.post("/{name}/arms", response_model=ExperimentShown)
+async def add_arm(service: TheService, key: ToManage, name: Name, body: AddArm) -> Any:
+    """Bring an arm into play, or one that retired."""
+    return managing.shown(await managing.add_arm(service, name, body, key))
+
+
+@router.delete("/{name}/arms/{arm}", response_model=ExperimentShown)
+async def retire_arm(service: TheService, key: ToManage, name: Name, arm: Annotated[Text, Path()]) -> Any:
+    """Take an arm out of play; what was learned about it is kept."""
+    return managing.shown(await managing.retire_arm(service, name, arm, key))

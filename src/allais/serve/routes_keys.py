@@ -1,0 +1,58 @@
+"""Calls of HTTP: keys, health, readiness."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+
+from allais import __version__
+from allais.serve import keys, managing
+from allais.serve.http import REFUSALS, TheService, ToManage, ToRead, answered
+from allais.serve.metrics import exposition
+from allais.serve.refusals import unavailable
+from allais.serve.schemas import KeyMade, KeyShown, NewKey, Text
+
+router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=REFUSALS)
+open_router = APIRouter(tags=["health"])
+
+
+@router.get("", response_model=list[KeyShown])
+async def listed(service: TheService, key: ToManage) -> Any:
+    """All keys, without their secrets."""
+    return [keys.shown(one) for one in await service.read(keys.stored)]
+
+
+@router.post("", response_model=KeyMade, status_code=201)
+async def make(service: TheService, key: ToManage, body: NewKey) -> Any:
+    """A new key; its secret is in this answer and nowhere else."""
+    whole, made = await managing.make_key(service, body, key)
+    return {**keys.shown(made), "key": whole}
+
+
+@router.delete("/{id}", status_code=204)
+async def revoke(service: TheService, key: ToManage, id: Annotated[Text, Path()]) -> Response:
+    """Let a key open nothing any more: here at once, in other processes within seconds."""
+    await managing.revoke_key(service, id, key)
+    return Response(status_code=204)
+
+
+@open_router.get("/health")
+async def health() -> Any:
+    """Whether the process lives; needs no key."""
+    return {"status": "ok", "version": __version__}
+
+
+@open_router.get("/metrics", response_class=Response, responses={**REFUSALS, 200: {"content": {"text/plain": {}}}})
+async def metrics(service: TheService, key: ToRead) -> Response:
+    """Figures for Prometheus."""
+    return Response(exposition(service), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+@open_router.get("/ready", responses={503: REFUSALS[503]})
+async def ready(service: TheService) -> Response:
+    """Whether it can decide: the database answers, and every experiment is in memory; needs no key."""
+    if not service.ready:
+        raise unavailable()
+    await service.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar())
+    return answered({"status": "ready", "experiments": len(service.experiments)})

@@ -1,0 +1,60 @@
+"""Calls of HTTP: people, their preferences, and interviews."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Query, Response
+
+from allais.serve import interviewing, people
+from allais.serve.http import REFUSALS, TheService, ToDecide, ToManage, ToRead
+from allais.serve.schemas import AnswerQuestion, InterviewShown, PersonShown, PutPerson, StartInterview, Text
+
+router = APIRouter(prefix="/v1", tags=["people"], responses=REFUSALS)
+Person = Annotated[Text, Path()]
+After = Annotated[str, Query(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+@router.get("/people", response_model=list[PersonShown])
+async def listed(
+    service: TheService, key: ToRead, after: After = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 100
+) -> Any:
+    """People who have a preference of their own, by name, after a name."""
+    return await people.listed(service, after, limit)
+
+
+@router.get("/people/{person}", response_model=PersonShown)
+async def show(service: TheService, key: ToRead, person: Person) -> Any:
+    """One person."""
+    return await people.show(service, person)
+
+
+@router.put("/people/{person}", response_model=PersonShown)
+async def put(service: TheService, key: ToManage, person: Person, body: PutPerson) -> Any:
+    """Give a person a preference: from now on, decisions for her go by it."""
+    return await people.put(service, person, body, key)
+
+
+@router.delete("/people/{person}", status_code=204)
+async def remove(service: TheService, key: ToManage, person: Person) -> Response:
+    """Let a person have the preference of each experiment again."""
+    await people.remove(service, person, key)
+    return Response(status_code=204)
+
+
+@router.post("/people/{person}/interview", response_model=InterviewShown, status_code=201)
+async def start(service: TheService, key: ToDecide, person: Person, body: StartInterview) -> Any:
+    """Begin to ask a person; the answer has the first question."""
+    return await interviewing.start(service, person, body, key)
+
+
+@router.get("/interviews/{id}", response_model=InterviewShown)
+async def interview(service: TheService, key: ToDecide, id: Annotated[Text, Path()]) -> Any:
+    """Where an interview is, and its next question."""
+    return await interviewing.show(service, id)
+
+
+@router.post("/interviews/{id}/answer", response_model=InterviewShown)
+async def answer(service: TheService, key: ToDecide, id: Annotated[Text, Path()], body: AnswerQuestion) -> Any:
+    """Take an answer; after the last one the person has the preference that her answers show."""
+    return await interviewing.answer(service, id, body)

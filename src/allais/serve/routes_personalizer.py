@@ -1,0 +1,38 @@
+"""Calls of HTTP in the shape of Azure Personalizer: its address is /v1/experiments/NAME."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Response
+
+from allais.serve import personalizing
+from allais.serve.http import REFUSALS, TheService, ToDecide
+from allais.serve.schemas import ExperimentName, Rank, Ranking, RewardValue, Text
+
+router = APIRouter(prefix="/v1/experiments/{name}/personalizer/{version}", tags=["personalizer"], responses=REFUSALS)
+Name = Annotated[ExperimentName, Path()]
+Version = Annotated[str, Path(pattern=r"^v1\.[01](-preview\.[0-9])?$")]
+Event = Annotated[Text, Path()]
+
+
+@router.post("/rank", response_model=Ranking, status_code=201)
+async def rank(service: TheService, key: ToDecide, name: Name, version: Version, body: Rank) -> Any:
+    """Decide: the first action of the ranking is the one to show."""
+    return await personalizing.rank(service, name, body, key)
+
+
+@router.post("/events/{event}/reward", status_code=204)
+async def reward(
+    service: TheService, key: ToDecide, name: Name, version: Version, event: Event, body: RewardValue
+) -> Response:
+    """What an event brought."""
+    await personalizing.reward(service, name, event, body.value)
+    return Response(status_code=204)
+
+
+@router.post("/events/{event}/activate", status_code=204)
+async def activate(service: TheService, key: ToDecide, name: Name, version: Version, event: Event) -> Response:
+    """Nothing is left to do: a decision without a reward expires, and then counts for nothing."""
+    service.experiment(name)
+    return Response(status_code=204)

@@ -1,0 +1,84 @@
+"""Rows that are written often: for each kind a statement that the writer runs once for many of them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any
+
+from sqlalchemy import Dialect, bindparam, delete, insert, update
+from sqlalchemy.sql import ClauseElement
+
+from allais.serve import tables
+
+
+class Kind(IntEnum):
+    """Kinds of rows, in the order in which a transaction writes them."""
+
+    EVENT = 0  # experiment, seq, at, body
+    DECISION = 1  # experiment, number, arm, person, key, asked_at, propensity, state, detail
+    CLOSING = 2  # state, outcome, closed_at, closing_key, experiment, number
+    ARM = 3  # experiment, name, position, in_play, changed_at
+    ARM_CHANGE = 4  # in_play, changed_at, experiment, name
+    SNAPSHOT = 5  # experiment, seq, at, document
+    OLD_SNAPSHOTS = 6  # experiment, seq
+    STATE = 7  # state, experiment
+    AUDIT = 8  # at, key, action, target, detail
+    IMPORT = 9  # experiment, key, outcomes, at
+
+
+Row = tuple[Kind, tuple[Any, ...]]
+
+ORDER: dict[Kind, tuple[str, ...]] = {
+    Kind.EVENT: ("experiment", "seq", "at", "body"),
+    Kind.DECISION: ("experiment", "number", "arm", "person", "key", "asked_at", "propensity", "state", "detail"),
+    Kind.CLOSING: ("state", "outcome", "closed_at", "closing_key", "of_experiment", "of_number"),
+    Kind.ARM: ("experiment", "name", "position", "in_play", "changed_at"),
+    Kind.ARM_CHANGE: ("in_play", "changed_at", "of_experiment", "of_name"),
+    Kind.SNAPSHOT: ("experiment", "seq", "at", "document"),
+    Kind.OLD_SNAPSHOTS: ("of_experiment", "before"),
+    Kind.STATE: ("state", "of_experiment"),
+    Kind.AUDIT: ("at", "key", "action", "target", "detail"),
+    Kind.IMPORT: ("experiment", "key", "outcomes", "at"),
+}
+
+
+def _inserting(table: Any, kind: Kind) -> ClauseElement:
+    return insert(table).values({name: bindparam(name) for name in ORDER[kind]})
+
+
+def _updating(table: Any, kind: Kind) -> Any:
+    return update(table).values({name: bindparam(name) for name in ORDER[kind] if not name.startswith("of_")})
+
+
+_decision, _arm, _snapshot = tables.decisions.c, tables.arms.c, tables.snapshots.c
+STATEMENTS: dict[Kind, ClauseElement] = {
+    Kind.EVENT: _inserting(tables.events, Kind.EVENT),
+    Kind.DECISION: _inserting(tables.decisions, Kind.DECISION),
+    Kind.CLOSING: _updating(tables.decisions, Kind.CLOSING).where(
+        _decision.experiment == bindparam("of_experiment"), _decision.number == bindparam("of_number")
+    ),
+    Kind.ARM: _inserting(tables.arms, Kind.ARM),
+    Kind.ARM_CHANGE: _updating(tables.arms, Kind.ARM_CHANGE).where(
+        _arm.experiment == bindparam("of_experiment"), _arm.name == bindparam("of_name")
+    ),
+    Kind.SNAPSHOT: _inserting(tables.snapshots, Kind.SNAPSHOT),
+    Kind.OLD_SNAPSHOTS: delete(tables.snapshots).where(
+        _snapshot.experiment == bindparam("of_experiment"), _snapshot.seq < bindparam("before")
+    ),
+    Kind.STATE: _updating(tables.experiments, Kind.STATE).where(tables.experiments.c.id == bindparam("of_experiment")),
+    Kind.AUDIT: _inserting(tables.audit, Kind.AUDIT),
+    Kind.IMPORT: _inserting(tables.imports, Kind.IMPORT),
+}
+
+
+def statements_for(dialect: Dialect) -> dict[Kind, str]:
+    """The statements as a driver takes them, with places for a row's entries in their order."""
+    style = "qmark" if dialect.name == "sqlite" else "format"
+    positional = type(dialect)(paramstyle=style)  # type: ignore[call-arg]
+    found = {}
+    for kind, statement in STATEMENTS.items():
+        compiled: Any = statement.compile(dialect=positional)
+        if tuple(compiled.positiontup) != ORDER[kind]:
+            raise AssertionError(f"the entries of {kind.name} are {compiled.positiontup}, not {ORDER[kind]}.")
+        found[kind] = str(compiled)
+    return found

@@ -1,0 +1,72 @@
+"""A server that runs until it is told to stop."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+from collections.abc import Callable
+
+import uvicorn
+
+from allais.serve import keys, managing
+from allais.serve.app import make_app
+from allais.serve.refusals import Refused
+from allais.serve.schemas import NewKey
+from allais.serve.service import Service
+from allais.serve.settings_file import ServerSettings
+
+SWITCH = 0.001  # seconds after which Python lets another thread run: the writer's must not wait long
+
+
+def serve(settings: ServerSettings, say: Callable[[str], None]) -> None:
+    """Serve until a signal comes."""
+    failure: list[BaseException] = []
+    listening = _socket(settings.host, settings.port)
+    host, port = listening.getsockname()[:2]
+    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+    async def started(service: Service) -> None:
+        try:
+            await _begin(service, say)
+        except BaseException as error:
+            failure.append(error)
+            raise
+        say(f"Serving {len(service.experiments)} experiments from {service.database.shown} at {address}")
+
+    app = make_app(settings, started)
+    config = uvicorn.Config(
+        app, http="httptools", lifespan="on", log_level="warning", access_log=False, server_header=False,
+        proxy_headers=False, timeout_graceful_shutdown=5,
+    )  # fmt: skip
+    sys.setswitchinterval(SWITCH)
+    with contextlib.closing(listening):
+        uvicorn.Server(config).run(sockets=[listening])
+    if failure:
+        raise failure[0]
+
+
+async def _begin(service: Service, say: Callable[[str], None]) -> None:
+    """The first key of a database, and the experiments that the settings name and the database lacks."""
+    if not await service.read(keys.stored):
+        whole, _ = await managing.make_key(service, NewKey(name="first", scopes=["read", "decide", "manage"]), None)
+        say(f"API key, shown this once: {whole}")
+    maker = (await service.read(keys.stored))[0]
+    for name, settings in service.settings.experiments.items():
+        if service.serves(name) and name not in service.experiments:
+            try:
+                await managing.create(service, name, settings, maker)
+            except Refused as refusal:
+                raise ValueError(f"experiments.{name}: {refusal.sentence}") from None
+            say(f"Created the experiment {name}")
+
+
+def _socket(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server(
+            (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048
+        )
+    except OSError as error:
+        raise ValueError(
+            f"a service needs an address that is free; {host}:{port} is not ({error.strerror}). Choose another --port."
+        ) from None

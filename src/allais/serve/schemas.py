@@ -1,0 +1,318 @@
+"""What callers send and get, as strict schemas: a field that is not listed is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
+
+LARGEST_INT = 2**63 - 1  # of a database
+MOST_ARMS = 10_000
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+ExperimentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")]
+Number = Annotated[int, Field(ge=1, le=LARGEST_INT)]
+Document = dict[str, Any]  # of a setting: {"type": "Power", "alpha": 0.5}
+Scope = Literal["read", "decide", "manage"]
+
+
+class Strict(BaseModel):
+    """A schema without fields that nobody reads, and without guesses."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class ExperimentSettings(Strict):
+    """How an experiment begins. `policy` may leave out `preference` and `rewards`, which have their own fields."""
+
+    policy: Document = Field(examples=[{"type": "NPTS"}])
+    arms: list[Text] = Field(min_length=1, max_length=MOST_ARMS, examples=[["A21", "A28"]])
+    preference: Document | None = Field(
+        default=None, examples=[{"type": "Preference", "gains": {"type": "TverskyKahneman", "eta": 0.61}}]
+    )
+    rewards: Document | list[Document] | None = Field(
+        default=None, examples=[{"type": "Bounded", "low": 0.0, "high": 50.0}]
+    )
+    features: list[list[FiniteFloat]] | None = None  # of a linear policy: one row per arm
+    expires_after: Annotated[float, Field(gt=0, le=1e9)] = 86_400.0  # seconds until a decision without reward expires
+    propensity_draws: Annotated[int, Field(ge=0, le=10_000)] = 0  # further draws that estimate a propensity
+    apprentice: bool = False  # the application decides; the policy watches, and says what it would have done
+    seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
+    unit: Annotated[str, StringConstraints(max_length=40)] = ""  # of outcomes, such as "minutes"
+
+
+class CreateExperiment(ExperimentSettings):
+    """A new experiment."""
+
+    name: ExperimentName
+
+
+class ArmShown(Strict):
+    """An arm."""
+
+    name: str
+    in_play: bool
+    outcomes: int
+
+
+class ExperimentShown(Strict):
+    """An experiment, and how it goes."""
+
+    name: str
+    state: str
+    policy: Document
+    arms: list[ArmShown]
+    expires_after: float
+    apprentice: bool
+    unit: str
+    created_at: float
+    outcomes: int
+    open_decisions: int
+
+
+class Decide(Strict):
+    """A question: which arm for this person, now?"""
+
+    person: Text | None = None
+    key: Text | None = None  # the caller's own name for the decision: a repeated call gets the same answer
+    allowed: Annotated[list[Text], Field(min_length=1, max_length=MOST_ARMS)] | None = None
+    features: Annotated[list[list[FiniteFloat]], Field(min_length=1, max_length=MOST_ARMS)] | None = None
+    did: Text | None = None  # of an apprentice: what the application does
+
+
+class Decided(Strict):
+    """A choice: what to do, and the number under which its outcome is told."""
+
+    choice: int
+    arm: str | int  # with features, the number of the row
+    propensity: float | None  # how likely this arm was, where it is known
+    why: str
+    would: str | None = None  # of an apprentice: what the policy would have chosen
+
+
+class Reward(Strict):
+    """What a choice brought."""
+
+    choice: Number
+    outcome: FiniteFloat
+    key: Text | None = None  # a repeated call with the same key gets the same answer
+
+
+class Rewarded(Strict):
+    """What is known about a choice now."""
+
+    choice: int
+    arm: str
+    state: str
+    outcome: float | None
+
+
+class Cancel(Strict):
+    """A choice whose outcome will never be known."""
+
+    choice: Number
+
+
+class AddArm(Strict):
+    """An arm that comes into play, or comes back."""
+
+    name: Text
+    rewards: Document | None = None
+
+
+class PutPerson(Strict):
+    """The preference of a person: a document or a name, or the content of a preference file."""
+
+    preference: Document | None = Field(default=None, examples=[{"name": "cvar", "level": 0.1}])
+    file: Document | None = None
+
+
+class PersonShown(Strict):
+    """A person, and what she maximises."""
+
+    name: str
+    preference: Document
+    source: str
+    changed_at: float
+
+
+class StartInterview(Strict):
+    """How a person is asked. `stakes` are the least and the greatest outcome that questions are about."""
+
+    family: Literal["cpt", "cpt-two-weights", "prelec", "utility"] = "cpt"
+    stakes: Annotated[list[FiniteFloat], Field(min_length=2, max_length=2)] = [-50.0, 200.0]
+    questions: Annotated[int, Field(ge=1, le=100)] = 20
+    checks: Annotated[int, Field(ge=0, le=100)] = 8  # one in so many questions looks whether she pays attention
+    reference: FiniteFloat = 0.0
+    costs: bool = False  # a smaller outcome is better
+    unit: Annotated[str, StringConstraints(max_length=40)] = ""
+    seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
+
+
+class QuestionShown(Strict):
+    """Two options: each a list of outcomes with their probabilities."""
+
+    id: int
+    wording: str
+    a: list[list[float]]
+    b: list[list[float]]
+
+
+class InterviewShown(Strict):
+    """An interview, its next question, and what the answers show so far."""
+
+    id: str
+    person: str
+    answered: int
+    questions: int
+    settled: bool
+    question: QuestionShown | None
+    preference: Document | None
+
+
+class AnswerQuestion(Strict):
+    """The side that the person took."""
+
+    question: Number
+    answer: Literal["A", "B"]
+
+
+class Recommended(Strict):
+    """The best arm so far, for a person or for the experiment's own preference."""
+
+    arm: str
+    value: float | None  # as felt; none before the first outcome
+    low: float | None  # the ends of its interval, where the policy has one
+    high: float | None
+    settled: bool
+    person: str | None
+
+
+class ArmValue(Strict):
+    """What an arm is worth to somebody, by what was seen."""
+
+    name: str
+    in_play: bool
+    outcomes: int
+    value: float | None
+    mean: float | None
+    low: float | None
+    high: float | None
+    alarms: int  # how often its outcomes were found to have changed
+    last_alarm: int | None  # how many outcomes ago
+
+
+class Values(Strict):
+    """All arms, as somebody values them."""
+
+    person: str | None
+    arms: list[ArmValue]
+    best: str  # by these values
+    best_mean: str  # what the mean would choose
+
+
+class Import(Strict):
+    """Outcomes that were seen before or elsewhere: `arms` and `outcomes` side by side."""
+
+    arms: Annotated[list[Text], Field(min_length=1, max_length=100_000)]
+    outcomes: Annotated[list[FiniteFloat], Field(min_length=1, max_length=100_000)]
+    key: Text | None = None  # a repeated call with the same key counts once
+
+
+class Imported(Strict):
+    """How many outcomes were taken in."""
+
+    imported: int
+
+
+class Apprenticed(Strict):
+    """What an apprentice would have done beside what the application did."""
+
+    decisions: int
+    agreed: int  # decisions in which both are the same
+    worth: float | None  # the mean value of what the application did, by what is known now
+    would_be_worth: float | None  # that of what the policy would have chosen
+
+
+class AuditEntry(Strict):
+    """Who changed what, and when."""
+
+    id: int
+    at: float
+    key: str
+    action: str
+    target: str
+    detail: Any
+
+
+class Lenient(BaseModel):
+    """A schema of somebody else's: fields that are not used here are let through."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class RankAction(Lenient):
+    """An action of Personalizer."""
+
+    id: Text
+    features: list[Any] | None = None
+
+
+class Rank(Lenient):
+    """A call of Personalizer's `rank`."""
+
+    actions: Annotated[list[RankAction], Field(min_length=1, max_length=MOST_ARMS)]
+    contextFeatures: list[Any] | None = None  # noqa: N815
+    excludedActions: list[Text] | None = None  # noqa: N815
+    eventId: Text | None = None  # noqa: N815
+    deferActivation: bool = False  # noqa: N815
+
+
+class Ranked(Strict):
+    """An action in its place; the probability of the first is known where the policy knows it."""
+
+    id: str
+    probability: float | None
+
+
+class Ranking(Strict):
+    """An answer of Personalizer's `rank`."""
+
+    ranking: list[Ranked]
+    eventId: str  # noqa: N815
+    rewardActionId: str  # noqa: N815
+
+
+class RewardValue(Lenient):
+    """A call of Personalizer's `reward`."""
+
+    value: FiniteFloat
+
+
+class NewKey(Strict):
+    """A key to make."""
+
+    name: Text
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
+
+
+class KeyShown(Strict):
+    """A key, without its secret."""
+
+    id: str
+    name: str
+    scopes: list[Scope]
+    created_at: float
+    revoked_at: float | None
+
+
+class KeyMade(KeyShown):
+    """A new key; it is shown this once."""
+
+    key: str
+
+
+class Refusal(BaseModel):
+    """Why a call was not done."""
+
+    error: str

@@ -1,0 +1,224 @@
+"""The service of one process: its experiments, its writer, and the way back after the database was away."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection
+
+from allais.serve import keys, loading
+from allais.serve.acquaintances import Acquaintances
+from allais.serve.database import Database
+from allais.serve.experiment import Experiment
+from allais.serve.ownership import Ownership
+from allais.serve.refusals import Refused, unavailable, unknown
+from allais.serve.rows import Kind, Row
+from allais.serve.settings_file import ServerSettings
+from allais.serve.writer import Writer
+
+Result = TypeVar("Result")
+TICK = 1.0  # seconds between two looks at what expires and what is worth a snapshot
+LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the database
+KEPT_SNAPSHOTS = 2  # so that one that is damaged is not the end
+
+log = logging.getLogger("allais.serve")
+
+
+class Service:
+    """What is behind the calls of HTTP; it belongs to one event loop."""
+
+    writer: Writer
+
+    def __init__(self, settings: ServerSettings, database: Database) -> None:
+        self.settings, self.database = settings, database
+        self.ownership = Ownership(database)
+        self.ring = keys.KeyRing(settings.limits.requests_per_second)
+        self.experiments: dict[str, Experiment] = {}
+        self.elsewhere: set[str] = set()  # experiments of other processes
+        self.people = Acquaintances(self.read)
+        self.interviews: dict[str, Any] = {}  # conversations by their ids
+        self.calls: Counter[tuple[str, int]] = Counter()  # of decide and reward, by status
+        self.ready = False
+        self.failures = 0
+        self._recovery: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # -- life -------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Own the experiments of this process, and read them."""
+        await asyncio.to_thread(self.database.migrate)
+        self.writer = Writer(self.database, self.ownership, self.fail)
+        rows = await self.read(loading.rows_of_experiments)
+        for row in rows:
+            if self.serves(row.name):
+                await self.writer.call(partial(self.ownership.take, experiment=row.id, name=row.name))
+        await self._load_all()
+        await self.read_keys()
+        self.ready = True
+        self.begin(self._tick())
+
+    async def stop(self) -> None:
+        """Write what is queued, and let go of everything."""
+        for task in [*self._tasks, *([self._recovery] if self._recovery else [])]:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await task
+        if self.ready:
+            for experiment in list(self.experiments.values()):
+                with contextlib.suppress(Refused):  # the events are on disk all the same
+                    await self._take_snapshot(experiment)
+        await asyncio.to_thread(self.writer.close)
+        self.ownership.release()
+        self.database.dispose()
+
+    def begin(self, work: Any) -> None:
+        """Do something beside the calls, until it ends or the service stops."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -- what calls need --------------------------------------------------------------------------
+
+    def serves(self, name: str) -> bool:
+        """Whether an experiment of this name belongs to this process."""
+        return self.settings.only is None or name in self.settings.only
+
+    def experiment(self, name: str) -> Experiment:
+        """An experiment of this process. Ask anew after every await: a failure replaces it."""
+        if not self.ready:
+            raise unavailable()
+        found = self.experiments.get(name)
+        if found is None:
+            if name in self.elsewhere or not self.serves(name):
+                raise Refused(421, f"an experiment is served by one process; {name!r} is not served by this one.")
+            raise unknown("an experiment", name, "Create it first, or check the name.")
+        return found
+
+    async def write(self, rows: list[Row]) -> None:
+        """Put rows, and wait until they are on disk."""
+        await self.writer.put(rows)
+
+    async def read(self, work: Callable[[Connection], Result]) -> Result:
+        """Read from the database in another thread."""
+        if self.failures and not self.ready:
+            raise unavailable()
+
+        def reading() -> Result:
+            with self.database.connect() as connection:
+                return work(connection)
+
+        try:
+            return await asyncio.to_thread(reading)
+        except (Refused, ValueError):
+            raise
+        except Exception as error:
+            raise unavailable() from error
+
+    async def change(self, work: Callable[[Connection], Result]) -> Result:
+        """Do a transaction of its own in the writer's thread."""
+        result: Result = await self.writer.call(work)
+        return result
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Around changes in memory: one that breaks off in the middle is undone by reading the database again."""
+        try:
+            yield
+        except Refused:
+            raise
+        except BaseException as error:
+            log.exception("a change broke off; its experiment is read again")
+            self.fail()
+            raise unavailable("a change broke off in the middle") from error
+
+    async def read_keys(self) -> None:
+        """Know the keys of the database."""
+        self.ring.replace(await self.read(keys.stored))
+
+    # -- failure and recovery ---------------------------------------------------------------------
+
+    def fail(self) -> None:
+        """What is in memory may be ahead of the database: throw it away, and read again as soon as possible."""
+        self.failures += 1
+        self.ready = False
+        if self._recovery is None or self._recovery.done():
+            log.warning("the database failed; calls are refused until it is back")
+            self._recovery = asyncio.get_running_loop().create_task(self._recover())
+
+    async def _recover(self) -> None:
+        pause = 0.05
+        while True:
+            seen = self.failures
+            try:
+                await self.writer.restart()
+                await self._load_all()
+                if self.failures == seen:
+                    break
+            except Exception as error:
+                log.info("the database is still away: %s", error)
+            await asyncio.sleep(pause)
+            pause = min(2.0 * pause, LONGEST_PAUSE)
+        self.ready = True
+        log.warning("the database is back; every experiment was read again")
+
+    async def _load_all(self) -> None:
+        def reading() -> tuple[dict[str, Experiment], set[str]]:
+            with self.database.connect() as connection:
+                rows = loading.rows_of_experiments(connection)
+                ours = [row for row in rows if self.ownership.owns(row.id)]
+                others = {row.name for row in rows if not self.ownership.owns(row.id)}
+                return {row.name: loading.load(connection, row) for row in ours}, others
+
+        self.experiments, self.elsewhere = await asyncio.to_thread(reading)
+
+    # -- from time to time ------------------------------------------------------------------------
+
+    async def _tick(self) -> None:
+        last_keys = time.monotonic()
+        while True:
+            await asyncio.sleep(TICK)
+            if not self.ready:
+                continue
+            with contextlib.suppress(Refused):  # the database is away: recovery is under way
+                for experiment in list(self.experiments.values()):
+                    await self._expire(experiment)
+                    if self.ready and experiment.seq - experiment.snapshot_at >= self.settings.snapshot_every:
+                        await self._take_snapshot(experiment)
+                if time.monotonic() - last_keys >= keys.FRESH:
+                    await self.read_keys()
+                    last_keys = time.monotonic()
+
+    async def _expire(self, experiment: Experiment) -> None:
+        while self.ready:
+            with self.changing():
+                late, rows = experiment.expire(time.time())
+            if not late:
+                return
+            await self.write(rows)
+            for number in late:
+                experiment.closing.pop(number, None)
+
+    async def _take_snapshot(self, experiment: Experiment) -> None:
+        """Write a snapshot: laid out here, turned into a document in another thread."""
+        now = time.time()
+        if experiment.seq == experiment.snapshot_at:
+            return
+        with self.changing():
+            rows = experiment.lay_out(now)
+        twin, seq = experiment.learner.copy(), experiment.seq
+        await self.write(rows)
+        document = await asyncio.to_thread(loading.document_bytes, twin)
+        if self.ready and self.experiments.get(experiment.name) is experiment:  # else its events may be lost
+            older, experiment.snapshot_at = experiment.snapshot_at, seq
+            await self.write(
+                [(Kind.SNAPSHOT, (experiment.id, seq, now, document)), (Kind.OLD_SNAPSHOTS, (experiment.id, older))]
+            )

@@ -1,0 +1,62 @@
+"""The file of `allais serve`: where it listens, where the data is, what callers may, and experiments to begin."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from allais.serve.refusals import Refused
+from allais.serve.schemas import ExperimentName, ExperimentSettings, Strict
+
+
+class Limits(Strict):
+    """What one caller may ask for."""
+
+    requests_per_second: Annotated[float, Field(gt=0)] = 10_000.0  # of each key
+    body_bytes: Annotated[int, Field(ge=1_000)] = 1_000_000
+
+
+class ServerSettings(Strict):
+    """All of the file; every entry may be left out."""
+
+    database: str = "advisor.db"  # the path of a file, or postgresql://...
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8420
+    only: list[ExperimentName] | None = None  # the experiments of this process; all, if it is left out
+    snapshot_every: Annotated[int, Field(ge=100)] = 20_000  # events
+    limits: Limits = Limits()
+    experiments: dict[ExperimentName, ExperimentSettings] = Field(default_factory=dict)
+
+
+def read_settings(path: Path | None) -> ServerSettings:
+    """The settings that a file has, or the usual ones."""
+    if path is None:
+        return ServerSettings()
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"the settings of a service are a TOML file; {path} cannot be read ({error}).") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: settings must be TOML; {error}. Repair that line.") from None
+    try:
+        return ServerSettings.model_validate(content)
+    except ValidationError as error:
+        raise ValueError(f"{path}: {sentence_of(error)}") from None
+
+
+def sentence_of(error: ValidationError) -> str:
+    """What is wrong with what came, in one sentence about the first mistake."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"] if part != "body") or "what was sent"
+    said = first["msg"][:1].lower() + first["msg"][1:]
+    if first["type"] == "extra_forbidden":
+        said = "there is no such entry"
+    return f"{place}: {said}. Check it against the schema."
+
+
+def refusal_of(error: ValidationError) -> Refused:
+    """A body that does not fit its schema."""
+    return Refused(422, sentence_of(error))

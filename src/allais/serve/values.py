@@ -1,0 +1,112 @@
+"""What is known: recommendations and values, for a person or for all, and what an apprentice would have gained."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from allais.learner import Learner
+from allais.preferences import Preference, expected_value
+from allais.serve.experiment import Experiment
+from allais.serve.loading import detail_of
+from allais.serve.refusals import Refused
+from allais.serve.service import Service
+from allais.serve.tables import decisions
+
+
+def finite(number: float) -> float | None:
+    """A number as JSON has it: none where there is none."""
+    return number if math.isfinite(number) else None
+
+
+async def _copy_for(service: Service, name: str, person: str | None) -> tuple[Experiment, Learner, Preference | None]:
+    """A learner that nobody else changes, on disk by now, and whose preference counts.
+
+    A copy, since looking at the live one would make views that a restarted service does not have.
+    """
+    known = None if person is None else await service.people.preference_of(person)
+    experiment = service.experiment(name)
+    twin = experiment.learner.copy()
+    await service.write([])
+    return experiment, twin, None if known is None else known[1]
+
+
+async def recommend(service: Service, name: str, person: str | None) -> dict[str, Any]:
+    """The best arm so far."""
+    _, learner, preference = await _copy_for(service, name, person)
+    try:
+        best = await asyncio.to_thread(learner.recommend, preference)
+    except ValueError as error:
+        raise Refused(422, str(error)) from None
+    low, high = (None, None) if best.interval is None else (best.interval.low, best.interval.high)
+    return {
+        "arm": str(best.arm), "value": finite(best.value), "low": low, "high": high, "settled": best.settled,
+        "person": person,
+    }  # fmt: skip
+
+
+async def value(service: Service, name: str, person: str | None) -> dict[str, Any]:
+    """What every arm is worth."""
+    _, learner, preference = await _copy_for(service, name, person)
+    try:
+        arms = await asyncio.to_thread(values_of, learner, preference)
+    except ValueError as error:
+        raise Refused(422, str(error)) from None
+    in_play = [arm for arm in arms if arm["in_play"]]
+    return {
+        "person": person,
+        "arms": arms,
+        "best": _highest(in_play, "value"),
+        "best_mean": _highest(in_play, "mean"),
+    }
+
+
+def _highest(arms: list[dict[str, Any]], by: str) -> str:
+    return str(max(arms, key=lambda arm: -math.inf if arm[by] is None else arm[by])["name"])
+
+
+def values_of(learner: Learner, preference: Preference | None) -> list[dict[str, Any]]:
+    """All arms as somebody values them, and as the mean does: in her units of gain, so that higher is better."""
+    mine = learner.policy.preference if preference is None else preference
+    means = learner.value(expected_value(reference=mine.reference, costs=mine.costs))
+    values = learner.value(preference)
+    own = preference is None or preference == learner.policy.preference
+    intervals = learner.intervals() if own else {}
+    drift = learner.drift() if learner.policy.keeps_outcomes else {}
+    in_play = set(learner.arms)
+    return [
+        {
+            "name": str(arm),
+            "in_play": arm in in_play,
+            "outcomes": pulls,
+            "value": finite(values[arm]),
+            "mean": finite(means[arm]),
+            "low": finite(intervals[arm].low) if arm in intervals else None,
+            "high": finite(intervals[arm].high) if arm in intervals else None,
+            "alarms": drift[arm].alarms if arm in drift else 0,
+            "last_alarm": drift[arm].ago if arm in drift else None,
+        }
+        for arm, pulls in learner.pulls.items()
+    ]
+
+
+async def apprenticed(service: Service, name: str) -> dict[str, Any]:
+    """What an apprentice would have done, and what that is worth by what is known now."""
+    experiment, learner, _ = await _copy_for(service, name, None)
+    if not experiment.settings.apprentice:
+        raise Refused(409, f"only an apprentice watches; {name!r} decides itself. Read its values.")
+
+    def reading(connection: Connection) -> list[tuple[str, str]]:
+        wanted = select(decisions.c.arm, decisions.c.detail).where(decisions.c.experiment == experiment.id)
+        return [(arm, detail_of(detail)["would"]) for arm, detail in connection.execute(wanted)]
+
+    pairs = await service.read(reading)
+    values = await asyncio.to_thread(learner.value)
+    both = [(values[did], values[would]) for did, would in pairs]
+    known = [pair for pair in both if not any(map(math.isnan, pair))]
+    worth, would = (sum(column) / len(known) for column in zip(*known, strict=True)) if known else (None, None)
+    agreed = sum(did == would for did, would in pairs)
+    return {"decisions": len(pairs), "agreed": agreed, "worth": worth, "would_be_worth": would}

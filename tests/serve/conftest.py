@@ -1,0 +1,116 @@
+"""A service in this process, as callers see it."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+
+from allais.serve.app import make_app
+from allais.serve.managing import make_key
+from allais.serve.schemas import NewKey
+from allais.serve.service import Service
+from allais.serve.settings_file import ServerSettings
+from tests.serve.postgres import ABSENT, Postgres, binaries
+
+ROUTES = {
+    "policy": {"type": "NPTS"},
+    "arms": ["A21", "A28"],
+    "preference": {"gains": {"type": "TverskyKahneman", "eta": 0.61}},
+    "rewards": {"type": "Bounded", "low": 0.0, "high": 50.0},
+    "seed": 1,
+}
+
+
+class Caller(httpx.Client):
+    """A client whose calls carry a key, and the server that answers them, in a thread; `service` is behind it."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        super().__init__(timeout=60.0)
+        self._began = threading.Event()
+        self._server = uvicorn.Server(
+            uvicorn.Config(make_app(settings, self._started), lifespan="on", log_level="error", access_log=False)
+        )
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
+
+    async def _started(self, service: Service) -> None:
+        self.service = service
+        self.key, _ = await make_key(service, NewKey(name="test", scopes=["read", "decide", "manage"]), None)
+        self.headers["Authorization"] = f"Bearer {self.key}"
+        self._began.set()
+
+    def __enter__(self) -> Caller:
+        self.base_url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread.start()
+        while not self._began.wait(0.05):
+            assert self._thread.is_alive(), "the server did not start"
+        super().__enter__()
+        return self
+
+    def __exit__(self, *exception: Any) -> None:
+        super().__exit__(*exception)
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+    def ask(self, name: str = "routes", **body: Any) -> dict[str, Any]:
+        answer = self.post(f"/v1/experiments/{name}/decide", json=body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def tell(self, choice: int, outcome: float, name: str = "routes", **more: Any) -> dict[str, Any]:
+        answer = self.post(f"/v1/experiments/{name}/reward", json={"choice": choice, "outcome": outcome, **more})
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def create(self, name: str = "routes", **changes: Any) -> dict[str, Any]:
+        answer = self.post("/v1/experiments", json={"name": name, **ROUTES, **changes})
+        assert answer.status_code == 201, answer.text
+        return answer.json()
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
+    """A server of PostgreSQL."""
+    if binaries() is None:
+        if os.environ.get("ALLAIS_POSTGRES") == "required":
+            pytest.fail(ABSENT)
+        pytest.skip(ABSENT)
+    server = Postgres(tmp_path_factory.mktemp("postgres"))
+    yield server
+    server.stop()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database, of either kind."""
+    if request.param == "sqlite":
+        return str(tmp_path / "advisor.db")
+    return request.getfixturevalue("postgres").make(f"advisor_{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def calling(database: str) -> Callable[..., Caller]:
+    """Makes clients of services on the database of this test; each is started by `with`."""
+
+    def made(**settings: Any) -> Caller:
+        return Caller(ServerSettings(database=database, **settings))
+
+    return made
+
+
+@pytest.fixture
+def caller(calling: Callable[..., Caller]) -> Iterator[Caller]:
+    """A client of a service with one experiment, `routes`."""
+    with calling() as client:
+        client.create()
+        yield client

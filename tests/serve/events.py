@@ -1,0 +1,52 @@
+"""What a database holds of an experiment, and the learner that went through the same without a service."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import select
+
+from allais.learner import Learner
+from allais.serve import replaying, tables
+from allais.serve.building import learner_from_settings
+from allais.serve.database import Database
+from allais.serve.schemas import ExperimentSettings
+
+
+def rows_of(address: str, table: Any) -> list[Any]:
+    """All rows of a table, by their first columns."""
+    database = Database(address)
+    with database.connect() as connection:
+        rows = list(connection.execute(select(table).order_by(*list(table.primary_key))))
+    database.dispose()
+    return rows
+
+
+def lived_again(address: str, settings: dict[str, Any]) -> Learner:
+    """A learner that chooses by itself, and is told what the service was told: it must choose what the service chose.
+
+    Every event is there once, in order, and no choice differs: else this fails.
+    """
+    learner = learner_from_settings(ExperimentSettings(**settings))
+    for expected, row in enumerate(rows_of(address, tables.events), start=1):
+        assert row.seq == expected, "an event is missing, or there twice"
+        event = json.loads(row.body)
+        match event:
+            case {"ask": [[number, arm]], **more}:
+                choice, repeated = replaying.ask(learner, None, more.get("allowed"))
+                assert (choice.id, choice.arm) == (number, arm), f"choice {number} differs from that of a run in peace"
+                assert repeated == event
+            case _:
+                replaying.apply(learner, event, {})
+    return learner
+
+
+def goes_on_alike(client: Any, address: str, settings: dict[str, Any], rounds: int = 20) -> None:
+    """The service chooses as the learner that was never disturbed."""
+    learner = lived_again(address, settings)
+    for step in range(rounds):
+        expected, answer = learner.ask(), client.ask()
+        assert (answer["choice"], answer["arm"]) == expected
+        learner.tell(expected, float(step))
+        client.tell(answer["choice"], float(step))

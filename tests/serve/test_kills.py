@@ -1,0 +1,70 @@
+"""kill -9 at random moments under load: nothing acknowledged is lost, nothing counts twice, choices go on alike."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from allais.serve import tables
+from tests.serve.events import lived_again, rows_of
+from tests.serve.processes import Drivers, Served
+
+SETTINGS = {
+    "policy": {"type": "NPTS"},
+    "arms": ["A21", "A28", "B7"],
+    "preference": {"gains": {"type": "TverskyKahneman", "eta": 0.61}},
+    "rewards": {"type": "Bounded", "low": 0.0, "high": 50.0},
+    "seed": 1,
+}
+
+
+def outcome(number: int) -> float:
+    return random.Random(number).random() * 50.0  # hundreds of different ones, so that memories move to trees
+
+
+def survive(folder: Path, database: str, kills: int, seed: int) -> Drivers:
+    rng = random.Random(seed)
+    drivers = Drivers(outcome)
+    served = Served(folder, database, SETTINGS)
+    try:
+        for kill in range(kills):
+            if kill:
+                served.start()
+            drivers.run(served, rng.uniform(0.0, 1.0))
+        stored = {row.number: row for row in rows_of(database, tables.decisions)}
+        for number, arm in drivers.answered.items():
+            assert stored[number].arm == arm, "an answered choice was lost"
+        for number, reward in drivers.told.items():
+            assert (stored[number].state, stored[number].outcome) == ("told", reward), "a reward was lost"
+        learner = lived_again(database, SETTINGS)
+        told = [row for row in stored.values() if row.state == "told"]
+        assert learner.samples == len(told), "a reward counted twice, or not at all"
+        served.start()
+        with served.client() as client:
+            for _ in range(20):
+                expected = learner.ask()
+                answer = client.post("/v1/experiments/routes/decide", json={}).json()
+                assert (answer["choice"], answer["arm"]) == expected
+                learner.tell(expected, outcome(expected.id))
+                client.post(
+                    "/v1/experiments/routes/reward", json={"choice": expected.id, "outcome": outcome(expected.id)}
+                )
+    finally:
+        served.kill()
+    return drivers
+
+
+def test_a_killed_server_has_lost_nothing_and_goes_on_as_if_nothing_happened(tmp_path, database):
+    drivers = survive(tmp_path, database, kills=3, seed=1)
+    assert len(drivers.told) > 50
+
+
+@pytest.mark.slow
+def test_two_hundred_kills(tmp_path, database):
+    kills = int(os.environ.get("ALLAIS_KILLS", "200"))
+    drivers = survive(tmp_path, database, kills, seed=2)
+    print(f"{kills} kills: {len(drivers.answered)} choices, {len(drivers.told)} rewards, {drivers.repeated} repeated")
+    assert drivers.repeated > 0

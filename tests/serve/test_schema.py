@@ -1,0 +1,52 @@
+"""Whatever fits the document of the API, and whatever does not, is answered: never by a mistake of ours."""
+
+from __future__ import annotations
+
+import contextlib
+
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis.errors import Unsatisfiable
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
+EXAMPLES = 15  # per operation and kind; more find nothing more
+
+
+def test_no_call_ends_in_a_mistake_of_the_service(calling):
+    with calling() as caller:
+        caller.create()
+        for _ in range(5):
+            caller.ask()
+        document = caller.get("/openapi.json").json()
+        schema = schemathesis.openapi.from_dict(document)
+        schema.config.update(base_url=str(caller.base_url))
+        for found in schema.get_all_operations():
+            operation = found.ok()
+            if (operation.method, operation.path) == ("delete", "/v1/keys/{id}"):
+                continue  # it would revoke the key of this test
+            for mode in schemathesis.GenerationMode:
+                examine(operation, mode, caller)
+
+
+def examine(operation, mode, caller) -> None:
+    @settings(
+        max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def one(case) -> None:
+        if mode is schemathesis.GenerationMode.POSITIVE and "name" in case.path_parameters:
+            case.path_parameters["name"] = "routes"  # a random name would be unknown
+        response = case.call(headers={"Authorization": f"Bearer {caller.key}"})
+        case.validate_response(response, checks=CHECKS)
+        if response.status_code >= 400:
+            assert response.json()["error"].endswith((".", "KEY."))
+
+    with contextlib.suppress(Unsatisfiable):  # nothing can be wrong about a call that takes nothing
+        one()
