@@ -19,7 +19,10 @@ class Absent:
 
 sys.meta_path.insert(0, Absent())
 """
-OPTIONAL = ("matplotlib", "networkx", "rich", "typer", "fastapi", "sqlalchemy", "distributed", "dask", "sumo", "narwhals", "jax", "arviz")
+OPTIONAL = (
+    *("matplotlib", "networkx", "rich", "typer", "fastapi", "sqlalchemy", "distributed", "dask", "sumo", "narwhals"),
+    *("jax", "arviz"),
+)
 
 LEARNER = """
 import json
