@@ -80,7 +80,7 @@ def _table(policy: Policy) -> str:
             )
         )
     head = (
-        "regret per person, by her own value",
+        f"{policy.name}: regret per person, by her own value",
         "one memory",
         "learners of their own",
         "one per taste",
