@@ -67,6 +67,17 @@ def test_any_table_by_its_columns():
     assert choices.chosen.tolist() == [0, 1]
 
 
+def test_who_takes_what_is_worse_in_everything_is_known():
+    half, less, sure = {50: 0.5, 0: 0.5}, {50: 0.4, 0: 0.6}, 20
+    rows = [("ann", [half, less], 0), ("ann", [less, half], 0), ("ann", [half, sure], 0), ("ann", [half, half], 0),
+            ("bob", [half, sure], 1), ("bob", [half, less, sure], 1)]  # fmt: skip
+    choices = Choices.from_rows(rows)
+    assert choices.attention() == {"ann": (2, 1), "bob": (0, 0)}
+    assert choices.attention(costs=True) == {"ann": (2, 1), "bob": (0, 0)}
+    assert Choices.from_rows(rows[:1]).attention(costs=True)["ann"] == (1, 0)
+    assert Choices.from_rows([("ann", [0, 5], 1), ("ann", [{13: 1.0}, 5], 0)]).attention()["ann"] == (2, 2)
+
+
 def test_lines_come_back_as_they_were_written(tmp_path):
     amounts = {"person": ["z"], "x": [50], "p": [0.1], "amount": [8]}
     choices = Choices.lottery_or_sure(SURE) + Choices.certainty_equivalents(amounts, lottery=[("x", "p"), (0, None)])

@@ -70,6 +70,7 @@ def fit_command(
     else:
         found = people.fit(choices, model, prior=method == "mode", by_person=by_person, seed=seed)
     console().print(str(found.summary()), markup=False, highlight=False)
+    _say_attention(choices)
     if out is not None:
         with writing(out):
             found.save(out)
@@ -78,6 +79,19 @@ def fit_command(
         with writing(plot):
             found.plot(choices).savefig(plot, dpi=130)
         typer.echo(f"The picture is in {plot}.")
+
+
+def _say_attention(choices: Choices) -> None:
+    """Say who took an option that is worse in everything."""
+    checks = choices.attention()
+    missed = {name: one.asked - one.passed for name, one in checks.items() if one.passed < one.asked}
+    if missed:
+        most = max(missed, key=lambda name: missed[name])
+        typer.echo(
+            f"In {sum(missed.values())} of {sum(one.asked for one in checks.values())} choices with an option that is "
+            f"worse in everything it was taken, by {len(missed)} of {len(checks)} people (most often by {most}: "
+            f"{missed[most]} of {checks[most].asked}). Read their answers with care."
+        )
 
 
 def _choices(data: Path, shape: str, drop_missing: bool) -> Choices:

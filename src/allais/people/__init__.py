@@ -5,6 +5,7 @@
 ('eta', 'alpha', 'loss_aversion', 'temperature')
 """
 
+from allais.people.attention import Attention
 from allais.people.choices import Choices
 from allais.people.compare import Comparison, compare, expected_value_family
 from allais.people.family import Family
@@ -13,7 +14,6 @@ from allais.people.fitted import Fitted
 from allais.people.groups import Groups, groups
 from allais.people.hierarchical import hierarchical
 from allais.people.interview import Interview
-from allais.people.known import Attention
 from allais.people.page import write_page
 from allais.people.parameters import Free, free
 from allais.people.posterior import posterior

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from allais._checks import FloatArray, IntArray
 from allais.lotteries import Discrete, FiniteLottery
 from allais.people.arrays import CERTAINTY_EQUIVALENT
 from allais.people.design import Compact, compact
+
+if TYPE_CHECKING:
+    from allais.people.attention import Attention
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,6 +176,16 @@ class Choices:
         n = np.bincount(self.person[plain], minlength=len(self.people)).astype(np.float64)
         first = np.bincount(self.person[self.chosen == 0], minlength=len(self.people))
         return np.divide(first, n, out=np.full(n.size, np.nan), where=n > 0)
+
+    def attention(self, *, costs: bool = False) -> dict[str, Attention]:
+        """For each person, the choices in which one of two options is better in everything, and how many went to it.
+
+        >>> Choices.from_rows([("ann", [{50: 0.5, 0: 0.5}, {50: 0.4, 0: 0.6}], 1)]).attention()["ann"].passed
+        0
+        """
+        from allais.people.attention import attention_of
+
+        return attention_of(self, costs)
 
     def compact(self, reference: float, costs: bool, by_person: bool) -> Compact:
         """The arrays that compiled code reads; they are made once."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from allais._system.locks import one_at_a_time
 from allais.learner.durable import Durable
 from allais.lotteries import FiniteLottery
+from allais.people.attention import Attention
 from allais.people.choices import Choices
 from allais.people.family import Family
 from allais.people.fitted import MOST_DRAWS, Fitted
@@ -18,18 +19,6 @@ from allais.people.particles import Belief
 from allais.people.questions import SIDES, Question
 from allais.people.worths import Worths
 from allais.preferences import Preference
-
-
-class Attention(NamedTuple):
-    """How the attention checks went: questions in which one side is better in everything."""
-
-    asked: int
-    passed: int
-
-    def __str__(self) -> str:
-        if not self.asked:
-            return "No attention check was answered."
-        return f"{self.passed} of {self.asked} attention checks were passed."
 
 
 class Known(Durable):
