@@ -30,7 +30,7 @@ PEOPLE, QUESTIONS = 60, 20
 SERVED = 100  # people of the study
 NODES = 10  # of the grid, for each of four parameters: 10,000 points
 ADOPY = "ALLAIS_ADOPY"  # a Python that has adopy
-FEW = 10  # people that adopy itself asks, each all questions: one takes it seconds
+FEW = 3  # people that adopy itself asks, each all questions: one takes it seconds
 
 
 class Recovered(NamedTuple):
