@@ -102,8 +102,8 @@ def _weights(ax: Axes, fitted: Fitted, seen: _Seen | None) -> None:
 def _utility(ax: Axes, fitted: Fitted, seen: _Seen | None) -> None:
     """In units of the family's stake, whose gain feels like 1: so that curves of other powers can be compared."""
     stake = fitted.family.stake
-    ends = (-stake, stake) if seen is None else (min(0.0, *seen.outcomes), max(0.0, *seen.outcomes))
-    x = np.linspace(float(ends[0]), float(ends[1]), 201)
+    low, high = (-stake, stake) if seen is None else (min(0.0, *seen.outcomes), max(0.0, *seen.outcomes))
+    x = np.linspace(low, high, 201)
     shift = -1.0 if fitted.family.costs else 1.0
 
     def felt(preference: Any) -> FloatArray:
@@ -114,11 +114,11 @@ def _utility(ax: Axes, fitted: Fitted, seen: _Seen | None) -> None:
     _band(ax, x, curves, felt(fitted.preference), "tab:green", "utility")
     ax.axhline(0.0, color="0.8", linewidth=1)
     ax.axvline(0.0, color="0.8", linewidth=1)
-    low, high = 1.05 * np.quantile(curves[:, 0], 0.05), 1.05 * np.quantile(curves[:, -1], 0.95)
+    bottom, top = 1.05 * np.quantile(curves[:, 0], 0.05), 1.05 * np.quantile(curves[:, -1], 0.95)
     ax.set(
         xlabel="gain or loss", ylabel=f"utility (that of {stake:g} is 1)",
         title=_titled("utility", fitted, range(ALPHA, AVERSION + 1)),
-        ylim=(max(low, -FARTHEST) if ends[0] < 0.0 else 0.0, min(high, FARTHEST) if ends[1] > 0.0 else 0.0),
+        ylim=(max(bottom, -FARTHEST) if low < 0.0 else 0.0, min(top, FARTHEST) if high > 0.0 else 0.0),
     )  # fmt: skip
 
 
