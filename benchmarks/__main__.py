@@ -10,6 +10,7 @@ from benchmarks import (
     bandits,
     budgets,
     cold,
+    coordinator,
     coverage,
     executors,
     forecasts,
@@ -41,8 +42,8 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, budgets, coverage, screening, linear,
-        executors, search, proofs, many, forecasts, people, interview, shared, worlds, serve, traffic, networks,
-        scenario,
+        executors, search, proofs, many, coordinator, forecasts, people, interview, shared, worlds, serve, traffic,
+        networks, scenario,
     )
 }  # fmt: skip
 

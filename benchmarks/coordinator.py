@@ -22,6 +22,7 @@ from benchmarks.simulators import flow_lines, throughput
 MS10, RUNS_OF_10 = 0.01, 3_000
 RUNS_OF_LINES = 10_000  # of 10 ms, 50 s: some hundred thousand settle it, which takes the better part of an hour
 LARGE = 57_624
+LINES = flow_lines(30)
 
 
 class Nothing(OneByOne):
@@ -62,8 +63,8 @@ def working(arm: int, rng: np.random.Generator) -> float:
     return float(rng.random() + 0.02 * arm)
 
 
-def tables() -> list[str]:
-    return [_alone(), _busy(), _largest()]
+def run() -> str:
+    return "\n\n".join(["## The coordinator of searches", _alone(), _busy()])
 
 
 def _alone() -> str:
@@ -94,10 +95,10 @@ def _alone() -> str:
     )
 
 
-def line_of_10(option: tuple[int, int, int, int, int], rng: np.random.Generator) -> float:
+def line_of_10(arm: int, rng: np.random.Generator) -> float:
     """A run of the flow line, as a program that takes 10 ms."""
     end = time.perf_counter() + MS10
-    found = throughput(option, rng)
+    found = throughput(LINES[arm], rng)
     time.sleep(max(end - time.perf_counter(), 0.0))
     return found
 
@@ -106,7 +107,7 @@ def _busy() -> str:
     rows = []
     for kind, preference, common in (("mean", expected_value(), False), ("CVaR .1", cvar(0.1), True)):
         policy = PairwiseScreening(preference, delta=0.05, rarest=0.25, tolerance=0.5, common_random_numbers=common)
-        samples, share = _share(policy, Simulator(line_of_10, flow_lines(30)), RUNS_OF_LINES, None)
+        samples, share = _share(policy, Simulator(line_of_10, len(LINES)), RUNS_OF_LINES, None)
         name = f"is a flow line of 11,774 options at 10 ms, {kind}{', common random numbers' if common else ''}"
         rows.append((name, "by the search", f"{samples:,}", f"{share:.1%}", "at least 90%", _held(share)))
     for name, simulator in (("sleeps 10 ms", asleep), ("works 10 ms", working)):
@@ -137,7 +138,7 @@ def _share(policy: Policy, problem: Simulator, runs: int, batch: int | None) -> 
     return answer.samples, (answer.origin.run_seconds or 0.0) / (2.0 * seconds)
 
 
-def _largest() -> str:
+def largest() -> str:
     """57,624 options, once."""
     options = flow_lines(50)
     policy = PairwiseScreening(expected_value(), delta=0.05, rarest=0.5, tolerance=0.5, common_random_numbers=True)
