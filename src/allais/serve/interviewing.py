@@ -18,7 +18,7 @@ from allais.serve.keys import Key
 from allais.serve.managing import audited
 from allais.serve.people import put_person
 from allais.serve.refusals import Refused, unknown
-from allais.serve.schemas import AnswerQuestion, StartInterview
+from allais.serve.schemas_people import AnswerQuestion, StartInterview
 from allais.serve.service import Service
 from allais.serve.tables import interviews
 from allais.settings import to_spec

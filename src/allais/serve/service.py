@@ -27,7 +27,6 @@ from allais.serve.writer import Writer
 Result = TypeVar("Result")
 TICK = 1.0  # seconds between two looks at what expires and what is worth a snapshot
 LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the database
-KEPT_SNAPSHOTS = 2  # so that one that is damaged is not the end
 
 log = logging.getLogger("allais.serve")
 
