@@ -9,6 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraint
 from allais.serve.schemas import LARGEST_INT, MOST_ARMS, Document, Number, Strict, Text
 
 
+Amount = Annotated[float, Field(ge=-1e9, le=1e9)]  # of what a person is asked about
+
+
 class PutPerson(Strict):
     """The preference of a person: a document or a name, or the content of a preference file."""
 
@@ -29,10 +32,10 @@ class StartInterview(Strict):
     """How a person is asked. `stakes` are the least and the greatest outcome that questions are about."""
 
     family: Literal["cpt", "cpt-two-weights", "prelec", "utility"] = "cpt"
-    stakes: Annotated[list[FiniteFloat], Field(min_length=2, max_length=2, default_factory=lambda: [-50.0, 200.0])]
+    stakes: Annotated[list[Amount], Field(min_length=2, max_length=2, default_factory=lambda: [-50.0, 200.0])]
     questions: Annotated[int, Field(ge=1, le=100)] = 20
     checks: Annotated[int, Field(ge=0, le=100)] = 8  # one in so many questions looks whether she pays attention
-    reference: FiniteFloat = 0.0
+    reference: Amount = 0.0
     costs: bool = False  # a smaller outcome is better
     unit: Annotated[str, StringConstraints(max_length=40)] = ""
     seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
