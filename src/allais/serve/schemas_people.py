@@ -8,7 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraint
 
 from allais.serve.schemas import LARGEST_INT, MOST_ARMS, Document, Number, Strict, Text
 
-
 Amount = Annotated[float, Field(ge=-1e9, le=1e9)]  # of what a person is asked about
 
 
