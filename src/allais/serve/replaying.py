@@ -16,7 +16,7 @@ from typing import Any
 
 from allais.learner import Choice, Learner
 from allais.preferences import Preference
-from allais.serve.propensity import drawn_again, propensity_of
+from allais.serve.propensity import propensity_of
 
 
 def ask(
@@ -31,16 +31,16 @@ def ask(
     if features is not None:
         choice = learner.ask(features=features, preference=whose)  # type: ignore[call-overload]
         row = list(map(float, features[choice.arm]))
-        return choice, {"chose": choice.id, "arm": choice.arm, "features": row}, propensity_of(learner, choice, {})
+        return choice, {"chose": choice.id, "arm": choice.arm, "features": row}, propensity_of(learner, choice, {}, 0)
     event: dict[str, Any] = {}
     if allowed is not None:
         event["allowed"] = list(allowed)
     if preference is not None:
         event["preference"] = preference[0]
     with _only(learner, allowed):
-        counts = drawn_again(learner, whose, draws)
+        chances = learner.chances(whose, draws) if draws else {}
         choice = learner.ask(preference=whose)
-    return choice, {"ask": [[choice.id, choice.arm]], **event}, propensity_of(learner, choice, counts)
+    return choice, {"ask": [[choice.id, choice.arm]], **event}, propensity_of(learner, choice, chances, draws)
 
 
 def apply(learner: Learner, event: Mapping[str, Any], preferences: Mapping[int, Preference]) -> None:
