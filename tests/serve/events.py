@@ -34,7 +34,7 @@ def lived_again(address: str, settings: dict[str, Any]) -> Learner:
         event = json.loads(row.body)
         match event:
             case {"ask": [[number, arm]], **more}:
-                choice, repeated = replaying.ask(learner, None, more.get("allowed"))
+                choice, repeated, _ = replaying.ask(learner, None, more.get("allowed"))
                 assert (choice.id, choice.arm) == (number, arm), f"choice {number} differs from that of a run in peace"
                 assert repeated == event
             case _:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -19,36 +21,72 @@ class Served:
 
     def __init__(self, folder: Path, database: str, settings: dict[str, Any]) -> None:
         self._folder, self.key = folder, ""
+        self._process: Any = None
         lines = [f"database = {json.dumps(database)}", "port = 0", "snapshot_every = 500", "[experiments.routes]"]
         (folder / "advisor.toml").write_text("\n".join([*lines, *as_toml(settings)]) + "\n")
         self.start()
 
     def start(self) -> None:
         """Run until it says where it is."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "allais.cli", "serve", "advisor.toml"],
-            cwd=self._folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
-        assert self.process.stdout is not None
+        command = [sys.executable, "-m", "allais.cli", "serve", "advisor.toml"]
+        self._process = subprocess.Popen(
+            command, cwd=self._folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        self._listen()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
         said = []
-        for line in self.process.stdout:
+        for line in self._process.stdout:
             said.append(line)
+            if found := re.search(r"pid (\d+)", line):
+                self.pid = int(found[1])
             if found := re.search(r"alk_\S+", line):
                 self.key = found[0]
             if found := re.search(r"http://\S+", line):
                 self.address = found[0]
                 return
+            if line == "ended\n":
+                break
         raise AssertionError("".join(said))
 
     def kill(self) -> None:
         """End it as a power cut would."""
-        self.process.kill()
-        self.process.communicate()
+        self._process.kill()
+        self._process.communicate()
 
     def client(self) -> httpx.Client:
         """A client with the key."""
         headers = {"Authorization": f"Bearer {self.key}"}
         return httpx.Client(base_url=self.address, headers=headers, timeout=30.0)
+
+
+class ServedByFork(Served):
+    """The same from a process that has loaded everything: for a server that is killed often."""
+
+    def start(self) -> None:
+        """Make a server, and wait until it says where it is."""
+        if self._process is None:
+            root = str(Path(__file__).parents[2])
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.serve.zygote", str(self._folder / "advisor.toml")],
+                cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            )  # fmt: skip
+        assert self._process.stdin is not None
+        self._process.stdin.write("start\n")
+        self._process.stdin.flush()
+        self._listen()
+
+    def kill(self) -> None:
+        """End the server, not the process that makes them."""
+        os.kill(self.pid, signal.SIGKILL)
+        assert self._process.stdout is not None
+        while self._process.stdout.readline() not in ("ended\n", ""):
+            pass
+
+    def close(self) -> None:
+        """End both."""
+        self._process.communicate()
 
 
 def as_toml(settings: dict[str, Any]) -> list[str]:

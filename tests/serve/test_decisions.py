@@ -55,6 +55,25 @@ def test_only_allowed_arms_are_chosen_and_the_others_stay_in_play(caller):
     assert [arm["in_play"] for arm in caller.get("/v1/experiments/routes").json()["arms"]] == [True, True]
 
 
+def test_propensities_are_known_where_they_can_be(caller):
+    policies = {"WUCB": {"type": "WUCB"}, "EXP3": {"type": "EXP3"}, "NPTS": {"type": "NPTS"}}
+    for name, policy in policies.items():
+        more = {"preference": None} if name == "EXP3" else {}
+        caller.create(name, policy=policy, propensity_draws=200, **more)
+        history = {"arms": ["A21"] * 20 + ["A28"] * 20, "outcomes": [10.0, 30.0] * 10 + [12.0, 27.0] * 10}
+        if name != "EXP3":
+            caller.post(f"/v1/experiments/{name}/import", json=history).raise_for_status()
+    assert caller.ask("WUCB")["propensity"] == 1.0
+    assert caller.ask("EXP3")["propensity"] == 0.5
+    found = [caller.ask("NPTS") for _ in range(10)]
+    by_arm = {arm: [one["propensity"] for one in found if one["arm"] == arm] for arm in ("A21", "A28")}
+    means = {arm: sum(each) / len(each) for arm, each in by_arm.items() if each}
+    assert all(0.0 < each <= 1.0 for each in means.values())
+    if len(means) == 2:  # both estimate one probability, each with an error of 0.035
+        assert abs(sum(means.values()) - 1.0) < 0.25
+    assert caller.ask()["propensity"] is None  # nobody paid for draws
+
+
 def test_a_restarted_service_goes_on_as_one_that_was_never_stopped(calling):
     learner = NPTS(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
     for start in range(3):

@@ -10,7 +10,7 @@ import pytest
 
 from allais.serve import tables
 from tests.serve.events import lived_again, rows_of
-from tests.serve.processes import Drivers, Served
+from tests.serve.processes import Drivers, ServedByFork
 
 SETTINGS = {
     "policy": {"type": "NPTS"},
@@ -28,7 +28,7 @@ def outcome(number: int) -> float:
 def survive(folder: Path, database: str, kills: int, seed: int) -> Drivers:
     rng = random.Random(seed)
     drivers = Drivers(outcome)
-    served = Served(folder, database, SETTINGS)
+    served = ServedByFork(folder, database, SETTINGS)
     try:
         for kill in range(kills):
             if kill:
@@ -52,8 +52,9 @@ def survive(folder: Path, database: str, kills: int, seed: int) -> Drivers:
                 client.post(
                     "/v1/experiments/routes/reward", json={"choice": expected.id, "outcome": outcome(expected.id)}
                 )
-    finally:
         served.kill()
+    finally:
+        served.close()
     return drivers
 
 

@@ -43,7 +43,7 @@ def examine(operation, mode, caller) -> None:
     def one(case) -> None:
         if mode is schemathesis.GenerationMode.POSITIVE and "name" in case.path_parameters:
             case.path_parameters["name"] = "routes"  # a random name would be unknown
-        response = case.call(headers={"Authorization": f"Bearer {caller.key}"})
+        response = case.call(headers={"Authorization": f"Bearer {caller.key}"}, timeout=120)
         case.validate_response(response, checks=CHECKS)
         if response.status_code >= 400:
             assert response.json()["error"].endswith((".", "KEY."))

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
 PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
+HEAD = "0001"  # the last of the steps in `migrations/versions`
 MIGRATING = 7_220_000  # the number of the lock under which tables change; those of experiments lie above
 
 
@@ -38,6 +38,11 @@ class Database:
 
     def migrate(self) -> None:
         """Give the database the tables of this version."""
+        if self._version() == HEAD:
+            return
+        from alembic import command  # half a second, which a start that needs nothing is spared
+        from alembic.config import Config
+
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
         try:
@@ -51,6 +56,13 @@ class Database:
             raise ValueError(
                 f"a service needs its database; {self.shown} cannot be opened ({brief_of(error)}). Check the address."
             ) from None
+
+    def _version(self) -> str | None:
+        """The last step that the database has taken; None before the first."""
+        with contextlib.suppress(OperationalError), self.engine.connect() as connection:  # said when it migrates
+            if inspect(connection).has_table("alembic_version"):
+                return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return None
 
     def dispose(self) -> None:
         """Close every connection that is not in use."""

@@ -6,7 +6,6 @@ get there, the whole object is thrown away and read from the database again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -14,7 +13,6 @@ from allais.learner import Learner, NotNow
 from allais.preferences import Preference
 from allais.serve import replaying
 from allais.serve.jsons import dumps
-from allais.serve.propensity import propensity_of
 from allais.serve.refusals import Refused
 from allais.serve.rows import Kind, Row
 from allais.serve.schemas import Decide, ExperimentSettings
@@ -65,12 +63,13 @@ class Experiment:
         with _sentences():
             if call.did is not None and call.did not in self.learner.arms:
                 raise ValueError(f"what was done must be an arm in play; got {call.did!r}. Add it first.")
-            choice, event = replaying.ask(self.learner, preference, call.allowed, call.features)
+            draws = self.settings.propensity_draws
+            choice, event, likely = replaying.ask(self.learner, preference, call.allowed, call.features, draws)
         number, arm = choice.id, str(choice.arm)
         answer = {
             "choice": number,
             "arm": choice.arm,
-            "propensity": propensity_of(self.learner, number),
+            "propensity": likely,
             "why": why(self.learner, choice.arm)
             if call.features is None
             else "the best of these rows by what is known",
@@ -209,8 +208,3 @@ class _sentences:  # noqa: N801
             raise Refused(409, str(error)) from None
         if isinstance(error, ValueError | TypeError):
             raise Refused(422, str(error)) from None
-
-
-def rows_of_arms(experiment: int, arms: Iterator[str] | list[str], now: float) -> list[Row]:
-    """The rows of the arms that an experiment begins with."""
-    return [(Kind.ARM, (experiment, name, position, True, now)) for position, name in enumerate(arms)]

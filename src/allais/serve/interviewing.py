@@ -18,7 +18,7 @@ from allais.serve.keys import Key
 from allais.serve.managing import audited
 from allais.serve.people import put_person
 from allais.serve.refusals import Refused, unknown
-from allais.serve.schemas import AnswerQuestion, StartInterview
+from allais.serve.schemas_people import AnswerQuestion, StartInterview
 from allais.serve.service import Service
 from allais.serve.tables import interviews
 from allais.settings import to_spec
@@ -136,6 +136,8 @@ def _made(settings: dict[str, Any]) -> Interview:
         return Interview(family, stakes=(low, high), **{name: settings[name] for name in names})
     except ValueError as error:
         raise Refused(422, str(error)) from None
+    except ArithmeticError as error:  # of stakes that are almost nothing beside the reference
+        raise Refused(422, f"stakes must differ as people can tell; these do not ({error}). Give others.") from None
 
 
 def _again(row: Any) -> Interview:

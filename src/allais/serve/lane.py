@@ -20,7 +20,7 @@ from allais.serve.schemas import Decide, Reward
 from allais.serve.service import Service, log
 from allais.serve.settings_file import sentence_of
 
-BEFORE = "/v1/experiments/"
+API, BEFORE = "/v1/", "/v1/experiments/"
 Answer = Callable[[Service, str, Any], Awaitable[dict[str, Any]]]
 Read = Callable[[bytes], Any]
 
@@ -46,6 +46,9 @@ class Lane:
                     status = await self._answer(name, *call, scope, receive, send)
                     self.app.state.service.calls[verb, status] += 1
                     return
+        if scope["type"] == "http" and scope["path"].startswith(API):  # bodies are JSON there, whatever curl says
+            others = [pair for pair in scope["headers"] if pair[0] != b"content-type"]
+            scope = {**scope, "headers": [*others, (b"content-type", b"application/json")]}
         await self.app(scope, receive, send)
 
     async def _answer(self, name: str, read: Read, answer: Answer, scope: Scope, receive: Receive, send: Send) -> int:

@@ -18,7 +18,7 @@ from allais.serve.building import preference_from
 from allais.serve.keys import Key
 from allais.serve.managing import audited
 from allais.serve.refusals import Refused, unknown
-from allais.serve.schemas import PutPerson
+from allais.serve.schemas_people import PutPerson
 from allais.serve.service import Service
 from allais.serve.tables import people, preferences
 from allais.settings import to_spec

@@ -15,7 +15,8 @@ from allais.serve import deciding, loading
 from allais.serve.keys import Key
 from allais.serve.managing import audited
 from allais.serve.refusals import Refused, unknown
-from allais.serve.schemas import Decide, Rank, Reward
+from allais.serve.schemas import Decide, Reward
+from allais.serve.schemas_people import Rank
 from allais.serve.service import Service
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from allais.learner import Choice, Learner
 from allais.preferences import Preference
+from allais.serve.propensity import propensity_of
 
 
 def ask(
@@ -23,21 +24,23 @@ def ask(
     preference: tuple[int, Preference] | None = None,
     allowed: Sequence[str] | None = None,
     features: Sequence[Sequence[float]] | None = None,
-) -> tuple[Choice, dict[str, Any]]:
-    """A choice, and the event that repeats it."""
+    draws: int = 0,
+) -> tuple[Choice, dict[str, Any], float | None]:
+    """A choice, the event that repeats it, and how likely it was; `draws` pay for an estimate of that."""
+    whose = None if preference is None else preference[1]
     if features is not None:
-        whose = None if preference is None else preference[1]
         choice = learner.ask(features=features, preference=whose)  # type: ignore[call-overload]
         row = list(map(float, features[choice.arm]))
-        return choice, {"chose": choice.id, "arm": choice.arm, "features": row}
+        return choice, {"chose": choice.id, "arm": choice.arm, "features": row}, propensity_of(learner, choice, {}, 0)
     event: dict[str, Any] = {}
     if allowed is not None:
         event["allowed"] = list(allowed)
     if preference is not None:
         event["preference"] = preference[0]
     with _only(learner, allowed):
-        choice = learner.ask(preference=None if preference is None else preference[1])
-    return choice, {"ask": [[choice.id, choice.arm]], **event}
+        chances = learner.chances(whose, draws) if draws else {}
+        choice = learner.ask(preference=whose)
+    return choice, {"ask": [[choice.id, choice.arm]], **event}, propensity_of(learner, choice, chances, draws)
 
 
 def apply(learner: Learner, event: Mapping[str, Any], preferences: Mapping[int, Preference]) -> None:

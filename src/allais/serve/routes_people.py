@@ -8,7 +8,8 @@ from fastapi import APIRouter, Path, Query, Response
 
 from allais.serve import interviewing, people
 from allais.serve.http import REFUSALS, TheService, ToDecide, ToManage, ToRead
-from allais.serve.schemas import AnswerQuestion, InterviewShown, PersonShown, PutPerson, StartInterview, Text
+from allais.serve.schemas import Text
+from allais.serve.schemas_people import AnswerQuestion, InterviewShown, PersonShown, PutPerson, StartInterview
 
 router = APIRouter(prefix="/v1", tags=["people"], responses=REFUSALS)
 Person = Annotated[Text, Path()]

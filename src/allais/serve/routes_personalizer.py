@@ -8,7 +8,8 @@ from fastapi import APIRouter, Path, Response
 
 from allais.serve import personalizing
 from allais.serve.http import REFUSALS, TheService, ToDecide
-from allais.serve.schemas import ExperimentName, Rank, Ranking, RewardValue, Text
+from allais.serve.schemas import ExperimentName, Text
+from allais.serve.schemas_people import Rank, Ranking, RewardValue
 
 router = APIRouter(prefix="/v1/experiments/{name}/personalizer/{version}", tags=["personalizer"], responses=REFUSALS)
 Name = Annotated[ExperimentName, Path()]

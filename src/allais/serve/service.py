@@ -21,13 +21,13 @@ from allais.serve.experiment import Experiment
 from allais.serve.ownership import Ownership
 from allais.serve.refusals import Refused, unavailable, unknown
 from allais.serve.rows import Kind, Row
+from allais.serve.scribe import Scribe
 from allais.serve.settings_file import ServerSettings
 from allais.serve.writer import Writer
 
 Result = TypeVar("Result")
 TICK = 1.0  # seconds between two looks at what expires and what is worth a snapshot
 LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the database
-KEPT_SNAPSHOTS = 2  # so that one that is damaged is not the end
 
 log = logging.getLogger("allais.serve")
 
@@ -48,6 +48,7 @@ class Service:
         self.calls: Counter[tuple[str, int]] = Counter()  # of decide and reward, by status
         self.ready = False
         self.failures = 0
+        self._scribe = Scribe()
         self._recovery: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -76,6 +77,7 @@ class Service:
             for experiment in list(self.experiments.values()):
                 with contextlib.suppress(Refused):  # the events are on disk all the same
                     await self._take_snapshot(experiment)
+        self._scribe.close()
         await asyncio.to_thread(self.writer.close)
         self.ownership.release()
         self.database.dispose()
@@ -216,7 +218,7 @@ class Service:
             rows = experiment.lay_out(now)
         twin, seq = experiment.learner.copy(), experiment.seq
         await self.write(rows)
-        document = await asyncio.to_thread(loading.document_bytes, twin)
+        document = await asyncio.to_thread(self._scribe.document, twin)
         if self.ready and self.experiments.get(experiment.name) is experiment:  # else its events may be lost
             older, experiment.snapshot_at = experiment.snapshot_at, seq
             await self.write(

@@ -8,7 +8,6 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from allais.serve.refusals import Refused
 from allais.serve.schemas import ExperimentName, ExperimentSettings, Strict
 
 
@@ -55,8 +54,3 @@ def sentence_of(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         said = "there is no such entry"
     return f"{place}: {said}. Check it against the schema."
-
-
-def refusal_of(error: ValidationError) -> Refused:
-    """A body that does not fit its schema."""
-    return Refused(422, sentence_of(error))

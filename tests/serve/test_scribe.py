@@ -1,0 +1,52 @@
+"""Large learners are written by another process, which ends with its service."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+
+from allais import NPTS, Bounded, expected_value
+from allais.serve.loading import document_bytes, learner_of
+from allais.serve.scribe import LARGE, Scribe
+
+OWNER = """
+import numpy as np
+from allais import NPTS, Bounded, expected_value
+from allais.serve.scribe import LARGE, Scribe
+
+learner = NPTS(expected_value(), Bounded(0, 1)).start(["a", "b"], seed=1)
+learner.observe("a", np.random.default_rng(1).random(2 * LARGE))
+scribe = Scribe()
+scribe.document(learner)
+print(scribe._process.pid, flush=True)
+input()
+"""
+
+
+def large():
+    learner = NPTS(expected_value(), Bounded(0, 1)).start(["a", "b"], seed=1)
+    learner.observe("a", np.random.default_rng(1).random(2 * LARGE))
+    return learner
+
+
+def test_the_scribe_writes_what_the_service_would(monkeypatch):
+    scribe, learner = Scribe(), large()
+    expected = document_bytes(learner)
+    monkeypatch.setattr("allais.serve.scribe.document_bytes", lambda _: b"in this process")
+    assert scribe.document(learner) == expected
+    assert learner_of(expected).ask() == learner.ask()
+    scribe._process.kill()
+    scribe._process.wait()
+    assert scribe.document(learner.copy()) == document_bytes(learner)  # another one takes its place
+    scribe.close()
+
+
+def test_the_scribe_of_a_killed_service_ends():
+    owner = subprocess.Popen([sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pid = int(owner.stdout.readline())
+    owner.kill()
+    owner.communicate()
+    # it is nobody's child now, so that it is gone once its entry is
+    subprocess.run(["timeout", "60", "tail", f"--pid={pid}", "-f", "/dev/null"], check=True)
