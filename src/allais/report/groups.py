@@ -9,7 +9,7 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais.learner import Learner
 from allais.lotteries import Discrete
-from allais.preferences import Explanation
+from allais.preferences import Explanation, Preference
 
 # Where the outcomes of many runs are grouped: the rare ends apart, since they matter most.
 CUTS = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -18,11 +18,11 @@ MOST_ROWS = 10
 TO = " to "  # between the ends of a group
 
 
-def explained(learner: Learner, name: Hashable) -> Explanation:
-    """Why an arm is worth what it is, by the outcomes that were seen, in a few groups."""
+def explained(learner: Learner, name: Hashable, preference: Preference | None = None) -> Explanation:
+    """Why an arm is worth what it is, to the policy's preference or another, by the outcomes seen, in a few groups."""
     outcomes, counts = learner.outcomes(name)
     seen = Discrete(dict(zip(outcomes.tolist(), (counts / counts.sum()).tolist(), strict=True)))
-    whole = learner.policy.preference.explain(seen)
+    whole = (preference or learner.policy.preference).explain(seen)
     return whole if len(whole.labels) <= MOST_ROWS else _grouped(whole)
 
 

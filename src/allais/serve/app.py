@@ -19,6 +19,8 @@ from allais.serve import (
 from allais.serve.database import Database
 from allais.serve.http import SizeLimit, add_refusals
 from allais.serve.lane import Lane
+from allais.serve.pages import routes as pages
+from allais.serve.pages.watching import Dashboard
 from allais.serve.service import Service
 from allais.serve.settings_file import ServerSettings
 
@@ -36,6 +38,8 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
         service = app.state.service = Service(settings, Database(settings.database))
         await service.start()
         try:
+            dashboard = app.state.dashboard = Dashboard(service)
+            service.begin(dashboard.run())
             if started is not None:
                 await started(service)
             yield
@@ -49,6 +53,7 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
     for part in PARTS:
         app.include_router(part.router)
     app.include_router(routes_keys.open_router)
+    app.include_router(pages.router)
     add_refusals(app)
     app.add_middleware(SizeLimit, most=settings.limits.body_bytes)
     return Lane(app, settings.limits.body_bytes)

@@ -1,0 +1,208 @@
+"""The page of an experiment: what to choose, for whom, how sure that is, and what it costs."""
+
+from __future__ import annotations
+
+import math
+import time
+from html import escape
+
+from allais.report.numbers import duration, plain, share
+from allais.report.sure import amount, quoted
+from allais.serve.pages.facts import RECENT, Facts, TasteFacts
+from allais.serve.pages.layout import card, tile
+from allais.serve.pages.pictures import (
+    arms_picture,
+    closing_picture,
+    colour,
+    legend,
+    lost_picture,
+    shares_picture,
+    short,
+    weights_picture,
+)
+
+
+def heading(facts: Facts, *, manages: bool) -> str:
+    """The name, the state, and the one click that pauses."""
+    about = [facts.policy, f"goes by {facts.preference}", f"began {_day(facts.created_at)}"]
+    if facts.apprentice:
+        about.insert(0, "apprentice: it watches")
+    if facts.unit:
+        about.append(f"in {facts.unit}{', less is better' if facts.costs else ''}")
+    button = ""
+    if manages and facts.state in ("running", "paused"):
+        verb = "pause" if facts.state == "running" else "resume"
+        button = (
+            f'<form method="post" action="/experiments/{escape(facts.name)}/{verb}">'
+            f'<button class="{verb}">{verb.capitalize()}</button></form>'
+        )
+    return (
+        f'<section class="head" data-part="head"><div><h1>{escape(facts.name)} '
+        f'<span class="pill {facts.state}">{facts.state}</span></h1>'
+        f'<p class="small">{escape(" · ".join(about))}</p></div>{button}</section>'
+    )
+
+
+def content(facts: Facts, *, manages: bool) -> str:
+    """All that is kept fresh."""
+    parts = [heading(facts, manages=manages), _answer(facts), _alarms(facts), _tiles(facts)]
+    parts.append('<div class="grid">')
+    parts.append(_arms(facts))
+    parts.append(_lost(facts))
+    parts.append(_traffic(facts))
+    parts.append(_closing(facts))
+    parts.append(_why(facts))
+    parts.append("</div>")
+    return "\n".join(part for part in parts if part)
+
+
+def _day(at: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+
+
+def _answer(facts: Facts) -> str:
+    """The whole page in a few sentences."""
+    if facts.best is None:
+        text = "Nothing was told yet. Decide and reward, and this page follows."
+    else:
+        text = " ".join([_best_in_words(facts), *_parted(facts)])
+    return f'<p class="answer" data-part="answer">{escape(text)}</p>'
+
+
+def _best_in_words(facts: Facts) -> str:
+    arm = next(one for one in facts.arms if one.name == facts.best)
+    felt = f"{quoted(arm.name)} is best so far"
+    if not math.isnan(arm.sure.value):
+        felt += f": it feels like {amount(arm.sure.value, facts.unit)} for sure"
+    if facts.mean_best is None:
+        return f"{felt}."
+    if facts.mean_best == facts.best:
+        return f"{felt}. The mean would choose it, too."
+    other = next((one for one in facts.arms if one.name == facts.mean_best), None)
+    if other is None or math.isnan(other.sure.value):
+        return f"{felt}. The mean would choose {quoted(facts.mean_best)}."
+    return (
+        f"{felt}. The mean would choose {quoted(other.name)}, which feels like {amount(other.sure.value, facts.unit)}: "
+        f"{amount(abs(other.sure.value - arm.sure.value), facts.unit, 3)} worse each time."
+    )
+
+
+def _parted(facts: Facts) -> list[str]:
+    """Whether people of different tastes go different ways."""
+    ways: dict[str, list[str]] = {}
+    for taste in facts.tastes:
+        if taste.best is not None and taste.decisions:
+            ways.setdefault(taste.best, []).append(taste.label)
+    if len(ways) < 2:
+        return []
+    each = "; ".join(f"{quoted(arm)} for who goes by {' or '.join(labels)}" for arm, labels in ways.items())
+    return [f"People part ways: {each}."]
+
+
+def _alarms(facts: Facts) -> str:
+    """Arms whose outcomes no longer look as they did."""
+    said = [
+        f"{quoted(arm.name)} no longer looks as it did"
+        + (f" ({arm.alarms} times; the last alarm {arm.ago:,} outcomes ago)." if arm.alarms > 1 else
+           f" (since {arm.ago:,} outcomes).")
+        for arm in facts.arms if arm.alarms and arm.ago is not None and arm.ago <= RECENT
+    ]  # fmt: skip
+    older = sum(arm.alarms for arm in facts.arms) - len(said)
+    text = " ".join(said)
+    if not text:
+        return '<p class="alarm none" data-part="alarm"></p>' if older <= 0 else (
+            f'<p class="alarm old" data-part="alarm">{older} older alarms of change; all is as before since.</p>'
+        )  # fmt: skip
+    return f'<p class="alarm" role="alert" data-part="alarm"><b>The world may have changed.</b> {escape(text)}</p>'
+
+
+def _tiles(facts: Facts) -> str:
+    oldest = "" if facts.oldest is None else f", the oldest {duration(max(time.time() - facts.oldest, 0.0))}"
+    each = facts.lost[-1][0] / facts.decisions if facts.lost and facts.decisions else math.nan
+    tiles = [
+        tile(f"{facts.decisions:,}", "decisions"),
+        tile(f"{facts.outcomes:,}", "outcomes"),
+        tile(plain(facts.per_minute, 3), "decisions per minute"),
+        tile(f"{facts.waiting:,}", f"waiting for a reward{oldest}"),
+        tile(f"{facts.ended['expired']:,}", f"expired, after {duration(facts.expires_after)}",
+             "warn" if facts.ended["expired"] > 0.05 * max(facts.decisions, 1) else ""),
+        tile("" if math.isnan(each) else amount(each, facts.unit, 3), "lost per decision while learning"),
+    ]  # fmt: skip
+    return f'<div class="tiles" data-part="tiles">{"".join(tiles)}</div>'
+
+
+def _arms(facts: Facts) -> str:
+    if not facts.arms:
+        return ""
+    kept = "the policy's own" if facts.own_intervals else "those of 95% of redrawn outcomes, for the eye"
+    note = f"Dots are what an arm feels like for sure, strokes its mean. Intervals are {kept}."
+    if facts.others > 0:
+        note += f" {facts.others:,} other arms are not drawn."
+    return card("The arms", arms_picture(facts), "wide7", note)
+
+
+def _closing(facts: Facts) -> str:
+    names = [arm.name for arm in facts.arms if any(arm.name in one.sure for one in facts.moments)]
+    body = legend(facts.arms, names[:8]) + closing_picture(facts.arms, facts.moments)
+    return card("How they closed", body, "wide12", "Lines are what each arm felt like, bands its interval then.")
+
+
+def _lost(facts: Facts) -> str:
+    if facts.mean_best is None:
+        return ""
+    body = '<p class="legend"><span class="ours">as decided</span><span class="theirs">always the best mean</span></p>'
+    body += lost_picture(facts)
+    note = "Estimated by what is known now, each person's loss by her own preference."
+    if facts.lost:
+        ours, theirs = facts.lost[-1]
+        words = f"Lost so far: {amount(ours, facts.unit, 3)}."
+        words += f" Always {quoted(facts.mean_best)} would have lost {amount(theirs, facts.unit, 3)}."
+        body = f"<p>{escape(words)}</p>{body}"
+    return card("Against always the best mean", body, "wide5", note)
+
+
+def _traffic(facts: Facts) -> str:
+    shown = [arm.name for arm in facts.arms]
+    panels = "".join(_panel(facts, taste) for taste in facts.tastes)
+    body = f'{legend(facts.arms, shown[:8])}<div class="panels">{panels}</div>'
+    return card("Where traffic goes", body, "wide12", "Shares of decisions, from the first to the last.")
+
+
+def _panel(facts: Facts, taste: TasteFacts) -> str:
+    """One taste: who they are, where they went, where they go."""
+    lately = taste.lately
+    now = ""
+    if lately.total():
+        arm, many = lately.most_common(1)[0]
+        part = share(round(many / lately.total(), 2))
+        now = f'now <b class="{colour(facts.arms, arm)}">{short(arm) or "others"}</b> {part}'
+    who = f"{taste.people:,} {'person' if taste.people == 1 else 'people'}" if taste.people else "the experiment's own"
+    return (
+        f'<div class="panel"><h3>{escape(taste.label)}</h3>'
+        f'<p class="small">{who}, {taste.decisions:,} decisions</p>'
+        f"{shares_picture(facts.arms, taste.series, f'Decisions of {taste.label}')}"
+        f'<p class="now">{now}</p></div>'
+    )
+
+
+def _why(facts: Facts) -> str:
+    """The decision weights of the two arms that matter, for each taste."""
+    rows: list[str] = []
+    for taste in facts.tastes:
+        if taste.best is None or not taste.why:
+            continue
+        names = [taste.best] + [name for name in taste.why if name != taste.best]
+        tables = "".join(
+            f'<div><h4><span class="{colour(facts.arms, name)}">{short(name)}</span> feels like '
+            f"{escape(amount(taste.felt[name], facts.unit))}</h4>"
+            f"{weights_picture(taste.why[name], colour(facts.arms, name))}</div>"
+            for name in names if name in taste.felt
+        )  # fmt: skip
+        verdict = "agrees with the mean" if len(names) == 1 else f"not {facts.mean_best}, which the mean would choose"
+        rows.append(
+            f'<details id="why-{len(rows)}"{" open" if not rows else ""}><summary><b>{escape(taste.label)}</b> takes '
+            f'{short(taste.best)}: {escape(verdict)}</summary><div class="pair">{tables}</div></details>'
+        )
+    if not rows:
+        return ""
+    return card("Why people differ", "".join(rows), "wide12", "How often outcomes came, and how much they count.")

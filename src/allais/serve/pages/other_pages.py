@@ -1,0 +1,172 @@
+"""The other pages: signing in, the list of experiments, a new one, people, and an interview."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from allais.preferences import Preference
+from allais.report.numbers import plain, share
+from allais.report.sure import amount
+from allais.serve.pages.layout import card
+from allais.serve.pages.tastes import in_words
+
+PEOPLE_PER_PAGE = 100
+
+
+class Summary(NamedTuple):
+    """An experiment in one line."""
+
+    name: str
+    state: str
+    unit: str
+    outcomes: int
+    waiting: int
+    arms: int
+    best: str | None
+    felt: float
+    alarms: int
+
+
+def sign_in(said: str = "") -> str:
+    """The form for a key."""
+    wrong = f'<p class="wrong" role="alert">{escape(said)}</p>' if said else ""
+    return (
+        '<section class="card narrow"><h1>Sign in</h1>'
+        "<p>Use an API key of this service. The first one was shown when it started for the first time.</p>"
+        f'{wrong}<form method="post" action="/sign-in" class="fields">'
+        '<label>API key<input type="password" name="key" autocomplete="current-password" required autofocus></label>'
+        "<button>Sign in</button></form></section>"
+    )
+
+
+def experiments(found: list[Summary]) -> str:
+    """All experiments."""
+    if not found:
+        return '<p class="answer" data-part="list">There is no experiment yet. Begin one: it needs a name and arms.</p>'
+    return f'<div class="list" data-part="list">{"".join(map(_line, found))}</div>'
+
+
+def _line(one: Summary) -> str:
+    best = "nothing told yet"
+    if one.best is not None:
+        best = f"<b>{escape(one.best)}</b> is best so far, like {escape(amount(one.felt, one.unit))} for sure"
+    alarm = ' <span class="pill changed">changed</span>' if one.alarms else ""
+    return (
+        f'<a class="card line" href="/experiments/{escape(one.name)}"><h2>{escape(one.name)} '
+        f'<span class="pill {one.state}">{one.state}</span>{alarm}</h2><p>{best}</p>'
+        f'<p class="small">{one.arms:,} arms · {one.outcomes:,} outcomes · {one.waiting:,} waiting</p></a>'
+    )
+
+
+def new_experiment(given: dict[str, str], said: str = "") -> str:
+    """The form of a new experiment."""
+    wrong = f'<p class="wrong" role="alert">{escape(said)}</p>' if said else ""
+
+    def text(name: str, word: str, hint: str = "", kind: str = "text", more: str = "") -> str:
+        value = escape(given.get(name, ""))
+        return (
+            f'<label>{word}<input type="{kind}" name="{name}" value="{value}" {more}>'
+            f'<span class="small">{hint}</span></label>'
+        )
+
+    def choice(name: str, word: str, options: dict[str, str]) -> str:
+        inside = "".join(
+            f'<option value="{value}"{" selected" if given.get(name) == value else ""}>{shown}</option>'
+            for value, shown in options.items()
+        )
+        return f'<label>{word}<select name="{name}">{inside}</select></label>'
+
+    less = "checked" if given.get("costs") else ""
+    fields = (
+        text("name", "Name", "letters, digits, dots and dashes", more='required pattern="[A-Za-z0-9][A-Za-z0-9_.-]*"')
+        + f'<label>Arms<textarea name="arms" rows="4" required>{escape(given.get("arms", ""))}</textarea>'
+        '<span class="small">what can be chosen, one per line</span></label>'
+        + '<div class="two">'
+        + text("low", "Least outcome", kind="number", more='step="any" required')
+        + text("high", "Greatest outcome", kind="number", more='step="any" required')
+        + "</div>"
+        + text("unit", "Unit", "such as minutes")
+        + f'<label class="tick"><input type="checkbox" name="costs" value="yes" {less}> Less is better</label>'
+        + text("reference", "Reference", "the outcome that is neither gain nor loss; 0 if left out", "number",
+               'step="any"')
+        + choice("taste", "Goes by, for people without a preference of their own", TASTES)
+        + choice("policy", "Explores with", {"NPTS": "NPTS, which learns fastest",
+                                              "WUCB": "W-UCB, which keeps intervals"})
+    )  # fmt: skip
+    return (
+        f'<section class="card narrow"><h1>A new experiment</h1>{wrong}'
+        '<form method="post" action="/new" class="fields">'
+        f"{fields}<button>Begin</button></form></section>"
+    )
+
+
+TASTES = {
+    "tversky_kahneman": "what people feel (Tversky and Kahneman)",
+    "expected_value": "the mean",
+    "cvar": "the worst 10%",
+}
+
+
+def people(found: Sequence[tuple[str, Preference, str]], more: str | None, *, manages: bool) -> str:
+    """People by name, and what they go by."""
+    rows = "".join(
+        f"<tr><td>{escape(name)}</td><td>{escape(in_words(preference))}{_reference(preference)}</td>"
+        f"<td>{escape(source)}</td></tr>"
+        for name, preference, source in found
+    )
+    table = (
+        f"<table><thead><tr><th>name</th><th>goes by</th><th>known from</th></tr></thead><tbody>{rows}</tbody></table>"
+    )
+    body = table if found else '<p class="quiet">Nobody has a preference of her own yet.</p>'
+    if more is not None:
+        body += f'<p><a href="/people?{escape(urlencode({"after": more}))}">Further people</a></p>'
+    ask = (
+        '<form method="post" action="/interviews" class="fields"><label>Name<input name="person" required '
+        'maxlength="200"></label><div class="two"><label>Least stake<input type="number" step="any" name="low" '
+        'value="-50" required></label><label>Greatest stake<input type="number" step="any" name="high" value="200" '
+        'required></label></div><label>Unit<input name="unit" maxlength="40" placeholder="euros"></label>'
+        '<label class="tick"><input type="checkbox" name="costs" value="yes"> Less is better</label>'
+        "<button>Ask a few questions</button></form>"
+    )
+    interview = card("An interview", ask, "", "Twenty questions tell what somebody goes by.") if manages else ""
+    return f'<div class="sides">{card("People", body)}{interview}</div>'
+
+
+def _reference(preference: Preference) -> str:
+    about = [f"from {plain(preference.reference)}"] if preference.reference else []
+    about += ["less is better"] if preference.costs else []
+    return f' <span class="small">{", ".join(about)}</span>' if about else ""
+
+
+def interview(shown: dict[str, Any], unit: str) -> str:
+    """The next question, or what the answers showed."""
+    question = shown["question"]
+    if question is None:
+        return (
+            f'<section class="card narrow"><h1>Thank you, {escape(shown["person"])}</h1>'
+            "<p>From now on, decisions for you go by your own answers.</p>"
+            '<p><a href="/people">To all people</a></p></section>'
+        )
+    options = "".join(_option(side, question[side.lower()], unit) for side in "AB")
+    done = 100.0 * shown["answered"] / max(shown["questions"], 1)
+    return (
+        f'<section class="question"><p class="small">Question {shown["answered"] + 1} of {shown["questions"]} for '
+        f'{escape(shown["person"])}</p><svg class="progress" width="100%" height="6" aria-hidden="true">'
+        f'<rect width="100%" height="6" rx="3" class="rest"/><rect width="{done:.1f}%" height="6" rx="3"/></svg>'
+        "<h1>Which would you rather have?</h1>"
+        f'<form method="post" action="/interviews/{escape(shown["id"])}" class="options">'
+        f'<input type="hidden" name="question" value="{question["id"]}">{options}</form></section>'
+    )
+
+
+def _option(side: str, outcomes: list[list[float]], unit: str) -> str:
+    lines = "".join(
+        f'<span class="outcome"><b>{escape(amount(x, unit))}</b> <span>{"for sure" if p >= 1.0 else share(p)}</span>'
+        f'<svg width="100%" height="8" aria-hidden="true"><rect class="rest" width="100%" height="8" rx="4"/>'
+        f'<rect width="{100.0 * p:.1f}%" height="8" rx="4"/></svg></span>'
+        for x, p in outcomes
+    )
+    return f'<button name="answer" value="{side}"><span class="side">{side}</span>{lines}</button>'

@@ -1,0 +1,290 @@
+"""The pages' addresses."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+
+from allais.serve import interviewing, managing
+from allais.serve import people as acquainted
+from allais.serve.http import service_of
+from allais.serve.keys import Key
+from allais.serve.pages import experiment_page, layout, other_pages, session
+from allais.serve.pages.watching import Dashboard, tag_of
+from allais.serve.refusals import Refused, unknown
+from allais.serve.schemas import AnswerQuestion, ExperimentSettings, StartInterview
+from allais.serve.settings_file import refusal_of
+from allais.serve.tables import PAUSED, RUNNING
+from allais.settings import from_spec
+
+STATIC = {
+    name: (Path(__file__).with_name("static") / name, kind)
+    for name, kind in {"dashboard.css": "text/css", "dashboard.js": "text/javascript"}.items()
+}
+VERBS = {"pause": PAUSED, "resume": RUNNING}
+
+
+class PageRoute(APIRoute):
+    """A route whose answers have strict headers, and whose refusals are pages."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """What answers a request."""
+        inner = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            response: Response
+            try:
+                response = await inner(request)
+            except session.SignInNeeded:
+                response = RedirectResponse("/sign-in", 303)
+            except Refused as refusal:
+                response = layout.refusal(refusal.sentence, refusal.status, signed_in=_may(request, "read"))
+            for name, content in layout.HEADERS.items():
+                response.headers.setdefault(name, content)
+            return response
+
+        return answer
+
+
+router = APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+def _dashboard(request: Request) -> Dashboard:
+    dashboard: Dashboard = request.app.state.dashboard
+    return dashboard
+
+
+def _viewer(request: Request, scope: str = "read") -> Key:
+    return _dashboard(request).sessions.viewer(request, scope)
+
+
+def _may(request: Request, scope: str) -> bool:
+    try:
+        _viewer(request, scope)
+    except (session.SignInNeeded, Refused):
+        return False
+    return True
+
+
+def _to(address: str) -> Response:
+    return RedirectResponse(address, 303)
+
+
+def _fresh(request: Request, content: str) -> Response:
+    """A part of a page, or nothing if the reader has it already."""
+    tag = tag_of(content)
+    response = Response(status_code=304) if request.headers.get("if-none-match") == tag else layout.html(content)
+    response.headers["ETag"] = tag
+    return response
+
+
+# -- who ------------------------------------------------------------------------------------------
+
+
+@router.get("/static/{name}")
+async def static(name: str) -> Response:
+    """A file of ours."""
+    if name not in STATIC:
+        raise unknown("a file", name, "See the pages themselves.")
+    path, kind = STATIC[name]
+    return Response(path.read_bytes(), media_type=kind, headers={"Cache-Control": "no-cache"})
+
+
+@router.get("/sign-in")
+async def sign_in(request: Request) -> Response:
+    """The form for a key."""
+    return layout.page("Sign in", other_pages.sign_in(), signed_in=False)
+
+
+@router.post("/sign-in")
+async def signed_in(request: Request) -> Response:
+    """Take a key."""
+    form = await session.form_of(request)
+    try:
+        key = service_of(request).ring.admit(form.get("key", ""), "read")
+    except Refused as refusal:
+        said = "This key opens nothing here." if refusal.status == 401 else refusal.sentence.capitalize()
+        return layout.html(layout.whole("Sign in", other_pages.sign_in(said), signed_in=False), refusal.status)
+    response = _to("/")
+    _dashboard(request).sessions.begin(request, response, key)
+    return response
+
+
+@router.post("/sign-out")
+async def sign_out(request: Request) -> Response:
+    """Forget who looks."""
+    await session.form_of(request)
+    response = _to("/sign-in")
+    session.end(response)
+    return response
+
+
+# -- experiments ----------------------------------------------------------------------------------
+
+
+@router.get("/")
+async def experiments(request: Request) -> Response:
+    """All experiments."""
+    _viewer(request)
+    button = '<a class="button" href="/new">New experiment</a>' if _may(request, "manage") else ""
+    head = f'<section class="head"><h1>Experiments</h1>{button}</section>'
+    listed = other_pages.experiments(await _dashboard(request).summaries())
+    return layout.page("Experiments", head + layout.live("/live", listed), here="/")
+
+
+@router.get("/live")
+async def experiments_now(request: Request) -> Response:
+    """The list, as it is now."""
+    _viewer(request)
+    return _fresh(request, other_pages.experiments(await _dashboard(request).summaries()))
+
+
+@router.get("/experiments/{name}")
+async def experiment(request: Request, name: str) -> Response:
+    """One experiment."""
+    _viewer(request)
+    facts = await _dashboard(request).look(name)
+    content = await asyncio.to_thread(experiment_page.content, facts, manages=_may(request, "manage"))
+    return layout.page(name, layout.live(f"/experiments/{name}/live", content))
+
+
+@router.get("/experiments/{name}/live")
+async def experiment_now(request: Request, name: str) -> Response:
+    """One experiment, as it is now."""
+    _viewer(request)
+    facts = await _dashboard(request).look(name)
+    return _fresh(request, await asyncio.to_thread(experiment_page.content, facts, manages=_may(request, "manage")))
+
+
+@router.post("/experiments/{name}/{verb}")
+async def change(request: Request, name: str, verb: str) -> Response:
+    """Pause or resume."""
+    key = _viewer(request, "manage")
+    await session.form_of(request)
+    if verb not in VERBS:
+        raise unknown("a change", verb, "Pause or resume.")
+    await managing.change_state(service_of(request), name, VERBS[verb], verb, key)
+    return _to(f"/experiments/{name}")
+
+
+@router.get("/new")
+async def new(request: Request) -> Response:
+    """The form of a new experiment."""
+    _viewer(request, "manage")
+    return layout.page("A new experiment", other_pages.new_experiment({}))
+
+
+@router.post("/new")
+async def begin(request: Request) -> Response:
+    """Begin an experiment."""
+    key = _viewer(request, "manage")
+    form = await session.form_of(request)
+    try:
+        body = _settings(form)
+        try:
+            settings = ExperimentSettings.model_validate_json(json.dumps(body))
+        except ValidationError as error:
+            raise refusal_of(error) from None
+        if not session.is_name(form.get("name", "")):
+            raise Refused(422, "a name has letters, digits, dots and dashes; this one has others. Change it.")
+        await managing.create(service_of(request), form["name"], settings, key)
+    except Refused as refusal:
+        said = refusal.sentence[:1].upper() + refusal.sentence[1:]
+        return layout.html(layout.whole("A new experiment", other_pages.new_experiment(form, said)), refusal.status)
+    return _to(f"/experiments/{form['name']}")
+
+
+def _settings(form: dict[str, str]) -> dict[str, Any]:
+    """The settings that a form says."""
+    low, high = _number(form, "low"), _number(form, "high")
+    taste = form.get("taste", "")
+    if taste not in other_pages.TASTES or form.get("policy") not in ("NPTS", "WUCB"):
+        raise Refused(422, "a form must be one that these pages have; this one is not. Reload the page.")
+    preference: dict[str, Any] = {"name": taste, "costs": bool(form.get("costs"))}
+    preference["reference"] = _number(form, "reference") if form.get("reference") else 0.0
+    if taste == "cvar":
+        preference["level"] = 0.1
+    return {
+        "policy": {"type": form["policy"]},
+        "arms": [line.strip() for line in form.get("arms", "").splitlines() if line.strip()],
+        "preference": preference,
+        "rewards": {"type": "Bounded", "low": low, "high": high},
+        "unit": form.get("unit", ""),
+    }
+
+
+def _number(form: dict[str, str], name: str) -> float:
+    try:
+        found = float(form.get(name, ""))
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise Refused(422, f"an outcome is a number; got {form.get(name, '')[:40]!r}. Write one.")
+    return found
+
+
+# -- people ---------------------------------------------------------------------------------------
+
+
+@router.get("/people")
+async def people(request: Request, after: str = "") -> Response:
+    """People and what they go by."""
+    _viewer(request)
+    most = other_pages.PEOPLE_PER_PAGE
+    rows = await acquainted.listed(service_of(request), after, most)
+    found = [(row["name"], from_spec(row["preference"]), row["source"]) for row in rows]
+    more = found[-1][0] if len(found) == most else None
+    return layout.page("People", other_pages.people(found, more, manages=_may(request, "decide")), here="/people")
+
+
+@router.post("/interviews")
+async def ask(request: Request) -> Response:
+    """Begin to ask somebody."""
+    key = _viewer(request, "decide")
+    form = await session.form_of(request)
+    person = form.get("person", "")
+    if not session.is_text(person):
+        raise Refused(422, "a person has a name of 1 to 200 characters; this one has none. Write it.")
+    body = {
+        "stakes": [_number(form, "low"), _number(form, "high")], "unit": form.get("unit", ""),
+        "costs": bool(form.get("costs")),
+    }  # fmt: skip
+    try:
+        call = StartInterview.model_validate_json(json.dumps(body))
+    except ValidationError as error:
+        raise refusal_of(error) from None
+    shown = await interviewing.start(service_of(request), person, call, key)
+    return _to(f"/interviews/{shown['id']}")
+
+
+@router.get("/interviews/{id}")
+async def interview(request: Request, id: str) -> Response:
+    """The next question."""
+    _viewer(request, "decide")
+    shown = await interviewing.show(service_of(request), id)
+    unit = service_of(request).interviews[id].interview.unit
+    return layout.page("An interview", other_pages.interview(shown, unit))
+
+
+@router.post("/interviews/{id}")
+async def answer(request: Request, id: str) -> Response:
+    """Take an answer."""
+    _viewer(request, "decide")
+    form = await session.form_of(request)
+    try:
+        call = AnswerQuestion.model_validate_json(
+            json.dumps({"question": int(form.get("question", "")), "answer": form.get("answer")})
+        )
+    except ValueError:
+        raise Refused(422, "an answer is A or B to the question that is out; this is neither. Go back.") from None
+    await interviewing.answer(service_of(request), id, call)
+    return _to(f"/interviews/{id}")

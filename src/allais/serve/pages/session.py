@@ -1,0 +1,100 @@
+"""Who looks at a page: a cookie that stands for a key, and forms that no other site can send.
+
+The cookie holds no key. It names one, until when it counts, and is signed with a secret that lives as long as the
+process: a revoked key opens no page any more, and after a restart one signs in again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from fastapi import Request, Response
+from pydantic import TypeAdapter, ValidationError
+
+from allais.serve.http import service_of
+from allais.serve.keys import Key
+from allais.serve.refusals import Refused
+from allais.serve.schemas import ExperimentName, Text
+
+COOKIE = "allais_session"
+LASTS = 12 * 3600  # seconds
+MOST_FIELDS = 100  # of a form
+
+
+class SignInNeeded(Exception):  # noqa: N818
+    """Nobody has signed in, or not any more."""
+
+
+class Sessions:
+    """The signatures of this process."""
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_bytes(32)
+
+    def begin(self, request: Request, response: Response, key: Key) -> None:
+        """Let a browser in that has shown a key."""
+        until = int(time.time()) + LASTS
+        named = f"{key.id}.{until}"
+        secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
+        response.set_cookie(
+            COOKIE, f"{named}.{self._signature(named)}", max_age=LASTS, httponly=True, samesite="strict", secure=secure
+        )
+
+    def viewer(self, request: Request, scope: str) -> Key:
+        """The key of whoever looks."""
+        named, _, signature = request.cookies.get(COOKIE, "").rpartition(".")
+        id_, _, until = named.partition(".")
+        right = hmac.compare_digest(self._signature(named).encode(), signature.encode())
+        if not right or int(until) < time.time():
+            raise SignInNeeded
+        try:
+            return service_of(request).ring.admit_known(id_, scope)
+        except Refused as refusal:
+            if refusal.status == 401:
+                raise SignInNeeded from None
+            raise
+
+    def _signature(self, named: str) -> str:
+        return hmac.new(self._secret, named.encode(), hashlib.sha256).hexdigest()
+
+
+def end(response: Response) -> None:
+    """Let a browser go."""
+    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """What a form of ours sent; forms of other sites are refused."""
+    origin = request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site", "same-origin")
+    ours = urlsplit(origin).netloc == request.headers.get("host") if origin else site in ("same-origin", "none")
+    if not ours or site not in ("same-origin", "none"):
+        raise Refused(403, "a form must come from this page; this one came from another site. Open the page itself.")
+    try:
+        fields = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise Refused(422, "a form must be one that these pages have; this one is not. Reload the page.") from None
+    return {name: given[0].strip() for name, given in fields.items()}
+
+
+def is_name(text: str) -> bool:
+    """Whether an experiment may have this name."""
+    return _fits(ExperimentName, text)
+
+
+def is_text(text: str) -> bool:
+    """Whether a person may have this name."""
+    return _fits(Text, text)
+
+
+def _fits(kind: Any, text: str) -> bool:
+    try:
+        TypeAdapter(kind).validate_python(text)
+    except ValidationError:
+        return False
+    return True

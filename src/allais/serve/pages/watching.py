@@ -1,0 +1,126 @@
+"""Who looks at experiments: takes note of moments while nobody looks, and works a page out once for all who do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import math
+import time
+from functools import partial
+
+from sqlalchemy import Connection, func, select
+
+from allais.serve.experiment import Experiment
+from allais.serve.pages.facts import Facts, Glance, gather, summarised
+from allais.serve.pages.history import History
+from allais.serve.pages.other_pages import Summary
+from allais.serve.pages.session import Sessions
+from allais.serve.pages.traffic import Traffic
+from allais.serve.refusals import Refused, unavailable
+from allais.serve.service import Service
+from allais.serve.tables import CANCELLED, EXPIRED, OPEN, TOLD, decisions
+
+TICK = 1.0  # seconds between two looks for new moments
+FRESH = 1.0  # seconds for which a page is good
+ENDS = (TOLD, CANCELLED, EXPIRED)
+
+
+class Watched:
+    """What is remembered about one experiment, in memory that does not grow with its decisions."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.traffic, self.history = Traffic(experiment.id), History()
+        self.before: dict[str, int] | None = None  # decisions that had ended before this process counted
+        self.lock = asyncio.Lock()
+        self.facts: Facts | None = None
+        self.at = -math.inf
+        self.summary: tuple[float, Summary] | None = None
+
+
+class Dashboard:
+    """The pages' own memory; it belongs to the event loop of the service."""
+
+    def __init__(self, service: Service) -> None:
+        self.service, self.sessions = service, Sessions()
+        self._watched: dict[str, Watched] = {}
+
+    async def run(self) -> None:
+        """Take note of moments, for ever."""
+        while True:
+            with contextlib.suppress(Refused, ValueError):  # the database is away, or an arm was retired meanwhile
+                for experiment in list(self.service.experiments.values()):
+                    await self._note(self._of(experiment))
+            await asyncio.sleep(TICK)
+
+    async def look(self, name: str) -> Facts:
+        """What a page shows about an experiment."""
+        watched = self._of(self.service.experiment(name))
+        async with watched.lock:
+            experiment = self.service.experiment(name)
+            fresh = watched.experiment is experiment and time.monotonic() - watched.at < FRESH
+            if watched.facts is None or not fresh or watched.facts.state != experiment.state:
+                if watched.before is None:
+                    counts = dict(experiment.counts)
+                    stored = await self.service.read(partial(_ended, experiment=experiment.id))
+                    watched.before = {end: stored.get(end, 0) - counts[end] for end in ENDS}
+                glance = _glance(experiment, watched.before)
+                work = partial(gather, glance=glance, traffic=watched.traffic, history=watched.history)
+                watched.facts = await self.service.read(work)
+                watched.at = time.monotonic()
+            return watched.facts
+
+    async def summaries(self) -> list[Summary]:
+        """All experiments of this process, in a line each."""
+        if not self.service.ready:
+            raise unavailable()
+        found = []
+        for experiment in list(self.service.experiments.values()):
+            watched = self._of(experiment)
+            if watched.summary is None or time.monotonic() - watched.summary[0] >= FRESH:
+                glance = _glance(experiment, dict.fromkeys(ENDS, 0))
+                watched.summary = (time.monotonic(), await asyncio.to_thread(summarised, glance))
+            found.append(watched.summary[1]._replace(state=experiment.state, waiting=len(experiment.open)))
+        return found
+
+    def _of(self, experiment: Experiment) -> Watched:
+        """What is known about an experiment; after a failure it is another object, and its counts begin anew."""
+        found = self._watched.get(experiment.name)
+        if found is None or found.experiment.id != experiment.id:
+            found = self._watched[experiment.name] = Watched(experiment)
+        elif found.experiment is not experiment:
+            found.experiment, found.before, found.facts = experiment, None, None
+            found.summary = None
+        return found
+
+    async def _note(self, watched: Watched) -> None:
+        learner = watched.experiment.learner
+        watched.history.note(learner._next)
+        outcomes = learner.samples
+        if watched.history.is_due(outcomes):
+            twin = learner if learner.policy.keeps_outcomes else learner.copy()
+            await asyncio.to_thread(watched.history.look, twin, outcomes)
+
+
+def _ended(connection: Connection, experiment: int) -> dict[str, int]:
+    counted = select(decisions.c.state, func.count()).where(
+        decisions.c.experiment == experiment, decisions.c.state != OPEN
+    )
+    return {row[0]: int(row[1]) for row in connection.execute(counted.group_by(decisions.c.state))}
+
+
+def _glance(experiment: Experiment, before: dict[str, int]) -> Glance:
+    learner = experiment.learner
+    first = next(iter(experiment.open.values()), None)
+    return Glance(
+        experiment.name, experiment.id, experiment.state, experiment.settings, experiment.created_at,
+        learner if learner.policy.keeps_outcomes else learner.copy(),  # a linear one writes while it is asked
+        len(experiment.open), None if first is None else first.asked_at,
+        {end: before[end] + experiment.counts[end] for end in ENDS},
+    )  # fmt: skip
+
+
+def tag_of(content: str) -> str:
+    """What tells one version of a page from another."""
+    return f'"{hashlib.sha256(content.encode()).hexdigest()[:20]}"'
