@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -16,12 +17,16 @@ def serve_command(
     only: Annotated[
         list[str] | None, typer.Option(help="Serve this experiment and no others; may be repeated.")
     ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Travellers past a level crossing, to look at; kept only with --database.")
+    ] = False,
 ) -> None:
     """Serve experiments over HTTP: decide, reward, many people, nothing lost.
 
     Examples:
 
     - `allais serve advisor.toml`
+    - `allais serve --demo`
     - `allais serve --database postgresql://me@localhost/advisor`
     """
     from allais._system.extras import extra
@@ -32,4 +37,12 @@ def serve_command(
 
     changes = {"database": database or None, "host": host or None, "port": port, "only": only or None}
     chosen = read_settings(settings).model_copy(update={name: to for name, to in changes.items() if to is not None})
-    serve(chosen, lambda line: typer.echo(line))
+    with tempfile.TemporaryDirectory(prefix="allais-demo-") as folder:
+        if demo:
+            from allais.serve.demo import NAME
+            from allais.serve.demo import settings as of_demo
+
+            place = database or str(Path(folder) / "demo.db")
+            with_demo = {**chosen.experiments, NAME: of_demo()}
+            chosen = chosen.model_copy(update={"database": place, "experiments": with_demo})
+        serve(chosen, lambda line: typer.echo(line), demo=demo)

@@ -11,16 +11,18 @@ import uvicorn
 
 from allais.serve import keys, managing
 from allais.serve.app import make_app
+from allais.serve.demo import Travellers
 from allais.serve.refusals import Refused
-from allais.serve.schemas import NewKey
+from allais.serve.schemas import NewKey, Scope
 from allais.serve.service import Service
 from allais.serve.settings_file import ServerSettings
 
 SWITCH = 0.001  # seconds after which Python lets another thread run: the writer's must not wait long
 
 
-def serve(settings: ServerSettings, say: Callable[[str], None]) -> None:
-    """Serve until a signal comes."""
+def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = False) -> None:
+    """Serve until a signal comes; with `demo`, travellers call the service meanwhile."""
+    travellers: list[Travellers] = []
     failure: list[BaseException] = []
     listening = _socket(settings.host, settings.port)
     host, port = listening.getsockname()[:2]
@@ -29,6 +31,11 @@ def serve(settings: ServerSettings, say: Callable[[str], None]) -> None:
     async def started(service: Service) -> None:
         try:
             await _begin(service, say)
+            if demo:
+                scopes: list[Scope] = ["decide", "manage"]
+                key, _ = await managing.make_key(service, NewKey(name="travellers", scopes=scopes), None)
+                travellers.append(Travellers(address, key))
+                travellers[0].start()
         except BaseException as error:
             failure.append(error)
             raise
@@ -42,6 +49,8 @@ def serve(settings: ServerSettings, say: Callable[[str], None]) -> None:
     sys.setswitchinterval(SWITCH)
     with contextlib.closing(listening):
         uvicorn.Server(config).run(sockets=[listening])
+    for everybody in travellers:
+        everybody.stop()
     if failure:
         raise failure[0]
 

@@ -16,6 +16,7 @@ from allais.serve.pages.pictures import (
     colour,
     legend,
     lost_picture,
+    rank,
     shares_picture,
     short,
     weights_picture,
@@ -95,7 +96,7 @@ def _parted(facts: Facts) -> list[str]:
             ways.setdefault(taste.best, []).append(taste.label)
     if len(ways) < 2:
         return []
-    each = "; ".join(f"{quoted(arm)} for who goes by {' or '.join(labels)}" for arm, labels in ways.items())
+    each = "; ".join(f"{quoted(arm)} for those who go by {' or '.join(labels)}" for arm, labels in ways.items())
     return [f"People part ways: {each}."]
 
 
@@ -126,7 +127,7 @@ def _tiles(facts: Facts) -> str:
         tile(f"{facts.waiting:,}", f"waiting for a reward{oldest}"),
         tile(f"{facts.ended['expired']:,}", f"expired, after {duration(facts.expires_after)}",
              "warn" if facts.ended["expired"] > 0.05 * max(facts.decisions, 1) else ""),
-        tile("" if math.isnan(each) else amount(each, facts.unit, 3), "lost per decision while learning"),
+        tile("" if math.isnan(each) else plain(each, 2), f"{facts.unit} lost per decision while learning".strip()),
     ]  # fmt: skip
     return f'<div class="tiles" data-part="tiles">{"".join(tiles)}</div>'
 
@@ -138,7 +139,26 @@ def _arms(facts: Facts) -> str:
     note = f"Dots are what an arm feels like for sure, strokes its mean. Intervals are {kept}."
     if facts.others > 0:
         note += f" {facts.others:,} other arms are not drawn."
-    return card("The arms", arms_picture(facts), "wide7", note)
+    return card("The arms", arms_picture(facts) + _table(facts), "wide7", note)
+
+
+def _table(facts: Facts) -> str:
+    """The numbers behind the picture."""
+    rows = []
+    for arm in sorted(facts.arms, key=lambda one: rank(one, facts.costs)):
+        bounded = math.isfinite(arm.sure.low) and math.isfinite(arm.sure.high)
+        cells = (
+            _number(arm.sure.value), f"{plain(arm.sure.low)} to {plain(arm.sure.high)}" if bounded else "",
+            _number(arm.mean), share(round(arm.lately, 2)),
+        )  # fmt: skip
+        name = f'<td><span class="{colour(facts.arms, arm.name)}">{short(arm.name)}</span></td>'
+        rows.append(f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    head = "".join(f"<th>{word}</th>" for word in ("arm", "feels like", "interval", "mean", "traffic now"))
+    return f'<table class="numbers"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+
+
+def _number(number: float) -> str:
+    return "" if math.isnan(number) else plain(number)
 
 
 def _closing(facts: Facts) -> str:
@@ -188,9 +208,10 @@ def _panel(facts: Facts, taste: TasteFacts) -> str:
 def _why(facts: Facts) -> str:
     """The decision weights of the two arms that matter, for each taste."""
     rows: list[str] = []
-    for taste in facts.tastes:
-        if taste.best is None or not taste.why:
-            continue
+    told = [taste for taste in facts.tastes if taste.best is not None and taste.why]
+    opened = next((taste for taste in told if len(taste.why) > 1), told[0] if told else None)
+    for taste in told:
+        assert taste.best is not None
         names = [taste.best] + [name for name in taste.why if name != taste.best]
         tables = "".join(
             f'<div><h4><span class="{colour(facts.arms, name)}">{short(name)}</span> feels like '
@@ -199,8 +220,9 @@ def _why(facts: Facts) -> str:
             for name in names if name in taste.felt
         )  # fmt: skip
         verdict = "agrees with the mean" if len(names) == 1 else f"not {facts.mean_best}, which the mean would choose"
+        start = f'<details id="why-{len(rows)}"{" open" if taste is opened else ""}>'
         rows.append(
-            f'<details id="why-{len(rows)}"{" open" if not rows else ""}><summary><b>{escape(taste.label)}</b> takes '
+            f"{start}<summary><b>{escape(taste.label)}</b> takes "
             f'{short(taste.best)}: {escape(verdict)}</summary><div class="pair">{tables}</div></details>'
         )
     if not rows:

@@ -19,7 +19,7 @@ from allais.serve.loading import Stored
 from allais.serve.pages.history import History, Moment, keeps_intervals, known, leading
 from allais.serve.pages.other_pages import Summary
 from allais.serve.pages.tastes import in_words
-from allais.serve.pages.traffic import OTHERS, Traffic
+from allais.serve.pages.traffic import OTHERS, Cell, Traffic
 from allais.serve.tables import people
 
 RECENT = 1_000  # outcomes: an alarm that is older is told quietly
@@ -165,7 +165,12 @@ def _tastes(
     for (taste, _), many in traffic.total().items():
         total[taste] += many
     stored = Stored(connection)
-    counted = select(people.c.preference, func.count()).where(people.c.preference.in_([t for t in total if t]))
+    same = {t for t in total if t is None or (t != OTHERS and stored[t] == learner.policy.preference)}
+    total[None] = sum(total.pop(taste) for taste in same)
+    if not total[None] and len(total) > 1:
+        del total[None]
+    asked = [taste for taste in {*total, *same} if taste]
+    counted = select(people.c.preference, func.count()).where(people.c.preference.in_(asked))
     heads = {row[0]: int(row[1]) for row in connection.execute(counted.group_by(people.c.preference))}
     found = []
     ranked = sorted(total, key=lambda taste: (taste == OTHERS, -total[taste]))
@@ -174,12 +179,21 @@ def _tastes(
         values = learner.value(preference)
         felt = {name: sure_amount(preference, values[name]) for name in shown}
         best = _best(preference, {name: amount for name, amount in felt.items() if name in learner.arms})
-        series = [Counter({arm: n for (t, arm), n in bucket.items() if t == taste}) for bucket in traffic.buckets]
+        alike: set[int | None] = same if taste is None else {taste}
+        series = [_counted(bucket, alike) for bucket in traffic.buckets]
         why = {}
         if learner.policy.keeps_outcomes:
             why = {name: explained(learner, name, preference) for name in {best, mean} if name is not None}
         label = "other people" if taste == OTHERS else in_words(preference)
-        found.append(TasteFacts(label, heads.get(taste, 0), total[taste], felt, best, series, why))
+        found.append(TasteFacts(label, sum(heads.get(t, 0) for t in alike), total[taste], felt, best, series, why))
+    return found
+
+
+def _counted(bucket: Counter[Cell], tastes: set[int | None]) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for (taste, arm), many in bucket.items():
+        if taste in tastes:
+            found[arm] += many
     return found
 
 

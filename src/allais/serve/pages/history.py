@@ -7,13 +7,18 @@ import time
 from collections import deque
 from typing import NamedTuple
 
+from sqlalchemy import Connection, select
+
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.report.sure import sure_interval, sure_intervals
 from allais.serve.pages.spread import redrawn
+from allais.serve.tables import TOLD, decisions
 
 GROWTH = 1.1  # of the outcomes between two moments: 150 moments for a million outcomes
 MOST_ARMS = 12  # whose intervals are looked at
+MOST_RECALLED = 5_000  # outcomes that are looked at again after a restart
+RECALLED_GROWTH = 1.4  # between their moments
 PACE = 60  # moments, one per second, over which the pace is measured
 
 
@@ -49,6 +54,23 @@ class History:
     def look(self, learner: Learner, outcomes: int) -> None:
         """Write down the values of now."""
         self.moments.append(Moment(outcomes, known(learner, leading(learner))))
+
+    def recall(self, connection: Connection, learner: Learner, experiment: int) -> None:
+        """Look again at the past that this process did not see: the first outcomes, as the database has them."""
+        told = select(decisions.c.arm, decisions.c.outcome).where(
+            decisions.c.experiment == experiment, decisions.c.state == TOLD
+        )
+        rows = connection.execute(told.order_by(decisions.c.number).limit(MOST_RECALLED)).all()
+        twin = learner.policy.start(list(learner.pulls), 0)
+        done = 0
+        while done < len(rows):
+            upto = min(len(rows), max(done + 1, math.ceil(RECALLED_GROWTH * done)))
+            for arm, outcome in rows[done:upto]:
+                if arm in learner.pulls:
+                    twin.observe(arm, [outcome])
+            done = upto
+            if done > 1:
+                self.look(twin, done)
 
 
 def leading(learner: Learner) -> list[str]:

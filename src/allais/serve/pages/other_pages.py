@@ -37,6 +37,7 @@ def sign_in(said: str = "") -> str:
         '<section class="card narrow"><h1>Sign in</h1>'
         "<p>Use an API key of this service. The first one was shown when it started for the first time.</p>"
         f'{wrong}<form method="post" action="/sign-in" class="fields">'
+        '<input name="user" autocomplete="username" value="allais" hidden>'
         '<label>API key<input type="password" name="key" autocomplete="current-password" required autofocus></label>'
         "<button>Sign in</button></form></section>"
     )
@@ -81,7 +82,7 @@ def new_experiment(given: dict[str, str], said: str = "") -> str:
 
     less = "checked" if given.get("costs") else ""
     fields = (
-        text("name", "Name", "letters, digits, dots and dashes", more='required pattern="[A-Za-z0-9][A-Za-z0-9_.-]*"')
+        text("name", "Name", "letters, digits, dots and dashes", more='required pattern="[A-Za-z0-9][A-Za-z0-9_.\\-]*"')
         + f'<label>Arms<textarea name="arms" rows="4" required>{escape(given.get("arms", ""))}</textarea>'
         '<span class="small">what can be chosen, one per line</span></label>'
         + '<div class="two">'

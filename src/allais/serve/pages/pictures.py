@@ -10,6 +10,7 @@ from html import escape
 from allais.bands import Interval
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
+from allais.report.groups import TO
 from allais.report.numbers import plain, share
 from allais.report.picture import ticks_over
 from allais.serve.pages.facts import ArmFacts, Facts
@@ -21,6 +22,7 @@ WIDE, HIGH = 1000, 220  # of curves
 COLOURS = 8  # arms beyond them are grey
 MOST_NAME = 34  # characters that a phone has room for
 MOST_MARKS = 6
+MOST_STEPS, FEWEST = 40, 12  # of shares that are drawn, and decisions in each
 
 
 def colour(arms: list[ArmFacts], name: str) -> str:
@@ -48,7 +50,7 @@ def _svg(label: str, height: float, parts: list[str]) -> str:
 
 def arms_picture(facts: Facts) -> str:
     """What every arm feels like, with its interval, the best on top."""
-    order = sorted(facts.arms, key=lambda arm: _rank(arm, facts.costs))
+    order = sorted(facts.arms, key=lambda arm: rank(arm, facts.costs))
     ends = [end for arm in order for end in arm.sure if math.isfinite(end)]
     ends += [arm.mean for arm in order if math.isfinite(arm.mean)]
     ticks = ticks_over(min(ends, default=0.0), max(ends, default=1.0))
@@ -83,7 +85,8 @@ def arms_picture(facts: Facts) -> str:
     return _svg("What each arm feels like for sure, with its interval", bottom + AXIS, parts)
 
 
-def _rank(arm: ArmFacts, costs: bool) -> float:
+def rank(arm: ArmFacts, costs: bool) -> float:
+    """What arms are sorted by, the best first."""
     felt = arm.sure.value
     return math.inf if math.isnan(felt) else felt if costs else -felt
 
@@ -98,7 +101,7 @@ def closing_picture(arms: list[ArmFacts], moments: list[Moment]) -> str:
     curves = {name: curve for name, curve in curves.items() if len(curve) > 1}
     if not curves:
         return '<p class="quiet">Here the values will be drawn as they settle.</p>'
-    first, last = moments[0].outcomes, moments[-1].outcomes
+    first, last = min(curve[0][0] for curve in curves.values()), moments[-1].outcomes
     late = [one for curve in curves.values() for t, one in curve if t >= math.sqrt(first * last)]
     ends = [end for one in late for end in one if math.isfinite(end)]
     ticks = ticks_over(min(ends), max(ends))
@@ -157,7 +160,7 @@ def _marks(first: int, last: int) -> list[int]:
 
 def shares_picture(arms: list[ArmFacts], series: list[Counter[str]], label: str) -> str:
     """Where decisions went, bucket by bucket: shares that fill the height."""
-    filled = [bucket for bucket in series if bucket.total()]
+    filled = _joined(series)
     if not filled:
         return '<p class="quiet">No decision yet.</p>'
     names = [arm.name for arm in arms if any(bucket[arm.name] for bucket in filled)]
@@ -182,6 +185,22 @@ def shares_picture(arms: list[ArmFacts], series: list[Counter[str]], label: str)
     )
 
 
+def _joined(series: list[Counter[str]]) -> list[Counter[str]]:
+    """Neighbours together, until there are enough decisions in each for a share that means something."""
+    enough = max(FEWEST, sum(bucket.total() for bucket in series) / MOST_STEPS)
+    found: list[Counter[str]] = []
+    for bucket in series:
+        if not bucket:
+            continue
+        if found and found[-1].total() < enough:
+            found[-1] = found[-1] + bucket
+        else:
+            found.append(bucket)
+    if len(found) > 1 and found[-1].total() < enough / 2:
+        found[-2:] = [found[-2] + found[-1]]
+    return found
+
+
 def lost_picture(facts: Facts) -> str:
     """What was lost so far, as decided and by the mean."""
     if len(facts.lost) < 2:
@@ -195,7 +214,7 @@ def lost_picture(facts: Facts) -> str:
         along += [(WIDE * (k + 1) / last, HIGH * (1.0 - pair[which] / high)) for k, pair in enumerate(facts.lost)]
         return f'<polyline class="{("ours", "theirs")[which]}" points="{_points(along)}"/>'
 
-    levels = [(HIGH * (1.0 - tick / high), plain(tick, 6)) for tick in ticks]
+    levels = [(HIGH * (1.0 - tick / high), plain(tick, 6) if tick else "") for tick in ticks]
     marks = [(1.0, f"{facts.decisions:,}"), (0.5, f"{facts.decisions // 2:,}")]
     return _plot("What was lost, as decided and by the mean", [curve(1), curve(0)], levels, marks, "decisions")
 
@@ -210,12 +229,17 @@ def weights_picture(rows: Explanation, of: str) -> str:
             f'<rect class="felt" x="0" y="12" height="7" width="{100.0 * max(w, 0.0) / most:.2f}%"/>'
         )
         lines.append(
-            f"<tr><th>{escape(label)}</th><td>"
+            f"<tr><th>{escape(_upward(label))}</th><td>"
             f'<svg width="100%" height="22" aria-hidden="true">{bars}</svg></td>'
             f"<td>{_percent(p)}</td><td>{_percent(w)}</td></tr>"
         )
     head = "<thead><tr><th>outcome</th><th></th><th>came in</th><th>counts as</th></tr></thead>"
     return f'<table class="weights {of}">{head}<tbody>{"".join(lines)}</tbody></table>'
+
+
+def _upward(label: str) -> str:
+    """A group of outcomes, the lower end first."""
+    return TO.join(sorted(label.split(TO), key=float)) if TO in label else label
 
 
 def _percent(p: float) -> str:

@@ -21,10 +21,10 @@ def redrawn(learner: Learner, arm: str) -> Interval:
     """An arm's value, and where 95 % of the values lie when its outcomes are redrawn; by a fixed draw."""
     outcomes, counts = learner.outcomes(arm)
     total = int(counts.sum())
-    if total < 2:
-        return Interval(-math.inf, math.nan, math.inf)
     preference = learner.policy.preference
     felt = preference.felt(outcomes)
+    if total < 2:
+        return Interval(-math.inf, float(felt[0]) if total else math.nan, math.inf)
     order = np.argsort(felt)
     felt, counts = _grouped(felt[order], counts[order])
     drawn = np.random.default_rng(0).multinomial(total, counts / total, size=DRAWS)

@@ -15,9 +15,11 @@ def in_words(preference: Preference) -> str:
 
     >>> in_words(Preference(TverskyKahneman(0.61), TverskyKahneman(0.69)))
     'Tversky-Kahneman 0.61, losses 0.69'
-    >>> in_words(cvar(0.1)), in_words(expected_value())
-    ('the worst 10%', 'the mean')
+    >>> in_words(cvar(0.1)), in_words(expected_value()), in_words(Preference.tversky_kahneman())
+    ('the worst 10%', 'the mean', 'prospect theory')
     """
+    if preference == Preference.tversky_kahneman(reference=preference.reference, costs=preference.costs):
+        return "prospect theory"
     gains, losses, utility = preference.gains, preference.losses, preference.utility
     if isinstance(gains, TailAverage) and losses == gains.dual():
         text = f"the worst {100.0 * gains.level:g}%"

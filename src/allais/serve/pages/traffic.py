@@ -34,7 +34,7 @@ class Traffic:
             return
         while top > self.width * MOST_BUCKETS:
             self._widen()
-        bucket = (decisions.c.number - 1).op("/")(self.width)  # of whole numbers, in both databases
+        bucket = (decisions.c.number - 1) // self.width
         new = and_(of_this, decisions.c.number > self.last, decisions.c.number <= top)
         counted = (
             select(bucket, people.c.preference, decisions.c.arm, func.count())

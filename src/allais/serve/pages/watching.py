@@ -98,6 +98,8 @@ class Dashboard:
         learner = watched.experiment.learner
         watched.history.note(learner._next)
         outcomes = learner.samples
+        if not watched.history.moments and outcomes > 1 and learner.policy.keeps_outcomes:
+            await self.service.read(partial(watched.history.recall, learner=learner, experiment=watched.experiment.id))
         if watched.history.is_due(outcomes):
             twin = learner if learner.policy.keeps_outcomes else learner.copy()
             await asyncio.to_thread(watched.history.look, twin, outcomes)

@@ -1,0 +1,150 @@
+"""A client of the service (`allais serve`), on the standard library alone: copy the file where allais is not installed.
+
+    from allais.client import Client
+
+    advisor = Client("http://127.0.0.1:8420", key)
+    choice = advisor.decide("to-work", person="alice")
+    delay = drive(choice.arm)
+    advisor.reward("to-work", choice, delay)
+    advisor.recommend("to-work", person="alice")["arm"]
+
+A call that got no answer is repeated with the same key, so that it counts once.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+import uuid
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode, urlsplit
+
+__all__ = ["Client", "Decision", "ServiceError"]
+
+AGAIN = (429, 502, 503, 504)  # answers after which the same call may succeed
+LONGEST_PAUSE = 5.0  # seconds between two attempts
+
+
+class ServiceError(RuntimeError):
+    """A call that the service refused, or did not answer; `status` is 0 without an answer."""
+
+    def __init__(self, sentence: str, status: int = 0) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class Decision(NamedTuple):
+    """What to do, and the number under which its outcome is told."""
+
+    choice: int
+    arm: str | int  # with features, the number of the row
+    propensity: float | None  # how likely this arm was, where it is known
+    why: str
+    would: str | None  # of an apprentice: what the policy would have chosen
+
+
+class Client:
+    """Calls one service with one key. Threads may share it; each has a connection of its own.
+
+    A call is tried so many times: a server that restarts is back by the third or fourth.
+    """
+
+    def __init__(self, address: str, key: str, *, timeout: float = 10.0, tries: int = 6) -> None:
+        found = urlsplit(address)
+        if found.scheme not in ("http", "https") or not found.hostname:
+            raise ValueError(f"a service has an address, as http://127.0.0.1:8420; got {address!r}. Write it whole.")
+        if tries < 1:
+            raise ValueError(f"a call is tried once or more; got tries={tries!r}. Give a whole number.")
+        self._address, self._path, self._timeout, self._tries = found, found.path.rstrip("/"), timeout, tries
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        self._mine = threading.local()
+
+    def decide(
+        self, experiment: str, person: str | None = None, *, allowed: Sequence[str] | None = None,
+        features: Sequence[Sequence[float]] | None = None, did: str | None = None, key: str | None = None,
+    ) -> Decision:  # fmt: skip
+        """Which arm, for this person, now? `key` is your own name for the decision; a new one is made if need be."""
+        body = {"person": person, "allowed": allowed, "features": features, "did": did, "key": key or uuid.uuid4().hex}
+        given = {name: thing for name, thing in body.items() if thing is not None}
+        return Decision(**self._post(experiment, "decide", given))
+
+    def reward(self, experiment: str, choice: Decision | int, outcome: float) -> dict[str, Any]:
+        """What a choice brought; late, in any order, and repeated if need be: it counts once."""
+        return self._post(experiment, "reward", {"choice": _number(choice), "outcome": float(outcome)})
+
+    def cancel(self, experiment: str, choice: Decision | int) -> dict[str, Any]:
+        """Give up a choice whose outcome will never be known."""
+        return self._post(experiment, "cancel", {"choice": _number(choice)})
+
+    def recommend(self, experiment: str, person: str | None = None) -> dict[str, Any]:
+        """The best arm so far, for a person or by the experiment's own preference."""
+        return self.call("GET", f"/v1/experiments/{quote(experiment, safe='')}/recommend{_query(person)}")
+
+    def value(self, experiment: str, person: str | None = None) -> dict[str, Any]:
+        """What every arm is worth to a person, and what the mean would choose."""
+        return self.call("GET", f"/v1/experiments/{quote(experiment, safe='')}/value{_query(person)}")
+
+    def _post(self, experiment: str, verb: str, body: dict[str, Any]) -> dict[str, Any]:
+        return self.call("POST", f"/v1/experiments/{quote(experiment, safe='')}/{verb}", body)
+
+    def call(self, method: str, path: str, body: Any = None) -> Any:
+        """Any other call, such as `call("PUT", "/v1/people/alice", {...})`: its answer, or a `ServiceError`."""
+        pause = 0.05
+        for left in reversed(range(self._tries)):
+            try:
+                status, wait, answer = self._once(method, path, body)
+            except (OSError, http.client.HTTPException) as error:
+                self.close()
+                if not left:
+                    where = f"{self._address.scheme}://{self._address.netloc}"
+                    raise ServiceError(f"{where} does not answer ({error}). Is the service running?") from None
+            else:
+                if status < 400:
+                    return answer
+                if status not in AGAIN or not left:
+                    raise ServiceError(answer.get("error", f"the service answered {status}."), status)
+                pause = max(pause, wait)
+            time.sleep(pause)
+            pause = min(2.0 * pause, LONGEST_PAUSE)
+        raise AssertionError  # the last attempt returns or raises
+
+    def _once(self, method: str, path: str, body: Any) -> tuple[int, float, Any]:
+        connection = getattr(self._mine, "connection", None)
+        if connection is None:
+            kind = http.client.HTTPSConnection if self._address.scheme == "https" else http.client.HTTPConnection
+            assert self._address.hostname is not None
+            connection = self._mine.connection = kind(self._address.hostname, self._address.port, timeout=self._timeout)
+        sent = None if body is None else json.dumps(body)
+        connection.request(method, self._path + path, sent, self._headers)
+        response = connection.getresponse()
+        content = response.read()
+        wait = response.headers.get("Retry-After", "")
+        try:
+            answer = json.loads(content) if content else {}
+        except ValueError:  # of a proxy
+            answer = {}
+        return response.status, min(float(wait) if wait.isdigit() else 0.0, LONGEST_PAUSE), answer
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of this thread's connection; the next call opens another."""
+        connection = getattr(self._mine, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._mine.connection = None
+
+
+def _number(choice: Decision | int) -> int:
+    return choice.choice if isinstance(choice, Decision) else int(choice)
+
+
+def _query(person: str | None) -> str:
+    return "" if person is None else "?" + urlencode({"person": person})
