@@ -160,7 +160,7 @@ def _best(preference: Preference, felt: dict[str, float]) -> str | None:
 def _tastes(
     connection: Connection, learner: Learner, traffic: Traffic, shown: list[str], mean: str | None
 ) -> list[TasteFacts]:
-    """People of one taste each, most decisions first."""
+    """People of one taste each: those with most decisions, in an order that stays."""
     total: Counter[int | None] = Counter()
     for (taste, _), many in traffic.total().items():
         total[taste] += many
@@ -174,7 +174,8 @@ def _tastes(
     heads = {row[0]: int(row[1]) for row in connection.execute(counted.group_by(people.c.preference))}
     found = []
     ranked = sorted(total, key=lambda taste: (taste == OTHERS, -total[taste]))
-    for taste in ranked[:MOST_TASTES] or [None]:
+    shown_tastes = ranked[:MOST_TASTES] or [None]
+    for taste in sorted(shown_tastes, key=lambda taste: (taste is not None, taste == OTHERS, taste or 0)):  # in place
         preference = learner.policy.preference if taste is None or taste == OTHERS else stored[taste]
         values = learner.value(preference)
         felt = {name: sure_amount(preference, values[name]) for name in shown}

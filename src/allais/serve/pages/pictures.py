@@ -98,6 +98,8 @@ def closing_picture(arms: list[ArmFacts], moments: list[Moment]) -> str:
         name: [(one.outcomes, one.sure[name]) for one in moments if name in one.sure and _finite(one.sure[name])]
         for name in names
     }
+    if any(_bounded(one) for curve in curves.values() for _, one in curve):  # else no value has an interval
+        curves = {name: [(t, one) for t, one in curve if _bounded(one)] for name, curve in curves.items()}
     curves = {name: curve for name, curve in curves.items() if len(curve) > 1}
     if not curves:
         return '<p class="quiet">Here the values will be drawn as they settle.</p>'
@@ -117,7 +119,7 @@ def closing_picture(arms: list[ArmFacts], moments: list[Moment]) -> str:
     drawn = []
     for name, curve in curves.items():
         of = colour(arms, name)
-        bounded = [(t, one) for t, one in curve if math.isfinite(one.low) and math.isfinite(one.high)]
+        bounded = [(t, one) for t, one in curve if _bounded(one)]
         around = [(x(t), y(one.high)) for t, one in bounded] + [(x(t), y(one.low)) for t, one in reversed(bounded)]
         drawn.append(f'<polygon class="{of}" points="{_points(around)}"/>')
         drawn.append(f'<polyline class="{of}" points="{_points([(x(t), y(one.value)) for t, one in curve])}"/>')
@@ -128,6 +130,10 @@ def closing_picture(arms: list[ArmFacts], moments: list[Moment]) -> str:
 
 def _finite(one: Interval) -> bool:
     return math.isfinite(one.value)
+
+
+def _bounded(one: Interval) -> bool:
+    return math.isfinite(one.low) and math.isfinite(one.high)
 
 
 def _plot(
@@ -243,4 +249,6 @@ def _upward(label: str) -> str:
 
 
 def _percent(p: float) -> str:
+    if abs(p) < 1e-9:
+        return "0%"
     return share(round(p, 3)) if p >= 0.001 else small_share(p)
