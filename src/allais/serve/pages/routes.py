@@ -21,8 +21,9 @@ from allais.serve.keys import Key
 from allais.serve.pages import experiment_page, layout, other_pages, session
 from allais.serve.pages.watching import Dashboard, tag_of
 from allais.serve.refusals import Refused, unknown
-from allais.serve.schemas import AnswerQuestion, ExperimentSettings, StartInterview
-from allais.serve.settings_file import refusal_of
+from allais.serve.schemas import ExperimentSettings
+from allais.serve.schemas_people import AnswerQuestion, StartInterview
+from allais.serve.settings_file import sentence_of
 from allais.serve.tables import PAUSED, RUNNING
 from allais.settings import from_spec
 
@@ -193,7 +194,7 @@ async def begin(request: Request) -> Response:
         try:
             settings = ExperimentSettings.model_validate_json(json.dumps(body))
         except ValidationError as error:
-            raise refusal_of(error) from None
+            raise Refused(422, sentence_of(error)) from None
         if not session.is_name(form.get("name", "")):
             raise Refused(422, "a name has letters, digits, dots and dashes; this one has others. Change it.")
         await managing.create(service_of(request), form["name"], settings, key)
@@ -261,7 +262,7 @@ async def ask(request: Request) -> Response:
     try:
         call = StartInterview.model_validate_json(json.dumps(body))
     except ValidationError as error:
-        raise refusal_of(error) from None
+        raise Refused(422, sentence_of(error)) from None
     shown = await interviewing.start(service_of(request), person, call, key)
     return _to(f"/interviews/{shown['id']}")
 
