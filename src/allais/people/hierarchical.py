@@ -10,7 +10,7 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._random import Seed, generator
-from allais._system.extras import missing_extra
+from allais._system.extras import extra
 from allais.people.choices import Choices
 from allais.people.family import Family
 from allais.people.fitted import MOST_DRAWS, Fitted
@@ -39,8 +39,9 @@ def hierarchical(
     their own, as many as there are cores: JAX is not loaded into yours. The same seed gives the same draws.
     """
     for package in ("arviz", "jax", "numpyro"):
-        if find_spec(package) is None:  # none is imported here: JAX stays in the processes of the chains
-            raise missing_extra("people", "a hierarchical fit", package)
+        with extra("people", "a hierarchical fit"):
+            if find_spec(package) is None:  # none is imported here: JAX stays in the processes of the chains
+                raise ModuleNotFoundError(f"No module named {package!r}", name=package)
     if min(n_draws * n_chains, n_warmup) < FEWEST_DRAWS or n_chains < 2:
         raise ValueError(
             f"a hierarchical fit needs two chains or more, and {FEWEST_DRAWS} draws and steps of warm-up; got "
