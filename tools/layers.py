@@ -20,7 +20,7 @@ FLOORS = [
     ("what is known for certain", [["theory"], ["bands"]]),
     ("what was seen", [["samples"]]),
     ("what is maximised", [["preferences"], ["lotteries", "rewards"], ["numerics"], ["weights"]]),
-    ("underneath", [["settings", "_kernels", "_random"], ["files", "_system"], ["_checks", "errors"]]),
+    ("underneath", [["settings", "_kernels", "_random"], ["files", "_system"], ["_checks", "client", "errors"]]),
 ]
 SHADES = ["#2a5da8", "#3f74b5", "#5489c0", "#6d9dca", "#86b1d4", "#a1c4de", "#bcd6e8", "#d8e6f1"]
 ROW, GAP, LEFT, WIDTH = 0.62, 0.22, 3.3, 6.2

@@ -66,6 +66,10 @@ class Travellers(threading.Thread):
 
     def run(self) -> None:
         """Give everybody a preference, then travel."""
+        with self._client:
+            self._travel()
+
+    def _travel(self) -> None:
         people = [f"{group} {k + 1}" for group in GROUPS for k in range(EACH)]
         under_way: list[Decision] = []
         while not self._ended.is_set():
