@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -42,6 +45,19 @@ def test_travellers_decide_and_reward_until_they_are_stopped(tmp_path):
         assert shown["outcomes"] >= 50
         assert shown["open_decisions"] >= 39
         assert len(caller.get("/v1/people").json()) == EACH * len(GROUPS)
+
+
+def test_the_demonstration_leaves_nothing_behind(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "allais.cli", "serve", "--demo", "--port", "0"],
+        cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert any("Serving 1 experiment" in line for line in process.stdout)
+    assert list(tmp_path.iterdir())
+    process.terminate()
+    process.communicate()
+    assert process.returncode == 0
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_files_to_deploy_fit_the_service():

@@ -52,6 +52,7 @@ def browser():
 @contextmanager
 def signed_in(browser, caller, width=1280, scheme="light", key=None):
     view = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    view.set_default_timeout(300_000)  # milliseconds: a first interview compiles
     view.said, view.asked = [], []
     view.on("console", lambda message: view.said.append(message.text))
     view.on("pageerror", lambda error: view.said.append(str(error)))

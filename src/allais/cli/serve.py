@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -42,6 +44,7 @@ def serve_command(
             from allais.serve.demo import NAME
             from allais.serve.demo import settings as of_demo
 
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # the server raises it again when it has ended
             place = database or str(Path(folder) / "demo.db")
             with_demo = {**chosen.experiments, NAME: of_demo()}
             chosen = chosen.model_copy(update={"database": place, "experiments": with_demo})

@@ -115,12 +115,11 @@ def people(found: Sequence[tuple[str, Preference, str]], more: str | None, *, ma
     """People by name, and what they go by."""
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td>{escape(in_words(preference))}{_reference(preference)}</td>"
-        f"<td>{escape(source)}</td></tr>"
+        f"<td>{escape(source.replace('_', ' '))}</td></tr>"
         for name, preference, source in found
     )
-    table = (
-        f"<table><thead><tr><th>name</th><th>goes by</th><th>known from</th></tr></thead><tbody>{rows}</tbody></table>"
-    )
+    head = "<thead><tr><th>name</th><th>goes by</th><th>known from</th></tr></thead>"
+    table = f'<table class="people">{head}<tbody>{rows}</tbody></table>'
     body = table if found else '<p class="quiet">Nobody has a preference of her own yet.</p>'
     if more is not None:
         body += f'<p><a href="/people?{escape(urlencode({"after": more}))}">Further people</a></p>'
