@@ -86,3 +86,13 @@ def test_the_past_is_read_again_after_a_restart(stored):
     assert last.high - last.low < first.high - first.low
     assert not history.is_due(301)
     assert history.is_due(331)
+
+
+def test_a_page_counts_alike_on_both_databases(caller):
+    caller.put("/v1/people/ann", json={"preference": {"name": "expected_value"}}).raise_for_status()
+    for k in range(150):  # more than there are buckets
+        caller.tell(caller.ask(person="ann" if k % 3 else None)["choice"], 7.0)
+    caller.post("/sign-in", data={"key": caller.key})
+    page = caller.get("/experiments/routes").text
+    assert "1 person, 100 decisions" in page
+    assert "the experiment's own, 50 decisions" in page
