@@ -28,6 +28,7 @@ from benchmarks import (
     screening,
     search,
     serve,
+    serve_long,
     shared,
     sharper,
     streams,
@@ -42,8 +43,8 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, budgets, coverage, screening, linear,
-        executors, search, proofs, many, coordinator, forecasts, people, interview, shared, worlds, serve, traffic,
-        networks, scenario,
+        executors, search, proofs, many, coordinator, forecasts, people, interview, shared, worlds, serve, serve_long,
+        traffic, networks, scenario,
     )
 }  # fmt: skip
 

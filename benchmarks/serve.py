@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import resource
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,6 @@ SECONDS = 10.0
 PROCESSES, CALLERS = 2, 32  # callers in each process
 HALF = 1_000.0  # pairs per second at which latencies are measured: half of what is asked for
 TURNS = 3
-MILLION = 1_000_000
 
 
 class Run(NamedTuple):
@@ -111,20 +109,6 @@ def commit_time(folder: str) -> float:
     return 10.0 * (time.perf_counter() - began)
 
 
-def million() -> tuple[list[float], float, float]:
-    """Memory over many decisions, and the seconds (by the clock and of the processor) of a start after a kill."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = str(Path(folder) / "million.db")
-        command = [sys.executable, "-m", "benchmarks.serve_million", file, str(MILLION)]
-        memory = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        with server("allais.cli", "serve", "--database", file, "--port", "0", folder=folder) as (_, _, _, seconds):
-            pass
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return memory, seconds, used
-
-
 def run() -> str:
     """The section of the results."""
     load = os.getloadavg()[0]
@@ -137,7 +121,6 @@ def run() -> str:
             rows.append(("the service on PostgreSQL", served(postgres.make("advisor"), folder)))
         finally:
             postgres.stop()
-    memory, seconds, used = million()
     table = [
         (
             name,
@@ -156,8 +139,5 @@ def run() -> str:
         f"## The service\n\nPairs of decide and reward, each on disk before it is answered: {PROCESSES * CALLERS}"
         f" callers in {PROCESSES} processes on the same {os.cpu_count()} cores, best of {TURNS} times {SECONDS:.0f} s."
         f" One sync of the disk takes {sync:.1f} ms; the load was {load:.1f} before it began.\n\n"
-        f"{markdown_table(head, table)}\n\n"
-        f"Memory over {MILLION:,} decisions with as many different outcomes, in MB, after each tenth:"
-        f" {', '.join(f'{one:.0f}' for one in memory)}. A start after a kill at that point takes {seconds:.1f} s by the"
-        f" clock and {used:.1f} s of the processor."
+        f"{markdown_table(head, table)}"
     )
