@@ -11,6 +11,8 @@ from hypothesis import settings
 settings.register_profile("allais", deadline=None, derandomize=True)
 settings.load_profile("allais")
 
+collect_ignore_glob = ["src/allais/serve/migrations/*"]  # scripts that only Alembic can run
+
 # examples of the reference may use what stands on the same page
 DOORS = (
     *("allais.weights", "allais.preferences", "allais.bands", "allais.policies", "allais.linear", "allais.learner"),

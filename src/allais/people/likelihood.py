@@ -27,7 +27,8 @@ class Likelihood:
 
     def __init__(self, family: Family, choices: Choices, *, by_person: bool = False) -> None:
         self.layout = family.layout
-        self.design, self._row_of = choices.compact(family.reference, family.costs, by_person)
+        compact = choices.compact(family.reference, family.costs, by_person)
+        self.design, self._row_of = compact.design, compact.row_of
         self.n_blocks = self.design.block_row.size - 1
         named = self.design.row_chosen == CERTAINTY_EQUIVALENT
         if named.any() and "noise" not in (*family.names, *family.fixed):

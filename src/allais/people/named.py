@@ -17,7 +17,7 @@ def family_named(name: str, stakes: tuple[float, float], *, reference: float = 0
     """A family by its short name, for outcomes between two stakes.
 
     >>> family_named("prelec", (-50.0, 200.0)).names
-    ('alpha of gains', 'alpha of utility', 'loss_aversion', 'temperature')
+    ('weight_alpha', 'utility_alpha', 'loss_aversion', 'temperature')
     """
     stake = max(abs(end - reference) for end in stakes) / 2.0  # a typical one
     point = {"stake": stake, "reference": reference, "costs": costs}

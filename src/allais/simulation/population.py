@@ -24,12 +24,12 @@ People = Mapping[Any, Preference] | Sequence[Preference]
 class SharedResults:
     """Runs of one policy whose memory many people share, at checkpoints.
 
-    >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
+    >>> problem = Bandit([Discrete({50: 0.15, 0: 0.85}), Discrete({9: 1.0})])
     >>> people = {"alice": Preference(TverskyKahneman(0.61)), "bob": expected_value()}
     >>> policy = NPTS(expected_value(), Bounded(0, 50))
-    >>> results = simulate(policy, problem, n_rounds=2_000, n_runs=2, seed=1, people=people)
+    >>> results = simulate(policy, problem, n_rounds=10_000, n_runs=2, seed=1, people=people)
     >>> results.regret.shape, results.pulls[:, :, -1].argmax(axis=-1).tolist()
-    ((2, 2, 153), [[0, 1], [0, 1]])
+    ((2, 2, 140), [[0, 1], [0, 1]])
     """
 
     policy: str
