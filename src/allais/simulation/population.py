@@ -29,7 +29,7 @@ class SharedResults:
     >>> policy = NPTS(expected_value(), Bounded(0, 50))
     >>> results = simulate(policy, problem, n_rounds=10_000, n_runs=2, seed=1, people=people)
     >>> results.regret.shape, results.pulls[:, :, -1].argmax(axis=-1).tolist()
-    ((2, 2, 140), [[0, 1], [0, 1]])
+    ((2, 2, 154), [[0, 1], [0, 1]])
     """
 
     policy: str
