@@ -156,7 +156,7 @@ class Steps(Watching, Recommending):
         if self._lacks_room is not None:
             self._make_own_room(arm, ticket)
         learning = starmap(self._take_in, ((self._rule_at, self._state_at, arm, felt, outcome, ticket),))
-        watching = starmap(self._watching(arm), ((self._watch_at, arm, outcome),))
+        watching = starmap(self._look or self._watching(arm), ((self._watch_at, arm, outcome),))
         self._midway = True
         (_,) = learning
         (_,) = watching
@@ -186,7 +186,7 @@ class Steps(Watching, Recommending):
                         inside = False
                     arguments = (self._rule_at, self._state_at, arm, felt[done], outcomes[done], 0.0)
                     learning = starmap(self._take_in, (arguments,))
-                    watching = starmap(self._watching(arm), ((self._watch_at, arm, outcomes[done]),))
+                    watching = starmap(self._look or self._watching(arm), ((self._watch_at, arm, outcomes[done]),))
                     inside = True
                     self._state.asked[arm] += 1  # it counts as a round: the bounds need m to exceed every T_k
                     (_,) = learning
