@@ -8,6 +8,7 @@ import pytest
 
 from allais import NPTS, Bounded, Discrete, Preference, TverskyKahneman, cvar, expected_value
 from allais.serve import tables
+from allais.serve.why import why
 from allais.settings import to_spec
 from tests.serve.events import rows_of
 
@@ -102,3 +103,13 @@ def test_an_interview_gives_a_person_her_preference_and_survives_a_restart(calli
             caller.post(f"/v1/interviews/{talk['id']}/answer", json={"question": 99, "answer": "A"}).status_code == 422
         )
         assert caller.get("/v1/interviews/nobody").status_code == 404
+
+
+def test_why_goes_by_the_value_that_an_arm_has_for_the_person():
+    learner = NPTS(expected_value(), Bounded(0, 50)).start(["risky", "sure"], seed=1)
+    learner.observe("risky", [50.0] + [0.0] * 9)
+    learner.observe("sure", [7.0] * 10)
+    alice = Preference(TverskyKahneman(0.61))
+    assert why(learner, "risky") == "risky may be worth more than it seems: 5, by 10 outcomes"
+    assert why(learner, "risky", alice) == "risky is worth most so far: 9.315, by 10 outcomes"
+    assert why(learner, "sure") == "sure is worth most so far: 7, by 10 outcomes"

@@ -70,7 +70,7 @@ class Experiment:
             "choice": number,
             "arm": choice.arm,
             "propensity": likely,
-            "why": why(self.learner, choice.arm)
+            "why": why(self.learner, choice.arm, None if preference is None else preference[1])
             if call.features is None
             else "the best of these rows by what is known",
             "would": None,

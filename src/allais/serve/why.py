@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from allais.learner import Learner
+from allais.preferences import Preference
 
 
-def why(learner: Learner, arm: Any) -> str:
-    """A sentence about a listed arm that was just chosen."""
-    memory = learner._state.memory
+def why(learner: Learner, arm: Any, preference: Preference | None = None) -> str:
+    """A sentence about a listed arm that was just chosen, by the value that it has for whom it was chosen."""
+    if not learner.policy.keeps_outcomes:
+        return f"{arm} is the best, or worth trying, by what all arms have shown"
+    view = None if preference is None else learner._view_for(preference)
+    memory = (learner._state if view is None else view.state).memory
     k = learner._index[arm]
     pulls = int(memory.pulls[k])
     if not pulls:
