@@ -9,8 +9,9 @@ from functools import partial
 from typing import Any
 
 from allais.serve import loading
-from allais.serve.experiment import Closed
+from allais.serve.experiment import Closed, Experiment
 from allais.serve.refusals import Refused, unknown
+from allais.serve.rows import Row
 from allais.serve.schemas import Cancel, Decide, Reward
 from allais.serve.service import Service
 from allais.serve.tables import CANCELLED, EXPIRED, TOLD
@@ -67,10 +68,7 @@ async def reward(service: Service, name: str, call: Reward) -> dict[str, Any]:
     with service.changing():
         rows = experiment.reward(number, call.outcome, call.key, time.time())
     if rows is not None:
-        closed = experiment.closing[number]
-        await service.writer.put(rows)
-        experiment.closing.pop(number, None)
-        return experiment.answer(number, closed)
+        return await _close(service, experiment, number, rows)
     ended = await _ended(service, name, number)
     if ended.state == EXPIRED:
         raise Refused(410, f"a reward must come before its choice expires; {number} has expired. Raise expires_after.")
@@ -91,14 +89,19 @@ async def cancel(service: Service, name: str, call: Cancel) -> dict[str, Any]:
     with service.changing():
         rows = experiment.cancel(number, time.time())
     if rows is not None:
-        closed = experiment.closing[number]
-        await service.writer.put(rows)
-        experiment.closing.pop(number, None)
-        return experiment.answer(number, closed)
+        return await _close(service, experiment, number, rows)
     ended = await _ended(service, name, number)
     if ended.state == TOLD:
         raise Refused(409, f"a choice is told or cancelled once; {number} was told. Nothing is left to cancel.")
     return experiment.answer(number, ended)
+
+
+async def _close(service: Service, experiment: Experiment, number: int, rows: list[Row]) -> dict[str, Any]:
+    """The answer to the call that ends a choice, once that is on disk."""
+    closed = experiment.closing[number]
+    await service.writer.put(rows)
+    experiment.closing.pop(number, None)
+    return experiment.answer(number, closed)
 
 
 async def _ended(service: Service, name: str, number: int) -> Closed:
