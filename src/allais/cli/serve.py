@@ -15,7 +15,9 @@ def serve_command(
     settings: Annotated[Path | None, typer.Argument(help="A TOML file; without one, the usual settings.")] = None,
     database: Annotated[str, typer.Option(help="A file, or postgresql://...; instead of that of the settings.")] = "",
     host: Annotated[str, typer.Option(help="The address to listen at; others than this machine need a proxy.")] = "",
-    port: Annotated[int | None, typer.Option(help="The port to listen at; 0 for any that is free.")] = None,
+    port: Annotated[
+        int | None, typer.Option(min=0, max=65_535, help="The port to listen at; 0 for any that is free.")
+    ] = None,
     only: Annotated[
         list[str] | None, typer.Option(help="Serve this experiment and no others; may be repeated.")
     ] = None,

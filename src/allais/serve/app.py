@@ -35,14 +35,21 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        service = app.state.service = Service(settings, Database(settings.database))
-        await service.start()
+        try:
+            service = app.state.service = Service(settings, Database(settings.database))
+            await service.start()
+        except Exception as error:
+            app.state.failure = error
+            raise
         try:
             dashboard = app.state.dashboard = Dashboard(service)
             service.begin(dashboard.run())
             if started is not None:
                 await started(service)
             yield
+        except Exception as error:
+            app.state.failure = error
+            raise
         finally:
             await service.stop()
 

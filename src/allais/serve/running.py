@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import sys
 from collections.abc import Callable
@@ -23,22 +24,19 @@ SWITCH = 0.001  # seconds after which Python lets another thread run: the writer
 def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = False) -> None:
     """Serve until a signal comes; with `demo`, travellers call the service meanwhile."""
     travellers: list[Travellers] = []
-    failure: list[BaseException] = []
+    serving: list[str] = []
     listening = _socket(settings.host, settings.port)
     host, port = listening.getsockname()[:2]
     address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     async def started(service: Service) -> None:
-        try:
-            await _begin(service, say)
-            if demo:
-                scopes: list[Scope] = ["decide", "manage"]
-                key, _ = await managing.make_key(service, NewKey(name="travellers", scopes=scopes), None)
-                travellers.append(Travellers(address, key))
-                travellers[0].start()
-        except BaseException as error:
-            failure.append(error)
-            raise
+        await _begin(service, say)
+        if demo:
+            scopes: list[Scope] = ["decide", "manage"]
+            key, _ = await managing.make_key(service, NewKey(name="travellers", scopes=scopes), None)
+            travellers.append(Travellers(address, key))
+            travellers[0].start()
+        serving.append(address)
         say(f"Serving {len(service.experiments)} experiments from {service.database.shown} at {address}")
 
     app = make_app(settings, started)
@@ -46,13 +44,19 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
         app, http="httptools", lifespan="on", log_level="warning", access_log=False, server_header=False,
         proxy_headers=False, timeout_graceful_shutdown=5,
     )  # fmt: skip
+    # why a start failed is said once, in one sentence, and not in the server's log, too
+    logging.getLogger("uvicorn.error").addFilter(lambda record: bool(serving))
     sys.setswitchinterval(SWITCH)
-    with contextlib.closing(listening):
-        uvicorn.Server(config).run(sockets=[listening])
+    try:
+        with contextlib.closing(listening):
+            uvicorn.Server(config).run(sockets=[listening])
+    except SystemExit:  # by which the server says that it could not start
+        if not hasattr(app.app.state, "failure"):
+            raise
     for everybody in travellers:
         everybody.stop()
-    if failure:
-        raise failure[0]
+    if hasattr(app.app.state, "failure"):
+        raise app.app.state.failure
 
 
 async def _begin(service: Service, say: Callable[[str], None]) -> None:
