@@ -24,6 +24,7 @@ from benchmarks import (
     people,
     proofs,
     rare,
+    sampling,
     scenario,
     screening,
     search,
@@ -42,9 +43,9 @@ PREFACE = "Made by `make benchmark`: what is compared is measured in one run, ti
 SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
-        values, cold, bandits, streams, memory, sharper, rare, identify, joint, budgets, coverage, screening, linear,
-        executors, search, proofs, many, coordinator, forecasts, people, interview, shared, worlds, serve, serve_long,
-        traffic, networks, scenario,
+        values, cold, bandits, streams, memory, sharper, rare, identify, joint, sampling, budgets, coverage, screening,
+        linear, executors, search, proofs, many, coordinator, forecasts, people, interview, shared, worlds, serve,
+        serve_long, traffic, networks, scenario,
     )
 }  # fmt: skip
 

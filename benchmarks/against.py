@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from allais.report.tables import markdown_table
 
@@ -95,8 +96,8 @@ print(json.dumps({"first ask + tell of NPTS, empty cache, CPU": time.process_tim
 """
 
 
-def run(tree: Path, code: str, cache: str | None = None) -> dict[str, float]:
-    """What a snippet took in a tree."""
+def run(tree: Path, code: str, cache: str | None = None) -> dict[str, Any]:
+    """What a snippet found in a tree."""
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
     if cache is not None:
         environment["ALLAIS_CACHE_DIR"] = cache
@@ -108,8 +109,8 @@ def run(tree: Path, code: str, cache: str | None = None) -> dict[str, float]:
         text=True,
         check=True,
     )
-    took: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return took
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def main() -> None:

@@ -78,7 +78,7 @@ def _alone() -> str:
     ]
     rows = []
     for name, options, policy, runs in cases:
-        search(policy, Nothing(options), seed=1, executor=Here(), max_runs=100)  # compiles
+        search(policy, Nothing(options), seed=1, executor=Here(), max_runs=min(runs, 9_000))  # compiles, trees too
         with TemporaryDirectory() as folder:
             begin, core = time.perf_counter(), time.process_time()
             answer = search(

@@ -8,7 +8,8 @@ kernel for `choose`; the verbs `learn`, `recommend`, `exponent` and `bracket` ha
 from allais._checks import not_negative, positive, share
 from allais._kernels import kernel, routine
 from allais.bands.base import Band, NoBand, bounds_of, refresh, widen
-from allais.bands.tail_ends import ceiling, steady
+from allais.bands.tail_ends import steady
+from allais.bands.tail_walks import ceiling
 from allais.bands.tails import tail_rule
 from allais.policies.base import BandPolicy, FixedConfidence, KArmed, Policy, setting
 from allais.policies.state import State, fresh_state, require_place

@@ -13,7 +13,8 @@ from scipy.special import betaln
 from allais import Bounded, Finite, Normal, Power, Preference, Prelec, SubGaussian, TverskyKahneman
 from allais.bands import DKW, KL, Envelope, Holder
 from allais.bands.base import anytime_rule, widen
-from allais.bands.kl import IDLE, STRENGTH, kl_ceiling, log_ratio
+from allais.bands.kl import STRENGTH, kl_ceiling, log_ratio
+from allais.bands.quantiles import IDLE
 from allais.bands.tail_ends import ends_of
 from allais.bands.tails import memory_of
 from allais.errors import DominanceWarning
@@ -82,6 +83,25 @@ def kl_always(exponent, cuts):
     return ceiling
 
 
+def kl_grid(exponent):
+    """For an unknown support: the first point of a grid that is refused, by the shares of levels and points."""
+    shares = {r: 1 / (1 + ((r - 8) / 2) ** 2) for r in range(3, 21)}
+
+    def ceiling(count, pulls):
+        level = min(3 + int(math.log2(pulls) / 2), 20)
+        q = np.sin(np.pi / 2 * np.arange(1, 2**level) / 2**level) ** 2
+        strength = max(4**level / 2048, 0.5)
+        a, b = strength * q, strength * (1 - q)
+        ratio = betaln(a + count, b + pulls - count) - betaln(a, b) - count * np.log(q) - (pulls - count) * np.log1p(-q)
+        watched = np.logaddexp(math.log(IDLE), math.log(1 - IDLE) + ratio) + math.log(
+            shares[level] / sum(shares.values()) / 2**level
+        )
+        refused = (watched > exponent) & (q > count / pulls)
+        return q[refused][0] if refused.any() else 1.0
+
+    return ceiling
+
+
 SAMPLES = [0.0] * 30 + [3.0] * 5 + [-2.0] * 7 + [1.0] * 4 + [5.0]
 VALUES = [-2.0, 0.0, 1.0, 3.0, 5.0]
 
@@ -99,6 +119,7 @@ def test_every_band_is_its_definition(preference, exponent):
         (KL().rule(preference, [finite]), (-2.0, 5.0), kl(exponent, 4)),
         (KL().rule(preference, [bounded]), (-2.5, 6.0), kl(exponent, None)),
         (KL().anytime_rule(preference, [finite]), (-2.0, 5.0), kl_always(exponent, 4)),
+        (KL().anytime_rule(preference, [bounded]), (-2.5, 6.0), kl_grid(exponent)),
     ]
     for rule, support, ceiling in cases:
         low, high = ends(rule, preference, SAMPLES, exponent)
@@ -145,6 +166,17 @@ def test_on_trees_dkw_is_exact_and_kl_at_most_a_sixth_wider():
         assert low <= exact[0] + 1e-9
         assert high >= exact[1] - 1e-9
         assert high - low <= 7 / 6 * (exact[1] - exact[0])
+
+
+@pytest.mark.parametrize("exponent", [-2.0, 0.7, 3.0, 20.0])
+@pytest.mark.parametrize("size", [130, 700, 3_000])
+def test_on_trees_the_grid_of_an_unknown_support_is_exact(size, exponent):
+    rng = np.random.default_rng(3)
+    rare = np.where(rng.random(size) < 0.01, rng.uniform(4, 5, size), rng.uniform(-1, 2, size))
+    for preference in (PEOPLE, BOTH, COSTS, FALLING):
+        rule = KL().anytime_rule(preference, [Bounded(-1.5, 6)])
+        exact = plain(preference, (-1.5, 6), rare, kl_grid(exponent))
+        assert ends(rule, preference, rare, exponent) == pytest.approx(exact, abs=1e-9)
 
 
 def test_one_outcome_needs_no_interval():

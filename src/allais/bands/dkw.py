@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais.bands.base import Interval, refuse_unbounded
-from allais.bands.tail_ends import ceiling, steady
+from allais.bands.tail_ends import steady
+from allais.bands.tail_walks import ceiling
 from allais.bands.tails import TailRule, interval_of, tail_rule
 from allais.preferences import Preference
 from allais.rewards import Rewards

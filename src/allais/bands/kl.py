@@ -13,15 +13,21 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray
 from allais._kernels import kernel, late, routine
 from allais.bands.base import Interval, refuse_unbounded
-from allais.bands.tail_ends import ceiling
+from allais.bands.quantiles import (
+    IDLE,
+    betting_level,
+    grid_points,
+    grid_price,
+    grid_probability,
+    grid_strength,
+)
+from allais.bands.tail_walks import ceiling, grid_of
 from allais.bands.tails import TailRule, interval_of, tail_rule
+from allais.numerics.gamma import gamma_logs
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards
 
 STRENGTH = 16.0  # of the mixture, in samples: near its best from 50 samples to 10^5 (docs/theory/bands.md)
-IDLE = 0.1  # the share of the mixture that stays at the hypothesis: bounds a martingale from below
-FIRST_LEVEL, LAST_LEVEL = 3, 20  # of grids of probabilities for an unknown support: 2^r points at level r
-LEVELS = LAST_LEVEL - FIRST_LEVEL + 1  # each has the same share; the last one serves 10^10 samples and more
 NEWTON = 60  # steps at most; four are usual
 
 
@@ -103,34 +109,21 @@ def kl_ceiling(p, level):
 
 
 @kernel
-def digamma(x):
-    """The slope of log Gamma."""
-    result = 0.0
-    while x < 8.0:
-        result -= 1.0 / x
-        x += 1.0
-    s = 1.0 / (x * x)
-    # the asymptotic series, to 1e-12 from 8 on
-    series = s * (1.0 / 12.0 - s * (1.0 / 120.0 - s * (1.0 / 252.0 - s * (1.0 / 240.0 - s / 132.0))))
-    return result + np.log(x) - 0.5 / x - series
-
-
-@kernel
 def log_ratio(count, pulls, strength, q):
     """log of the likelihood of a Beta(a q, a (1 - q)) mixture over that of q itself; convex in q."""
     a, b = strength * q, strength * (1.0 - q)
     rest = pulls - count
-    hits = math.lgamma(a + count) - math.lgamma(a) - count * np.log(q)
-    misses = math.lgamma(b + rest) - math.lgamma(b) - rest * np.log1p(-q)
-    return hits + misses - math.lgamma(strength + pulls) + math.lgamma(strength)
+    hits = gamma_logs(a + count)[0] - gamma_logs(a)[0] - count * np.log(q)
+    misses = gamma_logs(b + rest)[0] - gamma_logs(b)[0] - rest * np.log1p(-q)
+    return hits + misses - gamma_logs(strength + pulls)[0] + gamma_logs(strength)[0]
 
 
 @kernel
 def _slope(count, pulls, strength, q):
     a, b = strength * q, strength * (1.0 - q)
     rest = pulls - count
-    hits = strength * (digamma(a + count) - digamma(a)) - count / q
-    return hits - strength * (digamma(b + rest) - digamma(b)) + rest / (1.0 - q)
+    hits = strength * (gamma_logs(a + count)[1] - gamma_logs(a)[1]) - count / q
+    return hits - strength * (gamma_logs(b + rest)[1] - gamma_logs(b)[1]) + rest / (1.0 - q)
 
 
 @routine
@@ -142,7 +135,7 @@ def mixture_ceiling(count, pulls, strength, exponent):
     least = 0.0 if count == 0 else log_ratio(count, pulls, strength, p)
     level = -np.inf
     if np.exp(exponent) > IDLE:  # else no q is left, and a larger set is as valid
-        level = exponent + np.log1p(-IDLE * np.exp(-exponent)) - np.log1p(-IDLE)
+        level = betting_level(exponent)
     level = max(level, least + 1e-3)
     last = 1.0 - 1e-14
     if log_ratio(count, pulls, strength, last) <= level:
@@ -164,24 +157,14 @@ def mixture_ceiling(count, pulls, strength, exponent):
     return min(q, 1.0)
 
 
-@kernel
-def _level(pulls):
-    # 2^level is between 4 and 8 times sqrt(l): a step of the grid is then an eighth of a bound's distance
-    return min(int(0.5 * np.log2(pulls)) + FIRST_LEVEL, LAST_LEVEL)
-
-
 @late(float)
 def _ceiling_in_all_rounds(shape, arm, count, pulls, exponent):
     if not np.isnan(shape.log_cuts[arm]):
         return mixture_ceiling(count, pulls, STRENGTH, exponent + shape.log_cuts[arm])
-    # unknown support: probabilities on a grid that is even in arcsin sqrt(p)
-    level = _level(pulls)
-    points = 2.0**level
-    price = np.log(points * LEVELS)
-    strength = max(points * points / 2048.0, 0.5)  # the mixture at its best for the rounds of this level
-    q = mixture_ceiling(count, pulls, strength, max(exponent + price, 0.0))
+    points = grid_points(pulls)
+    q = mixture_ceiling(count, pulls, grid_strength(points), exponent + grid_price(points))
     step = np.ceil(np.arcsin(np.sqrt(q)) * points / (0.5 * np.pi))
-    return 1.0 if step >= points else np.sin(0.5 * np.pi * step / points) ** 2
+    return 1.0 if step >= points else grid_probability(points, step)
 
 
 @ceiling.of(KLShape)
@@ -191,3 +174,8 @@ def _(shape, arm, count, pulls, exponent):
     # Chernoff at each of S - 1 cuts, or at each of l order statistics
     price = np.log(pulls) if np.isnan(shape.log_cuts[arm]) else shape.log_cuts[arm]
     return kl_ceiling(count / pulls, (exponent + price) / pulls)
+
+
+@grid_of.of(KLShape)
+def _(shape, arm, pulls):
+    return grid_points(pulls) if shape.always and np.isnan(shape.log_cuts[arm]) else 0.0

@@ -13,12 +13,11 @@ problem, with the two weights swapped.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from allais._kernels import kernel, routine
-from allais.bands.kl import STRENGTH, digamma
+from allais.bands.kl import STRENGTH
+from allais.numerics.gamma import gamma_logs
 from allais.numerics.table import weigh
 
 MOST = 4  # values of an arm, the bounds among them: beyond, cells are too many and cuts are as good
@@ -37,7 +36,7 @@ def _cost(count, mass):
     if mass <= 0.0:
         return np.inf if count > 1 else np.log(STRENGTH)
     inside = STRENGTH * mass
-    return math.lgamma(inside + count) - math.lgamma(inside) - count * np.log(mass)
+    return gamma_logs(inside + count)[0] - gamma_logs(inside)[0] - count * np.log(mass)
 
 
 @kernel
@@ -45,7 +44,7 @@ def _slope(count, mass):
     if count <= 1:
         return 0.0
     inside = STRENGTH * mass
-    return STRENGTH * (digamma(inside + count) - digamma(inside)) - count / mass
+    return STRENGTH * (gamma_logs(inside + count)[1] - gamma_logs(inside)[1]) - count / mass
 
 
 @routine

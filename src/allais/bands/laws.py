@@ -6,7 +6,6 @@ A Dirichlet mixture around a law, divided by the law's own likelihood, is a mart
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,10 +14,12 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, routine
 from allais.bands.base import refresh, widen
-from allais.bands.kl import IDLE, STRENGTH
+from allais.bands.kl import STRENGTH
 from allais.bands.law_ends import DEPTH, MOST, most_worth
+from allais.bands.quantiles import IDLE, betting_level
 from allais.bands.tail_ends import ends_of
 from allais.bands.tails import TailEnds, TailRule, kept_ends
+from allais.numerics.gamma import gamma_logs
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards
 
@@ -125,8 +126,7 @@ def _law_end(band, scratch, memory, arm, sign, exponent, enough):
         return worst
     pulls = memory.pulls[arm]
     exponent = max(exponent, np.log(IDLE) + 1e-3)  # below it no law is left, and a larger set is as valid
-    level = exponent + np.log1p(-IDLE * np.exp(-exponent)) - np.log1p(-IDLE)
-    level += math.lgamma(STRENGTH + pulls) - math.lgamma(STRENGTH)
+    level = betting_level(exponent) + gamma_logs(STRENGTH + pulls)[0] - gamma_logs(STRENGTH)[0]
     sure = max(worst, 0.0) + min(end, 0.0)
     value, enough = sign * memory.value[arm] - sure, enough - sure
     gains, losses = band.cuts.gains.distortion.table, band.cuts.losses.distortion.table

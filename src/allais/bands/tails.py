@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, share
 from allais._kernels import by_reference, kernel
 from allais.bands.base import Interval, bounds_of, refresh, widen
-from allais.bands.tail_ends import LAST_NODE, ends_of
+from allais.bands.tail_ends import ends_of
+from allais.bands.tail_walks import LAST_NODE
 from allais.numerics.distortion import Distortion, distortion_of
 from allais.numerics.quadrature import integrate
 from allais.numerics.table import Table, staircase

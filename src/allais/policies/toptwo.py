@@ -10,8 +10,8 @@ import numpy as np
 
 from allais._kernels import kernel, routine
 from allais.bands.base import anytime_rule
-from allais.bands.kl import IDLE
 from allais.bands.laws import law_rule, reach
+from allais.bands.quantiles import IDLE
 from allais.policies.base import FixedConfidence, KArmed
 from allais.policies.knowledge import as_list, first_pulls, fitting_band
 from allais.policies.steps import bounds_at, issue, judged, pick_highest, survey
@@ -125,7 +125,7 @@ def _apart(rule, state, leader, rival):
 
 
 @kernel
-def _is_over(rule, state, leader):
+def all_parted(rule, state, leader):
     """Whether the leader is parted from every challenger."""
     told = 0
     for pulls in state.memory.pulls:
@@ -168,7 +168,7 @@ def _(rule, state, u):
         bounds_at(rule, state, 0.5 * rule.beta)
         leader = pick_highest(state, state.memory.value, u)
         state.eligible[leader] = False
-        if _is_over(rule, state, leader):
+        if all_parted(rule, state, leader):
             return SETTLED
         arm = leader_or_rival(rule.beta, state, leader, u)
     return issue(state, arm)

@@ -1,0 +1,137 @@
+"""Whom top-two samples, beside W-LUCB's choice under the same stop; and continuous rewards beside an older commit."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from allais import Bandit, Bernoulli, Bounded, Finite, TopTwo, simulate
+from allais.extend import choose, issue
+from allais.policies.steps import bounds_at, pick_highest, survey
+from allais.policies.toptwo import all_parted
+from allais.policies.verbs import SETTLED
+from allais.report.tables import markdown_table
+from allais.samples.draws import stream_of, uniform
+from allais.samples.worth import Worth
+from benchmarks import against
+from benchmarks.identify import BOTH, twenty_coins
+
+DELTA = 0.05
+BEFORE = "25b07a5"  # laws were not yet judged as a whole, levels of the grid had equal shares, strides their loss
+CONTINUOUS = f"""
+import json
+from scipy import stats
+from allais import Bandit, Bounded, Continuous, Mixture, Preference, TopTwo, TverskyKahneman, Uniform, WLUCB, simulate
+both = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
+smooth = [Continuous(stats.beta(4, 2)), Continuous(stats.beta(2, 2)), Continuous(stats.beta(1, 3))]
+risky = Mixture([Uniform(0.6, 1), Uniform(-1, -0.5)], [0.99, 0.01])
+cases = {{
+    "three beta laws": (Bandit(smooth), Bounded(0, 1)),
+    "four arms, a rare disaster": (Bandit([risky, Uniform(0.3, 0.7), Uniform(0, 0.9), Uniform(0.2, 0.5)]), Bounded(-1, 1)),
+    "four uniform laws": (Bandit([Uniform(0.2, 1), Uniform(0.1, 0.9), Uniform(0, 0.8), Uniform(0, 0.7)]), Bounded(0, 1)),
+}}
+found = {{}}
+for policy in (WLUCB, TopTwo):
+    for name, (problem, rewards) in cases.items():
+        made = policy(both, rewards, delta={DELTA})
+        result = simulate(made, problem, 10**6, 100, seed=1, n_jobs=1, checkpoints=[10**6], progress=False)
+        spread = result.samples.std(ddof=1) / 10.0
+        found[f"{{name}}, {{made.called}}"] = [result.samples.mean(), spread, round(100 * result.error_rate[-1])]
+print(json.dumps(found))
+"""  # noqa: E501  # the interface of both commits
+
+
+def run() -> str:
+    return "\n\n".join(["## Top-two, whom it samples", _rules(), _continuous()])
+
+
+@dataclass(frozen=True)
+class HighestEnd(TopTwo):
+    """Top-two's stop with W-LUCB's choice: the leader or the arm of the highest upper end, half and half."""
+
+    called: ClassVar[str] = "top-two, highest upper end"
+    by_widths: bool = False  # or in proportion to the squares of the two widths
+
+    def rule(self, n_arms: int) -> Any:
+        """The settings as the kernels read them."""
+        return HighestEndRule(*super().rule(n_arms), self.by_widths)
+
+
+class HighestEndRule(NamedTuple):
+    """The settings of top-two, and how the leader is sampled."""
+
+    worth: Worth
+    band: Any
+    beta: float
+    log_share: float
+    tolerance: float
+    first: int
+    by_widths: bool
+
+
+@choose.of(HighestEndRule)
+def _(rule, state, u):  # type: ignore[no-untyped-def]  # a kernel
+    arm, _ = survey(rule.first, state)
+    if arm < 0:
+        bounds_at(rule, state, 0.5 * rule.beta)
+        leader = pick_highest(state, state.memory.value, u)
+        state.eligible[leader] = False
+        if all_parted(rule, state, leader):
+            return SETTLED
+        rival = pick_highest(state, state.high, u)
+        down = state.memory.value[leader] - state.low[leader]
+        up = state.high[rival] - state.memory.value[rival]
+        share = down * down / (down * down + up * up) if rule.by_widths else 0.5
+        coin, _ = uniform(stream_of(u))
+        arm = leader if coin < share else rival
+    return issue(state, arm)
+
+
+def _rules() -> str:
+    fifty = Bandit([Bernoulli(0.9), *(Bernoulli(p) for p in np.linspace(0.1, 0.6, 49).tolist())])
+    cases: list[tuple[str, Bandit, Any, int]] = [
+        ("20 coins, values known", twenty_coins(), Finite([0, 1]), 100),
+        ("20 coins, bounds known", twenty_coins(), Bounded(0, 1), 40),
+        ("50 coins, values known", fifty, Finite([0, 1]), 40),
+    ]
+    rows = []
+    for name, problem, rewards, runs in cases:
+        cells = []
+        for policy in (TopTwo(BOTH, rewards, delta=DELTA), HighestEnd(BOTH, rewards, delta=DELTA),
+                       HighestEnd(BOTH, rewards, delta=DELTA, by_widths=True)):  # fmt: skip
+            made = simulate(policy, problem, 10**6, runs, seed=1, checkpoints=[10**6], progress=False)
+            cells.append(f"{made.samples.mean():,.0f} ± {made.samples.std(ddof=1) / math.sqrt(runs):,.0f}")
+        rows.append((name, *cells, str(runs)))
+        print(*rows[-1], flush=True)
+    header = ("samples at delta = 0.05, challenger", "least Z + log N", "highest upper end, half and half",
+              "highest upper end, by widths", "runs")  # fmt: skip
+    return markdown_table(header, rows)
+
+
+def _continuous() -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        other = Path(folder) / "tree"
+        subprocess.run(["git", "worktree", "add", "--detach", str(other), BEFORE], cwd=against.ROOT, check=True)
+        try:
+            before, now = against.run(other, CONTINUOUS), against.run(against.ROOT, CONTINUOUS)
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", str(other)], cwd=against.ROOT, check=True)
+    rows = [
+        (name, *(f"{mean:,.0f} ± {spread:,.0f}" for mean, spread, _ in (before[name], now[name])),
+         f"{now[name][0] / before[name][0]:.2f}", f"{before[name][2]}, {now[name][2]}")
+        for name in now
+    ]  # fmt: skip
+    header = (
+        f"samples at delta = {DELTA:g}, continuous rewards, bounds",
+        BEFORE,
+        "here",
+        "ratio",
+        "wrong of 100",
+    )
+    return markdown_table(header, rows)
