@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -131,7 +132,16 @@ def test_a_leader_without_doubt_is_not_sampled_again() -> None:
     assert answer.pulls[1] > 2 * answer.pulls[0]
 
 
-def together(policy: PairwiseScreening, shared: float, seed: int, lost: int = 0) -> Learner:
+SPREAD = (0.0, 0.1, 0.2, 0.3, 0.4)
+
+
+def together(
+    policy: PairwiseScreening,
+    shared: float,
+    seed: int,
+    lost: int = 0,
+    means: Sequence[float] = (0.0, 0.1, 0.2, 0.3, 0.4),
+) -> Learner:
     """Play five arms whose run r shares a part of its noise; every `lost`-th run fails."""
     learner, noise = policy.start(5, seed=seed), np.random.default_rng(seed).normal(size=50_000)
     own, number = np.random.default_rng(seed + 1_000), [0] * 5
@@ -141,7 +151,7 @@ def together(policy: PairwiseScreening, shared: float, seed: int, lost: int = 0)
         except NotNow:
             return learner
         arm = int(str(choice.arm))
-        outcome = 0.1 * arm + math.sqrt(shared) * noise[number[arm]] + math.sqrt(1.0 - shared) * own.normal()
+        outcome = means[arm] + math.sqrt(shared) * noise[number[arm]] + math.sqrt(1.0 - shared) * own.normal()
         number[arm] += 1
         if lost and asked % lost == 0:
             learner.cancel(choice)
@@ -165,6 +175,14 @@ def test_common_random_numbers_cost_little_where_nothing_is_shared() -> None:
     apart = sum(together(policy, 0.0, seed).samples for seed in range(6))
     common = sum(together(policy.but(common_random_numbers=True), 0.0, seed).samples for seed in range(6))  # type: ignore[arg-type]
     assert common < 1.5 * apart
+
+
+def test_with_common_random_numbers_the_leader_runs_ahead_only_where_its_rivals_do_not_share_its_luck() -> None:
+    policy = PairwiseScreening(MEAN, delta=0.05, rarest=0.05, common_random_numbers=True)
+    for shared, least, most in ((0.0, 1.3, 2.5), (0.95, 0.9, 1.1)):  # two is the root of the number of rivals
+        played = [together(policy, shared, seed, means=(0.0, 0.0, 0.0, 0.0, 0.4)) for seed in range(4)]
+        pulls = sum(one._state.memory.pulls for one in played)
+        assert least < 4.0 * pulls[4] / pulls[:4].sum() < most
 
 
 def test_errors_stay_within_delta_with_common_random_numbers() -> None:

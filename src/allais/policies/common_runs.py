@@ -129,16 +129,11 @@ def weigh_runs(runs, arm, steps):
 
 
 @routine
-def common_difference(runs, pulls, variances, thirds, leader, arm):
-    """What two arms' runs say about the difference of their values, the arm's less the leader's.
+def _in_common(runs, x, y):
+    """How many runs two arms share, and of their influence: a base, means beyond it, variances and the covariance.
 
-    How many runs they have in common; what to add to the difference of their two estimates; the variance and the third
-    cumulant of the sum; and the variance of the difference of one run. Where one arm, x, had more runs than the other,
-    y, its luck in the common ones is known from the others: that of y is taken to be beta times as much (the
-    efficient estimator where runs are missing, docs/theory/asymptotic.md).
+    Also the mean over all runs of x, beyond the same base.
     """
-    sign, x, y = (1.0, leader, arm) if pulls[leader] >= pulls[arm] else (-1.0, arm, leader)
-    n, m = float(pulls[x]), float(pulls[y])
     c, in_x, all_x = 0.0, 0.0, 0.0
     at_x, at_y, sum_x, sum_y, square_x, square_y, product = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     first, second = runs.head[x], runs.head[y]
@@ -165,11 +160,40 @@ def common_difference(runs, pulls, variances, thirds, leader, arm):
             square_y += b * b
             product += a * b
         first, second = runs.after[first], runs.after[second] if second >= 0 else -1
+    shared = max(c, 1.0)
+    mean_x, mean_y = sum_x / shared, sum_y / shared
+    of_x, of_y = max(square_x / shared - mean_x * mean_x, 0.0), max(square_y / shared - mean_y * mean_y, 0.0)
+    both = product / shared - mean_x * mean_y
+    return c, at_x, at_y, mean_x, mean_y, of_x, of_y, both, all_x / max(in_x, 1.0)
+
+
+@routine
+def apart_variances(runs, leader, arm):
+    """What the variance of a pair's difference is made of, if the leader has more runs: that of its own, and the arm's.
+
+    With n and m runs it is sigma_x^2 (1 - beta)^2 / n + sigma_y^2 (1 - rho^2) / m.
+    """
+    _, _, _, _, _, of_x, of_y, both, _ = _in_common(runs, leader, arm)
+    if of_x <= 0.0:
+        return 0.0, of_y
+    beta = both / of_x
+    return of_x * (1.0 - beta) ** 2, max(of_y - both * beta, 0.0)
+
+
+@routine
+def common_difference(runs, pulls, variances, thirds, leader, arm):
+    """What two arms' runs say about the difference of their values, the arm's less the leader's.
+
+    How many runs they have in common; what to add to the difference of their two estimates; the variance and the third
+    cumulant of the sum; and the variance of the difference of one run. Where one arm, x, had more runs than the other,
+    y, its luck in the common ones is known from the others: that of y is taken to be beta times as much (the
+    efficient estimator where runs are missing, docs/theory/asymptotic.md).
+    """
+    sign, x, y = (1.0, leader, arm) if pulls[leader] >= pulls[arm] else (-1.0, arm, leader)
+    n, m = float(pulls[x]), float(pulls[y])
+    c, at_x, at_y, mean_x, mean_y, of_x, of_y, both, all_x = _in_common(runs, x, y)
     if c < 2.0:
         return c, 0.0, 0.0, 0.0, 0.0
-    mean_x, mean_y = sum_x / c, sum_y / c
-    of_x, of_y = max(square_x / c - mean_x * mean_x, 0.0), max(square_y / c - mean_y * mean_y, 0.0)
-    both = product / c - mean_x * mean_y
     beta = c / m * both / of_x if of_x > 0.0 else 0.0
     weight = m / n * (1.0 - beta) + m / c * beta  # of x in a common run, beside that of y
     cubes, first, second = 0.0, runs.head[x], runs.head[y]
@@ -185,4 +209,4 @@ def common_difference(runs, pulls, variances, thirds, leader, arm):
     variance = (c * in_common + (m - c) * variances[y]) / (m * m) + (n - c) * left * left * variances[x] / (n * n)
     third = (cubes + (m - c) * thirds[y]) / (m * m * m) - (n - c) * left * left * left * thirds[x] / (n * n * n)
     spread = max(of_y - 2.0 * both + of_x, 0.0) * bias
-    return c, -sign * beta * (mean_x - all_x / in_x), variance, sign * third, spread
+    return c, -sign * beta * (mean_x - all_x), variance, sign * third, spread

@@ -13,6 +13,7 @@ from allais._kernels import kernel, routine
 from allais.bands.asymptotic import AsymptoticRule, allowance, asymptotic_rule, multiple, rarest_event
 from allais.policies.base import FixedConfidence, KArmed, setting
 from allais.policies.common_runs import (
+    apart_variances,
     blocks_wanted,
     check_runs,
     common_difference,
@@ -225,31 +226,44 @@ def _(rule, state, arm, ticket):
     return blocks_wanted(state.own, arm, int(ticket) - 1) > state.own.free[1]
 
 
+@routine
+def _leader_says_more(rule, state, arm):
+    """Whether a sample of the leader takes more from the variances of pairs than one of the arm whose turn it is."""
+    own = state.own
+    leader, rivals = own.order[0], own.marks[OPEN] - 1
+    if own.marks[LED] == 0 or arm == leader or own.look[arm] == 0:
+        return False
+    of_leader, of_arm = own.variance[leader], own.variance[arm]
+    if rule.common:
+        if state.asked[leader] < state.asked[arm]:  # it will have its turn
+            return False
+        of_leader, of_arm = apart_variances(own, leader, arm)
+    of_leader /= float(state.asked[leader]) ** 2
+    of_arm /= float(state.asked[arm]) ** 2
+    if of_leader > of_arm:
+        return True
+    if rivals * of_leader <= of_arm:
+        return False
+    own.credit[0] += 1.0 / np.sqrt(rivals)  # by and by, since the leader may be another one soon
+    if own.credit[0] < 1.0:
+        return False
+    own.credit[0] -= 1.0
+    return True
+
+
 @choose.of(ScreeningRule)
 def _(rule, state, u):
     own = state.own
     if own.marks[LED] == 1 and own.marks[OPEN] == 1:
         return SETTLED
-    if rule.common:  # it stays an arm's turn until it has as many runs as the others, so that they have them in common
-        arm = next_in_turn(state, 0, own.marks[OPEN])
+    arm = next_in_turn(state, 0 if rule.common else own.marks[LED], own.marks[OPEN])
+    if _leader_says_more(rule, state, arm):
+        arm = own.order[0]
+    elif not rule.common:  # else it stays an arm's turn until it has as many runs as others: they have them in common
+        own.marks[TURN] += 1
+    if rule.common:
         own.issued[arm] += 1
         state.ticket[0] = own.issued[arm]  # the run's number and 1; 0 is data that was not asked for
-        return issue(state, arm)
-    arm = next_in_turn(state, own.marks[LED], own.marks[OPEN])
-    rivals = own.marks[OPEN] - 1
-    if own.marks[LED] == 1 and own.look[arm] > 0:
-        leader = own.order[0]
-        # what one sample more takes from the variance of a difference; the leader's helps against all rivals
-        of_leader = own.variance[leader] / float(state.asked[leader]) ** 2
-        of_arm = own.variance[arm] / float(state.asked[arm]) ** 2
-        if of_leader > of_arm:
-            return issue(state, leader)
-        if rivals * of_leader > of_arm:  # by and by, since the leader may be another one soon
-            own.credit[0] += 1.0 / np.sqrt(rivals)
-            if own.credit[0] >= 1.0:
-                own.credit[0] -= 1.0
-                return issue(state, leader)
-    own.marks[TURN] += 1
     return issue(state, arm)
 
 
