@@ -220,6 +220,14 @@ def test_top_two_and_wlucb_find_the_preferred_arm_and_agree_with_a_tolerance():
     assert not best_arm(TopTwo(PEOPLE, Bounded(0, 2), delta=0.1), equal, seed=1, max_samples=2_000).settled
 
 
+def test_top_two_does_not_dwell_on_an_arm_that_is_near_enough():
+    # a steady arm within the tolerance of the leader needs few samples; without the tolerance in the rule it took 790
+    problem = Bandit([Discrete({10: 0.5, 0: 0.5}), Discrete({4.8: 0.5, 5.0: 0.5}), Discrete({10: 0.4, 0: 0.6})])
+    known = [Finite([0, 10]), Finite([4.8, 5.0]), Finite([0, 10])]
+    policy = TopTwo(expected_value(), known, delta=0.05, tolerance=1.0)
+    assert np.mean([best_arm(policy, problem, seed=seed).samples for seed in range(20)]) < 600
+
+
 def test_a_learner_with_a_single_arm_settles_and_a_search_among_one_is_refused():
     finite = Finite([0, 1])
     for policy in (

@@ -75,7 +75,7 @@ def _(rule, state, u):
         bounds_at(rule, state, EXPONENT)
         leader = pick_highest(state, state.memory.value, u)
         state.eligible[leader] = False
-        arm = leader_or_rival(2.0 * EXPONENT, state, leader, u)
+        arm = leader_or_rival(2.0 * EXPONENT, 0.0, state, leader, u)
     return issue(state, arm)
 
 

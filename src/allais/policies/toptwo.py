@@ -138,14 +138,14 @@ def all_parted(rule, state, leader):
 
 
 @kernel
-def leader_or_rival(beta, state, leader, u):
+def leader_or_rival(beta, tolerance, state, leader, u):
     """The leader, or the eligible arm that is hardest to tell from it, by the half-intervals at exponent beta / 2."""
     down = state.memory.value[leader] - state.low[leader]
     for k in range(state.asked.size):
         state.score[k] = -np.inf
         if not state.eligible[k]:
             continue
-        gap = max(state.memory.value[leader] - state.memory.value[k], 0.0)
+        gap = max(state.memory.value[leader] - state.memory.value[k], 0.0) + tolerance  # to be parted by
         up = state.high[k] - state.memory.value[k]
         spread = down * down + up * up
         # Z of two normal laws with these widths; it says whom to sample, not when to stop
@@ -170,7 +170,7 @@ def _(rule, state, u):
         state.eligible[leader] = False
         if all_parted(rule, state, leader):
             return SETTLED
-        arm = leader_or_rival(rule.beta, state, leader, u)
+        arm = leader_or_rival(rule.beta, rule.tolerance, state, leader, u)
     return issue(state, arm)
 
 
