@@ -17,9 +17,11 @@ CASES = [  # simulator, valued by, policy, repetitions
     ("emergency", "CVaR .1", WLUCB, 1),
     ("emergency", "TK", WLUCB, 1),
     ("inventory", "mean", WLUCB, 3),
-    ("inventory", "mean", TopTwo, 1),
+    ("inventory", "mean", TopTwo, 3),
+    ("inventory", "CVaR .1", WLUCB, 1),
+    ("inventory", "TK", WLUCB, 1),
 ]
-MOST = 300_000  # runs of one search
+MOST = 500_000  # runs of one search
 
 
 def run() -> str:
