@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from itertools import starmap
+from collections import deque
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import chain, starmap
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray
+from allais._checks import FloatArray, finite_array
 from allais._kernels import bound
 from allais._random import Seed
 from allais._system.locks import one_at_a_time, one_change_at_a_time
@@ -231,18 +232,40 @@ class LinearLearner(Learner):
             raise ValueError(self._why_unknown(id_))
         self._require_own(choice, context.arm)
         outcome = self._checked(0, reward)
-        _, rule, state = self._context([context.features], self.policy)
-        _, take_in = verbs_for(type(rule), rule, state)
-        learning = starmap(take_in, ((rule, state, 0, self._felt(outcome), outcome, context.ticket),))
-        arms = (self._rule.world.features, self._state)
-        seeing = starmap(bound(project, *arms), (arms,))
+        learning = self._learning(context.features, [outcome], context.ticket)
         self._midway = True
-        (_,) = learning
-        (_,) = seeing  # what the listed arms see of it
+        deque(learning, 0)
         del self._contexts[id_]
         self._midway = self._durable
         if self._durable:
             self._write({"tell": id_, "reward": outcome})
+
+    @one_change_at_a_time
+    def observe_features(self, features: ArrayLike, rewards: ArrayLike) -> None:
+        """Feed in outcomes that were seen elsewhere of an arm with these features, listed or not: all, or none.
+
+        >>> policy = LinTS(expected_value(), ParameterNoise())
+        >>> learner = policy.start(["A21", "A28"], seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
+        >>> learner.observe_features([1.0, 1.0], [3.0, 3.0])
+        >>> learner.theta
+        array([1.2, 1.2])
+        """
+        told = [self._checked(0, reward) for reward in finite_array("rewards", rewards).tolist()]
+        row: list[float] = checked_features([features])[0].tolist()  # type: ignore[arg-type]
+        learning = self._learning(row, told, 0.0)
+        self._midway = True
+        deque(learning, 0)
+        self._midway = self._durable
+        if self._durable:
+            self._write({"features": row, "rewards": told})
+
+    def _learning(self, features: Sequence[float], outcomes: list[float], ticket: float) -> Iterator[Any]:
+        """The steps by which outcomes of one row are learned; nothing is left to be made ready between them."""
+        _, rule, state = self._context([features], self.policy)
+        _, take_in = verbs_for(type(rule), rule, state)
+        arms = (self._rule.world.features, self._state)
+        told = [(rule, state, 0, self._felt(outcome), outcome, ticket) for outcome in outcomes]
+        return chain(starmap(take_in, told), starmap(bound(project, *arms), (arms,)))  # what the listed arms see of it
 
     def _cancel_other(self, id_: int, choice: Choice | int) -> None:
         if id_ not in self._contexts:
@@ -258,6 +281,8 @@ class LinearLearner(Learner):
         match event:
             case {"chose": id_, "arm": arm, "features": features}:
                 self._choose_again(id_, arm, features)
+            case {"features": features, "rewards": rewards}:
+                self.observe_features(features, rewards)
             case _:
                 super()._apply(event, trust)
 

@@ -50,9 +50,10 @@ async def recommend(service: Service, name: str, person: str | None) -> dict[str
 
 async def value(service: Service, name: str, person: str | None) -> dict[str, Any]:
     """What every arm is worth."""
-    _, learner, preference = await _copy_for(service, name, person)
+    experiment, learner, preference = await _copy_for(service, name, person)
+    pulls = experiment.pulls()
     try:
-        arms = await asyncio.to_thread(values_of, learner, preference)
+        arms = await asyncio.to_thread(values_of, learner, preference, pulls)
     except ValueError as error:
         raise Refused(422, str(error)) from None
     in_play = [arm for arm in arms if arm["in_play"]]
@@ -68,7 +69,7 @@ def _highest(arms: list[dict[str, Any]], by: str) -> str:
     return str(max(arms, key=lambda arm: -math.inf if arm[by] is None else arm[by])["name"])
 
 
-def values_of(learner: Learner, preference: Preference | None) -> list[dict[str, Any]]:
+def values_of(learner: Learner, preference: Preference | None, outcomes: dict[str, int]) -> list[dict[str, Any]]:
     """All arms as somebody values them, and as the mean does: in her units of gain, so that higher is better."""
     mine = learner.policy.preference if preference is None else preference
     means = learner.value(expected_value(reference=mine.reference, costs=mine.costs))
@@ -81,7 +82,7 @@ def values_of(learner: Learner, preference: Preference | None) -> list[dict[str,
         {
             "name": str(arm),
             "in_play": arm in in_play,
-            "outcomes": pulls,
+            "outcomes": outcomes[str(arm)],
             "value": finite(values[arm]),
             "mean": finite(means[arm]),
             "low": finite(intervals[arm].low) if arm in intervals else None,
@@ -89,7 +90,7 @@ def values_of(learner: Learner, preference: Preference | None) -> list[dict[str,
             "alarms": drift[arm].alarms if arm in drift else 0,
             "last_alarm": drift[arm].ago if arm in drift else None,
         }
-        for arm, pulls in learner.pulls.items()
+        for arm in learner.pulls
     ]
 
 

@@ -100,6 +100,7 @@ class Glance:
     settings: Any
     created_at: float
     learner: Learner
+    pulls: dict[str, int]
     waiting: int
     oldest: float | None
     ended: dict[str, int]
@@ -115,7 +116,7 @@ def gather(connection: Connection, glance: Glance, traffic: Traffic, history: Hi
     sure = known(learner, shown) if learner.samples else {}
     tastes = _tastes(connection, learner, traffic, shown, None if mean.arm is None else str(mean.arm))
     lately = sum((taste.lately for taste in tastes), Counter[str]())
-    in_play, pulls = set(learner.arms), learner.pulls
+    in_play, pulls = set(learner.arms), glance.pulls
     drift = learner.drift() if learner.policy.keeps_outcomes else {}
     arms = [
         ArmFacts(

@@ -118,7 +118,7 @@ def _glance(experiment: Experiment, before: dict[str, int]) -> Glance:
     return Glance(
         experiment.name, experiment.id, experiment.state, experiment.settings, experiment.created_at,
         learner if learner.policy.keeps_outcomes else learner.copy(),  # a linear one writes while it is asked
-        len(experiment.open), None if first is None else first.asked_at,
+        experiment.pulls(), len(experiment.open), None if first is None else first.asked_at,
         {end: before[end] + experiment.counts[end] for end in ENDS},
     )  # fmt: skip
 
