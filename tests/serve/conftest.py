@@ -16,6 +16,7 @@ import uvicorn
 
 from allais.serve.app import make_app
 from allais.serve.managing import make_key
+from allais.serve.pages.watching import Dashboard
 from allais.serve.schemas import NewKey
 from allais.serve.service import Service
 from allais.serve.settings_file import ServerSettings
@@ -61,6 +62,11 @@ class Caller(httpx.Client):
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
+
+    @property
+    def dashboard(self) -> Dashboard:
+        """What the pages know."""
+        return self._server.config.app.app.state.dashboard
 
     def ask(self, name: str = "routes", **body: Any) -> dict[str, Any]:
         answer = self.post(f"/v1/experiments/{name}/decide", json=body)

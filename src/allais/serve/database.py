@@ -11,7 +11,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 
 PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
-HEAD = "0001"  # the last of the steps in `migrations/versions`
+HEAD = "0002"  # the last of the steps in `migrations/versions`
 MIGRATING = 7_220_000  # the number of the lock under which tables change; those of experiments lie above
 
 

@@ -47,9 +47,15 @@ def given_key(headers: list[tuple[bytes, bytes]]) -> str:
     return ""
 
 
+def address_of(scope: Scope) -> str:
+    """Where a call came from; behind a proxy all come from there."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
 def _admitting(scope: str) -> Callable[..., Awaitable[Key]]:
     async def admitted(request: Request, _: Annotated[Any, Depends(bearer)]) -> Key:
-        return service_of(request).ring.admit(given_key(request.scope["headers"]), scope)
+        return service_of(request).ring.admit(given_key(request.scope["headers"]), scope, address_of(request.scope))
 
     return admitted
 

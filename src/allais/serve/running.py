@@ -31,6 +31,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
 
     async def started(service: Service) -> None:
         await _begin(service, say)
+        service.warming.begin()
         if demo:
             scopes: list[Scope] = ["decide", "manage"]
             key, _ = await managing.make_key(service, NewKey(name="travellers", scopes=scopes), None)

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from allais.serve import interviewing, managing
 from allais.serve import people as acquainted
-from allais.serve.http import service_of
+from allais.serve.http import address_of, service_of
 from allais.serve.keys import Key
 from allais.serve.pages import experiment_page, layout, other_pages, session
 from allais.serve.pages.watching import Dashboard, tag_of
@@ -111,7 +111,7 @@ async def signed_in(request: Request) -> Response:
     """Take a key."""
     form = await session.form_of(request)
     try:
-        key = service_of(request).ring.admit(form.get("key", ""), "read")
+        key = service_of(request).ring.admit(form.get("key", ""), "read", address_of(request.scope))
     except Refused as refusal:
         said = "This key opens nothing here." if refusal.status == 401 else refusal.sentence.capitalize()
         return layout.html(layout.whole("Sign in", other_pages.sign_in(said), signed_in=False), refusal.status)

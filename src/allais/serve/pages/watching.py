@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select
 
 from allais.serve.experiment import Experiment
 from allais.serve.pages.facts import Facts, Glance, gather, summarised
-from allais.serve.pages.history import History
+from allais.serve.pages.history import History, row_of
 from allais.serve.pages.other_pages import Summary
 from allais.serve.pages.session import Sessions
 from allais.serve.pages.traffic import Traffic
@@ -98,11 +98,12 @@ class Dashboard:
         learner = watched.experiment.learner
         watched.history.note(learner._next)
         outcomes = learner.samples
-        if not watched.history.moments and outcomes > 1 and learner.policy.keeps_outcomes:
-            await self.service.read(partial(watched.history.recall, learner=learner, experiment=watched.experiment.id))
+        if not watched.history.restored:
+            await self.service.read(partial(watched.history.restore, experiment=watched.experiment.id))
         if watched.history.is_due(outcomes):
             twin = learner if learner.policy.keeps_outcomes else learner.copy()
-            await asyncio.to_thread(watched.history.look, twin, outcomes)
+            moment = await asyncio.to_thread(watched.history.look, twin, outcomes)
+            await self.service.write([row_of(moment, watched.experiment.id)])
 
 
 def _ended(connection: Connection, experiment: int) -> dict[str, int]:
