@@ -15,6 +15,7 @@ from allais.serve.pages.spread import redrawn, values_of
 from allais.serve.pages.traffic import MOST_ARMS, MOST_BUCKETS, MOST_TASTES, OTHER_ARMS, OTHERS, Traffic
 from allais.serve.tables import decisions, experiments, moments, people, preferences
 from tests.serve.events import rows_of
+from tests.serve.test_features import MENU
 
 PREFERENCE = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69), reference=4.0, costs=True)
 
@@ -106,6 +107,28 @@ def test_how_values_closed_survives_a_restart(calling, database):
         while len(seen(caller)) < 3:
             time.sleep(0.05)
         assert seen(caller) == before
+
+
+def test_a_page_of_features_has_values_and_makes_no_claim_about_what_depends_on_the_moment(caller):
+    caller.create("menu", **MENU)
+    for step in range(20):
+        answer = caller.ask("menu", context={"weather": "rain" if step % 2 else "sun"})
+        caller.tell(answer["choice"], 4.0 if answer["arm"] == "pasta" else 8.0 * (step % 2), "menu")
+    caller.post("/sign-in", data={"key": caller.key})
+    page = caller.get("/experiments/menu").text
+    assert "at a moment without features" in page
+    assert page.count("<circle") == 2
+    assert "Lost so far" not in page
+    assert "The mean would choose" not in page
+
+
+def test_an_arm_that_nobody_saw_is_shown(caller):
+    caller.tell(caller.ask(allowed=["A28"])["choice"], 7.0)
+    caller.post("/sign-in", data={"key": caller.key})
+    page = caller.get("/experiments/routes").text
+    assert "1 outcome<" in page
+    assert "0 outcomes<" in page
+    assert "not drawn" not in page
 
 
 def test_a_page_counts_alike_on_both_databases(caller):

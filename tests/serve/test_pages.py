@@ -83,6 +83,16 @@ def test_without_a_key_there_is_only_the_way_in(caller):
         assert client.get("/").status_code == 303
 
 
+def test_a_page_that_is_not_there_is_a_page(caller):
+    with outsider(caller) as client:
+        answer = client.get("/nowhere/<b>", headers={"Accept": "text/html"})
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "there is none at /nowhere/&lt;b&gt;" in answer.text
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+        for path, accept in (("/nowhere", "*/*"), ("/v1/nowhere", "text/html")):
+            assert client.get(path, headers={"Accept": accept}).json()["error"].startswith("not found")
+
+
 def test_the_cookie_is_for_this_site_only_and_is_not_the_key(caller):
     with outsider(caller) as client:
         answer = client.post("/sign-in", data={"key": caller.key})

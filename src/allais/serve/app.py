@@ -61,6 +61,6 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
         app.include_router(part.router)
     app.include_router(routes_keys.open_router)
     app.include_router(pages.router)
-    add_refusals(app)
+    add_refusals(app, pages.refused)
     app.add_middleware(SizeLimit, most=settings.limits.body_bytes)
     return Lane(app, settings.limits.body_bytes)

@@ -81,8 +81,8 @@ def refuse(refusal: Refused) -> Response:
     return response
 
 
-def add_refusals(app: FastAPI) -> None:
-    """Let every error end in a status and one sentence."""
+def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> None:
+    """Let every error end in a status and one sentence; whoever looks for a page that is not there gets a page."""
 
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
@@ -95,8 +95,13 @@ def add_refusals(app: FastAPI) -> None:
         said = "there is no such entry" if first["type"] == "extra_forbidden" else str(first["msg"])
         return refuse(Refused(422, f"{place}: {said[:1].lower()}{said[1:]}. Check it against the schema."))
 
-    async def known(_: Request, error: Exception) -> Response:
+    async def known(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        path = request.url.path
+        if not path.startswith("/v1") and "text/html" in request.headers.get("accept", ""):
+            return page(
+                request, Refused(error.status_code, f"a page must exist; there is none at {path[:100]}. Go back.")
+            )
         response = refuse(Refused(error.status_code, f"{str(error.detail).lower()}. See /openapi.json."))
         response.headers.update(error.headers or {})
         return response

@@ -70,6 +70,14 @@ def row_of(moment: Moment, experiment: int) -> Row:
     return Kind.MOMENT, (experiment, moment.outcomes, json.dumps(moment.sure))
 
 
+def listed(learner: Learner) -> list[str]:
+    """The arms that a page shows: those worth looking at, and where there is room those in play that nobody saw."""
+    best = leading(learner)
+    unseen = [str(name) for name in learner.arms if str(name) not in best][: MOST_ARMS - len(best)]
+    shown = {*best, *unseen}
+    return [str(name) for name in learner.pulls if str(name) in shown]
+
+
 def leading(learner: Learner) -> list[str]:
     """The arms that are worth looking at, in the order they came: all, or those worth most."""
     values = learner.value()
@@ -81,6 +89,8 @@ def leading(learner: Learner) -> list[str]:
 def known(learner: Learner, arms: list[str]) -> dict[str, Interval]:
     """What arms feel like for sure, with the policy's intervals, or with those for the eye where it has none."""
     pulls, intervals = learner.pulls, learner.intervals()
+    if not learner.policy.keeps_outcomes:  # one outcome tells about all arms
+        pulls = dict.fromkeys(pulls, learner.samples)
     if keeps_intervals(learner):
         sure = sure_intervals(learner, pulls, {name: intervals[name] for name in arms})
         return {str(name): one for name, one in sure.items()}

@@ -22,6 +22,7 @@ WIDE, HIGH = 1000, 220  # of curves
 COLOURS = 8  # arms beyond them are grey
 MOST_NAME = 34  # characters that a phone has room for
 MOST_MARKS = 6
+LONG = 10  # of a past: outcomes at its end for one at its beginning
 MOST_STEPS, FEWEST = 40, 12  # of shares that are drawn, and decisions in each
 
 
@@ -66,7 +67,7 @@ def arms_picture(facts: Facts) -> str:
         parts.append(f'<text class="tick" x="{place(tick)}" y="{bottom + 16}">{plain(tick, 6)}</text>')
     for row, arm in enumerate(order):
         y = ROW * row
-        about = f"{arm.outcomes:,} outcomes" if arm.in_play else "retired"
+        about = f"{arm.outcomes:,} outcome{'' if arm.outcomes == 1 else 's'}" if arm.in_play else "retired"
         inside = (
             f'<text class="name" x="0" y="{y + 16}">{short(arm.name)}</text>'
             f'<text class="about" x="100%" y="{y + 16}">{about}</text>'
@@ -104,7 +105,8 @@ def closing_picture(arms: list[ArmFacts], moments: list[Moment]) -> str:
     if not curves:
         return '<p class="quiet">Here the values will be drawn as they settle.</p>'
     first, last = min(curve[0][0] for curve in curves.values()), moments[-1].outcomes
-    late = [one for curve in curves.values() for t, one in curve if t >= math.sqrt(first * last)]
+    since = math.sqrt(first * last) if last >= LONG * first else first  # a wild beginning would hide the end
+    late = [one for curve in curves.values() for t, one in curve if t >= since]
     ends = [end for one in late for end in one if math.isfinite(end)]
     ticks = ticks_over(min(ends), max(ends))
     low, high = ticks[0], ticks[-1]

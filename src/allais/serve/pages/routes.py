@@ -48,12 +48,21 @@ class PageRoute(APIRoute):
             except session.SignInNeeded:
                 response = RedirectResponse("/sign-in", 303)
             except Refused as refusal:
-                response = layout.refusal(refusal.sentence, refusal.status, signed_in=_may(request, "read"))
+                return refused(request, refusal)
             for name, content in layout.HEADERS.items():
                 response.headers.setdefault(name, content)
             return response
 
         return answer
+
+
+def refused(request: Request, refusal: Refused) -> Response:
+    """A refusal as a page."""
+    response = layout.refusal(refusal.sentence, refusal.status, signed_in=_may(request, "read"))
+    response.headers.update(layout.HEADERS)
+    if refusal.retry_after is not None:
+        response.headers["Retry-After"] = str(refusal.retry_after)
+    return response
 
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
