@@ -10,9 +10,11 @@ from sqlalchemy import insert
 
 from allais import NPTS, Bounded, Preference, TverskyKahneman
 from allais.serve.database import Database
+from allais.serve.pages.facts import gather
 from allais.serve.pages.history import History
 from allais.serve.pages.spread import redrawn, values_of
 from allais.serve.pages.traffic import MOST_ARMS, MOST_BUCKETS, MOST_TASTES, OTHER_ARMS, OTHERS, Traffic
+from allais.serve.pages.watching import MOST_WORK
 from allais.serve.tables import decisions, experiments, moments, people, preferences
 from tests.serve.events import rows_of
 from tests.serve.test_features import MENU
@@ -120,6 +122,17 @@ def test_a_page_of_features_has_values_and_makes_no_claim_about_what_depends_on_
     assert page.count("<circle") == 2
     assert "Lost so far" not in page
     assert "The mean would choose" not in page
+
+
+def test_a_page_that_takes_long_is_worked_out_seldom(caller, monkeypatch):
+    def slowly(*arguments, **named):
+        time.sleep(0.2)
+        return gather(*arguments, **named)
+
+    monkeypatch.setattr("allais.serve.pages.watching.gather", slowly)
+    caller.post("/sign-in", data={"key": caller.key})
+    caller.get("/experiments/routes").raise_for_status()
+    assert caller.dashboard._watched["routes"].lasts >= 0.2 / MOST_WORK
 
 
 def test_an_arm_that_nobody_saw_is_shown(caller):

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import chain, starmap
+from collections.abc import Hashable, Sequence
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array
-from allais._kernels import bound
 from allais._random import Seed
 from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import finite_list
-from allais.learner.binding import verbs_for
 from allais.learner.choices import Choice, Context, Ellipsoid
 from allais.learner.learner import Learner
 from allais.learner.names import listed, unlisted
+from allais.learner.rows import Rows
 from allais.learner.viewpoints import LinearViewpoint, Viewpoint
 from allais.linear.arm_sets import ArmSet, Judge
 from allais.linear.ellipsoid import radius
-from allais.linear.factorisation import project
 from allais.linear.features import checked_features
 from allais.linear.policy import LinearPolicy
 from allais.policies.verbs import recommend
@@ -31,7 +28,7 @@ from allais.preferences import Preference
 LARGEST_SUMMED = 1e100  # of rewards that are added up: sums and their products stay finite
 
 
-class LinearLearner(Learner):
+class LinearLearner(Rows):
     """A linear policy with memory: `policy.start(arms, seed, features)` makes one.
 
     >>> policy = WOFUL(Preference(TverskyKahneman(0.61)), ParameterNoise(), delta=0.05, beta=1.0)
@@ -43,7 +40,6 @@ class LinearLearner(Learner):
     array([0.03, 0.31])
     """
 
-    policy: LinearPolicy
     _contexts: dict[int, Context]  # choices that are out, beside those of listed arms
     _largest = LARGEST_SUMMED
 
@@ -174,7 +170,7 @@ class LinearLearner(Learner):
             )
         rows, rule, state = self._context(features, policy)
         self._make_draw()
-        choosing, _ = verbs_for(type(rule), rule, state)
+        choosing, _ = self._verbs(policy, rule, state)
         arm = int(choosing(rule, state, self._draw))
         return arm, tuple(rows[arm].tolist())
 
@@ -206,25 +202,6 @@ class LinearLearner(Learner):
         if self._durable:  # the arm is written down, not the set: doing it again needs no oracle
             self._write({"chose": id_, "arm": listed(arm), "features": list(features)})
         return Choice(id_, arm)
-
-    def _context(self, features: ArrayLike, policy: LinearPolicy) -> tuple[FloatArray, Any, Any]:
-        """Rule and state for other arms: what was learned is shared, what belongs to arms is new."""
-        if policy.estimates:
-            raise ValueError(
-                "noise is estimated arm by arm, so arms must stay the same; got others. Declare the noise."
-            )
-        rows = checked_features(features)
-        self._require_features(rows.shape[1])
-        state = self._state._replace(**policy.of_arms(len(rows)))
-        project(rows, state)
-        return rows, policy.rule_for(rows), state
-
-    def _require_features(self, count: int) -> None:
-        if count != self._state.theta.size:
-            raise ValueError(
-                f"features must have {self._state.theta.size} numbers per arm, as before; got {count}. "
-                "Give the same features in every round."
-            )
 
     def _tell_other(self, id_: int, choice: Choice | int, reward: float) -> None:
         context = self._contexts.get(id_)
@@ -258,14 +235,6 @@ class LinearLearner(Learner):
         self._midway = self._durable
         if self._durable:
             self._write({"features": row, "rewards": told})
-
-    def _learning(self, features: Sequence[float], outcomes: list[float], ticket: float) -> Iterator[Any]:
-        """The steps by which outcomes of one row are learned; nothing is left to be made ready between them."""
-        _, rule, state = self._context([features], self.policy)
-        _, take_in = verbs_for(type(rule), rule, state)
-        arms = (self._rule.world.features, self._state)
-        told = [(rule, state, 0, self._felt(outcome), outcome, ticket) for outcome in outcomes]
-        return chain(starmap(take_in, told), starmap(bound(project, *arms), (arms,)))  # what the listed arms see of it
 
     def _cancel_other(self, id_: int, choice: Choice | int) -> None:
         if id_ not in self._contexts:

@@ -55,7 +55,7 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
 
     app = FastAPI(
         title="allais", version=__version__, description=ABOUT, lifespan=life, docs_url=None, redoc_url=None,
-        separate_input_output_schemas=False,
+        separate_input_output_schemas=False, redirect_slashes=False,
     )  # fmt: skip
     for part in PARTS:
         app.include_router(part.router)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
 
 PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
 HEAD = "0002"  # the last of the steps in `migrations/versions`
@@ -42,6 +42,7 @@ class Database:
             return
         from alembic import command  # half a second, which a start that needs nothing is spared
         from alembic.config import Config
+        from alembic.util import CommandError
 
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
@@ -52,14 +53,18 @@ class Database:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
                 connection.commit()
-        except OperationalError as error:
+        except CommandError:
+            raise ValueError(
+                f"a database must be of this version or an older one; {self.shown} is of a newer. Update allais."
+            ) from None
+        except DatabaseError as error:
             raise ValueError(
                 f"a service needs its database; {self.shown} cannot be opened ({brief_of(error)}). Check the address."
             ) from None
 
     def _version(self) -> str | None:
         """The last step that the database has taken; None before the first."""
-        with contextlib.suppress(OperationalError), self.engine.connect() as connection:  # said when it migrates
+        with contextlib.suppress(DatabaseError), self.engine.connect() as connection:  # said when it migrates
             if inspect(connection).has_table("alembic_version"):
                 return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
         return None
@@ -72,6 +77,13 @@ class Database:
 def brief_of(error: SQLAlchemyError) -> str:
     """What a driver said, on one line."""
     return " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+
+
+def why_failed(error: BaseException) -> str:
+    """What callers are told about a failure: no more than they need; the log has what the driver said."""
+    driver = getattr(error, "orig", None) or error
+    full = getattr(driver, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(driver, "sqlstate", "") == "53100"
+    return "the disk is full" if full else "the database does not answer"
 
 
 def _engine(address: str) -> Engine:

@@ -207,7 +207,7 @@ class Experiment:
         return Kind.CLOSING, (state, outcome, now, key, self.id, number)
 
     def _count(self, arm: str, outcomes: int) -> None:
-        if self.rounds.encoding is not None:
+        if self.rounds.encoding is not None and arm in self.settings.arms:  # others come and go, without end
             self.told[arm] += outcomes
 
     def pulls(self) -> dict[str, int]:

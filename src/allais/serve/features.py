@@ -21,7 +21,7 @@ from allais._checks import brief
 CONSTANT = "1"
 ARM = "arm"
 LARGEST = 1e6  # of a term: products of rows stay numbers that can be told apart
-MOST_SHOWN = 20  # names of features that are not used
+MOST_SHOWN, LONGEST_NAME = 20, 200  # names of features that are not used
 
 Flat = dict[str, Any]  # a feature's whole name: text, a number, true or false, or a list of them
 
@@ -47,20 +47,23 @@ class Encoding:
         """What the policy sees of an arm."""
         seen = {**context, **own, ARM: arm}
         row = [1.0, *(math.prod(_number(factor, seen.get(factor.name)) for factor in term) for term in self._terms)]
-        for name, entry in zip(self.names, row, strict=True):
-            if not abs(entry) <= LARGEST:
-                raise ValueError(
-                    f"a term must lie within {LARGEST:g} of 0; {name!r} is {entry:g}. Rescale the feature."
-                )
+        if not all(-LARGEST <= entry <= LARGEST for entry in row):
+            name, entry = next(one for one in zip(self.names, row, strict=True) if not abs(one[1]) <= LARGEST)
+            raise ValueError(f"a term must lie within {LARGEST:g} of 0; {name!r} is {entry:g}. Rescale the feature.")
         return row
 
     def unused(self, given: Iterable[Flat]) -> list[str]:
         """The features that no term names."""
-        return sorted({name for one in given for name in one if name not in self._known})[:MOST_SHOWN]
+        return shortened(name for one in given for name in one if name not in self._known)
 
     def shown(self, row: Sequence[float]) -> dict[str, float]:
         """A row by the names of its terms, those that are 0 left out."""
         return {name: entry for name, entry in zip(self.names, row, strict=True) if entry}
+
+
+def shortened(names: Iterable[str]) -> list[str]:
+    """Names in order, few enough for an answer."""
+    return sorted({name[:LONGEST_NAME] for name in names})[:MOST_SHOWN]
 
 
 def flat(given: Any) -> Flat:
@@ -98,6 +101,8 @@ def _factor(part: str, term: str) -> Factor:
 
 def _number(factor: Factor, given: Any) -> float:
     if factor.equals is not None:
+        if type(given) is str:  # almost always
+            return 1.0 if given == factor.equals else 0.0
         entries = given if isinstance(given, list) else [given]
         return float(any(_is(entry, factor.equals) for entry in entries))
     if given is None:

@@ -54,20 +54,22 @@ def load(connection: Connection, row: Row[Any]) -> Experiment:
     }  # fmt: skip
     found = Experiment(row.id, row.name, row.state, settings, row.created_at, learner, seq, last.seq, open_)
     if settings.terms is not None:
-        found.told.update(_outcomes_by_arm(connection, row.id))
+        by_arm = _outcomes_by_arm(connection, row.id, settings.arms)
+        found.told.update(by_arm)
     return found
 
 
-def _outcomes_by_arm(connection: Connection, experiment: int) -> Counter[str]:
-    """How many outcomes each arm had, with those that were imported."""
-    this = (decisions.c.experiment == experiment, decisions.c.state == TOLD)
+def _outcomes_by_arm(connection: Connection, experiment: int, arms: list[str]) -> Counter[str]:
+    """How many outcomes each of these arms had, with those that were imported."""
+    this = (decisions.c.experiment == experiment, decisions.c.state == TOLD, decisions.c.arm.in_(arms))
     counted = select(decisions.c.arm, func.count()).where(*this).group_by(decisions.c.arm)
     found = Counter({arm: int(many) for arm, many in connection.execute(counted)})
     last = -1
     while page := imported_after(connection, experiment, last, every=False):
         last = page[-1][0]
         for _, _, event in page:
-            found[event["arm"]] += len(event["rewards"])
+            if event["arm"] in arms:
+                found[event["arm"]] += len(event["rewards"])
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from allais.learner import Learner
-from allais.serve.features import MOST_SHOWN, Encoding, Flat, flat
+from allais.serve.features import Encoding, Flat, flat, shortened
 from allais.serve.schemas import Decide, ExperimentSettings
 
 
@@ -42,8 +42,7 @@ class Rounds:
         context = flat(call.context or {})
         sent = call.features is not None or call.context is not None
         if self.encoding is None:
-            names = {name for one in (context, *given.values()) for name in one}
-            return None, sorted(names)[:MOST_SHOWN] if sent else None
+            return None, shortened(name for one in (context, *given.values()) for name in one) if sent else None
         in_play = list(map(str, learner.arms))
         arms = call.allowed or list(given) or in_play
         if strange := [arm for arm in arms if arm not in given and arm not in in_play]:

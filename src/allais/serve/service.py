@@ -141,7 +141,7 @@ class Service:
             raise
         except BaseException as error:
             log.exception("a change broke off; its experiment is read again")
-            self.fail()
+            self.fail(error)
             raise unavailable("a change broke off in the middle") from error
 
     async def read_keys(self) -> None:
@@ -150,12 +150,13 @@ class Service:
 
     # -- failure and recovery ---------------------------------------------------------------------
 
-    def fail(self) -> None:
+    def fail(self, error: BaseException) -> None:
         """What is in memory may be ahead of the database: throw it away, and read again as soon as possible."""
         self.failures += 1
         self.ready = False
         if self._recovery is None or self._recovery.done():
-            log.warning("the database failed; calls are refused until it is back")
+            said = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+            log.warning("the database failed (%s); calls are refused until it is back", said)
             self._recovery = asyncio.get_running_loop().create_task(self._recover())
 
     async def _recover(self) -> None:

@@ -7,6 +7,7 @@ import time
 from html import escape
 
 from allais.report.numbers import duration, plain, share
+from allais.report.rows_svg import short
 from allais.report.sure import amount, quoted
 from allais.serve.pages.facts import RECENT, Facts, TasteFacts
 from allais.serve.pages.layout import card, tile
@@ -18,7 +19,6 @@ from allais.serve.pages.pictures import (
     lost_picture,
     rank,
     shares_picture,
-    short,
     weights_picture,
 )
 

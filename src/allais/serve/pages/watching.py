@@ -23,6 +23,7 @@ from allais.serve.tables import CANCELLED, EXPIRED, OPEN, TOLD, decisions
 
 TICK = 1.0  # seconds between two looks for new moments
 FRESH = 1.0  # seconds for which a page is good
+MOST_WORK = 0.05  # of the time goes into a page that is open, however long it takes to work out
 ENDS = (TOLD, CANCELLED, EXPIRED)
 
 
@@ -35,7 +36,7 @@ class Watched:
         self.before: dict[str, int] | None = None  # decisions that had ended before this process counted
         self.lock = asyncio.Lock()
         self.facts: Facts | None = None
-        self.at = -math.inf
+        self.at, self.lasts = -math.inf, FRESH
         self.summary: tuple[float, Summary] | None = None
 
 
@@ -59,7 +60,7 @@ class Dashboard:
         watched = self._of(self.service.experiment(name))
         async with watched.lock:
             experiment = self.service.experiment(name)
-            fresh = watched.experiment is experiment and time.monotonic() - watched.at < FRESH
+            fresh = watched.experiment is experiment and time.monotonic() - watched.at < watched.lasts
             if watched.facts is None or not fresh or watched.facts.state != experiment.state:
                 if watched.before is None:
                     counts = dict(experiment.counts)
@@ -67,8 +68,10 @@ class Dashboard:
                     watched.before = {end: stored.get(end, 0) - counts[end] for end in ENDS}
                 glance = _glance(experiment, watched.before)
                 work = partial(gather, glance=glance, traffic=watched.traffic, history=watched.history)
+                began = time.monotonic()
                 watched.facts = await self.service.read(work)
                 watched.at = time.monotonic()
+                watched.lasts = max(FRESH, (watched.at - began) / MOST_WORK)
             return watched.facts
 
     async def summaries(self) -> list[Summary]:
