@@ -130,9 +130,10 @@ def _tiles(facts: Facts) -> str:
         tile(f"{facts.waiting:,}", f"waiting for a reward{oldest}"),
         tile(f"{facts.ended['expired']:,}", f"expired, after {duration(facts.expires_after)}",
              "warn" if facts.ended["expired"] > 0.05 * max(facts.decisions, 1) else ""),
-        tile("not yet" if math.isnan(each) else plain(each, 2),
-             f"{facts.unit} lost per decision while learning".strip()),
     ]  # fmt: skip
+    if not facts.by_features:  # else what is best, and so what is lost, depends on the moment
+        lost = "not yet" if math.isnan(each) else plain(each, 2)
+        tiles.append(tile(lost, f"{facts.unit} lost per decision while learning".strip()))
     return f'<div class="tiles" data-part="tiles">{"".join(tiles)}</div>'
 
 
@@ -140,7 +141,9 @@ def _arms(facts: Facts) -> str:
     if not facts.arms:
         return ""
     kept = "the policy's own" if facts.own_intervals else "those of 95% of redrawn outcomes, for the eye"
-    note = f"Dots are what an arm feels like for sure, strokes its mean. Intervals are {kept}."
+    note = "Dots are what an arm feels like for sure, strokes its mean."
+    if any(math.isfinite(arm.sure.low) and math.isfinite(arm.sure.high) for arm in facts.arms):
+        note += f" Intervals are {kept}."
     if facts.others > 0:
         note += f" {facts.others:,} other {'arm is' if facts.others == 1 else 'arms are'} not drawn."
     size = "wide12" if facts.mean_best is None else "wide7"

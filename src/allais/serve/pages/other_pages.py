@@ -44,6 +44,12 @@ def sign_in(said: str = "") -> str:
     )
 
 
+def heading(*, manages: bool) -> str:
+    """Above all experiments."""
+    ways = '<span><a href="/changes">Changes</a> <a class="button" href="/new">New experiment</a></span>'
+    return f'<section class="head"><h1>Experiments</h1>{ways if manages else ""}</section>'
+
+
 def experiments(found: list[Summary]) -> str:
     """All experiments."""
     if not found:

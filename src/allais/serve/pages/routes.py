@@ -73,13 +73,14 @@ def _dashboard(request: Request) -> Dashboard:
     return dashboard
 
 
-def _viewer(request: Request, scope: str = "read") -> Key:
+def viewer(request: Request, scope: str = "read") -> Key:
+    """The key of whoever looks."""
     return _dashboard(request).sessions.viewer(request, scope)
 
 
 def _may(request: Request, scope: str) -> bool:
     try:
-        _viewer(request, scope)
+        viewer(request, scope)
     except (session.SignInNeeded, Refused):
         return False
     return True
@@ -144,9 +145,8 @@ async def sign_out(request: Request) -> Response:
 @router.get("/")
 async def experiments(request: Request) -> Response:
     """All experiments."""
-    _viewer(request)
-    button = '<a class="button" href="/new">New experiment</a>' if _may(request, "manage") else ""
-    head = f'<section class="head"><h1>Experiments</h1>{button}</section>'
+    viewer(request)
+    head = other_pages.heading(manages=_may(request, "manage"))
     listed = other_pages.experiments(await _dashboard(request).summaries())
     return layout.page("Experiments", head + layout.live("/live", listed), here="/")
 
@@ -154,14 +154,14 @@ async def experiments(request: Request) -> Response:
 @router.get("/live")
 async def experiments_now(request: Request) -> Response:
     """The list, as it is now."""
-    _viewer(request)
+    viewer(request)
     return _fresh(request, other_pages.experiments(await _dashboard(request).summaries()))
 
 
 @router.get("/experiments/{name}")
 async def experiment(request: Request, name: str) -> Response:
     """One experiment."""
-    _viewer(request)
+    viewer(request)
     facts = await _dashboard(request).look(name)
     content = await asyncio.to_thread(experiment_page.content, facts, manages=_may(request, "manage"))
     return layout.page(name, layout.live(f"/experiments/{name}/live", content))
@@ -170,7 +170,7 @@ async def experiment(request: Request, name: str) -> Response:
 @router.get("/experiments/{name}/live")
 async def experiment_now(request: Request, name: str) -> Response:
     """One experiment, as it is now."""
-    _viewer(request)
+    viewer(request)
     facts = await _dashboard(request).look(name)
     return _fresh(request, await asyncio.to_thread(experiment_page.content, facts, manages=_may(request, "manage")))
 
@@ -178,7 +178,7 @@ async def experiment_now(request: Request, name: str) -> Response:
 @router.post("/experiments/{name}/{verb}")
 async def change(request: Request, name: str, verb: str) -> Response:
     """Pause or resume."""
-    key = _viewer(request, "manage")
+    key = viewer(request, "manage")
     await session.form_of(request)
     if verb not in VERBS:
         raise unknown("a change", verb, "Pause or resume.")
@@ -189,14 +189,14 @@ async def change(request: Request, name: str, verb: str) -> Response:
 @router.get("/new")
 async def new(request: Request) -> Response:
     """The form of a new experiment."""
-    _viewer(request, "manage")
+    viewer(request, "manage")
     return layout.page("A new experiment", other_pages.new_experiment({}))
 
 
 @router.post("/new")
 async def begin(request: Request) -> Response:
     """Begin an experiment."""
-    key = _viewer(request, "manage")
+    key = viewer(request, "manage")
     form = await session.form_of(request)
     try:
         body = _settings(form)
@@ -248,7 +248,7 @@ def _number(form: dict[str, str], name: str) -> float:
 @router.get("/people")
 async def people(request: Request, after: str = "") -> Response:
     """People and what they go by."""
-    _viewer(request)
+    viewer(request)
     most = other_pages.PEOPLE_PER_PAGE
     rows = await acquainted.listed(service_of(request), after, most)
     found = [(row["name"], from_spec(row["preference"]), row["source"]) for row in rows]
@@ -259,7 +259,7 @@ async def people(request: Request, after: str = "") -> Response:
 @router.post("/interviews")
 async def ask(request: Request) -> Response:
     """Begin to ask somebody."""
-    key = _viewer(request, "decide")
+    key = viewer(request, "decide")
     form = await session.form_of(request)
     person = form.get("person", "")
     if not session.is_text(person):
@@ -279,7 +279,7 @@ async def ask(request: Request) -> Response:
 @router.get("/interviews/{id}")
 async def interview(request: Request, id: str) -> Response:
     """The next question."""
-    _viewer(request, "decide")
+    viewer(request, "decide")
     shown = await interviewing.show(service_of(request), id)
     unit = service_of(request).interviews[id].interview.unit
     return layout.page("An interview", other_pages.interview(shown, unit))
@@ -288,7 +288,7 @@ async def interview(request: Request, id: str) -> Response:
 @router.post("/interviews/{id}")
 async def answer(request: Request, id: str) -> Response:
     """Take an answer."""
-    _viewer(request, "decide")
+    viewer(request, "decide")
     form = await session.form_of(request)
     try:
         call = AnswerQuestion.model_validate_json(
