@@ -44,10 +44,13 @@ def sign_in(said: str = "") -> str:
     )
 
 
-def heading(*, manages: bool) -> str:
-    """Above all experiments."""
-    ways = '<span><a href="/changes">Changes</a> <a class="button" href="/new">New experiment</a></span>'
-    return f'<section class="head"><h1>Experiments</h1>{ways if manages else ""}</section>'
+def framed(listed: str, *, manages: bool) -> str:
+    """The list of experiments, and what a manager can do beside it."""
+    if not manages:
+        return f'<section class="head"><h1>Experiments</h1></section>{listed}'
+    button = '<a class="button" href="/new">New experiment</a>'
+    changes = '<p class="small"><a href="/changes">Who changed what</a></p>'
+    return f'<section class="head"><h1>Experiments</h1>{button}</section>{listed}{changes}'
 
 
 def experiments(found: list[Summary]) -> str:

@@ -146,9 +146,8 @@ async def sign_out(request: Request) -> Response:
 async def experiments(request: Request) -> Response:
     """All experiments."""
     viewer(request)
-    head = other_pages.heading(manages=_may(request, "manage"))
-    listed = other_pages.experiments(await _dashboard(request).summaries())
-    return layout.page("Experiments", head + layout.live("/live", listed), here="/")
+    listed = layout.live("/live", other_pages.experiments(await _dashboard(request).summaries()))
+    return layout.page("Experiments", other_pages.framed(listed, manages=_may(request, "manage")), here="/")
 
 
 @router.get("/live")
