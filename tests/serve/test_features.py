@@ -186,8 +186,15 @@ def test_an_apprentice_with_features_learns_from_what_was_done(calling):
     with calling() as caller:
         caller.tell(answer["choice"], 4.0, "menu")
         body = {"actions": [{"id": "soup", "features": [{"price": 5}]}, {"id": "pasta"}]}
+        found = caller.get(f"{URL}/apprentice").json()
+        theta, would = twin.theta, {"pasta": PASTA, "soup": SOUP}[answer["would"]]
+        assert (found["decisions"], found["agreed"]) == (1, int(answer["would"] == "pasta"))
+        assert found["worth"] == pytest.approx(float(theta @ PASTA))
+        assert found["would_be_worth"] == pytest.approx(float(theta @ would))
+        body["actions"].append({"id": "curry", "features": {"price": 8}})
         ranked = caller.post(f"{URL}/personalizer/v1.0/rank", json=body).json()
         assert ranked["rewardActionId"] == "soup"  # the first is what the application did
+        assert caller.get(f"{URL}/apprentice").json()["decisions"] == 2
         values = {arm["name"]: arm["value"] for arm in caller.get(f"{URL}/value").json()["arms"]}
         assert values == pytest.approx(twin.value())
 

@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, starmap
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray
 from allais._kernels import bound
+from allais._system.locks import one_at_a_time
 from allais.learner.binding import verbs_for
 from allais.learner.learner import Learner
 from allais.learner.viewpoints import MOST
 from allais.linear.factorisation import project
 from allais.linear.features import checked_features
 from allais.linear.policy import LinearPolicy
+from allais.policies.verbs import recommend
 from allais.preferences import Preference
 
 
@@ -50,6 +53,13 @@ class Rows(Learner):
                 self._bound.clear()
             found = self._bound[policy.preference] = verbs_for(type(rule), rule, state)
         return found
+
+    @one_at_a_time
+    def _values_of_rows(self, features: ArrayLike) -> FloatArray:
+        """What arms with these features are worth, by what is known."""
+        _, rule, state = self._context(features, self.policy)
+        recommend(rule, state)
+        return np.array(state.memory.value)
 
     def _learning(self, features: Sequence[float], outcomes: list[float], ticket: float) -> Iterator[Any]:
         """The steps by which outcomes of one row are learned; nothing is left to be made ready between them."""

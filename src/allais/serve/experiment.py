@@ -88,6 +88,8 @@ class Experiment:
         row: tuple[float, ...] = ()
         if among is not None:
             row = detail["features"] = among.row_of(answer["arm"])
+            if call.did is not None:
+                detail["would features"] = among.row_of(shown)
             if among.arms is None:
                 detail["row"] = shown
         arm = str(answer["arm"])
