@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ class Database:
     """A database by its address: the path of an SQLite file, or postgresql://..."""
 
     def __init__(self, address: str) -> None:
-        self.engine = _engine(address)
+        self.mark = f"allais-{secrets.token_hex(8)}"  # by which a session of this process is known to PostgreSQL
+        self.engine = _engine(address, self.mark)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
 
     @property
@@ -86,7 +88,7 @@ def why_failed(error: BaseException) -> str:
     return "the disk is full" if full else "the database does not answer"
 
 
-def _engine(address: str) -> Engine:
+def _engine(address: str, mark: str) -> Engine:
     if address.startswith(("postgresql://", "postgres://")):
         address = "postgresql+psycopg://" + address.partition("://")[2]
     elif "://" not in address:
@@ -100,7 +102,7 @@ def _engine(address: str) -> Engine:
             f"a database is the path of a file, or postgresql://...; got {address!r}. Write one of them."
         ) from None
     if url.drivername != "sqlite":
-        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 5})
+        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 5, "application_name": mark})
     engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": PATIENCE})
     event.listen(engine, "connect", _set_up_sqlite)
     return engine
