@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -85,15 +86,16 @@ class Caller(httpx.Client):
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """A server of PostgreSQL."""
+def postgres() -> Iterator[Postgres]:
+    """A server of PostgreSQL; in a folder of its own, since pytest closes its folders to others at every start."""
     if binaries() is None:
         if os.environ.get("ALLAIS_POSTGRES") == "required":
             pytest.fail(ABSENT)
         pytest.skip(ABSENT)
-    server = Postgres(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.stop()
+    with tempfile.TemporaryDirectory(prefix="allais-postgres-") as folder:
+        server = Postgres(Path(folder))
+        yield server
+        server.stop()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
