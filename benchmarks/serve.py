@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import urlencode, urlsplit
 
 from tests.serve.postgres import Postgres
 from tests.serve.processes import as_toml
@@ -24,6 +27,8 @@ SECONDS = 10.0
 PROCESSES, CALLERS = 2, 32  # callers in each process
 HALF = 1_000.0  # pairs per second at which latencies are measured: half of what is asked for
 TURNS = 3
+LOOKERS, EVERY = 3, 2.0  # dashboards that are open, and seconds after which each asks for news
+FORM = "application/x-www-form-urlencoded"
 
 
 class Run(NamedTuple):
@@ -85,11 +90,44 @@ def settings_in(folder: str, database: str) -> str:
     return str(path)
 
 
-def served(database: str, folder: str) -> list[Run]:
-    """The service: as fast as it goes, some times, then at half the pace that is asked for."""
+@contextmanager
+def watched(address: str, key: str) -> Iterator[None]:
+    """Within: dashboards are open, and fresh."""
+    place = urlsplit(address)
+    ended = threading.Event()
+
+    def look() -> None:
+        browser = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
+        browser.request("POST", "/sign-in", urlencode({"key": key}), {"Content-Type": FORM})
+        answer = browser.getresponse()
+        answer.read()
+        cookie = answer.headers["Set-Cookie"].partition(";")[0]
+        while not ended.is_set():
+            browser.request("GET", "/experiments/routes/live", headers={"Cookie": cookie})
+            answer = browser.getresponse()
+            if answer.status != 200 or not answer.read():
+                raise RuntimeError(f"a dashboard got {answer.status}")
+            ended.wait(EVERY)
+        browser.close()
+
+    looking = [threading.Thread(target=look) for _ in range(LOOKERS)]
+    for thread in looking:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for thread in looking:
+            thread.join()
+
+
+def served(database: str, folder: str) -> tuple[list[Run], Run]:
+    """The service: as fast as it goes, some times, then at half the pace that is asked for; and so with dashboards."""
     with server("allais.cli", "serve", settings_in(folder, database), folder=folder) as (pid, address, key, _):
         drive(pid, address, key, 200.0)  # compiles what is left
-        return [drive(pid, address, key, rate) for rate in (*[0.0] * TURNS, HALF)]
+        runs = [drive(pid, address, key, rate) for rate in (*[0.0] * TURNS, HALF)]
+        with watched(address, key):
+            return runs, drive(pid, address, key, HALF)
 
 
 def bare(folder: str) -> list[Run]:
@@ -114,11 +152,12 @@ def run() -> str:
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         sync = commit_time(folder)
-        rows = [("bare Starlette and SQLite", bare(folder)), ("the service on SQLite", served("advisor.db", folder))]
+        rows: list[tuple[str, list[Run], Run | None]] = [("bare Starlette and SQLite", bare(folder), None)]
+        rows.append(("the service on SQLite", *served("advisor.db", folder)))
     with tempfile.TemporaryDirectory() as folder:
         postgres = Postgres(Path(folder))
         try:
-            rows.append(("the service on PostgreSQL", served(postgres.make("advisor"), folder)))
+            rows.append(("the service on PostgreSQL", *served(postgres.make("advisor"), folder)))
         finally:
             postgres.stop()
     table = [
@@ -129,12 +168,13 @@ def run() -> str:
             f"{runs[-1].pairs:,.0f}",
             f"{runs[-1].middle:.1f}",
             f"{runs[-1].late:.1f}",
+            "" if seen is None else f"{seen.late:.1f}",
             f"{min(one.cpu for one in runs[:-1]):.0f}",
         )
-        for name, runs in rows
+        for name, runs, seen in rows
     ]
     head = ("", "pairs per second", "99 % of calls, ms", "at a pace of", "half of calls, ms", "99 %, ms",
-            "CPU of the server per pair, us")  # fmt: skip
+            f"99 % with {LOOKERS} open dashboards, ms", "CPU of the server per pair, us")  # fmt: skip
     return (
         f"## The service\n\nPairs of decide and reward, each on disk before it is answered: {PROCESSES * CALLERS}"
         f" callers in {PROCESSES} processes on the same {os.cpu_count()} cores, best of {TURNS} times {SECONDS:.0f} s."

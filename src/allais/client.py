@@ -18,7 +18,7 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -44,6 +44,7 @@ class Decision(NamedTuple):
     propensity: float | None  # how likely this arm was, where it is known
     why: str
     would: str | None  # of an apprentice: what the policy would have chosen
+    unused: list[str] | None = None  # features that were sent and that the experiment does not use
 
 
 class Client:
@@ -64,12 +65,20 @@ class Client:
 
     def decide(
         self, experiment: str, person: str | None = None, *, allowed: Sequence[str] | None = None,
-        features: Sequence[Sequence[float]] | None = None, did: str | None = None, key: str | None = None,
+        features: Mapping[str, Any] | Sequence[Sequence[float]] | None = None, context: Mapping[str, Any] | None = None,
+        did: str | None = None, key: str | None = None,
     ) -> Decision:  # fmt: skip
-        """Which arm, for this person, now? `key` is your own name for the decision; a new one is made if need be."""
-        body = {"person": person, "allowed": allowed, "features": features, "did": did, "key": key or uuid.uuid4().hex}
-        given = {name: thing for name, thing in body.items() if thing is not None}
-        return Decision(**self._post(experiment, "decide", given))
+        """Which arm, for this person, now?
+
+        `features` are those of each arm by name, `context` those that all share. `key` is your own name for the
+        decision; a new one is made if need be.
+        """
+        body = {
+            "person": person, "allowed": allowed, "features": features, "context": context, "did": did,
+            "key": key or uuid.uuid4().hex,
+        }  # fmt: skip
+        answer = self._post(experiment, "decide", {name: thing for name, thing in body.items() if thing is not None})
+        return Decision(**{name: answer[name] for name in Decision._fields if name in answer})
 
     def reward(self, experiment: str, choice: Decision | int, outcome: float) -> dict[str, Any]:
         """What a choice brought; late, in any order, and repeated if need be: it counts once."""

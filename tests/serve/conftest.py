@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ import uvicorn
 
 from allais.serve.app import make_app
 from allais.serve.managing import make_key
+from allais.serve.pages.watching import Dashboard
 from allais.serve.schemas import NewKey
 from allais.serve.service import Service
 from allais.serve.settings_file import ServerSettings
@@ -62,6 +64,11 @@ class Caller(httpx.Client):
         self._thread.join()
         self._socket.close()
 
+    @property
+    def dashboard(self) -> Dashboard:
+        """What the pages know."""
+        return self._server.config.app.app.state.dashboard
+
     def ask(self, name: str = "routes", **body: Any) -> dict[str, Any]:
         answer = self.post(f"/v1/experiments/{name}/decide", json=body)
         assert answer.status_code == 200, answer.text
@@ -79,15 +86,16 @@ class Caller(httpx.Client):
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    """A server of PostgreSQL."""
+def postgres() -> Iterator[Postgres]:
+    """A server of PostgreSQL; in a folder of its own, since pytest closes its folders to others at every start."""
     if binaries() is None:
         if os.environ.get("ALLAIS_POSTGRES") == "required":
             pytest.fail(ABSENT)
         pytest.skip(ABSENT)
-    server = Postgres(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.stop()
+    with tempfile.TemporaryDirectory(prefix="allais-postgres-") as folder:
+        server = Postgres(Path(folder))
+        yield server
+        server.stop()
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

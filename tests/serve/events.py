@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from allais.learner import Learner
 from allais.serve import replaying, tables
-from allais.serve.building import learner_from_settings
+from allais.serve.building import learner_from_settings, rows_of_arms
 from allais.serve.database import Database
 from allais.serve.schemas import ExperimentSettings
 
@@ -37,9 +37,19 @@ def lived_again(address: str, settings: dict[str, Any]) -> Learner:
                 choice, repeated, _ = replaying.ask(learner, None, more.get("allowed"))
                 assert (choice.id, choice.arm) == (number, arm), f"choice {number} differs from that of a run in peace"
                 assert repeated == event
+            case {"chose": number, "arm": row}:
+                choice, repeated, _ = ask(learner, settings)
+                assert (choice.id, choice.arm) == (number, row), f"choice {number} differs from that of a run in peace"
+                assert repeated == event
             case _:
                 replaying.apply(learner, event, {})
     return learner
+
+
+def ask(learner: Learner, settings: dict[str, Any]) -> Any:
+    """A choice as the service makes it for a call that says nothing."""
+    rows = rows_of_arms(ExperimentSettings(**settings)) if "terms" in settings else None
+    return replaying.ask(learner, None, None, rows)
 
 
 def goes_on_alike(client: Any, address: str, settings: dict[str, Any], rounds: int = 20) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 import threading
 import time
@@ -13,7 +14,8 @@ import pytest
 
 from allais.serve import tables
 from allais.serve.database import PATIENCE
-from tests.serve.conftest import ROUTES
+from allais.serve.settings_file import ServerSettings
+from tests.serve.conftest import ROUTES, Caller
 from tests.serve.events import goes_on_alike, rows_of
 
 
@@ -104,3 +106,24 @@ def test_a_change_that_breaks_off_is_undone(caller, database, monkeypatch):
     monkeypatch.undo()
     wait_until_ready(caller)
     goes_on_alike(caller, database, ROUTES)
+
+
+def test_a_full_disk_is_called_by_its_name_and_nothing_is_lost(tmp_path):
+    place = str(tmp_path / "advisor.db")
+    with Caller(ServerSettings(database=place)) as caller:
+        caller.create()
+
+        def fill(connection: Any) -> None:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages + 5}")
+
+        async def filling() -> None:
+            await caller.service.change(fill)
+
+        asyncio.run_coroutine_threadsafe(filling(), caller.service.writer._loop).result()
+        answer = None
+        while answer is None or answer.status_code == 200:
+            answer = caller.post("/v1/experiments/routes/decide", json={})
+        assert (answer.status_code, "the disk is full" in answer.json()["error"]) == (503, True)
+        wait_until_ready(caller)  # on another connection, whose pages nobody counts
+        goes_on_alike(caller, place, ROUTES)

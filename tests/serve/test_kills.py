@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from allais.serve import tables
-from tests.serve.events import lived_again, rows_of
+from tests.serve.events import ask, lived_again, rows_of
 from tests.serve.processes import Drivers, ServedByFork
 
 SETTINGS = {
@@ -21,14 +22,24 @@ SETTINGS = {
 }
 
 
+LINEAR = {
+    "policy": {"type": "LinTS", "noise": {"type": "AdditiveNoise", "lottery": {"type": "Normal", "sd": 9.0}}},
+    "arms": ["A21", "A28", "B7"],
+    "preference": {"name": "expected_value"},
+    "terms": ["arm=A28", "arm=B7", "length"],
+    "features": {"A21": {"length": 1.5}, "B7": {"length": 3}},
+    "seed": 1,
+}
+
+
 def outcome(number: int) -> float:
     return random.Random(number).random() * 50.0  # hundreds of different ones, so that memories move to trees
 
 
-def survive(folder: Path, database: str, kills: int, seed: int) -> Drivers:
+def survive(folder: Path, database: str, kills: int, seed: int, settings: dict[str, Any] = SETTINGS) -> Drivers:
     rng = random.Random(seed)
     drivers = Drivers(outcome)
-    served = ServedByFork(folder, database, SETTINGS)
+    served = ServedByFork(folder, database, settings)
     try:
         for kill in range(kills):
             if kill:
@@ -39,15 +50,16 @@ def survive(folder: Path, database: str, kills: int, seed: int) -> Drivers:
             assert stored[number].arm == arm, "an answered choice was lost"
         for number, reward in drivers.told.items():
             assert (stored[number].state, stored[number].outcome) == ("told", reward), "a reward was lost"
-        learner = lived_again(database, SETTINGS)
+        learner = lived_again(database, settings)
         told = [row for row in stored.values() if row.state == "told"]
         assert learner.samples == len(told), "a reward counted twice, or not at all"
         served.start()
         with served.client() as client:
             for _ in range(20):
-                expected = learner.ask()
+                expected, _, _ = ask(learner, settings)
                 answer = client.post("/v1/experiments/routes/decide", json={}).json()
-                assert (answer["choice"], answer["arm"]) == expected
+                arm = settings["arms"][expected.arm] if "terms" in settings else expected.arm
+                assert (answer["choice"], answer["arm"]) == (expected.id, arm)
                 learner.tell(expected, outcome(expected.id))
                 client.post(
                     "/v1/experiments/routes/reward", json={"choice": expected.id, "outcome": outcome(expected.id)}
@@ -58,8 +70,9 @@ def survive(folder: Path, database: str, kills: int, seed: int) -> Drivers:
     return drivers
 
 
-def test_a_killed_server_has_lost_nothing_and_goes_on_as_if_nothing_happened(tmp_path, database):
-    drivers = survive(tmp_path, database, kills=3, seed=1)
+@pytest.mark.parametrize("settings", [SETTINGS, LINEAR], ids=["arms", "features"])
+def test_a_killed_server_has_lost_nothing_and_goes_on_as_if_nothing_happened(tmp_path, database, settings):
+    drivers = survive(tmp_path, database, kills=3, seed=1, settings=settings)
     assert len(drivers.told) > 50
 
 

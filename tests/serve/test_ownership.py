@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from allais.serve.database import Database
 from allais.serve.ownership import Ownership
+from allais.serve.refusals import Refused
 
 
 def test_a_second_service_on_the_same_experiment_is_refused_with_a_sentence(caller, database):
@@ -33,3 +36,32 @@ def test_an_experiment_is_free_again_when_its_service_has_ended(calling):
         first.create()
     with calling() as second:
         assert [one["name"] for one in second.get("/v1/experiments").json()] == ["routes"]
+
+
+def test_a_lost_session_of_ours_is_ended_and_that_of_others_is_not(postgres):
+    address = postgres.make("advisor_lost")
+    ours, theirs = Database(address), Database(address)
+    ownership = Ownership(ours)
+    with ours.connect() as lost, ours.connect() as fresh, theirs.connect() as other:
+        ownership.take(lost, 1, "routes")
+        with pytest.raises(Refused, match="has not ended yet"):
+            ownership.take_again(fresh)
+        while True:  # until PostgreSQL has ended it
+            try:
+                ownership.take_again(fresh)
+                break
+            except Refused:
+                time.sleep(0.05)
+        assert ownership.owns(1)
+        with pytest.raises(ValueError, match="served by another"):
+            Ownership(theirs).take(other, 1, "routes")
+        lost.invalidate()
+    ownership = Ownership(ours)
+    with ours.connect() as lost, ours.connect() as fresh, theirs.connect() as other:
+        ownership.take(lost, 2, "trains")
+        lost.exec_driver_sql("SELECT pg_advisory_unlock_all()")
+        Ownership(theirs).take(other, 2, "trains")
+        ownership.take_again(fresh)
+        assert not ownership.owns(2)
+    ours.dispose()
+    theirs.dispose()

@@ -8,6 +8,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+from allais.serve.warming import compile_ahead
 from tests.serve.processes import Served
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
@@ -19,6 +20,7 @@ def blocks(language: str) -> list[str]:
 
 def test_the_examples_of_the_page_answer_what_it_says(tmp_path):
     settings = tomllib.loads(blocks("toml")[0])
+    compile_ahead()  # else the interview is put off
     served = Served(tmp_path, str(tmp_path / "advisor.db"), settings["experiments"]["routes"])
     try:
         known = {"URL": served.address, "KEY": served.key, "AUTH": f"Authorization: Bearer {served.key}"}

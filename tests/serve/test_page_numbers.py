@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from sqlalchemy import insert
 
 from allais import NPTS, Bounded, Preference, TverskyKahneman
 from allais.serve.database import Database
+from allais.serve.pages.facts import gather
 from allais.serve.pages.history import History
 from allais.serve.pages.spread import redrawn, values_of
 from allais.serve.pages.traffic import MOST_ARMS, MOST_BUCKETS, MOST_TASTES, OTHER_ARMS, OTHERS, Traffic
-from allais.serve.tables import decisions, experiments, people, preferences
+from allais.serve.pages.watching import MOST_WORK
+from allais.serve.tables import decisions, experiments, moments, people, preferences
+from tests.serve.events import rows_of
+from tests.serve.test_features import MENU
 
 PREFERENCE = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69), reference=4.0, costs=True)
 
@@ -75,17 +81,67 @@ def test_traffic_is_counted_once_in_bounded_memory(stored):
     assert [bucket.total() for bucket in again.buckets] == [bucket.total() for bucket in traffic.buckets]
 
 
-def test_the_past_is_read_again_after_a_restart(stored):
-    rng = np.random.default_rng(1)
-    stored.execute(insert(decisions), [decided(n, "ab"[n % 2], outcome=rng.uniform(0, 20)) for n in range(1, 301)])
+def test_a_moment_is_due_when_outcomes_have_grown_by_a_tenth():
     history = History()
-    history.recall(stored, told(), 1)
-    assert history.moments[-1].outcomes == 300
-    assert 10 < len(history.moments) < 30
-    first, last = (moment.sure["a"] for moment in (history.moments[4], history.moments[-1]))
-    assert last.high - last.low < first.high - first.low
-    assert not history.is_due(301)
-    assert history.is_due(331)
+    assert not history.is_due(1)
+    history.look(told(300), 300)
+    assert not history.is_due(329)
+    assert history.is_due(330)
+
+
+def test_how_values_closed_survives_a_restart(calling, database):
+    def seen(client):
+        watched = client.dashboard._watched.get("routes")
+        return [] if watched is None else list(watched.history.moments)
+
+    with calling() as caller:
+        caller.create()
+        for step, many in enumerate((20, 200, 2_000), start=1):
+            history = {"arms": ["A21"] * many, "outcomes": [50.0 * (k % 7) / 6 for k in range(many)]}
+            caller.post("/v1/experiments/routes/import", json=history).raise_for_status()
+            while len(rows_of(database, moments)) < step:
+                time.sleep(0.05)
+        before = seen(caller)
+        assert [one.outcomes for one in before] == [20, 220, 2_220]
+        widths = [one.sure["A21"].high - one.sure["A21"].low for one in before]
+        assert widths == sorted(widths, reverse=True)
+    with calling() as caller:
+        while len(seen(caller)) < 3:
+            time.sleep(0.05)
+        assert seen(caller) == before
+
+
+def test_a_page_of_features_has_values_and_makes_no_claim_about_what_depends_on_the_moment(caller):
+    caller.create("menu", **MENU)
+    for step in range(20):
+        answer = caller.ask("menu", context={"weather": "rain" if step % 2 else "sun"})
+        caller.tell(answer["choice"], 4.0 if answer["arm"] == "pasta" else 8.0 * (step % 2), "menu")
+    caller.post("/sign-in", data={"key": caller.key})
+    page = caller.get("/experiments/menu").text
+    assert "at a moment without features" in page
+    assert page.count("<circle") == 2
+    assert "Lost so far" not in page
+    assert "The mean would choose" not in page
+
+
+def test_a_page_that_takes_long_is_worked_out_seldom(caller, monkeypatch):
+    def slowly(*arguments, **named):
+        time.sleep(0.2)
+        return gather(*arguments, **named)
+
+    monkeypatch.setattr("allais.serve.pages.watching.gather", slowly)
+    caller.post("/sign-in", data={"key": caller.key})
+    caller.get("/experiments/routes").raise_for_status()
+    assert caller.dashboard._watched["routes"].lasts >= 0.2 / MOST_WORK
+
+
+def test_an_arm_that_nobody_saw_is_shown(caller):
+    caller.tell(caller.ask(allowed=["A28"])["choice"], 7.0)
+    caller.post("/sign-in", data={"key": caller.key})
+    page = caller.get("/experiments/routes").text
+    assert "1 outcome<" in page
+    assert "0 outcomes<" in page
+    assert "not drawn" not in page
 
 
 def test_a_page_counts_alike_on_both_databases(caller):

@@ -83,6 +83,31 @@ def test_without_a_key_there_is_only_the_way_in(caller):
         assert client.get("/").status_code == 303
 
 
+def test_a_page_that_is_not_there_is_a_page(caller):
+    with outsider(caller) as client:
+        answer = client.get("/nowhere/<b>", headers={"Accept": "text/html"})
+        assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+        assert "there is none at /nowhere/&lt;b&gt;" in answer.text
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+        for path, accept in (("/nowhere", "*/*"), ("/v1/nowhere", "text/html")):
+            assert client.get(path, headers={"Accept": accept}).json()["error"].startswith("not found")
+
+
+def test_the_page_of_changes_says_who_changed_what_and_is_for_managers(caller):
+    made = caller.post("/v1/keys", json={"name": "reader", "scopes": ["read"]}).json()
+    with outsider(caller) as client:
+        assert client.get("/changes").headers["location"] == "/sign-in"
+        client.post("/sign-in", data={"key": made["key"]})
+        assert client.get("/changes").status_code == 403
+        assert "/changes" not in client.get("/").text
+        client.post("/sign-in", data={"key": caller.key})
+        page = client.get("/changes").text
+        assert "create <b>strange</b>" in page
+        assert STRANGE[:10] not in page
+        assert page.index("make key") < page.index("create <b>trips</b>")  # the latest on top
+        assert "Nothing was changed yet" in client.get("/changes?before=1").text
+
+
 def test_the_cookie_is_for_this_site_only_and_is_not_the_key(caller):
     with outsider(caller) as client:
         answer = client.post("/sign-in", data={"key": caller.key})
@@ -163,7 +188,7 @@ def test_the_page_says_where_people_part_and_why(browser, caller):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["", "experiments/trips", "experiments/strange", "people", "new"])
+@pytest.mark.parametrize("path", ["", "experiments/trips", "experiments/strange", "people", "new", "changes"])
 def test_nothing_scrolls_sideways_on_a_phone(browser, caller, path, scheme):
     with signed_in(browser, caller, 390, scheme) as view:
         view.goto(f"{caller.base_url}/{path}")

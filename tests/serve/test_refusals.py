@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
 from allais.serve import tables
+from allais.serve.guesses import MOST, Guesses
+from allais.serve.refusals import Refused
 from tests.serve.conftest import ROUTES
 from tests.serve.events import rows_of
 
@@ -113,6 +116,36 @@ def test_a_key_that_calls_too_fast_is_refused_for_a_moment(calling):
         slow = next(answer for answer in answers if answer.status_code == 429)
         assert slow.headers["Retry-After"] == "1"
         assert "5 times per second" in slow.json()["error"]
+
+
+def test_wrong_keys_are_refused_for_a_while_and_the_right_one_is_not(calling):
+    with calling(limits={"wrong_keys_per_minute": 5.0}) as caller:
+        caller.create()
+        wrong = {"Authorization": "Bearer alk_0123456789ab_wrong"}
+        answers = [caller.post(DECIDE, json={}, headers=wrong) for _ in range(5)]
+        answers += [caller.get("/v1/experiments", headers={"Authorization": ""}) for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [401] * 5 + [429] * 3
+        assert 1 <= int(answers[-1].headers["Retry-After"]) <= 12
+        assert "5 wrong keys per minute" in answers[-1].json()["error"]
+        assert caller.post("/sign-in", data={"key": "alk_wrong"}).status_code == 429
+        assert caller.ask()["choice"] == 1  # from the same address
+        assert caller.post("/sign-in", data={"key": caller.key}).status_code == 303
+
+
+def test_guesses_come_back_with_time_and_few_addresses_are_remembered(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    guesses = Guesses(2.0)
+    for address in ("a", "a", "b"):
+        guesses.count(address)
+    with pytest.raises(Refused) as refused:
+        guesses.count("a")
+    assert (refused.value.status, refused.value.retry_after) == (429, 30)
+    now[0] = 30.0
+    guesses.count("a")
+    for k in range(MOST + 5):
+        guesses.count(str(k))
+    assert len(guesses._left) == MOST
 
 
 def test_an_experiment_is_made_of_known_types_only(caller):

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Hashable, Sequence
-from itertools import starmap
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray
-from allais._kernels import bound
+from allais._checks import FloatArray, finite_array
 from allais._random import Seed
 from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import finite_list
-from allais.learner.binding import verbs_for
 from allais.learner.choices import Choice, Context, Ellipsoid
 from allais.learner.learner import Learner
 from allais.learner.names import listed, unlisted
+from allais.learner.rows import Rows
 from allais.learner.viewpoints import LinearViewpoint, Viewpoint
 from allais.linear.arm_sets import ArmSet, Judge
 from allais.linear.ellipsoid import radius
-from allais.linear.factorisation import project
 from allais.linear.features import checked_features
 from allais.linear.policy import LinearPolicy
 from allais.policies.verbs import recommend
@@ -30,7 +28,7 @@ from allais.preferences import Preference
 LARGEST_SUMMED = 1e100  # of rewards that are added up: sums and their products stay finite
 
 
-class LinearLearner(Learner):
+class LinearLearner(Rows):
     """A linear policy with memory: `policy.start(arms, seed, features)` makes one.
 
     >>> policy = WOFUL(Preference(TverskyKahneman(0.61)), ParameterNoise(), delta=0.05, beta=1.0)
@@ -42,7 +40,6 @@ class LinearLearner(Learner):
     array([0.03, 0.31])
     """
 
-    policy: LinearPolicy
     _contexts: dict[int, Context]  # choices that are out, beside those of listed arms
     _largest = LARGEST_SUMMED
 
@@ -173,7 +170,7 @@ class LinearLearner(Learner):
             )
         rows, rule, state = self._context(features, policy)
         self._make_draw()
-        choosing, _ = verbs_for(type(rule), rule, state)
+        choosing, _ = self._verbs(policy, rule, state)
         arm = int(choosing(rule, state, self._draw))
         return arm, tuple(rows[arm].tolist())
 
@@ -206,43 +203,38 @@ class LinearLearner(Learner):
             self._write({"chose": id_, "arm": listed(arm), "features": list(features)})
         return Choice(id_, arm)
 
-    def _context(self, features: ArrayLike, policy: LinearPolicy) -> tuple[FloatArray, Any, Any]:
-        """Rule and state for other arms: what was learned is shared, what belongs to arms is new."""
-        if policy.estimates:
-            raise ValueError(
-                "noise is estimated arm by arm, so arms must stay the same; got others. Declare the noise."
-            )
-        rows = checked_features(features)
-        self._require_features(rows.shape[1])
-        state = self._state._replace(**policy.of_arms(len(rows)))
-        project(rows, state)
-        return rows, policy.rule_for(rows), state
-
-    def _require_features(self, count: int) -> None:
-        if count != self._state.theta.size:
-            raise ValueError(
-                f"features must have {self._state.theta.size} numbers per arm, as before; got {count}. "
-                "Give the same features in every round."
-            )
-
     def _tell_other(self, id_: int, choice: Choice | int, reward: float) -> None:
         context = self._contexts.get(id_)
         if context is None:
             raise ValueError(self._why_unknown(id_))
         self._require_own(choice, context.arm)
         outcome = self._checked(0, reward)
-        _, rule, state = self._context([context.features], self.policy)
-        _, take_in = verbs_for(type(rule), rule, state)
-        learning = starmap(take_in, ((rule, state, 0, self._felt(outcome), outcome, context.ticket),))
-        arms = (self._rule.world.features, self._state)
-        seeing = starmap(bound(project, *arms), (arms,))
+        learning = self._learning(context.features, [outcome], context.ticket)
         self._midway = True
-        (_,) = learning
-        (_,) = seeing  # what the listed arms see of it
+        deque(learning, 0)
         del self._contexts[id_]
         self._midway = self._durable
         if self._durable:
             self._write({"tell": id_, "reward": outcome})
+
+    @one_change_at_a_time
+    def observe_features(self, features: ArrayLike, rewards: ArrayLike) -> None:
+        """Feed in outcomes that were seen elsewhere of an arm with these features, listed or not: all, or none.
+
+        >>> policy = LinTS(expected_value(), ParameterNoise())
+        >>> learner = policy.start(["A21", "A28"], seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
+        >>> learner.observe_features([1.0, 1.0], [3.0, 3.0])
+        >>> learner.theta
+        array([1.2, 1.2])
+        """
+        told = [self._checked(0, reward) for reward in finite_array("rewards", rewards).tolist()]
+        row: list[float] = checked_features([features])[0].tolist()  # type: ignore[arg-type]
+        learning = self._learning(row, told, 0.0)
+        self._midway = True
+        deque(learning, 0)
+        self._midway = self._durable
+        if self._durable:
+            self._write({"features": row, "rewards": told})
 
     def _cancel_other(self, id_: int, choice: Choice | int) -> None:
         if id_ not in self._contexts:
@@ -258,6 +250,8 @@ class LinearLearner(Learner):
         match event:
             case {"chose": id_, "arm": arm, "features": features}:
                 self._choose_again(id_, arm, features)
+            case {"features": features, "rewards": rewards}:
+                self.observe_features(features, rewards)
             case _:
                 super()._apply(event, trust)
 

@@ -8,7 +8,8 @@ from html import escape
 
 from allais.bands import Interval
 from allais.report.numbers import plain
-from allais.report.picture import axis_label, ticks_over
+from allais.report.picture import axis_label
+from allais.report.rows_svg import ticks_over
 from allais.report.sure import quoted, sure_intervals
 from allais.report.words import ranked
 from allais.simulation import BestArm

@@ -50,8 +50,8 @@ th { border-bottom: 1px solid var(--faint); font-weight: 600; } th:last-child, t
 tr.best td { font-weight: 600; } .small { color: var(--faint); font-size: .9rem; }
 .pair { display: flex; flex-wrap: wrap; gap: 0 3rem; } .pair > div { min-width: 0; max-width: 100%; }
 svg text { font-size: 14px; fill: var(--text); } svg .best text { font-weight: 600; }
-svg text.tick, svg text.runs { font-size: 13px; fill: var(--faint); font-weight: 400; }
-svg .tick { text-anchor: middle; } svg .runs { text-anchor: end; } svg .grid { stroke: var(--line); }
+svg text.tick, svg text.about { font-size: 13px; fill: var(--faint); font-weight: 400; }
+svg .tick { text-anchor: middle; } svg .about { text-anchor: end; } svg .grid { stroke: var(--line); }
 svg .level { font-size: 13px; fill: var(--faint); } svg .start { text-anchor: start; } svg .end { text-anchor: end; }
 svg polygon { fill: var(--line-colour); fill-opacity: .05; stroke: var(--line-colour);
   stroke-opacity: .5; vector-effect: non-scaling-stroke; } svg polyline { fill: none; stroke: var(--line-colour);

@@ -19,6 +19,7 @@ from allais.serve import (
 from allais.serve.database import Database
 from allais.serve.http import SizeLimit, add_refusals
 from allais.serve.lane import Lane
+from allais.serve.pages import audit_page
 from allais.serve.pages import routes as pages
 from allais.serve.pages.watching import Dashboard
 from allais.serve.service import Service
@@ -55,12 +56,13 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
 
     app = FastAPI(
         title="allais", version=__version__, description=ABOUT, lifespan=life, docs_url=None, redoc_url=None,
-        separate_input_output_schemas=False,
+        separate_input_output_schemas=False, redirect_slashes=False,
     )  # fmt: skip
     for part in PARTS:
         app.include_router(part.router)
     app.include_router(routes_keys.open_router)
     app.include_router(pages.router)
-    add_refusals(app)
+    app.include_router(audit_page.router)
+    add_refusals(app, pages.refused)
     app.add_middleware(SizeLimit, most=settings.limits.body_bytes)
     return Lane(app, settings.limits.body_bytes)

@@ -11,6 +11,7 @@ from allais._checks import brief
 from allais.learner import Learner
 from allais.policies.base import Policy
 from allais.preferences import Preference, cvar, expected_value
+from allais.serve.features import Encoding, flat
 from allais.serve.refusals import Refused
 from allais.serve.schemas import ExperimentSettings
 from allais.settings import from_spec, kind_named
@@ -59,7 +60,25 @@ def learner_from_settings(settings: ExperimentSettings) -> Learner:
     """The learner that an experiment begins with."""
     policy = policy_from(settings)
     seed = secrets.randbits(63) if settings.seed is None else settings.seed
-    return _made("experiment", lambda: policy.start(settings.arms, seed, settings.features))
+    rows = settings.features
+    if settings.terms is not None:
+        if not policy.open_to_contexts or getattr(policy, "estimates", False):
+            kind = type(policy).__name__
+            raise Refused(422, f"terms need LinTS or WOFUL, and noise that is declared; got {kind}. Change the policy.")
+        rows = _made("term", lambda: rows_of_arms(settings))
+    elif isinstance(rows, dict):
+        raise Refused(422, "features by name need terms, which say what the policy sees of them. Declare terms.")
+    return _made("experiment", lambda: policy.start(settings.arms, seed, rows))
+
+
+def rows_of_arms(settings: ExperimentSettings) -> list[list[float]]:
+    """What a policy sees of the listed arms where the moment has no features."""
+    if isinstance(settings.features, list):
+        raise Refused(422, "features are sent by name where there are terms; got rows. Leave one of both out.")
+    encoding, own = Encoding(settings.terms or ()), settings.features or {}
+    if strange := [name for name in own if name not in settings.arms]:
+        raise Refused(422, f"features belong to arms of the experiment; {strange[0]!r} is none. Check the name.")
+    return [encoding.row(arm, {}, flat(own.get(arm, {}))) for arm in settings.arms]
 
 
 def setting_from(what: str, document: Any) -> Any:

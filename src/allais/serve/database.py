@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import secrets
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
 
 PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
-HEAD = "0001"  # the last of the steps in `migrations/versions`
+HEAD = "0002"  # the last of the steps in `migrations/versions`
 MIGRATING = 7_220_000  # the number of the lock under which tables change; those of experiments lie above
 
 
@@ -19,7 +20,8 @@ class Database:
     """A database by its address: the path of an SQLite file, or postgresql://..."""
 
     def __init__(self, address: str) -> None:
-        self.engine = _engine(address)
+        self.mark = f"allais-{secrets.token_hex(8)}"  # by which a session of this process is known to PostgreSQL
+        self.engine = _engine(address, self.mark)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
 
     @property
@@ -42,6 +44,7 @@ class Database:
             return
         from alembic import command  # half a second, which a start that needs nothing is spared
         from alembic.config import Config
+        from alembic.util import CommandError
 
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).with_name("migrations")).replace("%", "%%"))
@@ -52,14 +55,18 @@ class Database:
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
                 connection.commit()
-        except OperationalError as error:
+        except CommandError:
+            raise ValueError(
+                f"a database must be of this version or an older one; {self.shown} is of a newer. Update allais."
+            ) from None
+        except DatabaseError as error:
             raise ValueError(
                 f"a service needs its database; {self.shown} cannot be opened ({brief_of(error)}). Check the address."
             ) from None
 
     def _version(self) -> str | None:
         """The last step that the database has taken; None before the first."""
-        with contextlib.suppress(OperationalError), self.engine.connect() as connection:  # said when it migrates
+        with contextlib.suppress(DatabaseError), self.engine.connect() as connection:  # said when it migrates
             if inspect(connection).has_table("alembic_version"):
                 return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
         return None
@@ -74,7 +81,14 @@ def brief_of(error: SQLAlchemyError) -> str:
     return " ".join(str(getattr(error, "orig", None) or error).split())[:200]
 
 
-def _engine(address: str) -> Engine:
+def why_failed(error: BaseException) -> str:
+    """What callers are told about a failure: no more than they need; the log has what the driver said."""
+    driver = getattr(error, "orig", None) or error
+    full = getattr(driver, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(driver, "sqlstate", "") == "53100"
+    return "the disk is full" if full else "the database does not answer"
+
+
+def _engine(address: str, mark: str) -> Engine:
     if address.startswith(("postgresql://", "postgres://")):
         address = "postgresql+psycopg://" + address.partition("://")[2]
     elif "://" not in address:
@@ -88,7 +102,7 @@ def _engine(address: str) -> Engine:
             f"a database is the path of a file, or postgresql://...; got {address!r}. Write one of them."
         ) from None
     if url.drivername != "sqlite":
-        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 5})
+        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 5, "application_name": mark})
     engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": PATIENCE})
     event.listen(engine, "connect", _set_up_sqlite)
     return engine

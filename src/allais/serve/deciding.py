@@ -55,6 +55,7 @@ async def _decide_once(service: Service, name: str, call: Decide, key: str) -> d
             "propensity": found.propensity,
             "why": detail["why"],
             "would": detail.get("would"),
+            **({"unused": detail["unused"]} if "unused" in detail else {}),
         }
     finally:
         del _under_way[place]

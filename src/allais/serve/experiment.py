@@ -6,14 +6,17 @@ get there, the whole object is thrown away and read from the database again.
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice
 from typing import Any, NamedTuple
 
-from allais.learner import Learner, NotNow
+from allais.learner import Learner, LinearLearner, NotNow
 from allais.preferences import Preference
 from allais.serve import replaying
+from allais.serve.features import Flat
 from allais.serve.jsons import dumps
 from allais.serve.refusals import Refused
+from allais.serve.rounds import Round, Rounds
 from allais.serve.rows import Kind, Row
 from allais.serve.schemas import Decide, ExperimentSettings
 from allais.serve.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOLD
@@ -29,6 +32,7 @@ class OpenDecision(NamedTuple):
     arm: str
     asked_at: float
     apprentice: bool = False  # its arm is what the application did, which the learner did not ask for
+    row: tuple[float, ...] = ()  # what the learner sees of that, where there are terms
 
 
 class Closed(NamedTuple):
@@ -49,6 +53,8 @@ class Experiment:
     ) -> None:  # fmt: skip
         self.id, self.name, self.state, self.settings, self.created_at = id_, name, state, settings, created_at
         self.learner, self.seq, self.snapshot_at, self.open = learner, seq, snapshot_at, open_
+        self.rounds = Rounds(settings)
+        self.told: Counter[str] = Counter()  # outcomes by arm where there are terms: a linear learner does not count
         self.closing: dict[int, Closed] = {}  # decisions whose end is not yet on disk
         self.importing: set[str] = set()  # keys of histories that are not yet on disk
         self.counts = {TOLD: 0, CANCELLED: 0, EXPIRED: 0, "asked": 0}  # since this process began
@@ -60,36 +66,39 @@ class Experiment:
         self._require_running()
         if (call.did is not None) != self.settings.apprentice:
             raise Refused(422, _ABOUT_DID[self.settings.apprentice])
-        with _sentences():
-            if call.did is not None and call.did not in self.learner.arms:
+        with sentences():
+            among, unused = self.rounds.of(call, self.learner)
+            if call.did is not None and call.did not in (self.learner.arms if among is None else among.arms or ()):
                 raise ValueError(f"what was done must be an arm in play; got {call.did!r}. Add it first.")
-            draws = self.settings.propensity_draws
-            choice, event, likely = replaying.ask(self.learner, preference, call.allowed, call.features, draws)
-        number, arm = choice.id, str(choice.arm)
-        answer = {
-            "choice": number,
-            "arm": choice.arm,
-            "propensity": likely,
-            "why": why(self.learner, choice.arm, None if preference is None else preference[1])
-            if call.features is None
-            else "the best of these rows by what is known",
-            "would": None,
-        }
+            draws, numbers = self.settings.propensity_draws, None if among is None else among.rows
+            choice, event, likely = replaying.ask(self.learner, preference, call.allowed, numbers, draws)
+        number = choice.id
+        shown: Any = choice.arm if among is None else among.name_of(choice.arm)
+        reason = _reason(shown, among) or why(self.learner, shown, None if preference is None else preference[1])
+        answer = {"choice": number, "arm": shown, "propensity": likely, "why": reason, "would": None}
+        detail: dict[str, Any] = {"why": reason}
+        if unused is not None:
+            answer["unused"] = detail["unused"] = unused
         rows = [self._event(event, now)]
-        detail: dict[str, Any] = {"why": answer["why"]}
-        if call.features is not None:
-            detail["row"] = choice.arm
         if call.did is not None:
             self.learner.cancel(number)  # nobody will tell what it would have brought
             rows.append(self._event({"cancel": number}, now))
-            detail["would"] = answer["would"] = arm
-            answer["arm"] = arm = call.did
+            answer["would"] = detail["would"] = str(shown)
+            answer["arm"] = call.did
+        row: tuple[float, ...] = ()
+        if among is not None:
+            row = detail["features"] = among.row_of(answer["arm"])
+            if call.did is not None:
+                detail["would features"] = among.row_of(shown)
+            if among.arms is None:
+                detail["row"] = shown
+        arm = str(answer["arm"])
         entries = (
             self.id, number, arm, call.person, call.key, now, answer["propensity"], OPEN,
             dumps(detail),
         )  # fmt: skip
         rows.append((Kind.DECISION, entries))
-        self.open[number] = OpenDecision(arm, now, call.did is not None)
+        self.open[number] = OpenDecision(arm, now, call.did is not None, row)
         self.counts["asked"] += 1
         return answer, rows
 
@@ -100,10 +109,9 @@ class Experiment:
             return None
         if self.state == ARCHIVED:
             raise Refused(409, _ABOUT_STATE[ARCHIVED].format(name=self.name))
-        with _sentences():
+        with sentences():
             if found.apprentice:
-                self.learner.observe(found.arm, [outcome])
-                event: dict[str, Any] = {"observe": found.arm, "rewards": [outcome]}
+                event = self._observed(found.arm, found.row, [outcome])
             else:
                 self.learner.tell(number, outcome)
                 event = {"tell": number, "reward": outcome}
@@ -129,7 +137,7 @@ class Experiment:
 
     def add(self, arm: str, rewards: Any, spec: Any, now: float) -> list[Row]:
         """The rows of an arm that comes into play."""
-        with _sentences():
+        with sentences():
             old = arm in self.learner.pulls
             self.learner.add(arm, rewards)
         event = self._event({"add": arm, "rewards": spec}, now)
@@ -139,21 +147,36 @@ class Experiment:
 
     def retire(self, arm: str, now: float) -> list[Row]:
         """The rows of an arm that goes out of play."""
-        with _sentences():
+        with sentences():
             self.learner.retire(arm)
         return [self._event({"retire": arm}, now), (Kind.ARM_CHANGE, (False, now, self.id, arm))]
 
-    def observe(self, arm: str, outcomes: list[float], now: float) -> list[Row]:
-        """The rows of outcomes that were seen elsewhere."""
-        with _sentences():
-            self.learner.observe(arm, outcomes)
-        return [self._event({"observe": arm, "rewards": outcomes}, now)]
+    def observe(
+        self, arm: str, row: tuple[float, ...], outcomes: list[float], key: str | None, now: float
+    ) -> list[Row]:
+        """The rows of outcomes that were seen elsewhere; they carry a mark, so that an export finds them."""
+        with sentences():
+            event = self._observed(arm, row, outcomes)
+        self._count(arm, len(outcomes))
+        return [self._event({**event, "imported": key}, now)]
 
-    def check(self, arms: list[str], outcomes: list[float]) -> None:
-        """Refuse outcomes that an arm cannot have."""
-        with _sentences():
+    def _observed(self, arm: str, row: tuple[float, ...], outcomes: list[float]) -> dict[str, Any]:
+        if not row:
+            self.learner.observe(arm, outcomes)
+            return {"observe": arm, "rewards": outcomes}
+        assert isinstance(self.learner, LinearLearner)
+        self.learner.observe_features(row, outcomes)
+        return {"features": row, "rewards": outcomes, "arm": arm}
+
+    def check(self, arms: list[str], features: list[Flat] | None, outcomes: list[float]) -> list[tuple[float, ...]]:
+        """Refuse outcomes that an arm cannot have; what the learner sees of each where there are terms."""
+        with sentences():
+            named = self.rounds.encoding is not None
             for arm, outcome in zip(arms, outcomes, strict=True):
-                self.learner._checked(self.learner._arm(arm), outcome)
+                self.learner._checked(0 if named else self.learner._arm(arm), outcome)
+            if not named and features is None:
+                return [()] * len(arms)
+            return [tuple(self.rounds.row(*one, {})) for one in zip(arms, features or [{}] * len(arms), strict=True)]
 
     def change(self, state: str) -> list[Row]:
         """The rows of another state."""
@@ -178,9 +201,21 @@ class Experiment:
         return Kind.EVENT, (self.id, self.seq, now, dumps(body))
 
     def _close(self, number: int, state: str, outcome: float | None, key: str | None, now: float) -> Row:
-        self.closing[number] = Closed(self.open.pop(number).arm, state, outcome, key)
+        arm = self.open.pop(number).arm
+        self.closing[number] = Closed(arm, state, outcome, key)
+        if state == TOLD:
+            self._count(arm, 1)
         self.counts[state] += 1
         return Kind.CLOSING, (state, outcome, now, key, self.id, number)
+
+    def _count(self, arm: str, outcomes: int) -> None:
+        if self.rounds.encoding is not None and arm in self.settings.arms:  # others come and go, without end
+            self.told[arm] += outcomes
+
+    def pulls(self) -> dict[str, int]:
+        """How many outcomes each listed arm had."""
+        own = {str(arm): many for arm, many in self.learner.pulls.items()}
+        return own if self.rounds.encoding is None else {arm: self.told[arm] for arm in own}
 
     def _require_running(self) -> None:
         if self.state != RUNNING:
@@ -197,7 +232,16 @@ _ABOUT_DID = {
 }
 
 
-class _sentences:  # noqa: N801
+def _reason(arm: Any, among: Round | None) -> str | None:
+    """Why one of this round's rows was chosen; None for a listed arm, about which more is known."""
+    if among is None:
+        return None
+    if among.arms is None:
+        return "the best of these rows by what is known"
+    return f"{arm} is the best for these features, or worth trying, by what all have shown"
+
+
+class sentences:  # noqa: N801
     """Within: what a learner refuses becomes a refusal of the service; nothing has changed then."""
 
     def __enter__(self) -> None:

@@ -47,9 +47,15 @@ def given_key(headers: list[tuple[bytes, bytes]]) -> str:
     return ""
 
 
+def address_of(scope: Scope) -> str:
+    """Where a call came from; behind a proxy all come from there."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
 def _admitting(scope: str) -> Callable[..., Awaitable[Key]]:
     async def admitted(request: Request, _: Annotated[Any, Depends(bearer)]) -> Key:
-        return service_of(request).ring.admit(given_key(request.scope["headers"]), scope)
+        return service_of(request).ring.admit(given_key(request.scope["headers"]), scope, address_of(request.scope))
 
     return admitted
 
@@ -75,8 +81,8 @@ def refuse(refusal: Refused) -> Response:
     return response
 
 
-def add_refusals(app: FastAPI) -> None:
-    """Let every error end in a status and one sentence."""
+def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> None:
+    """Let every error end in a status and one sentence; whoever looks for a page that is not there gets a page."""
 
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
@@ -89,8 +95,13 @@ def add_refusals(app: FastAPI) -> None:
         said = "there is no such entry" if first["type"] == "extra_forbidden" else str(first["msg"])
         return refuse(Refused(422, f"{place}: {said[:1].lower()}{said[1:]}. Check it against the schema."))
 
-    async def known(_: Request, error: Exception) -> Response:
+    async def known(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
+        path = request.url.path
+        if not path.startswith("/v1") and "text/html" in request.headers.get("accept", ""):
+            return page(
+                request, Refused(error.status_code, f"a page must exist; there is none at {path[:100]}. Go back.")
+            )
         response = refuse(Refused(error.status_code, f"{str(error.detail).lower()}. See /openapi.json."))
         response.headers.update(error.headers or {})
         return response

@@ -56,6 +56,7 @@ class Conversation:
 
 async def start(service: Service, person: str, call: StartInterview, key: Key) -> dict[str, Any]:
     """Begin to ask a person."""
+    service.warming.require_done()
     seed = secrets.randbits(63) if call.seed is None else call.seed
     settings = {**call.model_dump(), "seed": seed, "person": person}
     id_ = secrets.token_hex(8)
@@ -112,6 +113,7 @@ async def _talk(service: Service, id_: str) -> Conversation:
     row = await service.read(_reading(id_))
     if row is None:
         raise unknown("an interview", id_, "Start one.")
+    service.warming.require_done()
     talk = Conversation(id_, row.person, await asyncio.to_thread(_again, row), json.loads(row.events))
     _keep(service, talk)
     return service.interviews[id_]

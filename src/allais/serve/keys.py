@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, insert, select, update
 
 from allais.serve import tables
+from allais.serve.guesses import Guesses
 from allais.serve.refusals import Refused, unknown
 
 PREFIX = "alk"
@@ -66,21 +67,23 @@ def revoke(connection: Connection, id_: str, now: float) -> None:
 class KeyRing:
     """The keys as this process knows them, and how fast each may call."""
 
-    def __init__(self, per_second: float) -> None:
+    def __init__(self, per_second: float, wrong_per_minute: float) -> None:
         self._keys: dict[str, Key] = {}
         self._pace: dict[str, list[float]] = {}  # calls that are left, and when they were counted
         self.per_second = per_second
+        self._guesses = Guesses(wrong_per_minute)
 
     def replace(self, keys: list[Key]) -> None:
         """Know these keys and no others."""
         self._keys = {key.id: key for key in keys}
 
-    def admit(self, given: str, scope: str) -> Key:
-        """The key that was given, if it opens what is asked for."""
+    def admit(self, given: str, scope: str, address: str) -> Key:
+        """The key that came from an address, if it opens what is asked for."""
         parts = given.split("_", 2)
         key = self._keys.get(parts[1]) if len(parts) == 3 else None
         right = hmac.compare_digest(digest_of(given), key.digest if key is not None else NOBODY)
         if key is None or not right:
+            self._guesses.count(address)
             raise Refused(401, "a call needs a key that is known; this one is not. Send Authorization: Bearer KEY.")
         return self._allowed(key, scope)
 

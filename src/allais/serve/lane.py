@@ -13,7 +13,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.types import Receive, Scope, Send
 
 from allais.serve import deciding
-from allais.serve.http import OURS, given_key, refuse
+from allais.serve.http import OURS, address_of, given_key, refuse
 from allais.serve.jsons import dumps
 from allais.serve.refusals import Refused
 from allais.serve.schemas import Decide, Reward
@@ -54,7 +54,7 @@ class Lane:
     async def _answer(self, name: str, read: Read, answer: Answer, scope: Scope, receive: Receive, send: Send) -> int:
         try:
             service: Service = self.app.state.service
-            service.ring.admit(given_key(scope["headers"]), "decide")
+            service.ring.admit(given_key(scope["headers"]), "decide", address_of(scope))
             try:
                 body = read(await self._body(receive))
             except ValidationError as error:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, func, or_, select
 
 from allais.learner import Learner
 from allais.learner.document import document_of, learner_from
@@ -15,9 +16,10 @@ from allais.preferences import Preference
 from allais.serve import replaying
 from allais.serve.experiment import Closed, Experiment, OpenDecision
 from allais.serve.schemas import ExperimentSettings
-from allais.serve.tables import OPEN, decisions, events, experiments, preferences, snapshots
+from allais.serve.tables import OPEN, TOLD, decisions, events, experiments, preferences, snapshots
 from allais.settings import from_spec
 
+IMPORTS_AT_ONCE = 50  # events, each of which may have many outcomes
 FAST = 1  # zlib's level: documents are numbers, and a higher one gains little
 
 
@@ -44,10 +46,42 @@ def load(connection: Connection, row: Row[Any]) -> Experiment:
     settings = ExperimentSettings.model_validate_json(row.settings)
     waiting = select(decisions).where(decisions.c.experiment == row.id, decisions.c.state == OPEN)
     open_ = {
-        one.number: OpenDecision(one.arm, one.asked_at, settings.apprentice)
+        one.number: OpenDecision(
+            one.arm, one.asked_at, settings.apprentice,
+            tuple(detail_of(one.detail).get("features", ())) if settings.apprentice else (),
+        )
         for one in connection.execute(waiting.order_by(decisions.c.number))
-    }
-    return Experiment(row.id, row.name, row.state, settings, row.created_at, learner, seq, last.seq, open_)
+    }  # fmt: skip
+    found = Experiment(row.id, row.name, row.state, settings, row.created_at, learner, seq, last.seq, open_)
+    if settings.terms is not None:
+        by_arm = _outcomes_by_arm(connection, row.id, settings.arms)
+        found.told.update(by_arm)
+    return found
+
+
+def _outcomes_by_arm(connection: Connection, experiment: int, arms: list[str]) -> Counter[str]:
+    """How many outcomes each of these arms had, with those that were imported."""
+    this = (decisions.c.experiment == experiment, decisions.c.state == TOLD, decisions.c.arm.in_(arms))
+    counted = select(decisions.c.arm, func.count()).where(*this).group_by(decisions.c.arm)
+    found = Counter({arm: int(many) for arm, many in connection.execute(counted)})
+    last = -1
+    while page := imported_after(connection, experiment, last, every=False):
+        last = page[-1][0]
+        for _, _, event in page:
+            if event["arm"] in arms:
+                found[event["arm"]] += len(event["rewards"])
+    return found
+
+
+def imported_after(
+    connection: Connection, experiment: int, seq: int, *, every: bool
+) -> list[tuple[int, float, dict[str, Any]]]:
+    """The next events that came by imports: number, time, body. `every`: also those that carry no mark."""
+    mark = "%" if every else '%"imported":%'
+    marked = or_(events.c.body.like(f'{{"observe":{mark}'), events.c.body.like(f'{{"features":{mark}'))
+    wanted = select(events.c.seq, events.c.at, events.c.body).where(events.c.experiment == experiment, marked)
+    rows = connection.execute(wanted.where(events.c.seq > seq).order_by(events.c.seq).limit(IMPORTS_AT_ONCE))
+    return [(row.seq, row.at, json.loads(row.body)) for row in rows]
 
 
 def rows_of_experiments(connection: Connection) -> list[Row[Any]]:

@@ -127,8 +127,9 @@ def shown(experiment: Experiment) -> dict[str, Any]:
         "state": experiment.state,
         "policy": to_spec(learner.policy),
         "arms": [
-            {"name": str(arm), "in_play": arm in in_play, "outcomes": pulls} for arm, pulls in learner.pulls.items()
+            {"name": arm, "in_play": arm in in_play, "outcomes": pulls} for arm, pulls in experiment.pulls().items()
         ],
+        "terms": settings.terms,
         "expires_after": settings.expires_after,
         "apprentice": settings.apprentice,
         "unit": settings.unit,

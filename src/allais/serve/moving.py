@@ -8,14 +8,17 @@ import io
 import json
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 from itertools import groupby
 from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, select
 
+from allais.serve.experiment import sentences
+from allais.serve.features import Encoding, flat
 from allais.serve.keys import Key
+from allais.serve.loading import detail_of, imported_after
 from allais.serve.managing import audited
 from allais.serve.refusals import Refused
 from allais.serve.rows import Kind, Row
@@ -23,7 +26,9 @@ from allais.serve.schemas import Import
 from allais.serve.service import Service
 from allais.serve.tables import ARCHIVED, decisions, imports
 
-COLUMNS = ("number", "arm", "person", "key", "asked_at", "closed_at", "state", "outcome", "propensity")
+STORED = ("number", "arm", "person", "key", "asked_at", "closed_at", "state", "outcome", "propensity")
+COLUMNS = (*STORED, "would", "features")
+IMPORTED = "imported"  # the state of an outcome that came from elsewhere
 PAGE = 5_000  # decisions that are read at once
 
 
@@ -31,6 +36,8 @@ async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[s
     """Import outcomes: all, or none if one is refused."""
     if len(call.arms) != len(call.outcomes):
         raise Refused(422, f"each outcome has its arm; got {len(call.arms)} arms, {len(call.outcomes)} outcomes.")
+    if call.features is not None and len(call.features) != len(call.outcomes):
+        raise Refused(422, f"each outcome has its features; got {len(call.features)}. Give {{}} where there are none.")
     experiment = service.experiment(name)
     if call.key is not None:
         old = await service.read(partial(_imported, experiment=experiment.id, key=call.key))
@@ -44,11 +51,12 @@ async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[s
     if call.key is not None and call.key in experiment.importing:
         raise Refused(409, f"a key names one import; {call.key!r} is under way. Repeat the call in a moment.")
     now, rows = time.time(), list[Row]()
-    experiment.check(call.arms, call.outcomes)
-    pairs = zip(call.arms, call.outcomes, strict=True)
+    with sentences():
+        named = None if call.features is None else [flat(one) for one in call.features]
+    seen = experiment.check(call.arms, named, call.outcomes)
     with service.changing():
-        for arm, group in groupby(pairs, key=lambda pair: pair[0]):
-            rows += experiment.observe(arm, [outcome for _, outcome in group], now)
+        for (arm, row), group in groupby(zip(call.arms, seen, call.outcomes, strict=True), key=lambda one: one[:2]):
+            rows += experiment.observe(arm, row, [outcome for _, _, outcome in group], call.key, now)
     rows.append(audited(key, "import", name, len(call.outcomes)))
     if call.key is not None:
         experiment.importing.add(call.key)
@@ -64,37 +72,66 @@ def _imported(connection: Connection, experiment: int, key: str) -> int | None:
     return found
 
 
-async def _pages(service: Service, experiment: int) -> AsyncIterator[list[tuple[Any, ...]]]:
-    """All decisions that are on disk, page by page."""
-    last = 0
-    while True:
+async def _pages(service: Service, name: str) -> AsyncIterator[list[tuple[Any, ...]]]:
+    """All decisions that are on disk, page by page; then what was imported."""
+    experiment = service.experiment(name)
+    encoding, every, last = experiment.rounds.encoding, not experiment.settings.apprentice, 0
 
-        def reading(connection: Connection, after: int = last) -> list[tuple[Any, ...]]:
-            wanted = select(*(decisions.c[name] for name in COLUMNS))
-            these = wanted.where(decisions.c.experiment == experiment, decisions.c.number > after)
-            return [tuple(row) for row in connection.execute(these.order_by(decisions.c.number).limit(PAGE))]
+    def decided(connection: Connection) -> list[tuple[Any, ...]]:
+        wanted = select(*(decisions.c[column] for column in STORED), decisions.c.detail)
+        these = wanted.where(decisions.c.experiment == experiment.id, decisions.c.number > last)
+        rows = connection.execute(these.order_by(decisions.c.number).limit(PAGE))
+        return [_decision(tuple(row), encoding) for row in rows]
 
-        page = await service.read(reading)
-        if not page:
-            return
+    while page := await service.read(decided):
         last = page[-1][0]
         yield page
+    last = -1
+
+    def imported(connection: Connection) -> list[tuple[int, float, dict[str, Any]]]:
+        return imported_after(connection, experiment.id, last, every=every)
+
+    while found := await service.read(imported):
+        last = found[-1][0]
+        yield [row for _, at, event in found for row in _outcomes(at, event, encoding)]
+
+
+def _decision(row: tuple[Any, ...], encoding: Encoding | None) -> tuple[Any, ...]:
+    detail = detail_of(row[-1])
+    return (*row[:-1], detail.get("would"), _features(detail.get("features"), encoding))
+
+
+def _outcomes(at: float, event: dict[str, Any], encoding: Encoding | None) -> Iterator[tuple[Any, ...]]:
+    """The outcomes of an import, as decisions that nobody made."""
+    arm, features = event.get("observe", event.get("arm")), _features(event.get("features"), encoding)
+    for outcome in event["rewards"]:
+        yield (None, arm, None, event.get("imported"), None, at, IMPORTED, outcome, None, None, features)
+
+
+def _features(row: list[float] | None, encoding: Encoding | None) -> Any:
+    """What the policy saw: terms by name, or the numbers of a row."""
+    return row if row is None or encoding is None else encoding.shown(row)
 
 
 async def as_lines(service: Service, name: str) -> AsyncIterator[bytes]:
     """Decisions as JSON lines."""
-    async for page in _pages(service, service.experiment(name).id):
+    async for page in _pages(service, name):
         lines = (json.dumps(dict(zip(COLUMNS, row, strict=True))) for row in page)
         yield ("\n".join(lines) + "\n").encode()
 
 
 async def as_csv(service: Service, name: str) -> AsyncIterator[bytes]:
-    """Decisions as CSV."""
+    """Decisions as CSV; features as JSON."""
     yield (",".join(COLUMNS) + "\r\n").encode()
-    async for page in _pages(service, service.experiment(name).id):
+    async for page in _pages(service, name):
         text = io.StringIO()
-        csv.writer(text).writerows([[_harmless(entry) for entry in row] for row in page])
+        csv.writer(text).writerows([[_harmless(entry) for entry in _with_text(row)] for row in page])
         yield text.getvalue().encode()
+
+
+def _with_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row whose features are text."""
+    return (*row[:-1], None if row[-1] is None else json.dumps(row[-1]))
 
 
 def _harmless(entry: Any) -> Any:
@@ -103,18 +140,20 @@ def _harmless(entry: Any) -> Any:
 
 
 async def as_parquet(service: Service, name: str) -> BinaryIO:
-    """Decisions as a Parquet file, at its beginning."""
+    """Decisions as a Parquet file, at its beginning; features as JSON."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
         raise Refused(501, "Parquet needs pyarrow, which is not installed. Ask for csv, or install it.") from None
-    kinds = [pa.int64(), pa.string(), pa.string(), pa.string(), *[pa.float64()] * 2, pa.string(), *[pa.float64()] * 2]
+    text, number = pa.string(), pa.float64()
+    kinds = [pa.int64(), text, text, text, number, number, text, number, number, text, text]
     schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
     file = tempfile.TemporaryFile()  # noqa: SIM115
     with pq.ParquetWriter(file, schema) as writer:
-        async for page in _pages(service, service.experiment(name).id):
-            columns = [pa.array(column, kind) for column, kind in zip(zip(*page, strict=True), kinds, strict=True)]
+        async for page in _pages(service, name):
+            by_column = zip(zip(*map(_with_text, page), strict=True), kinds, strict=True)
+            columns = [pa.array(column, kind) for column, kind in by_column]
             await asyncio.to_thread(writer.write_table, pa.Table.from_arrays(columns, schema=schema))
     file.seek(0)
     return file

@@ -12,6 +12,14 @@ from sqlalchemy import Connection, text
 
 from allais.files.locks import locked
 from allais.serve.database import MIGRATING, Database
+from allais.serve.refusals import unavailable
+
+# Who holds the lock of an experiment: keys are below 2^32, so that they are in `objid` alone.
+HOLDER = text(
+    "SELECT a.pid, a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid "
+    "WHERE l.locktype = 'advisory' AND l.granted AND l.classid = 0 AND l.objsubid = 1 AND l.objid = :key "
+    "AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
 
 
 class Ownership:
@@ -44,14 +52,24 @@ class Ownership:
         self._names[experiment] = name
 
     def take_again(self, connection: Connection) -> None:
-        """On a new session: own again what the lost one owned; what others have taken meanwhile is theirs."""
+        """On a new session: own again what the lost one owned; what others have taken meanwhile is theirs.
+
+        PostgreSQL may not know yet that the old session is lost. It is ended then, and this is tried again.
+        """
         if self._database.is_sqlite:
             return
         for experiment, name in list(self._names.items()):
             try:
                 self.take(connection, experiment, name)
             except ValueError:
-                del self._names[experiment]
+                holder = connection.execute(HOLDER, {"key": MIGRATING + experiment}).first()
+                if holder is not None and holder.application_name != self._database.mark:
+                    del self._names[experiment]
+                    continue
+                if holder is not None:
+                    connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": holder.pid})
+                connection.commit()
+                raise unavailable("an old session of this process has not ended yet") from None
 
     def owns(self, experiment: int) -> bool:
         """Whether this process may write an experiment."""

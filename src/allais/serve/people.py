@@ -90,7 +90,12 @@ async def remove(service: Service, person: str, key: Key) -> None:
 
 def _checked(file: dict[str, Any]) -> dict[str, Any]:
     """The preference in the content of a file, which must be as it was written."""
-    if file.get("format") != FORMAT or file.get("version") != VERSION or not isinstance(file.get("preference"), dict):
+    version = file.get("version")
+    if file.get("format") == FORMAT and isinstance(version, int) and version > VERSION:
+        raise Refused(
+            422, f"a preference file is of version {VERSION} or older; this one is of {version}. Update allais."
+        )
+    if file.get("format") != FORMAT or version != VERSION or not isinstance(file.get("preference"), dict):
         raise Refused(422, "a preference file says what it is; this content does not. Send the whole file.")
     if file.get("checksum") != checksum(file):
         raise Refused(422, "a preference file must be as it was written; this one is damaged. Use a backup.")

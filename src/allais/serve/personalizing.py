@@ -1,7 +1,9 @@
 """Calls of the shape of Azure Personalizer, so that a client moves by changing its address and its key.
 
-An action is an arm, known by its id; one that was never seen comes into play. Features of actions and of the context
-are taken and not used: arms are learned one by one. Use `decide` with `features` for a policy that shares them.
+An action is an arm, known by its id. Where the experiment declares terms, actions are ranked by what the terms say of
+their features and of the context's. Elsewhere arms are learned one by one: an action that was never seen comes into
+play, and the answer names the features, which are not used. An apprentice answers with the first action, as
+Personalizer's did: that is what the application would have done.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from functools import partial
 from typing import Any
 
 from allais.serve import deciding, loading
+from allais.serve.experiment import sentences
+from allais.serve.features import flat
 from allais.serve.keys import Key
 from allais.serve.managing import audited
 from allais.serve.refusals import Refused, unknown
@@ -28,17 +32,27 @@ async def rank(service: Service, name: str, call: Rank, key: Key) -> dict[str, A
     allowed = [id_ for id_ in ids if id_ not in excluded]
     if not allowed or len(set(ids)) != len(ids):
         raise Refused(422, "actions must have ids of their own, and one must not be excluded. Check them.")
-    if strange := [id_ for id_ in allowed if id_ not in experiment.learner.pulls]:
+    named = experiment.rounds.encoding is not None
+    if not named and (strange := [id_ for id_ in allowed if id_ not in experiment.learner.pulls]):
         await _bring_in(service, name, strange, key)
-    all_in_play = set(allowed) == set(service.experiment(name).learner.arms)
+    all_in_play = not named and set(allowed) == set(service.experiment(name).learner.arms)
     event = call.eventId or uuid.uuid4().hex
-    chosen = await deciding.decide(service, name, Decide(key=event, allowed=None if all_in_play else allowed))
+    with sentences():
+        features = {action.id: flat(action.features or {}) for action in call.actions}
+        context = flat(call.contextFeatures or {})
+    sent = any(features.values()) or bool(context)
+    asked = Decide(
+        key=event, allowed=None if all_in_play else allowed, did=allowed[0] if experiment.settings.apprentice else None,
+        features=features if sent or named else None, context=context if sent else None,
+    )  # fmt: skip
+    chosen = await deciding.decide(service, name, asked)
     others = [id_ for id_ in ids if id_ != chosen["arm"]]
     first = {"id": chosen["arm"], "probability": chosen["propensity"]}
     return {
         "ranking": [first, *({"id": id_, "probability": None} for id_ in others)],
         "eventId": event,
         "rewardActionId": chosen["arm"],
+        **({"unusedFeatures": chosen["unused"]} if chosen.get("unused") else {}),
     }
 
 

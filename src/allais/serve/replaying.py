@@ -5,6 +5,7 @@ An event is what `Learner.apply` takes, with more for the calls that a learner h
 - `{"ask": [[id, arm]], "allowed": [...]}`: the other arms were out of play for this choice
 - `{"ask": [[id, arm]], "preference": 3}`: the choice was for the preference with this number; her view of the arms is
   looked at again, so that it is the same to the last bit
+- `{"observe": arm, "rewards": [...], "imported": key}`: outcomes that came by an import
 - `{"laid out": true}`: the memory was laid out as a snapshot has it, so that learner and snapshot go on alike
 """
 

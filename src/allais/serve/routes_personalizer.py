@@ -17,7 +17,7 @@ Version = Annotated[str, Path(pattern=r"^v1\.[01](-preview\.[0-9])?$")]
 Event = Annotated[Text, Path()]
 
 
-@router.post("/rank", response_model=Ranking, status_code=201)
+@router.post("/rank", response_model=Ranking, response_model_exclude_unset=True, status_code=201)
 async def rank(service: TheService, key: ToDecide, name: Name, version: Version, body: Rank) -> Any:
     """Decide: the first action of the ranking is the one to show."""
     return await personalizing.rank(service, name, body, key)

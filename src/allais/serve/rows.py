@@ -24,6 +24,7 @@ class Kind(IntEnum):
     STATE = 7  # state, experiment
     AUDIT = 8  # at, key, action, target, detail
     IMPORT = 9  # experiment, key, outcomes, at
+    MOMENT = 10  # experiment, outcomes, sure
 
 
 Row = tuple[Kind, tuple[Any, ...]]
@@ -39,6 +40,7 @@ ORDER: dict[Kind, tuple[str, ...]] = {
     Kind.STATE: ("state", "of_experiment"),
     Kind.AUDIT: ("at", "key", "action", "target", "detail"),
     Kind.IMPORT: ("experiment", "key", "outcomes", "at"),
+    Kind.MOMENT: ("experiment", "outcomes", "sure"),
 }
 
 
@@ -68,6 +70,7 @@ STATEMENTS: dict[Kind, ClauseElement] = {
     Kind.STATE: _updating(tables.experiments, Kind.STATE).where(tables.experiments.c.id == bindparam("of_experiment")),
     Kind.AUDIT: _inserting(tables.audit, Kind.AUDIT),
     Kind.IMPORT: _inserting(tables.imports, Kind.IMPORT),
+    Kind.MOMENT: _inserting(tables.moments, Kind.MOMENT),
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import socket
 import sys
 from collections.abc import Callable
@@ -31,6 +32,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
 
     async def started(service: Service) -> None:
         await _begin(service, say)
+        service.warming.begin()
         if demo:
             scopes: list[Scope] = ["decide", "manage"]
             key, _ = await managing.make_key(service, NewKey(name="travellers", scopes=scopes), None)
@@ -80,6 +82,8 @@ def _socket(host: str, port: int) -> socket.socket:
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048
         )
     except OSError as error:
+        named = error.errno is None or error.errno < 0  # of a name that stands for no address
+        said = error.strerror if named else os.strerror(error.errno or 0)
         raise ValueError(
-            f"a service needs an address that is free; {host}:{port} is not ({error.strerror}). Choose another --port."
+            f"a service needs an address that is free; {host}:{port} is not ({said}). Choose another --host or --port."
         ) from None

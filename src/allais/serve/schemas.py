@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, FiniteFloat, StringConstraints, Tag
 
 LARGEST_INT = 2**63 - 1  # of a database
 MOST_ARMS = 10_000
+MOST_TERMS = 500  # the cost of a decision grows with their square
+LARGEST_FEATURE = 1e6
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 ExperimentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")]
 Number = Annotated[int, Field(ge=1, le=LARGEST_INT)]
 Document = dict[str, Any]  # of a setting: {"type": "Power", "alpha": 0.5}
 Scope = Literal["read", "decide", "manage"]
+Named = dict[str, Any]  # features by name: numbers, text, booleans, and objects of them
+Row = Annotated[
+    list[Annotated[float, Field(ge=-LARGEST_FEATURE, le=LARGEST_FEATURE)]], Field(min_length=1, max_length=MOST_TERMS)
+]
+Rows = Annotated[list[Row], Field(min_length=1, max_length=MOST_ARMS)]  # one per arm
+OfArms = Annotated[dict[Text, Named], Field(min_length=1, max_length=MOST_ARMS)]
+Features = Annotated[
+    Annotated[Rows, Tag("rows")] | Annotated[OfArms, Tag("arms")],
+    Discriminator(lambda given: "rows" if isinstance(given, list) else "arms"),
+]
 
 
 class Strict(BaseModel):
@@ -33,7 +45,10 @@ class ExperimentSettings(Strict):
     rewards: Document | list[Document] | None = Field(
         default=None, examples=[{"type": "Bounded", "low": 0.0, "high": 50.0}]
     )
-    features: list[list[FiniteFloat]] | None = None  # of a linear policy: one row per arm
+    terms: Annotated[list[Text], Field(min_length=1, max_length=MOST_TERMS)] | None = Field(
+        default=None, examples=[["arm=A28", "price", "arm=A28 * weather=rain"]]
+    )  # of a linear policy: what it sees of features that are sent by name
+    features: Features | None = None  # of a linear policy: by name where there are terms, else a row per arm
     expires_after: Annotated[float, Field(gt=0, le=1e9)] = 86_400.0  # seconds until a decision without reward expires
     propensity_draws: Annotated[int, Field(ge=0, le=10_000)] = 0  # further draws that estimate a propensity
     apprentice: bool = False  # the application decides; the policy watches, and says what it would have done
@@ -62,6 +77,7 @@ class ExperimentShown(Strict):
     state: str
     policy: Document
     arms: list[ArmShown]
+    terms: list[str] | None
     expires_after: float
     apprentice: bool
     unit: str
@@ -76,7 +92,8 @@ class Decide(Strict):
     person: Text | None = None
     key: Text | None = None  # the caller's own name for the decision: a repeated call gets the same answer
     allowed: Annotated[list[Text], Field(min_length=1, max_length=MOST_ARMS)] | None = None
-    features: Annotated[list[list[FiniteFloat]], Field(min_length=1, max_length=MOST_ARMS)] | None = None
+    features: Features | None = None  # by the names of arms, or as rows of numbers
+    context: Named | None = None  # features of the moment, which all arms share
     did: Text | None = None  # of an apprentice: what the application does
 
 
@@ -88,6 +105,7 @@ class Decided(Strict):
     propensity: float | None  # how likely this arm was, where it is known
     why: str
     would: str | None = None  # of an apprentice: what the policy would have chosen
+    unused: list[str] | None = None  # features that were sent and that no term names
 
 
 class Reward(Strict):
@@ -159,6 +177,7 @@ class Import(Strict):
 
     arms: Annotated[list[Text], Field(min_length=1, max_length=100_000)]
     outcomes: Annotated[list[FiniteFloat], Field(min_length=1, max_length=100_000)]
+    features: Annotated[list[Named], Field(max_length=100_000)] | None = None  # of each outcome, where there are terms
     key: Text | None = None  # a repeated call with the same key counts once
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
 
-from allais.serve.schemas import LARGEST_INT, MOST_ARMS, Document, Number, Strict, Text
+from allais.serve.schemas import LARGEST_INT, MOST_ARMS, Document, Named, Number, Strict, Text
 
 Amount = Annotated[float, Field(ge=-1e9, le=1e9)]  # of what a person is asked about
 
@@ -78,14 +78,14 @@ class RankAction(Lenient):
     """An action of Personalizer."""
 
     id: Text
-    features: list[Any] | None = None
+    features: list[Named] | Named | None = None
 
 
 class Rank(Lenient):
     """A call of Personalizer's `rank`."""
 
     actions: Annotated[list[RankAction], Field(min_length=1, max_length=MOST_ARMS)]
-    contextFeatures: list[Any] | None = None  # noqa: N815
+    contextFeatures: list[Named] | Named | None = None  # noqa: N815
     excludedActions: list[Text] | None = None  # noqa: N815
     eventId: Text | None = None  # noqa: N815
     deferActivation: bool = False  # noqa: N815
@@ -104,6 +104,7 @@ class Ranking(Strict):
     ranking: list[Ranked]
     eventId: str  # noqa: N815
     rewardActionId: str  # noqa: N815
+    unusedFeatures: list[str] | None = None  # noqa: N815  # that no term of the experiment names
 
 
 class RewardValue(Lenient):

@@ -23,6 +23,7 @@ from allais.serve.refusals import Refused, unavailable, unknown
 from allais.serve.rows import Kind, Row
 from allais.serve.scribe import Scribe
 from allais.serve.settings_file import ServerSettings
+from allais.serve.warming import Warming
 from allais.serve.writer import Writer
 
 Result = TypeVar("Result")
@@ -40,7 +41,7 @@ class Service:
     def __init__(self, settings: ServerSettings, database: Database) -> None:
         self.settings, self.database = settings, database
         self.ownership = Ownership(database)
-        self.ring = keys.KeyRing(settings.limits.requests_per_second)
+        self.ring = keys.KeyRing(settings.limits.requests_per_second, settings.limits.wrong_keys_per_minute)
         self.experiments: dict[str, Experiment] = {}
         self.elsewhere: set[str] = set()  # experiments of other processes
         self.people = Acquaintances(self.read)
@@ -48,7 +49,7 @@ class Service:
         self.calls: Counter[tuple[str, int]] = Counter()  # of decide and reward, by status
         self.ready = False
         self.failures = 0
-        self._scribe = Scribe()
+        self._scribe, self.warming = Scribe(), Warming()
         self._recovery: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -78,6 +79,7 @@ class Service:
                 with contextlib.suppress(Refused):  # the events are on disk all the same
                     await self._take_snapshot(experiment)
         self._scribe.close()
+        self.warming.close()
         await asyncio.to_thread(self.writer.close)
         self.ownership.release()
         self.database.dispose()
@@ -139,7 +141,7 @@ class Service:
             raise
         except BaseException as error:
             log.exception("a change broke off; its experiment is read again")
-            self.fail()
+            self.fail(error)
             raise unavailable("a change broke off in the middle") from error
 
     async def read_keys(self) -> None:
@@ -148,12 +150,13 @@ class Service:
 
     # -- failure and recovery ---------------------------------------------------------------------
 
-    def fail(self) -> None:
+    def fail(self, error: BaseException) -> None:
         """What is in memory may be ahead of the database: throw it away, and read again as soon as possible."""
         self.failures += 1
         self.ready = False
         if self._recovery is None or self._recovery.done():
-            log.warning("the database failed; calls are refused until it is back")
+            said = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+            log.warning("the database failed (%s); calls are refused until it is back", said)
             self._recovery = asyncio.get_running_loop().create_task(self._recover())
 
     async def _recover(self) -> None:

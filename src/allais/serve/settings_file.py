@@ -15,6 +15,7 @@ class Limits(Strict):
     """What one caller may ask for."""
 
     requests_per_second: Annotated[float, Field(gt=0)] = 10_000.0  # of each key
+    wrong_keys_per_minute: Annotated[float, Field(ge=1)] = 60.0  # from each address
     body_bytes: Annotated[int, Field(ge=1_000)] = 1_000_000
 
 

@@ -107,6 +107,17 @@ imports = Table(
     Column("at", Double, nullable=False),
 )
 
+# What arms felt like when the outcomes had grown by a tenth, for the pages: few rows tell a long story.
+moments = Table(
+    "moments",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("experiment", Integer, ForeignKey("experiments.id"), nullable=False),
+    Column("outcomes", BigInteger, nullable=False),
+    Column("sure", Text, nullable=False),  # JSON: by arm, the low end, the middle and the high end
+)
+Index("moments_of_experiment", moments.c.experiment)
+
 # A preference is stored once, by the digest of its document; events name it by its number.
 preferences = Table(
     "preferences",

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from sqlalchemy import Connection, select
 
-from allais.learner import Learner
+from allais.learner import Learner, LinearLearner
 from allais.preferences import Preference, expected_value
 from allais.serve.experiment import Experiment
 from allais.serve.loading import detail_of
 from allais.serve.refusals import Refused
 from allais.serve.service import Service
 from allais.serve.tables import decisions
+
+PAGE = 5_000  # decisions that are read at once
 
 
 def finite(number: float) -> float | None:
@@ -50,9 +53,10 @@ async def recommend(service: Service, name: str, person: str | None) -> dict[str
 
 async def value(service: Service, name: str, person: str | None) -> dict[str, Any]:
     """What every arm is worth."""
-    _, learner, preference = await _copy_for(service, name, person)
+    experiment, learner, preference = await _copy_for(service, name, person)
+    pulls = experiment.pulls()
     try:
-        arms = await asyncio.to_thread(values_of, learner, preference)
+        arms = await asyncio.to_thread(values_of, learner, preference, pulls)
     except ValueError as error:
         raise Refused(422, str(error)) from None
     in_play = [arm for arm in arms if arm["in_play"]]
@@ -68,7 +72,7 @@ def _highest(arms: list[dict[str, Any]], by: str) -> str:
     return str(max(arms, key=lambda arm: -math.inf if arm[by] is None else arm[by])["name"])
 
 
-def values_of(learner: Learner, preference: Preference | None) -> list[dict[str, Any]]:
+def values_of(learner: Learner, preference: Preference | None, outcomes: dict[str, int]) -> list[dict[str, Any]]:
     """All arms as somebody values them, and as the mean does: in her units of gain, so that higher is better."""
     mine = learner.policy.preference if preference is None else preference
     means = learner.value(expected_value(reference=mine.reference, costs=mine.costs))
@@ -81,7 +85,7 @@ def values_of(learner: Learner, preference: Preference | None) -> list[dict[str,
         {
             "name": str(arm),
             "in_play": arm in in_play,
-            "outcomes": pulls,
+            "outcomes": outcomes[str(arm)],
             "value": finite(values[arm]),
             "mean": finite(means[arm]),
             "low": finite(intervals[arm].low) if arm in intervals else None,
@@ -89,7 +93,7 @@ def values_of(learner: Learner, preference: Preference | None) -> list[dict[str,
             "alarms": drift[arm].alarms if arm in drift else 0,
             "last_alarm": drift[arm].ago if arm in drift else None,
         }
-        for arm, pulls in learner.pulls.items()
+        for arm in learner.pulls
     ]
 
 
@@ -99,14 +103,34 @@ async def apprenticed(service: Service, name: str) -> dict[str, Any]:
     if not experiment.settings.apprentice:
         raise Refused(409, f"only an apprentice watches; {name!r} decides itself. Read its values.")
 
-    def reading(connection: Connection) -> list[tuple[str, str]]:
-        wanted = select(decisions.c.arm, decisions.c.detail).where(decisions.c.experiment == experiment.id)
-        return [(arm, detail_of(detail)["would"]) for arm, detail in connection.execute(wanted)]
+    values = {str(arm): value for arm, value in (await asyncio.to_thread(learner.value)).items()}
 
-    pairs = await service.read(reading)
-    values = await asyncio.to_thread(learner.value)
-    both = [(values[did], values[would]) for did, would in pairs]
-    known = [pair for pair in both if not any(map(math.isnan, pair))]
-    worth, would = (sum(column) / len(known) for column in zip(*known, strict=True)) if known else (None, None)
-    agreed = sum(did == would for did, would in pairs)
-    return {"decisions": len(pairs), "agreed": agreed, "worth": worth, "would_be_worth": would}
+    def reading(connection: Connection) -> dict[str, Any]:
+        wanted = select(decisions.c.arm, decisions.c.detail).where(decisions.c.experiment == experiment.id)
+        rows = connection.execution_options(yield_per=PAGE).execute(wanted)
+        many = agreed = 0
+        sums, known = [0.0, 0.0], 0
+        for page in rows.partitions():
+            both = [(arm, detail_of(detail)) for arm, detail in page]
+            many, agreed = many + len(both), agreed + sum(did == detail["would"] for did, detail in both)
+            for pair in _worth(learner, values, both):
+                if learner.samples and not any(map(math.isnan, pair)):
+                    sums, known = [sums[0] + pair[0], sums[1] + pair[1]], known + 1
+        worth, would = (one / known if known else None for one in sums)
+        return {"decisions": many, "agreed": agreed, "worth": worth, "would_be_worth": would}
+
+    return await service.read(reading)
+
+
+def _worth(
+    learner: Learner, values: dict[str, float], both: list[tuple[str, dict[str, Any]]]
+) -> Iterator[tuple[float, float]]:
+    """What was done, and what would have been done, by what is known now: of arms, or of what was seen of them."""
+    if "features" not in both[0][1]:
+        for did, detail in both:
+            yield values[did], values[detail["would"]]
+        return
+    assert isinstance(learner, LinearLearner)
+    done = learner._values_of_rows([detail["features"] for _, detail in both])
+    would = learner._values_of_rows([detail["would features"] for _, detail in both])
+    yield from zip(done.tolist(), would.tolist(), strict=True)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection
 
 from allais.serve.batches import Batches
-from allais.serve.database import Database
+from allais.serve.database import Database, why_failed
 from allais.serve.ownership import Ownership
 from allais.serve.refusals import Refused, unavailable
 from allais.serve.rows import Kind, Row
@@ -32,7 +32,7 @@ class _Item(NamedTuple):
 class Writer:
     """The only one who writes to the database; it belongs to the event loop that made it."""
 
-    def __init__(self, database: Database, ownership: Ownership, on_failure: Callable[[], None]) -> None:
+    def __init__(self, database: Database, ownership: Ownership, on_failure: Callable[[Exception], None]) -> None:
         self._database, self._ownership, self._on_failure = database, ownership, on_failure
         self._batches = Batches(database.engine.dialect)
         self._loop = asyncio.get_running_loop()
@@ -148,8 +148,8 @@ class Writer:
         """Take no more rows until `restart`."""
         self._broken = True
         self._disconnect()
-        self._loop.call_soon_threadsafe(self._on_failure)
-        refusal = unavailable()
+        self._loop.call_soon_threadsafe(self._on_failure, failure)
+        refusal = unavailable(why_failed(failure))
         refusal.__cause__ = failure
         return refusal
 

@@ -7,6 +7,7 @@ import time
 from html import escape
 
 from allais.report.numbers import duration, plain, share
+from allais.report.rows_svg import short
 from allais.report.sure import amount, quoted
 from allais.serve.pages.facts import RECENT, Facts, TasteFacts
 from allais.serve.pages.layout import card, tile
@@ -18,7 +19,6 @@ from allais.serve.pages.pictures import (
     lost_picture,
     rank,
     shares_picture,
-    short,
     weights_picture,
 )
 
@@ -75,6 +75,8 @@ def _best_in_words(facts: Facts) -> str:
     felt = f"{quoted(arm.name)} is best so far"
     if not math.isnan(arm.sure.value):
         felt += f": it feels like {amount(arm.sure.value, facts.unit)} for sure"
+    if facts.by_features:
+        return f"{felt}, at a moment without features. What is chosen goes by those of the moment."
     if facts.mean_best is None:
         return f"{felt}."
     if facts.mean_best == facts.best:
@@ -119,7 +121,8 @@ def _alarms(facts: Facts) -> str:
 
 def _tiles(facts: Facts) -> str:
     oldest = "" if facts.oldest is None else f", the oldest {duration(max(time.time() - facts.oldest, 0.0))}"
-    each = facts.lost[-1][0] / facts.decisions if facts.lost and facts.decisions else math.nan
+    known = facts.lost and facts.decisions and facts.mean_best is not None
+    each = facts.lost[-1][0] / facts.decisions if known else math.nan
     tiles = [
         tile(f"{facts.decisions:,}", "decisions"),
         tile(f"{facts.outcomes:,}", "outcomes"),
@@ -127,8 +130,10 @@ def _tiles(facts: Facts) -> str:
         tile(f"{facts.waiting:,}", f"waiting for a reward{oldest}"),
         tile(f"{facts.ended['expired']:,}", f"expired, after {duration(facts.expires_after)}",
              "warn" if facts.ended["expired"] > 0.05 * max(facts.decisions, 1) else ""),
-        tile("" if math.isnan(each) else plain(each, 2), f"{facts.unit} lost per decision while learning".strip()),
     ]  # fmt: skip
+    if not facts.by_features:  # else what is best, and so what is lost, depends on the moment
+        lost = "not yet" if math.isnan(each) else plain(each, 2)
+        tiles.append(tile(lost, f"{facts.unit} lost per decision while learning".strip()))
     return f'<div class="tiles" data-part="tiles">{"".join(tiles)}</div>'
 
 
@@ -136,10 +141,13 @@ def _arms(facts: Facts) -> str:
     if not facts.arms:
         return ""
     kept = "the policy's own" if facts.own_intervals else "those of 95% of redrawn outcomes, for the eye"
-    note = f"Dots are what an arm feels like for sure, strokes its mean. Intervals are {kept}."
+    note = "Dots are what an arm feels like for sure, strokes its mean."
+    if any(math.isfinite(arm.sure.low) and math.isfinite(arm.sure.high) for arm in facts.arms):
+        note += f" Intervals are {kept}."
     if facts.others > 0:
-        note += f" {facts.others:,} other arms are not drawn."
-    return card("The arms", arms_picture(facts) + _table(facts), "wide7", note)
+        note += f" {facts.others:,} other {'arm is' if facts.others == 1 else 'arms are'} not drawn."
+    size = "wide12" if facts.mean_best is None else "wide7"
+    return card("The arms", arms_picture(facts) + _table(facts), size, note)
 
 
 def _table(facts: Facts) -> str:

@@ -11,12 +11,12 @@ from sqlalchemy import Connection, func, select
 
 from allais.bands import Interval
 from allais.learner import Learner
-from allais.preferences import Explanation, Preference
+from allais.preferences import Explanation, Preference, expected_value
 from allais.report.groups import explained
 from allais.report.sure import sure_amount
-from allais.report.words import by_mean
+from allais.report.words import ByMean, by_mean
 from allais.serve.loading import Stored
-from allais.serve.pages.history import History, Moment, keeps_intervals, known, leading
+from allais.serve.pages.history import History, Moment, keeps_intervals, known, listed
 from allais.serve.pages.other_pages import Summary
 from allais.serve.pages.tastes import in_words
 from allais.serve.pages.traffic import OTHERS, Cell, Traffic
@@ -71,6 +71,7 @@ class Facts:
     policy: str
     preference: str
     apprentice: bool
+    by_features: bool  # what is best depends on the moment
     created_at: float
     expires_after: float
     outcomes: int
@@ -100,6 +101,7 @@ class Glance:
     settings: Any
     created_at: float
     learner: Learner
+    pulls: dict[str, int]
     waiting: int
     oldest: float | None
     ended: dict[str, int]
@@ -110,12 +112,12 @@ def gather(connection: Connection, glance: Glance, traffic: Traffic, history: Hi
     traffic.catch_up(connection)
     learner, settings = glance.learner, glance.settings
     preference = learner.policy.preference
-    shown = leading(learner) or [str(name) for name in list(learner.pulls)[:12]]
-    mean = by_mean(learner)
+    shown = listed(learner)
+    mean = _by_mean(learner, by_features=settings.terms is not None)
     sure = known(learner, shown) if learner.samples else {}
     tastes = _tastes(connection, learner, traffic, shown, None if mean.arm is None else str(mean.arm))
     lately = sum((taste.lately for taste in tastes), Counter[str]())
-    in_play, pulls = set(learner.arms), learner.pulls
+    in_play, pulls = set(learner.arms), glance.pulls
     drift = learner.drift() if learner.policy.keeps_outcomes else {}
     arms = [
         ArmFacts(
@@ -127,14 +129,26 @@ def gather(connection: Connection, glance: Glance, traffic: Traffic, history: Hi
     ]  # fmt: skip
     facts = Facts(
         glance.name, glance.state, settings.unit, preference.costs, type(learner.policy).__name__,
-        in_words(preference), settings.apprentice, glance.created_at, settings.expires_after, learner.samples,
-        glance.waiting, glance.oldest, glance.ended, history.per_minute(), traffic.last, arms,
+        in_words(preference), settings.apprentice, settings.terms is not None, glance.created_at,
+        settings.expires_after, learner.samples, glance.waiting, glance.oldest, glance.ended,
+        history.per_minute(), traffic.last, arms,
         len(pulls) - len(shown), _best(preference, {arm.name: arm.sure.value for arm in arms if arm.in_play}),
         None if mean.arm is None else str(mean.arm), keeps_intervals(learner), tastes,
         list(history.moments), traffic.width,
     )  # fmt: skip
     facts.lost.extend(_lost(facts))
     return facts
+
+
+def _by_mean(learner: Learner, *, by_features: bool) -> ByMean:
+    """What the mean would choose; a linear policy tells means by theta, and with features it depends on the moment."""
+    if learner.policy.keeps_outcomes or not learner.samples:
+        return by_mean(learner)
+    mine = learner.policy.preference
+    plainly = expected_value(reference=mine.reference, costs=mine.costs)
+    means = {name: sure_amount(plainly, value) for name, value in learner.value(plainly).items()}
+    best = _best(mine, {str(name): mean for name, mean in means.items() if name in learner.arms})
+    return ByMean(None if by_features else best, means)
 
 
 def summarised(glance: Glance) -> Summary:

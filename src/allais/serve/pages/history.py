@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from collections import deque
@@ -13,12 +14,11 @@ from allais.bands import Interval
 from allais.learner import Learner
 from allais.report.sure import sure_interval, sure_intervals
 from allais.serve.pages.spread import redrawn
-from allais.serve.tables import TOLD, decisions
+from allais.serve.rows import Kind, Row
+from allais.serve.tables import moments
 
 GROWTH = 1.1  # of the outcomes between two moments: 150 moments for a million outcomes
 MOST_ARMS = 12  # whose intervals are looked at
-MOST_RECALLED = 5_000  # outcomes that are looked at again after a restart
-RECALLED_GROWTH = 1.4  # between their moments
 PACE = 60  # moments, one per second, over which the pace is measured
 
 
@@ -30,10 +30,11 @@ class Moment(NamedTuple):
 
 
 class History:
-    """The past of one experiment, as far as this process saw it."""
+    """The past of one experiment."""
 
     def __init__(self) -> None:
         self.moments: list[Moment] = []
+        self.restored = False  # whether those of earlier processes are here
         self._pace: deque[tuple[float, int]] = deque(maxlen=PACE)
 
     def note(self, next_choice: int) -> None:
@@ -51,26 +52,30 @@ class History:
         """Whether it is worth looking at the values again."""
         return outcomes > 1 and (not self.moments or outcomes >= GROWTH * self.moments[-1].outcomes)
 
-    def look(self, learner: Learner, outcomes: int) -> None:
+    def look(self, learner: Learner, outcomes: int) -> Moment:
         """Write down the values of now."""
         self.moments.append(Moment(outcomes, known(learner, leading(learner))))
+        return self.moments[-1]
 
-    def recall(self, connection: Connection, learner: Learner, experiment: int) -> None:
-        """Look again at the past that this process did not see: the first outcomes, as the database has them."""
-        told = select(decisions.c.arm, decisions.c.outcome).where(
-            decisions.c.experiment == experiment, decisions.c.state == TOLD
-        )
-        rows = connection.execute(told.order_by(decisions.c.number).limit(MOST_RECALLED)).all()
-        twin = learner.policy.start(list(learner.pulls), 0)
-        done = 0
-        while done < len(rows):
-            upto = min(len(rows), max(done + 1, math.ceil(RECALLED_GROWTH * done)))
-            for arm, outcome in rows[done:upto]:
-                if arm in learner.pulls:
-                    twin.observe(arm, [outcome])
-            done = upto
-            if done > 1:
-                self.look(twin, done)
+    def restore(self, connection: Connection, experiment: int) -> None:
+        """Know the moments that the database has."""
+        wanted = select(moments.c.outcomes, moments.c.sure).where(moments.c.experiment == experiment)
+        for outcomes, sure in connection.execute(wanted.order_by(moments.c.id)):
+            self.moments.append(Moment(outcomes, {arm: Interval(*one) for arm, one in json.loads(sure).items()}))
+        self.restored = True
+
+
+def row_of(moment: Moment, experiment: int) -> Row:
+    """A moment as the database has it."""
+    return Kind.MOMENT, (experiment, moment.outcomes, json.dumps(moment.sure))
+
+
+def listed(learner: Learner) -> list[str]:
+    """The arms that a page shows: those worth looking at, and where there is room those in play that nobody saw."""
+    best = leading(learner)
+    unseen = [str(name) for name in learner.arms if str(name) not in best][: MOST_ARMS - len(best)]
+    shown = {*best, *unseen}
+    return [str(name) for name in learner.pulls if str(name) in shown]
 
 
 def leading(learner: Learner) -> list[str]:
@@ -84,6 +89,8 @@ def leading(learner: Learner) -> list[str]:
 def known(learner: Learner, arms: list[str]) -> dict[str, Interval]:
     """What arms feel like for sure, with the policy's intervals, or with those for the eye where it has none."""
     pulls, intervals = learner.pulls, learner.intervals()
+    if not learner.policy.keeps_outcomes:  # one outcome tells about all arms
+        pulls = dict.fromkeys(pulls, learner.samples)
     if keeps_intervals(learner):
         sure = sure_intervals(learner, pulls, {name: intervals[name] for name in arms})
         return {str(name): one for name, one in sure.items()}

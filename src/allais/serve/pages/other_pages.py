@@ -12,6 +12,7 @@ from allais.report.numbers import plain, share
 from allais.report.sure import amount
 from allais.serve.pages.layout import card
 from allais.serve.pages.tastes import in_words
+from allais.settings import from_spec
 
 PEOPLE_PER_PAGE = 100
 
@@ -43,6 +44,15 @@ def sign_in(said: str = "") -> str:
     )
 
 
+def framed(listed: str, *, manages: bool) -> str:
+    """The list of experiments, and what a manager can do beside it."""
+    if not manages:
+        return f'<section class="head"><h1>Experiments</h1></section>{listed}'
+    button = '<a class="button" href="/new">New experiment</a>'
+    changes = '<p class="small"><a href="/changes">Who changed what</a></p>'
+    return f'<section class="head"><h1>Experiments</h1>{button}</section>{listed}{changes}'
+
+
 def experiments(found: list[Summary]) -> str:
     """All experiments."""
     if not found:
@@ -58,8 +68,13 @@ def _line(one: Summary) -> str:
     return (
         f'<a class="card line" href="/experiments/{escape(one.name)}"><h2>{escape(one.name)} '
         f'<span class="pill {one.state}">{one.state}</span>{alarm}</h2><p>{best}</p>'
-        f'<p class="small">{one.arms:,} arms · {one.outcomes:,} outcomes · {one.waiting:,} waiting</p></a>'
+        f'<p class="small">{_many(one.arms, "arm")} · {_many(one.outcomes, "outcome")} · '
+        f"{one.waiting:,} waiting</p></a>"
     )
+
+
+def _many(number: int, word: str) -> str:
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
 def new_experiment(given: dict[str, str], said: str = "") -> str:
@@ -105,7 +120,7 @@ def new_experiment(given: dict[str, str], said: str = "") -> str:
 
 
 TASTES = {
-    "tversky_kahneman": "what people feel (Tversky and Kahneman)",
+    "tversky_kahneman": "what people feel (prospect theory)",
     "expected_value": "the mean",
     "cvar": "the worst 10%",
 }
@@ -145,9 +160,10 @@ def interview(shown: dict[str, Any], unit: str) -> str:
     """The next question, or what the answers showed."""
     question = shown["question"]
     if question is None:
+        shows = in_words(from_spec(shown["preference"]))
         return (
             f'<section class="card narrow"><h1>Thank you, {escape(shown["person"])}</h1>'
-            "<p>From now on, decisions for you go by your own answers.</p>"
+            f"<p>From now on, decisions for you go by your own answers: {escape(shows)}.</p>"
             '<p><a href="/people">To all people</a></p></section>'
         )
     options = "".join(_option(side, question[side.lower()], unit) for side in "AB")

@@ -12,16 +12,14 @@ from allais.preferences import Explanation
 from allais.preferences.explain import small_share
 from allais.report.groups import TO
 from allais.report.numbers import plain, share
-from allais.report.picture import ticks_over
+from allais.report.rows_svg import Row, as_svg, rows_as_svg, short, ticks_over
 from allais.serve.pages.facts import ArmFacts, Facts
 from allais.serve.pages.history import Moment
 
-ROW, AXIS = 46, 24  # pixels
-PAD = 0.04  # of the width on both sides: a dot or a number at the end is whole
 WIDE, HIGH = 1000, 220  # of curves
 COLOURS = 8  # arms beyond them are grey
-MOST_NAME = 34  # characters that a phone has room for
 MOST_MARKS = 6
+LONG = 10  # of a past: outcomes at its end for one at its beginning
 MOST_STEPS, FEWEST = 40, 12  # of shares that are drawn, and decisions in each
 
 
@@ -32,57 +30,22 @@ def colour(arms: list[ArmFacts], name: str) -> str:
     return f"a{place}" if place < COLOURS else "ax"
 
 
-def short(name: str) -> str:
-    """A name that a phone has room for, escaped."""
-    return escape(name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 1]}…")
-
-
 def legend(arms: list[ArmFacts], names: Iterable[str]) -> str:
     """Which colour is which arm."""
     items = "".join(f'<span class="{colour(arms, name)}">{short(name) or "others"}</span>' for name in names)
     return f'<p class="legend">{items}</p>'
 
 
-def _svg(label: str, height: float, parts: list[str]) -> str:
-    inside = "\n".join(parts)
-    return f'<svg role="img" aria-label="{escape(label)}" width="100%" height="{height:.0f}">\n{inside}\n</svg>'
-
-
 def arms_picture(facts: Facts) -> str:
-    """What every arm feels like, with its interval, the best on top."""
-    order = sorted(facts.arms, key=lambda arm: rank(arm, facts.costs))
-    ends = [end for arm in order for end in arm.sure if math.isfinite(end)]
-    ends += [arm.mean for arm in order if math.isfinite(arm.mean)]
-    ticks = ticks_over(min(ends, default=0.0), max(ends, default=1.0))
-    low, high = ticks[0], ticks[-1]
-
-    def place(amount: float) -> str:
-        return f"{100.0 * (PAD + (1.0 - 2.0 * PAD) * (amount - low) / (high - low)):.2f}%"
-
-    bottom = ROW * len(order) + 4
-    parts = []
-    for tick in ticks:
-        parts.append(f'<line class="grid" x1="{place(tick)}" x2="{place(tick)}" y1="0" y2="{bottom}"/>')
-        parts.append(f'<text class="tick" x="{place(tick)}" y="{bottom + 16}">{plain(tick, 6)}</text>')
-    for row, arm in enumerate(order):
-        y = ROW * row
-        about = f"{arm.outcomes:,} outcomes" if arm.in_play else "retired"
-        inside = (
-            f'<text class="name" x="0" y="{y + 16}">{short(arm.name)}</text>'
-            f'<text class="about" x="100%" y="{y + 16}">{about}</text>'
+    """What every arm feels like, with its interval and its mean, the best on top."""
+    rows = [
+        Row(
+            arm.name, f"{arm.outcomes:,} outcome{'' if arm.outcomes == 1 else 's'}" if arm.in_play else "retired",
+            colour(facts.arms, arm.name) + (" best" if arm.name == facts.best else ""), arm.sure, arm.mean,
         )
-        interval = arm.sure
-        if math.isfinite(interval.low) and math.isfinite(interval.high):
-            ends_ = f'x1="{place(interval.low)}" x2="{place(interval.high)}"'
-            inside += f'<line class="interval" {ends_} y1="{y + 31}" y2="{y + 31}"/>'
-        if math.isfinite(arm.mean):
-            at = place(arm.mean)
-            inside += f'<line class="mean" x1="{at}" x2="{at}" y1="{y + 23}" y2="{y + 39}"/>'
-        if math.isfinite(interval.value):
-            inside += f'<circle cx="{place(interval.value)}" cy="{y + 31}" r="5.5"/>'
-        best = " best" if arm.name == facts.best else ""
-        parts.append(f'<g class="{colour(facts.arms, arm.name)}{best}">{inside}</g>')
-    return _svg("What each arm feels like for sure, with its interval", bottom + AXIS, parts)
+        for arm in sorted(facts.arms, key=lambda arm: rank(arm, facts.costs))
+    ]  # fmt: skip
+    return rows_as_svg("What each arm feels like for sure, with its interval", rows)
 
 
 def rank(arm: ArmFacts, costs: bool) -> float:
@@ -104,7 +67,8 @@ def closing_picture(arms: list[ArmFacts], moments: list[Moment]) -> str:
     if not curves:
         return '<p class="quiet">Here the values will be drawn as they settle.</p>'
     first, last = min(curve[0][0] for curve in curves.values()), moments[-1].outcomes
-    late = [one for curve in curves.values() for t, one in curve if t >= math.sqrt(first * last)]
+    since = math.sqrt(first * last) if last >= LONG * first else first  # a wild beginning would hide the end
+    late = [one for curve in curves.values() for t, one in curve if t >= since]
     ends = [end for one in late for end in one if math.isfinite(end)]
     ticks = ticks_over(min(ends), max(ends))
     low, high = ticks[0], ticks[-1]
@@ -148,7 +112,7 @@ def _plot(
         side = " start" if at < 0.05 else " end" if at > 0.93 else ""
         parts.append(f'<text class="tick{side}" x="{100.0 * at:.2f}%" y="{HIGH + 25}">{text}</text>')
     parts.append(f'<text class="tick" x="50%" y="{HIGH + 43}">{escape(axis)}</text>')
-    return _svg(label, HIGH + 50, parts)
+    return as_svg(label, HIGH + 50, parts)
 
 
 def _points(places: list[tuple[float, float]]) -> str:

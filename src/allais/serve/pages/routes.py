@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from allais.serve import interviewing, managing
 from allais.serve import people as acquainted
-from allais.serve.http import service_of
+from allais.serve.http import address_of, service_of
 from allais.serve.keys import Key
 from allais.serve.pages import experiment_page, layout, other_pages, session
 from allais.serve.pages.watching import Dashboard, tag_of
@@ -48,12 +48,21 @@ class PageRoute(APIRoute):
             except session.SignInNeeded:
                 response = RedirectResponse("/sign-in", 303)
             except Refused as refusal:
-                response = layout.refusal(refusal.sentence, refusal.status, signed_in=_may(request, "read"))
+                return refused(request, refusal)
             for name, content in layout.HEADERS.items():
                 response.headers.setdefault(name, content)
             return response
 
         return answer
+
+
+def refused(request: Request, refusal: Refused) -> Response:
+    """A refusal as a page."""
+    response = layout.refusal(refusal.sentence, refusal.status, signed_in=_may(request, "read"))
+    response.headers.update(layout.HEADERS)
+    if refusal.retry_after is not None:
+        response.headers["Retry-After"] = str(refusal.retry_after)
+    return response
 
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -64,13 +73,14 @@ def _dashboard(request: Request) -> Dashboard:
     return dashboard
 
 
-def _viewer(request: Request, scope: str = "read") -> Key:
+def viewer(request: Request, scope: str = "read") -> Key:
+    """The key of whoever looks."""
     return _dashboard(request).sessions.viewer(request, scope)
 
 
 def _may(request: Request, scope: str) -> bool:
     try:
-        _viewer(request, scope)
+        viewer(request, scope)
     except (session.SignInNeeded, Refused):
         return False
     return True
@@ -111,7 +121,7 @@ async def signed_in(request: Request) -> Response:
     """Take a key."""
     form = await session.form_of(request)
     try:
-        key = service_of(request).ring.admit(form.get("key", ""), "read")
+        key = service_of(request).ring.admit(form.get("key", ""), "read", address_of(request.scope))
     except Refused as refusal:
         said = "This key opens nothing here." if refusal.status == 401 else refusal.sentence.capitalize()
         return layout.html(layout.whole("Sign in", other_pages.sign_in(said), signed_in=False), refusal.status)
@@ -135,24 +145,22 @@ async def sign_out(request: Request) -> Response:
 @router.get("/")
 async def experiments(request: Request) -> Response:
     """All experiments."""
-    _viewer(request)
-    button = '<a class="button" href="/new">New experiment</a>' if _may(request, "manage") else ""
-    head = f'<section class="head"><h1>Experiments</h1>{button}</section>'
-    listed = other_pages.experiments(await _dashboard(request).summaries())
-    return layout.page("Experiments", head + layout.live("/live", listed), here="/")
+    viewer(request)
+    listed = layout.live("/live", other_pages.experiments(await _dashboard(request).summaries()))
+    return layout.page("Experiments", other_pages.framed(listed, manages=_may(request, "manage")), here="/")
 
 
 @router.get("/live")
 async def experiments_now(request: Request) -> Response:
     """The list, as it is now."""
-    _viewer(request)
+    viewer(request)
     return _fresh(request, other_pages.experiments(await _dashboard(request).summaries()))
 
 
 @router.get("/experiments/{name}")
 async def experiment(request: Request, name: str) -> Response:
     """One experiment."""
-    _viewer(request)
+    viewer(request)
     facts = await _dashboard(request).look(name)
     content = await asyncio.to_thread(experiment_page.content, facts, manages=_may(request, "manage"))
     return layout.page(name, layout.live(f"/experiments/{name}/live", content))
@@ -161,7 +169,7 @@ async def experiment(request: Request, name: str) -> Response:
 @router.get("/experiments/{name}/live")
 async def experiment_now(request: Request, name: str) -> Response:
     """One experiment, as it is now."""
-    _viewer(request)
+    viewer(request)
     facts = await _dashboard(request).look(name)
     return _fresh(request, await asyncio.to_thread(experiment_page.content, facts, manages=_may(request, "manage")))
 
@@ -169,7 +177,7 @@ async def experiment_now(request: Request, name: str) -> Response:
 @router.post("/experiments/{name}/{verb}")
 async def change(request: Request, name: str, verb: str) -> Response:
     """Pause or resume."""
-    key = _viewer(request, "manage")
+    key = viewer(request, "manage")
     await session.form_of(request)
     if verb not in VERBS:
         raise unknown("a change", verb, "Pause or resume.")
@@ -180,14 +188,14 @@ async def change(request: Request, name: str, verb: str) -> Response:
 @router.get("/new")
 async def new(request: Request) -> Response:
     """The form of a new experiment."""
-    _viewer(request, "manage")
+    viewer(request, "manage")
     return layout.page("A new experiment", other_pages.new_experiment({}))
 
 
 @router.post("/new")
 async def begin(request: Request) -> Response:
     """Begin an experiment."""
-    key = _viewer(request, "manage")
+    key = viewer(request, "manage")
     form = await session.form_of(request)
     try:
         body = _settings(form)
@@ -239,7 +247,7 @@ def _number(form: dict[str, str], name: str) -> float:
 @router.get("/people")
 async def people(request: Request, after: str = "") -> Response:
     """People and what they go by."""
-    _viewer(request)
+    viewer(request)
     most = other_pages.PEOPLE_PER_PAGE
     rows = await acquainted.listed(service_of(request), after, most)
     found = [(row["name"], from_spec(row["preference"]), row["source"]) for row in rows]
@@ -250,7 +258,7 @@ async def people(request: Request, after: str = "") -> Response:
 @router.post("/interviews")
 async def ask(request: Request) -> Response:
     """Begin to ask somebody."""
-    key = _viewer(request, "decide")
+    key = viewer(request, "decide")
     form = await session.form_of(request)
     person = form.get("person", "")
     if not session.is_text(person):
@@ -270,7 +278,7 @@ async def ask(request: Request) -> Response:
 @router.get("/interviews/{id}")
 async def interview(request: Request, id: str) -> Response:
     """The next question."""
-    _viewer(request, "decide")
+    viewer(request, "decide")
     shown = await interviewing.show(service_of(request), id)
     unit = service_of(request).interviews[id].interview.unit
     return layout.page("An interview", other_pages.interview(shown, unit))
@@ -279,7 +287,7 @@ async def interview(request: Request, id: str) -> Response:
 @router.post("/interviews/{id}")
 async def answer(request: Request, id: str) -> Response:
     """Take an answer."""
-    _viewer(request, "decide")
+    viewer(request, "decide")
     form = await session.form_of(request)
     try:
         call = AnswerQuestion.model_validate_json(

@@ -44,4 +44,4 @@ def _spoken(name: str) -> str:
 
 
 def _numbers(setting: object) -> str:
-    return " ".join(f"{float(found):g}" for found in re.findall(r"=(-?\d[\d.e+-]*)", repr(setting)))
+    return " ".join(f"{float(found):.3g}" for found in re.findall(r"=(-?\d[\d.e+-]*)", repr(setting)))

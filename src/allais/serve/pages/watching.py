@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select
 
 from allais.serve.experiment import Experiment
 from allais.serve.pages.facts import Facts, Glance, gather, summarised
-from allais.serve.pages.history import History
+from allais.serve.pages.history import History, row_of
 from allais.serve.pages.other_pages import Summary
 from allais.serve.pages.session import Sessions
 from allais.serve.pages.traffic import Traffic
@@ -23,6 +23,7 @@ from allais.serve.tables import CANCELLED, EXPIRED, OPEN, TOLD, decisions
 
 TICK = 1.0  # seconds between two looks for new moments
 FRESH = 1.0  # seconds for which a page is good
+MOST_WORK = 0.05  # of the time goes into a page that is open, however long it takes to work out
 ENDS = (TOLD, CANCELLED, EXPIRED)
 
 
@@ -35,7 +36,7 @@ class Watched:
         self.before: dict[str, int] | None = None  # decisions that had ended before this process counted
         self.lock = asyncio.Lock()
         self.facts: Facts | None = None
-        self.at = -math.inf
+        self.at, self.lasts = -math.inf, FRESH
         self.summary: tuple[float, Summary] | None = None
 
 
@@ -59,7 +60,7 @@ class Dashboard:
         watched = self._of(self.service.experiment(name))
         async with watched.lock:
             experiment = self.service.experiment(name)
-            fresh = watched.experiment is experiment and time.monotonic() - watched.at < FRESH
+            fresh = watched.experiment is experiment and time.monotonic() - watched.at < watched.lasts
             if watched.facts is None or not fresh or watched.facts.state != experiment.state:
                 if watched.before is None:
                     counts = dict(experiment.counts)
@@ -67,8 +68,10 @@ class Dashboard:
                     watched.before = {end: stored.get(end, 0) - counts[end] for end in ENDS}
                 glance = _glance(experiment, watched.before)
                 work = partial(gather, glance=glance, traffic=watched.traffic, history=watched.history)
+                began = time.monotonic()
                 watched.facts = await self.service.read(work)
                 watched.at = time.monotonic()
+                watched.lasts = max(FRESH, (watched.at - began) / MOST_WORK)
             return watched.facts
 
     async def summaries(self) -> list[Summary]:
@@ -98,11 +101,12 @@ class Dashboard:
         learner = watched.experiment.learner
         watched.history.note(learner._next)
         outcomes = learner.samples
-        if not watched.history.moments and outcomes > 1 and learner.policy.keeps_outcomes:
-            await self.service.read(partial(watched.history.recall, learner=learner, experiment=watched.experiment.id))
+        if not watched.history.restored:
+            await self.service.read(partial(watched.history.restore, experiment=watched.experiment.id))
         if watched.history.is_due(outcomes):
             twin = learner if learner.policy.keeps_outcomes else learner.copy()
-            await asyncio.to_thread(watched.history.look, twin, outcomes)
+            moment = await asyncio.to_thread(watched.history.look, twin, outcomes)
+            await self.service.write([row_of(moment, watched.experiment.id)])
 
 
 def _ended(connection: Connection, experiment: int) -> dict[str, int]:
@@ -118,7 +122,7 @@ def _glance(experiment: Experiment, before: dict[str, int]) -> Glance:
     return Glance(
         experiment.name, experiment.id, experiment.state, experiment.settings, experiment.created_at,
         learner if learner.policy.keeps_outcomes else learner.copy(),  # a linear one writes while it is asked
-        len(experiment.open), None if first is None else first.asked_at,
+        experiment.pulls(), len(experiment.open), None if first is None else first.asked_at,
         {end: before[end] + experiment.counts[end] for end in ENDS},
     )  # fmt: skip
 
