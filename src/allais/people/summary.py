@@ -53,7 +53,8 @@ def summarise(fitted: Fitted) -> Summary:
     family, names = fitted.family, fitted.family.names
     people = len(fitted.people)
     whose = f", {people} people: the rows are of somebody like them" if people else ""
-    title = f"{fitted.method} of {fitted.n_choices:,} answers{whose}"
+    answers = "1 answer" if fitted.n_choices == 1 else f"{fitted.n_choices:,} answers"
+    title = f"{fitted.method} of {answers}{whose}"
     if not names:
         return Summary(title, (), fitted.notes)
     ends = family.natural(interval(fitted.places))
