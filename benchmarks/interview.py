@@ -26,10 +26,12 @@ from allais.people.study import answer_of
 from allais.report.tables import markdown_table
 
 FAMILY = Family(stake=100.0)
-PEOPLE, QUESTIONS = 80, 20
+PEOPLE, QUESTIONS = 60, 20
 SERVED = 100  # people of the study
 NODES = 10  # of the grid, for each of four parameters: 10,000 points
-ADOPY = "ALLAIS_ADOPY"  # a Python that has adopy
+ADOPY = "ALLAIS_ADOPY"  # a Python that has adopy, best with NumPy 1.23 and SciPy 1.10
+# adopy makes arrays of 80 MB by the dozen; to give each back to the system takes it a third of its time
+KEEPING = {"MALLOC_MMAP_THRESHOLD_": "4000000000", "MALLOC_TRIM_THRESHOLD_": "8000000000"}
 
 
 class Recovered(NamedTuple):
@@ -53,7 +55,7 @@ def run() -> str:
         _row("the page, fitted by the library", _apart(asked_by_page, truths), truths),
     ]
     print(rows, flush=True)
-    theirs = _adopy(truths)
+    theirs, how = _adopy(truths)
     if theirs is None:
         note = f" adopy was not there ({ADOPY} names no Python that has it): the grid is ours, of its kind."
     else:
@@ -62,8 +64,7 @@ def run() -> str:
         alike = sum(one == other for mine, yours in both for one, other in zip(mine, yours, strict=True))
         note = (
             " The grid is ours, of adopy's kind; adopy itself was given the same candidates, the same grid and the "
-            f"same people, and {alike:,} of its {PEOPLE * QUESTIONS:,} questions were those of ours. It names `np.int` "
-            "and `np.float`, which were put back into NumPy before it was imported; nothing else of it was changed."
+            f"same people, and {alike:,} of its {PEOPLE * QUESTIONS:,} questions were those of ours. {how}"
         )
     header = ("questions chosen by", "error after 20", "one question, CPU", "memory")
     nearer = [_share(ours, other, truths) for other in (random, grid)]
@@ -220,11 +221,11 @@ def asked_by_grid(truths: FloatArray) -> tuple[FloatArray, float, list[list[int]
     return np.array(places), 1e3 * statistics.median(seconds), every
 
 
-def _adopy(truths: FloatArray) -> Recovered | None:
-    """adopy itself, in the Python that a variable names."""
+def _adopy(truths: FloatArray) -> tuple[Recovered | None, str]:
+    """adopy itself, in the Python that a variable names, and what had to be done to run it."""
     python = os.environ.get(ADOPY)
     if not python:
-        return None
+        return None, ""
     pairs = _pairs()
     offered = Choices.from_rows([("x", pair, 0) for pair in pairs])
     truly = np.exp(FAMILY.log_chances(FAMILY.natural(truths), offered))
@@ -237,10 +238,16 @@ def _adopy(truths: FloatArray) -> Recovered | None:
         given, found = Path(folder, "task.json"), Path(folder, "found.json")
         given.write_text(json.dumps(task))
         script = Path(__file__).with_name("adopy_grid.py")
-        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | KEEPING
         subprocess.run([python, str(script), str(given), str(found)], check=True, env=environment)
         told = json.loads(found.read_text())
-    return Recovered(np.array(told["means"]), 1e3 * statistics.median(told["seconds"]), told["memory"], told["asked"])
+    found = Recovered(np.array(told["means"]), 1e3 * statistics.median(told["seconds"]), told["memory"], told["asked"])
+    patch = (
+        "it names `np.int` and `np.float`, which were put back before its import"
+        if told["patched"]
+        else "nothing of it was changed (from 1.24 on, `np.int` and `np.float` must be put back before its import)"
+    )
+    return found, f"It had NumPy {told['numpy']}: {patch}. Its memory was kept between questions, which is faster."
 
 
 def _two(lottery: Any) -> tuple[float, float, float]:
