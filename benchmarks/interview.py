@@ -241,13 +241,13 @@ def _adopy(truths: FloatArray) -> tuple[Recovered | None, str]:
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | KEEPING
         subprocess.run([python, str(script), str(given), str(found)], check=True, env=environment)
         told = json.loads(found.read_text())
-    found = Recovered(np.array(told["means"]), 1e3 * statistics.median(told["seconds"]), told["memory"], told["asked"])
+    adopy = Recovered(np.array(told["means"]), 1e3 * statistics.median(told["seconds"]), told["memory"], told["asked"])
     patch = (
         "it names `np.int` and `np.float`, which were put back before its import"
         if told["patched"]
         else "nothing of it was changed (from 1.24 on, `np.int` and `np.float` must be put back before its import)"
     )
-    return found, f"It had NumPy {told['numpy']}: {patch}. Its memory was kept between questions, which is faster."
+    return adopy, f"It had NumPy {told['numpy']}: {patch}. Its memory was kept between questions, which is faster."
 
 
 def _two(lottery: Any) -> tuple[float, float, float]:
