@@ -27,6 +27,7 @@ def test_questions_are_drawn_with_bars_and_the_answer_is_a_preference(alice):
     assert shown.count("A or B?") == 3
     assert "euros" in shown
     assert "█" in shown
+    assert "A or B? b\n" in shown  # what came from a file is shown, as what is typed
     assert "interview of 3 answers" in shown
     assert isinstance(Preference.load(path), Preference)
     assert Choices.read(path).chosen.tolist() == [0, 1, 0]
@@ -97,7 +98,7 @@ def test_what_is_wrong_is_said_in_a_sentence(words, sentence):
 def test_every_family_can_be_asked_about(family, tmp_path):
     done = RUN.invoke(app, ["interview", "--family", family, "--questions", "1"], input="A\n")
     assert done.exit_code == 0, done.output
-    assert "interview of 1 answers" in done.output
+    assert "interview of 1 answer\n" in done.output
 
 
 def test_the_study_prints_and_writes_its_table(tmp_path):
@@ -105,4 +106,7 @@ def test_the_study_prints_and_writes_its_table(tmp_path):
     sizes = ["--people", "2", "--questions", "2", "--rounds", "50", "--runs", "1"]
     done = RUN.invoke(app, ["people", "study", *sizes, "--out", str(out)])
     assert done.exit_code == 0, done.output
-    assert "fitted after the interview" in out.read_text(encoding="utf-8")
+    assert "|" not in done.output  # a table for people; that for files is Markdown
+    for text in (done.output, out.read_text(encoding="utf-8")):
+        assert "fitted after the interview" in text
+        assert "2 people drawn from the prior of cumulative prospect theory, 2 questions each, seed 1" in text

@@ -1,6 +1,7 @@
 """Tables of choices: every kind is read alike, and a wrong row is refused with its number."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -134,6 +135,7 @@ def test_a_wrong_table_is_refused_in_a_sentence_with_its_row(make, sentence):
     with pytest.raises((ValueError, TypeError)) as caught:
         make()
     assert sentence in str(caught.value)
+    assert re.search(r"[.;] [A-Z][^;]*[.?]$", str(caught.value))  # what to do comes last
 
 
 @pytest.mark.parametrize(

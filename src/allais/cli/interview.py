@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -115,7 +116,10 @@ def _said(screen: Console) -> str:
         try:
             said = screen.input("A or B? ").strip().lower()
         except EOFError:
+            screen.print()
             return "quit"
+        if not sys.stdin.isatty():  # answers from a file are not on the screen yet
+            screen.print(said, markup=False)
         if said in words:
             return words[said]
         screen.print('Type A or B, or "back", "skip" or "quit".')
@@ -164,8 +168,9 @@ def _conclude(interview: Interview, screen: Console, out: Path | None) -> None:
         return
     screen.rule("What the answers show")
     screen.print(Text(str(interview.fitted.summary())))
-    if interview.attention.asked:
-        screen.print(Text(str(interview.attention)))
+    checks = interview.attention
+    if checks.passed == checks.asked > 0:  # if not, the summary says so
+        screen.print(Text(str(checks)))
     for arm, chance in interview.decision.items():
         screen.print(Text(f"{arm} is preferred with a chance of {chance:.2f}"))
     if out is not None:

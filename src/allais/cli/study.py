@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from allais.cli.console import console
 from allais.cli.exits import writing
 from allais.cli.options import Seed
 from allais.cli.writable import require_writable
+
+if TYPE_CHECKING:
+    from allais.people import Study
 
 EVERY = 20  # people between two words about how far it is
 
@@ -38,7 +42,24 @@ def study_command(
             typer.echo(f"{done} of {people} people", err=True)
 
     found = study(people, questions, n_rounds=rounds, n_runs=runs, seed=seed, done=say)
-    typer.echo(str(found))
+    meant = (
+        f"{people} people drawn from the prior of cumulative prospect theory, {questions} questions each, seed {seed}. "
+        "Regret is judged by the true preference, as a share of what choosing at random loses, with its standard error "
+        "over people. In the last column the arms are known, and only the preference is in doubt."
+    )
+    _show(found, meant)
     if out is not None:
         with writing(out):
-            out.write_text(f"{found}\n", encoding="utf-8")
+            out.write_text(f"{meant}\n\n{found}\n", encoding="utf-8")
+
+
+def _show(found: Study, meant: str) -> None:
+    from rich.table import Table
+
+    screen, table = console(), Table(box=None, padding=(0, 2, 0, 0))
+    for k, name in enumerate(found.header):
+        table.add_column(name, justify="right" if k else "left")
+    for row in found.rows():
+        table.add_row(*row)
+    screen.print(table)
+    screen.print(meant, highlight=False)

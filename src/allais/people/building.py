@@ -29,9 +29,11 @@ class Rows:
     def choice(self, row: int, person: Any, options: Sequence[Any], chosen: Any, trial: Any = None) -> None:
         """Add a choice; rows are counted from 1."""
         if len(options) < 2:
-            refuse(row, f"a choice is between two options or more; got {len(options)}.")
+            refuse(row, f"a choice is between two options or more; got {len(options)}. Give another.")
         if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer) or not 0 <= chosen < len(options):
-            refuse(row, f"chosen is the position of an option, 0 to {len(options) - 1}; got {brief(chosen)}.")
+            refuse(
+                row, f"chosen is the position of an option, 0 to {len(options) - 1}; got {brief(chosen)}. Count from 0."
+            )
         self._add(row, person, options, int(chosen), 0.0, trial)
 
     def equivalent(self, row: int, person: Any, lottery: Any, amount: Any, trial: Any = None) -> None:
@@ -41,14 +43,14 @@ class Rows:
         except ValueError as error:
             refuse(row, str(error))
         if not np.isfinite(named):
-            refuse(row, f"a certainty equivalent must be finite; got {named}.")
+            refuse(row, f"a certainty equivalent must be finite; got {named}. Leave the row out.")
         try:
             option = as_option(lottery)
         except (ValueError, TypeError) as error:
             refuse(row, str(error))
         low, high = option.support
         if low == high:
-            refuse(row, f"a certainty equivalent is that of a lottery; got the sure amount {low:g}.")
+            refuse(row, f"a certainty equivalent is that of a lottery; got the sure amount {low:g}. Leave it out.")
         self._add(row, person, [option], CERTAINTY_EQUIVALENT, named, trial)
 
     def _add(self, row: int, person: Any, options: Sequence[Any], chosen: int, amount: float, trial: Any) -> None:
@@ -56,7 +58,11 @@ class Rows:
         if trial is not None:
             before = self._trials.setdefault((who, str(trial)), row)
             if before != row:
-                refuse(row, f"a person answers a trial once; {who} has answered trial {trial} in row {before} already.")
+                refuse(
+                    row,
+                    f"a person answers a trial once; {who} has answered trial {trial} in row {before} already. "
+                    "Leave one of the rows out.",
+                )
         self._offered.append([self._option(row, option) for option in options])
         self._person.append(self._people.setdefault(who, len(self._people)))
         self._chosen.append(chosen)

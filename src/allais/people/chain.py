@@ -19,7 +19,7 @@ from allais._system.processes import begin_worker
 from allais.people.likelihood import Likelihood
 from allais.people.sampling import Task
 
-CAREFUL = 0.9  # the acceptance that the sampler's step is tuned to
+CAREFUL = 0.95  # the acceptance that the sampler's step is tuned to
 
 
 def main(given: Path, found: Path) -> None:

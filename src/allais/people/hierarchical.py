@@ -25,8 +25,8 @@ def hierarchical(
     choices: Choices,
     family: Family,
     *,
-    n_draws: int = 500,
-    n_warmup: int = 250,
+    n_draws: int = 1000,
+    n_warmup: int = 300,
     n_chains: int = 4,
     seed: Seed = 0,
 ) -> Fitted:

@@ -54,9 +54,9 @@ def read_lines(path: Path) -> Choices:
             try:
                 _take(built, row, json.loads(line))
             except json.JSONDecodeError:
-                refuse(row, f"a line must be JSON; got {brief(line)}.")
+                refuse(row, f"a line must be JSON; got {brief(line)}. Repair it.")
             except RecursionError:
-                refuse(row, "a line must be JSON that is not hundreds of lists deep.")
+                refuse(row, "a line must be JSON that is not hundreds of lists deep. Repair it.")
     return built.done()
 
 
@@ -72,14 +72,14 @@ def _listed(content: str) -> list[Any] | None:
 
 def _take(built: Rows, row: int, told: Any) -> None:
     if not isinstance(told, dict):
-        refuse(row, f"an answer is written in braces; got {brief(told)}.")
+        refuse(row, f"an answer is written in braces; got {brief(told)}. Repair it.")
     person, trial = told.get("person"), told.get("trial")
     if "amount" in told and "lottery" in told:
         built.equivalent(row, person, _option(row, told["lottery"]), told["amount"], trial)
     elif isinstance(told.get("options"), list) and "chosen" in told:
         built.choice(row, person, [_option(row, one) for one in told["options"]], told["chosen"], trial)
     else:
-        refuse(row, "an answer has options and chosen, or a lottery and an amount; something is missing.")
+        refuse(row, "an answer has options and chosen, or a lottery and an amount; something is missing. Add it.")
 
 
 def _option(row: int, given: Any) -> Any:
@@ -91,4 +91,7 @@ def _option(row: int, given: Any) -> Any:
             chances[outcome] = chances.get(outcome, 0.0) + chance
         return Discrete(chances)
     except (ValueError, TypeError) as error:
-        refuse(row, f"an option is an amount, or pairs of outcome and probability; got {brief(given)} ({error}).")
+        refuse(
+            row,
+            f"an option is an amount, or pairs of outcome and probability; got {brief(given)} ({error}). Repair it.",
+        )

@@ -25,7 +25,7 @@ def lottery_or_sure(table: Any, columns: Mapping[str, str], trial: str | None, m
             continue
         win, chance, sure = (cell_number(row, name, cell) for name, cell in zip(names[1:4], numbers, strict=True))
         if not 0.0 <= chance <= 1.0:
-            refuse(row, f"{columns['probability']} must lie in [0, 1]; got {chance:g}.")
+            refuse(row, f"{columns['probability']} must lie in [0, 1]; got {chance:g}. Write 0.25 for 25 %.")
         options = [made.lottery((win, chance), (0.0, 1.0 - chance)), made.lottery((sure, 1.0))]
         built.choice(row, person, options, 0 if cell_answer(row, columns["took_lottery"], took) else 1, number)
     return built.done()
@@ -73,7 +73,9 @@ def from_table(
             continue
         label = str(int(chosen)) if isinstance(chosen, float) and chosen.is_integer() else str(chosen)
         if label not in names:
-            refuse(row, f"{columns['chosen']} must be one of {', '.join(names)}; got {chosen!r}.")
+            refuse(
+                row, f"{columns['chosen']} must be one of {', '.join(names)}; got {chosen!r}. Name that option, too."
+            )
         built.choice(row, person, [make(row) for make in makers], names.index(label), number)
     return built.done()
 
@@ -117,10 +119,16 @@ def _maker(found: Columns, given: Any) -> Maker:
         known = [(outcome(row), None if chance is None else chance(row)) for outcome, chance in pairs]
         left = 1.0 - sum(chance for _, chance in known if chance is not None)
         if left < -1e-9 or (abs(left) > 1e-9 and all(chance is not None for _, chance in known)):
-            refuse(row, f"probabilities must sum to 1; got a sum of {1.0 - left:.12g}.")
+            refuse(
+                row,
+                f"probabilities must sum to 1; got a sum of {1.0 - left:.12g}. Add what is missing, or give "
+                "None for one of them.",
+            )
         whole = tuple((outcome, max(left, 0.0) if chance is None else chance) for outcome, chance in known)
         if any(chance < 0.0 for _, chance in whole):
-            refuse(row, f"a probability must not be negative; got {min(chance for _, chance in whole):g}.")
+            refuse(
+                row, f"a probability must not be negative; got {min(chance for _, chance in whole):g}. Repair the cell."
+            )
         return made.lottery(*whole)
 
     return from_pairs

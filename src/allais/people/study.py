@@ -36,6 +36,11 @@ class Study:
     known: FloatArray  # by the arm that is best if the arms are known
     n_rounds: int
 
+    @property
+    def header(self) -> tuple[str, ...]:
+        """What the columns of `rows` are."""
+        return "served by", f"regret after {self.n_rounds:,} rounds", "lost against the truth", "arms known"
+
     def rows(self) -> list[list[str]]:
         """One line per source, with standard errors over people."""
         return [
@@ -44,8 +49,7 @@ class Study:
         ]  # fmt: skip
 
     def __str__(self) -> str:
-        header = ("served by", f"regret after {self.n_rounds:,} rounds", "lost against the truth", "arms known")
-        return markdown_table(header, self.rows())
+        return markdown_table(self.header, self.rows())
 
 
 def _shown(numbers: FloatArray) -> str:

@@ -53,10 +53,11 @@ def summarise(fitted: Fitted) -> Summary:
     family, names = fitted.family, fitted.family.names
     people = len(fitted.people)
     whose = f", {people} people: the rows are of somebody like them" if people else ""
-    title = f"{fitted.method} of {fitted.n_choices:,} answers{whose}"
+    answers = "1 answer" if fitted.n_choices == 1 else f"{fitted.n_choices:,} answers"
+    title = f"{fitted.method} of {answers}{whose}"
     if not names:
         return Summary(title, (), fitted.notes)
-    ends = family.natural(np.quantile(fitted.places, [0.05, 0.95], axis=0))
+    ends = family.natural(interval(fitted.places))
     spread, prior = fitted.places.std(axis=0), family.prior.spread
     # people differ, so that the spread of many says nothing about what is known of each
     told = np.ones(len(names)) if people else np.clip(1.0 - spread / prior, 0.0, 1.0)
@@ -65,6 +66,18 @@ def summarise(fitted: Fitted) -> Summary:
         for name, low, high, share in zip(names, *ends.tolist(), told.tolist(), strict=True)
     )
     return Summary(title, rows, (*fitted.notes, *_untold(fitted, rows)))
+
+
+def interval(places: FloatArray) -> FloatArray:
+    """The ends between which the next draw lies with 90 %, (draws, parameters) -> (2, parameters).
+
+    One more draw falls below the k-th of n with k in n + 1. NumPy's usual rule forgets itself: with 500 draws its
+    interval holds 89.6 %.
+
+    >>> interval(np.arange(1.0, 100.0)[:, None]).ravel().tolist()
+    [5.0, 95.0]
+    """
+    return np.asarray(np.quantile(places, [0.05, 0.95], axis=0, method="weibull"))
 
 
 def _untold(fitted: Fitted, rows: tuple[Row, ...]) -> list[str]:

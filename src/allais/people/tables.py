@@ -32,7 +32,8 @@ class Columns:
         if name in self._columns:
             return self._columns[name]
         near = difflib.get_close_matches(str(name), self._columns, n=1)
-        meant = f" Did you mean {near[0]!r}?" if near else f" It has {', '.join(map(repr, list(self._columns)[:20]))}."
+        there = ", ".join(map(repr, list(self._columns)[:20]))
+        meant = f" Did you mean {near[0]!r}?" if near else f" It has {there}: say which of them it is."
         raise ValueError(f"a column must be in the table; {name!r} is not.{meant}")
 
     def rows(self, *names: str | None) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -70,7 +71,11 @@ def _read_csv(path: Path) -> dict[str, list[Any]]:
     lines = [line for line in lines if line]
     for row, line in enumerate(lines, start=1):
         if len(line) != len(header):
-            refuse(row, f"a row has {len(header)} cells, as the first line of {path} has; this one has {len(line)}.")
+            refuse(
+                row,
+                f"a row has {len(header)} cells, as the first line of {path} has; this one has {len(line)}. "
+                "Put cells with commas into quotes.",
+            )
     return {name.strip(): [line[i].strip() for line in lines] for i, name in enumerate(header)}
 
 
@@ -86,7 +91,7 @@ def cell_number(row: int, name: str, cell: Any) -> float:
     except (TypeError, ValueError):
         found = math.nan
     if not math.isfinite(found) or isinstance(cell, bool):
-        refuse(row, f"{name} must be a number; got {brief(cell)}.")
+        refuse(row, f"{name} must be a number; got {brief(cell)}. Repair the cell, or leave the row out.")
     return found
 
 
@@ -94,7 +99,7 @@ def cell_answer(row: int, name: str, cell: Any) -> bool:
     """Yes or no: 1 or 0, True or False."""
     text = str(cell).strip().lower().removesuffix(".0")
     if text not in (*YES, *NO):
-        refuse(row, f"{name} must be 1 or 0; got {brief(cell)}.")
+        refuse(row, f"{name} must be 1 or 0, or yes or no; got {brief(cell)}. Write one of them.")
     return text in YES
 
 
