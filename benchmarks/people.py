@@ -100,7 +100,7 @@ def _calibration() -> str:
         f"{PEOPLE} people per family, drawn from its prior, {TRIALS} choices each, {PARTICLES} particles, a seed each. "
         f"Coverage is {min(shares):.1%} to {max(shares):.1%}, with a standard error of {100 * error:.1f} points each, "
         f"and {np.mean(shares):.1%} on average; chi-square of ten bins has mean 9, and exceeds 21.7 once in a hundred. "
-        "With 200 people the standard error is 2.1 points: one of 29 parameters lies outside 85 to 95 % by luck alone "
+        "With 200 people the standard error is 2.1 points: one of 30 parameters lies outside 85 to 95 % by luck alone "
         "in about every third run."
     )
     heads = ["weight", "parameter", "in its 90 % interval", "chi-square", "ranks in ten bins", "correlation with truth"]
