@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from allais import NPTS, Bounded, expected_value
 from allais.serve.loading import document_bytes, learner_of
-from allais.serve.scribe import LARGE, Scribe
+from allais.serve.scribe import LARGE, Scribe, receive, send
 
 OWNER = """
 import numpy as np
@@ -50,3 +52,12 @@ def test_the_scribe_of_a_killed_service_ends():
     owner.communicate()
     # it is nobody's child now, so that it is gone once its entry is
     subprocess.run(["timeout", "60", "tail", f"--pid={pid}", "-f", "/dev/null"], check=True)
+
+
+@pytest.mark.parametrize("kept", [0, 5, 8, 12])
+def test_a_message_that_breaks_off_is_none(kept):
+    whole = io.BytesIO()
+    send(whole, b"a document")
+    assert receive(io.BytesIO(whole.getvalue())) == b"a document"
+    with pytest.raises(EOFError):
+        receive(io.BytesIO(whole.getvalue()[:kept]))

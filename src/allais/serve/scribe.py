@@ -65,10 +65,13 @@ def send(pipe: IO[bytes], content: bytes) -> None:
 
 
 def receive(pipe: IO[bytes]) -> bytes:
-    """Read a message, or raise EOFError."""
-    size = pipe.read(SIZE.size)
-    content = pipe.read(SIZE.unpack(size)[0]) if len(size) == SIZE.size else b""
-    if not content:
+    """Read a message, or raise EOFError: also where only a part came, since the other process died in mid-word."""
+    head = pipe.read(SIZE.size)
+    if len(head) < SIZE.size:
+        raise EOFError
+    size = SIZE.unpack(head)[0]
+    content = pipe.read(size)
+    if len(content) < size:
         raise EOFError
     return content
 
