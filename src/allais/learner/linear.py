@@ -224,8 +224,8 @@ class LinearLearner(Rows):
         >>> policy = LinTS(expected_value(), ParameterNoise())
         >>> learner = policy.start(["A21", "A28"], seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
         >>> learner.observe_features([1.0, 1.0], [3.0, 3.0])
-        >>> learner.theta
-        array([1.2, 1.2])
+        >>> learner.theta  # longer rows are noisier, and count less
+        array([1., 1.])
         """
         told = [self._checked(0, reward) for reward in finite_array("rewards", rewards).tolist()]
         row: list[float] = checked_features([features])[0].tolist()  # type: ignore[arg-type]
