@@ -45,6 +45,6 @@ def run() -> str:
               "time of one")  # fmt: skip
     return (
         "## Proofs on simulators\n\n"
-        f"The simulators of the section before, delta = {DELTA:g}, at most {MOST:,} runs of a "
+        f"The simulators of `python -m benchmarks search`, delta = {DELTA:g}, at most {MOST:,} runs of a "
         f"search:\n\n{markdown_table(header, rows)}"
     )
