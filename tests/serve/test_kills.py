@@ -41,6 +41,9 @@ def survive(folder: Path, database: str, kills: int, seed: int, settings: dict[s
     drivers = Drivers(outcome)
     served = ServedByFork(folder, database, settings)
     try:
+        practising = lived_again(database, settings)  # so that the compiler does not take all the time between kills
+        choice, _, _ = ask(practising, settings)
+        practising.tell(choice, outcome(1))
         for kill in range(kills):
             if kill:
                 served.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -36,6 +37,21 @@ def test_an_experiment_is_free_again_when_its_service_has_ended(calling):
         first.create()
     with calling() as second:
         assert [one["name"] for one in second.get("/v1/experiments").json()] == ["routes"]
+
+
+def test_a_start_waits_for_the_session_of_a_process_that_was_just_killed(postgres):
+    address = postgres.make("advisor_patient")
+    killed, ours = Database(address), Database(address)
+    with killed.connect() as dying, ours.connect() as connection:
+        Ownership(killed).take(dying, 1, "routes")
+        ends = threading.Timer(0.5, dying.invalidate)
+        ends.start()
+        patient = Ownership(ours)
+        patient.take(connection, 1, "routes", patience=60.0)
+        assert patient.owns(1)
+        ends.join()
+    killed.dispose()
+    ours.dispose()
 
 
 def test_a_lost_session_of_ours_is_ended_and_that_of_others_is_not(postgres):

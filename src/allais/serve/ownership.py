@@ -6,6 +6,7 @@ processes never write one experiment. On SQLite it is a locked file beside the d
 
 from __future__ import annotations
 
+from time import monotonic, sleep
 from typing import Any
 
 from sqlalchemy import Connection, text
@@ -14,6 +15,7 @@ from allais.files.locks import locked
 from allais.serve.database import MIGRATING, Database
 from allais.serve.refusals import unavailable
 
+PATIENCE, PAUSE = 5.0, 0.05  # seconds for which a start waits for the end of a process before it, and between looks
 # Who holds the lock of an experiment: keys are below 2^32, so that they are in `objid` alone.
 HOLDER = text(
     "SELECT a.pid, a.application_name FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid "
@@ -30,8 +32,11 @@ class Ownership:
         self._names: dict[int, str] = {}
         self._files: dict[int, Any] = {}
 
-    def take(self, connection: Connection, experiment: int, name: str) -> None:
-        """Own an experiment until this process ends, or refuse."""
+    def take(self, connection: Connection, experiment: int, name: str, patience: float = 0.0) -> None:
+        """Own an experiment until this process ends, or refuse.
+
+        A process that was killed a moment ago may still have its session: it is waited for, `patience` seconds.
+        """
         refusal = f"an experiment is served by one process; {name!r} is served by another."
         if self._database.is_sqlite:
             if experiment in self._files:
@@ -45,10 +50,13 @@ class Ownership:
             self._files[experiment] = handle
         else:
             key = {"key": MIGRATING + experiment}
-            got = connection.execute(text("SELECT pg_try_advisory_lock(:key)"), key).scalar_one()
+            until = monotonic() + patience
+            while not connection.execute(text("SELECT pg_try_advisory_lock(:key)"), key).scalar_one():
+                connection.commit()
+                if monotonic() >= until:
+                    raise ValueError(f"{refusal} Close it there first.")
+                sleep(PAUSE)
             connection.commit()  # the lock is the session's, not the transaction's
-            if not got:
-                raise ValueError(f"{refusal} Close it there first.")
         self._names[experiment] = name
 
     def take_again(self, connection: Connection) -> None:

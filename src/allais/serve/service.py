@@ -18,7 +18,7 @@ from allais.serve import keys, loading
 from allais.serve.acquaintances import Acquaintances
 from allais.serve.database import Database
 from allais.serve.experiment import Experiment
-from allais.serve.ownership import Ownership
+from allais.serve.ownership import PATIENCE, Ownership
 from allais.serve.refusals import Refused, unavailable, unknown
 from allais.serve.rows import Kind, Row
 from allais.serve.scribe import Scribe
@@ -62,7 +62,8 @@ class Service:
         rows = await self.read(loading.rows_of_experiments)
         for row in rows:
             if self.serves(row.name):
-                await self.writer.call(partial(self.ownership.take, experiment=row.id, name=row.name))
+                take = partial(self.ownership.take, experiment=row.id, name=row.name, patience=PATIENCE)
+                await self.writer.call(take)
         await self._load_all()
         await self.read_keys()
         self.ready = True
