@@ -95,19 +95,6 @@ def walk_few(band, weight, memory, arm, sign, start, end, exponent, mean_low, me
 
 
 @kernel
-def _outcome_beyond(memory, arm, tree, sign, rank, start):
-    """The outcome of a rank from the outside, how many samples lie at or beyond it, and how many may lie beyond."""
-    inner = outcome_at_rank(memory.trees, tree, rank)
-    cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], sign * inner)
-    if cell < 0:
-        return max(inner, start), rank, rank - 1  # one lies at the outcome itself
-    # its samples may lie anywhere in it, even all at its outer end
-    reached = count_beyond(memory.trees, tree, abs(memory.cells[AT, cell]), memory.cells[RAW, cell], True)
-    inner = memory.cells[LOW, cell] if sign > 0.0 else -memory.cells[HIGH, cell]
-    return max(inner, start), reached, reached
-
-
-@kernel
 def _stretch(memory, arm, tree, sign, rank, start):
     """The outcome of a rank from the outside, how many samples lie at or beyond it, and how many may lie beyond."""
     inner = outcome_at_rank(memory.trees, tree, rank)
