@@ -1,4 +1,4 @@
-"""Where compiled code is kept: the user's cache folder, under a digest of the package's sources.
+"""Where compiled code is kept: the user's cache folder, under a digest of the sources of kernels.
 
 Numba's own check does not see an edit in a function that is called from another file; the digest does.
 """
@@ -19,6 +19,12 @@ import numba
 from allais._kernels.compiling import found_on_disk, undisturbed
 from allais._kernels.late_calls import is_own
 
+# What compiled code is made of, in the package's folder; an edit elsewhere leaves the cache as it is.
+SOURCES = (
+    *("_kernels", "bands", "linear", "numerics", "policies", "samples"),
+    *("people/answers.py", "people/arrays.py", "people/curves.py", "simulation/record.py", "simulation/rollout.py"),
+)
+
 
 def cache_folder() -> Path:
     """Where compiled code is kept: ALLAIS_CACHE_DIR, or the user's cache folder."""
@@ -37,8 +43,9 @@ def cache_folder() -> Path:
 def _digest() -> str:
     package = Path(__file__).parents[1]
     sources = hashlib.sha256(numba.__version__.encode())
-    for path in sorted(package.rglob("*.py")):
-        sources.update(path.read_bytes())
+    for place in SOURCES:
+        for path in sorted((package / place).rglob("*.py")) or [package / place]:
+            sources.update(path.read_bytes())
     return sources.hexdigest()[:16]
 
 
