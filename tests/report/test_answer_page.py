@@ -31,9 +31,10 @@ from allais import (
 )
 from allais.bands import Interval
 from allais.linear import LinearBandit, LinGapE, ParameterNoise
+from allais.preferences.sure import sure_amount
 from allais.report import write_page
 from allais.report.closing import closing
-from allais.report.sure import sure_amount, sure_interval
+from allais.report.sure import sure_interval
 from allais.report.words import recommendation
 from allais.searches import chances_of_best, least_proof
 from allais.simulation.history import MOST_ARMS, History

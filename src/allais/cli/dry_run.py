@@ -15,9 +15,9 @@ from allais.cli.specs import SearchSpec
 from allais.errors import RunFailed
 from allais.policies.base import Policy
 from allais.policies.promises import promise_in_words
+from allais.preferences.sure import sure_amount
 from allais.report.numbers import duration
 from allais.report.sure import amount as in_units
-from allais.report.sure import sure_amount
 from allais.searches import closer_forecast, costs_of_indifference, forecast
 from allais.searches.asynchronous import refusal
 from allais.searches.common import with_common_numbers

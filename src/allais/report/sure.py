@@ -1,31 +1,15 @@
-"""Values as sure amounts: the outcome for certain that is worth as much, in the user's own units."""
+"""What options feel like for sure, with their intervals, and amounts with their units."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable
 
-import numpy as np
-
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.preferences import Preference
+from allais.preferences.sure import sure_amount
 from allais.report.numbers import plain
-
-BEYOND = 1e300  # a utility that never reaches a value is inverted to one of the largest numbers
-
-
-def sure_amount(preference: Preference, value: float) -> float:
-    """The certainty equivalent of a value; NaN where no sure outcome has it.
-
-    >>> sure_amount(Preference(TverskyKahneman(0.61), reference=80, costs=True), 9.0)
-    71.0
-    """
-    if not math.isfinite(value):
-        return math.nan
-    with np.errstate(all="ignore"):
-        sure = float(preference.unfelt(np.float64(value)))
-    return sure if abs(sure) < BEYOND else math.nan
 
 
 def sure_interval(preference: Preference, interval: Interval) -> Interval:

@@ -11,9 +11,10 @@ import numpy as np
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.policies.promises import rarest_of
+from allais.preferences.sure import sure_amount
 from allais.report.groups import TO, explained
 from allais.report.numbers import plain, share
-from allais.report.sure import amount, quoted, sure_amount, sure_intervals
+from allais.report.sure import amount, quoted, sure_intervals
 from allais.searches.chances import chances_of_best
 from allais.simulation import BestArm
 

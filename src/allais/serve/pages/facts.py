@@ -12,13 +12,13 @@ from sqlalchemy import Connection, func, select
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.preferences import Explanation, Preference, expected_value
+from allais.preferences.sure import sure_amount
+from allais.preferences.words import in_words
 from allais.report.groups import explained
-from allais.report.sure import sure_amount
 from allais.report.words import ByMean, by_mean
 from allais.serve.loading import Stored
 from allais.serve.pages.history import History, Moment, keeps_intervals, known, listed
 from allais.serve.pages.other_pages import Summary
-from allais.serve.pages.tastes import in_words
 from allais.serve.pages.traffic import OTHERS, Cell, Traffic
 from allais.serve.tables import people
 

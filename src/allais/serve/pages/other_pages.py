@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from allais.preferences import Preference
+from allais.preferences.words import in_words
 from allais.report.numbers import plain, share
 from allais.report.sure import amount
 from allais.serve.pages.layout import card
-from allais.serve.pages.tastes import in_words
 from allais.settings import from_spec
 
 PEOPLE_PER_PAGE = 100

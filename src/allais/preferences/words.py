@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from allais.preferences import Preference
+from allais.preferences.preference import Preference
 from allais.weights import Identity, TailAverage, Weight
 
 SPOKEN = {"TverskyKahneman": "Tversky-Kahneman", "GonzalezWu": "Gonzalez-Wu", "Identity": "as they are"}
