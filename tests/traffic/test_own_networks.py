@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import pytest
 from rich.console import Console
 
 from allais.traffic import Demand, Recording, RoadNetwork, Route, SumoError, TrafficProblem, grid_network, record, sumo
-from allais.traffic.demand import pairs_of, ways_of
+from allais.traffic.demand import Crossing, pairs_of, ways_of
 from allais.traffic.preferred import FELT, MEAN, Preferred
 from allais.traffic.recording import _on_roads
 from allais.traffic.watch import view
@@ -361,3 +362,25 @@ def test_both_ways_to_draw_work_on_any_network(made, name):
         problem = TrafficProblem(network, routes, Demand(vehicles_per_hour=200), way=way)
         delays = problem.draw(0, np.random.default_rng(1), draws)
         assert (delays > 0.6 * least).all()
+
+
+@needs_sumo
+def test_a_crossing_at_a_node_without_a_signal_is_refused_before_anything_runs():
+    network = grid_network()
+    with pytest.raises(ValueError, match="a crossing is a node with a signal; '1' has none"):
+        TrafficProblem(network, network.routes("12", "4", 2), Demand(crossing=Crossing("1")), "stream")
+
+
+@needs_sumo
+@pytest.mark.parametrize("attempt", range(3))
+def test_recording_ends_in_a_sentence_when_sumo_refuses_the_network_in_every_worker(tmp_path, attempt):
+    content = re.sub(' via="[^"]*"', ' via=":nowhere_0_0"', grid_network().content, count=1)
+    (tmp_path / "own.net.xml").write_text(content, encoding="utf-8")
+    words = ["traffic", "record", "x.npz", "--network", "own.net.xml", "--from", "12", "--to", "4"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "allais.cli", *words, "--blocks", "10", "--workers", "2", "--hours", "0.1"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 2, ended.stderr
+    (line,) = ended.stderr.splitlines()
+    assert line.startswith("error: sumo must end well; it failed (Error: An unknown lane (':nowhere_0_0')")

@@ -76,6 +76,8 @@ class TrafficProblem(Problem):
             raise ValueError("there must be a route to choose; got none. Give network.routes(a, b, k).")
         self.network, self.demand = network, Demand() if demand is None else demand
         self.routes = tuple(network.route(route.name, route.edges) for route in routes)  # refuses what does not connect
+        if self.demand.crossing is not None:
+            network.lights(self.demand.crossing.node)  # refuses a node without a signal
         self.way, self.seed, self.headway = way, seed, positive("headway", headway)
         longest = longest_time(network, self.routes)
         if longest > PATIENCE / 2.0:
