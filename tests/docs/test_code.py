@@ -11,6 +11,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 SHOWN = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 RUN = re.compile(r"^(?:>>>|\.\.\.) ?(.*)$", re.MULTILINE)
+FENCED = re.compile(r"^( *)```.*?^\1```", re.MULTILINE | re.DOTALL)
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if SHOWN.search(page.read_text("utf-8"))]
 
 
@@ -50,3 +51,9 @@ def test_names_that_shown_code_imports_exist(page):
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("allais"):
                 module = import_module(node.module)
                 assert [one.name for one in node.names if not hasattr(module, one.name)] == []
+
+
+def test_python_on_a_page_stands_in_a_fence():
+    """Without one, Markdown makes quotes of it."""
+    for page in (*DOCS.rglob("*.md"), DOCS.parent / "README.md"):
+        assert not re.search(r"^ *>>> ", FENCED.sub("", page.read_text("utf-8")), re.MULTILINE), page.name

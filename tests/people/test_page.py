@@ -137,6 +137,30 @@ def test_an_answer_can_be_taken_back_and_a_reload_loses_nothing(browser, page):
     view.close()
 
 
+def test_the_back_button_shows_the_question_before(browser, page):
+    view = opened_without_complaint(browser, page, 800, 800, "light")
+    begun(view)
+    assert view.is_disabled("text=Back")
+    first = offered(view)
+    view.click(".card >> nth=0")
+    assert offered(view) != first
+    view.click("text=Back")
+    assert offered(view) == first
+    assert "Question 1 of 20" in view.inner_text("#app")
+    view.close()
+
+
+def test_a_page_about_costs_asks_about_waiting(browser, tmp_path):
+    path = tmp_path / "wait.html"
+    write_page(Family(stake=30, costs=True), path, (0, 60), seed=1, unit="minutes")
+    view = opened_without_complaint(browser, path, 800, 800, "light")
+    assert "which one you would rather wait" in view.inner_text("#app")
+    begun(view)
+    assert view.inner_text("h2") == "Which would you rather wait?"
+    assert view.locator(".bar .gain").count() == 0  # every minute is a loss
+    view.close()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_can_be_read_and_touched_at_every_width(browser, page, width, scheme):

@@ -30,6 +30,8 @@ def interview_command(
     questions: Annotated[int, typer.Option(min=1, help="How many questions.")] = 20,
     stakes: Annotated[str, typer.Option(help="The least and the greatest outcome.")] = "-50,200",
     unit: Annotated[str, typer.Option(help='Of outcomes, such as "euros".')] = "",
+    costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False,
+    reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0,
     decide: Annotated[list[str] | None, typer.Option(help='A lottery to decide about, such as "50:0.1,0:0.9"; several '
                       "times. It then stops as soon as the preferred one is sure.")] = None,
     sure: Annotated[float, typer.Option(help="How sure a decision must be.")] = 0.95,
@@ -41,16 +43,17 @@ def interview_command(
 ) -> None:  # fmt: skip
     """Ask one person a few questions, and find the preference that the answers show.
 
-    Answer with A or B; "back" changes the last answer, "skip" leaves a question out, "quit" ends early. Examples:
+    Answer with A or B; "back" shows the question before again, "skip" leaves one out, "quit" ends early. Examples:
 
     - `allais interview --family cpt --questions 20 --out alice.json`
     - `allais interview --decide "50:0.1,0:0.9" --decide "7:1" --keep alice`
     - `allais interview --page interview.html --stakes=-50,200 --unit euros`
+    - `allais interview --costs --stakes 0,60 --unit minutes --family utility`
     """
     from allais.people import Interview, write_page
 
     ends = _stakes(stakes)
-    model = _family(family, ends)
+    model = _family(family, ends, reference, costs)
     if page is not None:
         require_writable(page)
         with writing(page):
@@ -79,12 +82,12 @@ def _stakes(text: str) -> tuple[float, float]:
     return low, high
 
 
-def _family(name: str, stakes: tuple[float, float]) -> Family:
+def _family(name: str, stakes: tuple[float, float], reference: float, costs: bool) -> Family:
     from allais.people.named import family_named
 
     if name not in FAMILIES:
         raise ValueError(f"a family must be one that exists; got {name!r}.{nearest(name, FAMILIES)}")
-    return family_named(name, stakes)
+    return family_named(name, stakes, reference=reference, costs=costs)
 
 
 def _arms(texts: list[str] | None) -> dict[str, object] | None:
@@ -97,17 +100,16 @@ def _converse(interview: Interview, screen: Console) -> None:
     """Ask until it is settled, or the person has had enough."""
     while not interview.settled:
         question = interview.ask()
-        screen.rule(f"Question {len(interview.answers) + 1}, at most {interview.questions}")
-        screen.print(_drawn(question, interview))
+        _show(question, interview, screen, f"Question {len(interview.answers) + 1}, at most {interview.questions}")
         said = _said(screen)
-        if said in ("a", "b"):
-            interview.tell(question, said)
+        if said == "back":
+            said = _go_back(interview, screen)
         elif said == "skip":
             interview.cancel(question)
-        elif said == "quit":
+        elif said != "quit":
+            interview.tell(question, said)
+        if said == "quit":
             return
-        else:
-            _turn(interview, screen)
 
 
 def _said(screen: Console) -> str:
@@ -125,15 +127,29 @@ def _said(screen: Console) -> str:
         screen.print('Type A or B, or "back", "skip" or "quit".')
 
 
-def _turn(interview: Interview, screen: Console) -> None:
-    """Change the last answer to the other side."""
-    if not interview.answers:
-        screen.print("There is no answer to change yet.")
-        return
-    question, side = interview.answers[-1]
-    other = "B" if side == "A" else "A"
-    interview.revise(question, other)
-    screen.print(f"Your last answer is {other} now, and was {side}.")
+def _go_back(interview: Interview, screen: Console) -> str:
+    """Show the last question again, or one before it, and take its answer anew; the word that ended it."""
+    answers = interview.answers
+    if not answers:
+        screen.print("This is the first question: there is no answer to change yet.")
+        return "back"
+    place, said = len(answers), "back"
+    while said == "back":
+        place = max(place - 1, 0)
+        question, side = answers[place]
+        _show(question, interview, screen, f"Question {place + 1} again")
+        screen.print(f'You answered {side}. Type A or B, "skip" to leave it so, or "back" for the one before.')
+        said = _said(screen)
+    if said in ("a", "b") and said.upper() != side:
+        interview.revise(question, said)
+        screen.print(f"Your answer is {said.upper()} now, and was {side}.")
+    return said
+
+
+def _show(question: Question, interview: Interview, screen: Console, title: str) -> None:
+    screen.rule(title)
+    screen.print(question.asking)
+    screen.print(_drawn(question, interview))
 
 
 def _drawn(question: Question, interview: Interview) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from allais.cli.writable import require_writable
 if TYPE_CHECKING:
     from allais.people import Study
 
-EVERY = 20  # people between two words about how far it is
+EVERY = 10.0  # seconds between two words about how far it is
 
 
 def study_command(
@@ -33,14 +34,26 @@ def study_command(
     - `allais people study --people 100 --questions 20`
     """
     from allais.people import study
+    from allais.report.numbers import duration
 
     if out is not None:
         require_writable(out)
 
-    def say(done: int) -> None:
-        if done % EVERY == 0:
-            typer.echo(f"{done} of {people} people", err=True)
+    began = said = time.monotonic()
 
+    def say(done: int) -> None:
+        nonlocal said
+        now = time.monotonic()
+        if done == 1 or (now - said > EVERY and done < people):
+            left = (now - began) / done * (people - done)
+            typer.echo(f"{done} of {people} people; about {duration(left)} to go", err=True)
+            said = now
+
+    typer.echo(
+        f"{people} simulated people are asked {questions} questions each, then served for {rounds:,} rounds; nothing "
+        "is read from you. Fewer go faster: --people 20.",
+        err=True,
+    )
     found = study(people, questions, n_rounds=rounds, n_runs=runs, seed=seed, done=say)
     meant = (
         f"{people} people drawn from the prior of cumulative prospect theory, {questions} questions each, seed {seed}. "

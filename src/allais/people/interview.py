@@ -172,13 +172,13 @@ class Interview(Known):
                 better, worse = checks[int(which * len(checks))]
                 first = side < 0.5
                 options = (better, worse) if first else (worse, better)
-                return Question(id_, *options, SIDES[0] if first else SIDES[1], self.unit)
+                return Question(id_, *options, SIDES[0] if first else SIDES[1], self.unit, self.family.costs)
         gain = self._information()
         gain[[self._place[pair] for pair in asked if pair in self._place]] = -np.inf
         if not np.isfinite(gain.max()):
             raise NotNow("every candidate was asked. Give more candidates, or other stakes.")
         a, b = self._pool.pairs[int(gain.argmax())]
-        return Question(id_, *((a, b) if side < 0.5 else (b, a)), None, self.unit)
+        return Question(id_, *((a, b) if side < 0.5 else (b, a)), None, self.unit, self.family.costs)
 
     def _checks_now(self, draw: float) -> bool:
         """One check at a random place of each run of so many questions, and never the first question."""
@@ -205,7 +205,7 @@ class Interview(Known):
         try:
             match event:
                 case {"ask": content}:
-                    self._repeat(Question.from_json(content, self.unit))
+                    self._repeat(Question.from_json(content, self.unit, self.family.costs))
                 case {"tell": id_, "answer": answer}:
                     self.tell(id_, answer)
                 case {"revise": id_, "answer": answer}:

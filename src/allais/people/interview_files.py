@@ -55,7 +55,7 @@ def from_content(family: Family, content: dict[str, Any]) -> Interview:
     interview = Interview(
         family, None, stakes, seed=generator_of(content["began"]), for_decision=given, **settings
     )  # fmt: skip
-    questions = [Question.from_json(one, interview.unit) for one in content["asked"]]
+    questions = [Question.from_json(one, interview.unit, family.costs) for one in content["asked"]]
     require([one.id for one in questions] == list(range(1, len(questions) + 1)), "questions must be numbered")
     interview._asked = {one.id: one for one in questions}
     for id_, side in content["told"]:

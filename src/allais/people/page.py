@@ -25,6 +25,7 @@ from allais.people.lines import plain_option
 from allais.people.page_script import SCRIPT, STYLE
 from allais.people.pool import checked_stakes, pool
 from allais.people.priors import Prior
+from allais.people.questions import asked_about
 from allais.report.html_page import html_page
 
 PAIRS, PEOPLE = (
@@ -33,7 +34,7 @@ PAIRS, PEOPLE = (
 )  # a table of 150 kB; more of either moved the error after 20 questions by less than its own error
 CHECK_EVERY = 8
 INTRO = (
-    "You will see pairs of options. Say which one you would rather have; nothing is right or wrong. "
+    "You will see pairs of options. Say which one you would rather {verb}; nothing is right or wrong. "
     "A bar shows how likely each outcome is."
 )
 OUTRO = "Your answers are on this device only. Download them, and give the file to whoever asked you."
@@ -71,6 +72,7 @@ def planned(family: Family, stakes: tuple[float, float], seed: Seed, questions: 
     """What the page's script reads."""
     if isinstance(questions, bool) or not isinstance(questions, int) or not 1 <= questions <= PAIRS:
         raise ValueError(f"a page asks 1 to {PAIRS} questions; got {questions!r}. Give a whole number.")
+    asking = asked_about(family.costs, unit)
     rng = generator(seed)
     made = pool(family, stakes, PAIRS, rng)
     turned = rng.random(PAIRS + len(made.checks)) < 0.5
@@ -87,7 +89,9 @@ def planned(family: Family, stakes: tuple[float, float], seed: Seed, questions: 
         "unit": unit,
         "reference": family.reference,
         "costs": family.costs,
-        "intro": INTRO,
+        "asking": asking,
+        "intro": INTRO.format(verb=asking.rpartition(" ")[2].rstrip("?"))
+        + (" Less is better." if family.costs else ""),
         "outro": OUTRO,
         "people": PEOPLE,
         "pairs": [[plain_option(one) for one in pair] for pair in pairs],

@@ -123,7 +123,7 @@ function ask() {
   back.type = "button"; back.disabled = answers.length === 0;
   back.addEventListener("click", undo);
   foot.append(back);
-  show(progress, made("h2", "", "Which would you rather have?"), pair, foot,
+  show(progress, made("h2", "", plan.asking), pair, foot,
     made("p", "keys", "Keys: A or \u2190, B or \u2192, and Backspace to go back."));
   shownAt = performance.now();
 }

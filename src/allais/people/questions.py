@@ -10,6 +10,8 @@ from allais.lotteries import Discrete, FiniteLottery
 from allais.people.lines import plain_option
 
 SIDES = ("A", "B")
+TIMES = ("s", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hour", "hours", "day", "days", "week",
+         "weeks", "month", "months", "ms", "millisecond", "milliseconds")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,10 @@ class Question:
     Which would you rather have?
       A: 50 euros with 10 %, 0 euros with 90 %
       B: 7 euros for sure
+    >>> print(Question(2, Discrete({30: 0.1, 5: 0.9}), Discrete({10: 1.0}), unit="minutes", costs=True))
+    Which would you rather wait?
+      A: 30 minutes with 10 %, 5 minutes with 90 %
+      B: 10 minutes for sure
     """
 
     id: int
@@ -28,6 +34,7 @@ class Question:
     b: FiniteLottery
     better: str | None = None  # of an attention check: the side that is better whatever happens
     unit: str = ""
+    costs: bool = False  # outcomes are costs: less is better
 
     @property
     def options(self) -> tuple[FiniteLottery, FiniteLottery]:
@@ -40,10 +47,15 @@ class Question:
         return self.better is not None
 
     @property
+    def asking(self) -> str:
+        """The question without its options."""
+        return asked_about(self.costs, self.unit)
+
+    @property
     def wording(self) -> str:
         """What the person reads."""
         lines = [f"  {side}: {in_words(one, self.unit)}" for side, one in zip(SIDES, self.options, strict=True)]
-        return "\n".join(["Which would you rather have?", *lines])
+        return "\n".join([self.asking, *lines])
 
     def __str__(self) -> str:
         return self.wording
@@ -53,13 +65,25 @@ class Question:
         return {"id": self.id, "options": [plain_option(one) for one in self.options], "better": self.better}
 
     @staticmethod
-    def from_json(content: Any, unit: str) -> Question:
+    def from_json(content: Any, unit: str, costs: bool) -> Question:
         """The question that a journal holds."""
         id_ = whole(content["id"], "the number of a question", 1)
         require(isinstance(content["options"], list) and len(content["options"]) == 2, "a question has two options")
         require(content["better"] in (None, *SIDES), "the better side of a question is A, B or none")
         a, b = (Discrete(dict(one) if isinstance(one, list) else {one: 1.0}) for one in content["options"])
-        return Question(id_, a, b, content["better"], unit)
+        return Question(id_, a, b, content["better"], unit, costs)
+
+
+def asked_about(costs: bool, unit: str) -> str:
+    """How people are asked: costs are not offered as if they were gains.
+
+    >>> asked_about(False, "euros"), asked_about(True, "minutes"), asked_about(True, "euros")
+    ('Which would you rather have?', 'Which would you rather wait?', 'Which cost would you rather bear?')
+    """
+    if not costs:
+        return "Which would you rather have?"
+    waiting = unit.strip().lower() in TIMES
+    return "Which would you rather wait?" if waiting else "Which cost would you rather bear?"
 
 
 def in_words(lottery: FiniteLottery, unit: str) -> str:
