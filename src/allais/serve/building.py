@@ -28,7 +28,7 @@ def preference_from(document: dict[str, Any]) -> Preference:
     """A preference by its document, or by a name: {"name": "cvar", "level": 0.1}."""
     name = document.get("name")
     if name is not None:
-        if name not in NAMED:
+        if not isinstance(name, str) or name not in NAMED:
             raise Refused(422, f"a named preference is {' or '.join(NAMED)}; got {brief(name)}. Choose one.")
         return _made("preference", lambda: NAMED[name](**{k: v for k, v in document.items() if k != "name"}))
     found = setting_from("preference", {"type": "Preference", **document})

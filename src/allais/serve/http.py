@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from json import JSONDecodeError
 from typing import Annotated, Any
+from urllib.parse import unquote
 
-from fastapi import Depends, FastAPI, Request, Response
+from fastapi import Depends, FastAPI, Path, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from pydantic import BeforeValidator
+from pydantic_core import from_json
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from allais.serve.jsons import dumps
 from allais.serve.keys import Key
 from allais.serve.refusals import Refused
-from allais.serve.schemas import Refusal
+from allais.serve.schemas import Refusal, Text
 from allais.serve.service import Service
 
 bearer = HTTPBearer(auto_error=False, description="An API key of this service.")
 AZURE_HEADER = b"ocp-apim-subscription-key"  # where clients of Personalizer put theirs
+SLASH = "\udc2f"  # stands for the slash of a name: no decoded address has a lone surrogate
+Segment = Annotated[Text, BeforeValidator(lambda given: given.replace(SLASH, "/")), Path()]  # a name in an address
 OURS = Refused(500, "the service made a mistake of its own; its log has more.")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
@@ -51,6 +58,36 @@ def address_of(scope: Scope) -> str:
     """Where a call came from; behind a proxy all come from there."""
     client = scope.get("client")
     return client[0] if client else ""
+
+
+def with_segments(scope: Scope) -> Scope:
+    """A call whose path tells the slashes of names, which are sent as %2F, from those between names."""
+    raw: bytes = scope.get("raw_path") or b""
+    if b"%2f" not in raw.lower():
+        return scope
+    names = (unquote(name).replace("/", SLASH) for name in raw.decode("ascii").split("/"))
+    return {**scope, "path": "/".join(names)}
+
+
+class JSONRoute(APIRoute):
+    """A route whose bodies are JSON in Unicode: no half of a surrogate pair, which nothing could write again."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """What answers a request."""
+        inner = super().get_route_handler()
+
+        async def answer(request: Request) -> Response:
+            return await inner(_JSONRequest(request.scope, request.receive))
+
+        return answer
+
+
+class _JSONRequest(Request):
+    async def json(self) -> Any:
+        try:
+            return from_json(await self.body(), allow_inf_nan=False)
+        except ValueError as error:
+            raise JSONDecodeError(str(error), "", 0) from None
 
 
 def _admitting(scope: str) -> Callable[..., Awaitable[Key]]:
@@ -91,6 +128,8 @@ def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> 
     async def misfit(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
         first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            return refuse(Refused(422, f"a body must be JSON; this one is not ({first['ctx']['error']}). Repair it."))
         place = ".".join(str(part) for part in first["loc"] if part != "body") or "what was sent"
         said = "there is no such entry" if first["type"] == "extra_forbidden" else str(first["msg"])
         return refuse(Refused(422, f"{place}: {said[:1].lower()}{said[1:]}. Check it against the schema."))

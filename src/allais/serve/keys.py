@@ -79,24 +79,26 @@ class KeyRing:
 
     def admit(self, given: str, scope: str, address: str) -> Key:
         """The key that came from an address, if it opens what is asked for."""
+        return self._allowed(self.known(given, address), scope)
+
+    def known(self, given: str, address: str) -> Key:
+        """The key that came from an address, if it is in force."""
         parts = given.split("_", 2)
         key = self._keys.get(parts[1]) if len(parts) == 3 else None
         right = hmac.compare_digest(digest_of(given), key.digest if key is not None else NOBODY)
         if key is None or not right:
             self._guesses.count(address)
             raise Refused(401, "a call needs a key that is known; this one is not. Send Authorization: Bearer KEY.")
-        return self._allowed(key, scope)
+        return _in_force(key)
 
     def admit_known(self, id_: str, scope: str) -> Key:
         """The key of somebody who has shown it before, if it still opens what is asked for."""
         key = self._keys.get(id_)
         if key is None:
             raise Refused(401, "a call needs a key that is known; this one is not any more. Use another.")
-        return self._allowed(key, scope)
+        return self._allowed(_in_force(key), scope)
 
     def _allowed(self, key: Key, scope: str) -> Key:
-        if key.revoked_at is not None:
-            raise Refused(401, "a call needs a key that is in force; this one was revoked. Ask for another.")
         if scope not in key.scopes:
             raise Refused(
                 403,
@@ -116,6 +118,12 @@ class KeyRing:
                 429, f"a key may call {self.per_second:g} times per second; this one was faster. Wait a moment.", 1
             )
         pace[0] -= 1.0
+
+
+def _in_force(key: Key) -> Key:
+    if key.revoked_at is not None:
+        raise Refused(401, "a call needs a key that is in force; this one was revoked. Ask for another.")
+    return key
 
 
 NOBODY = "0" * 64  # compared with when there is no such key, so that both cases take as long

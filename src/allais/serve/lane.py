@@ -1,6 +1,7 @@
-"""The fast lane: decide and reward past the framework, whose own work would take more time than theirs.
+"""What every call meets first. Calls without a key that is in force go no further: their bodies are not looked at.
 
-The same functions answer as behind the routes; only the key, the body and the answer are handled here.
+Decide and reward go past the framework, whose own work would take more time than theirs. The same functions answer as
+behind the routes; only the key, the body and the answer are handled here.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.types import Receive, Scope, Send
 
 from allais.serve import deciding
-from allais.serve.http import OURS, address_of, given_key, refuse
+from allais.serve.http import OURS, address_of, given_key, refuse, with_segments
 from allais.serve.jsons import dumps
 from allais.serve.refusals import Refused
 from allais.serve.schemas import Decide, Reward
@@ -46,9 +47,15 @@ class Lane:
                     status = await self._answer(name, *call, scope, receive, send)
                     self.app.state.service.calls[verb, status] += 1
                     return
-        if scope["type"] == "http" and scope["path"].startswith(API):  # bodies are JSON there, whatever curl says
+        if scope["type"] == "http" and scope["path"].startswith(API):
+            try:
+                self.app.state.service.ring.known(given_key(scope["headers"]), address_of(scope))
+            except Refused as refusal:
+                await refuse(refusal)(scope, receive, send)
+                return
             others = [pair for pair in scope["headers"] if pair[0] != b"content-type"]
-            scope = {**scope, "headers": [*others, (b"content-type", b"application/json")]}
+            as_json = [*others, (b"content-type", b"application/json")]  # bodies are JSON here, whatever curl says
+            scope = {**with_segments(scope), "headers": as_json}
         await self.app(scope, receive, send)
 
     async def _answer(self, name: str, read: Read, answer: Answer, scope: Scope, receive: Receive, send: Send) -> int:

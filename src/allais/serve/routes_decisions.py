@@ -7,10 +7,10 @@ from typing import Any
 from fastapi import APIRouter
 
 from allais.serve import deciding
-from allais.serve.http import REFUSALS, TheService, ToDecide
+from allais.serve.http import REFUSALS, JSONRoute, TheService, ToDecide
 from allais.serve.schemas import Cancel, Decide, Decided, ExperimentName, Reward, Rewarded
 
-router = APIRouter(prefix="/v1/experiments/{name}", tags=["decisions"], responses=REFUSALS)
+router = APIRouter(route_class=JSONRoute, prefix="/v1/experiments/{name}", tags=["decisions"], responses=REFUSALS)
 
 
 @router.post("/decide", response_model=Decided)

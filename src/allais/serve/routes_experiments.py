@@ -7,11 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 
 from allais.serve import managing
-from allais.serve.http import REFUSALS, TheService, ToManage, ToRead
-from allais.serve.schemas import AddArm, CreateExperiment, ExperimentName, ExperimentSettings, ExperimentShown, Text
+from allais.serve.http import REFUSALS, JSONRoute, Segment, TheService, ToManage, ToRead
+from allais.serve.schemas import AddArm, CreateExperiment, ExperimentName, ExperimentSettings, ExperimentShown
 from allais.serve.tables import ARCHIVED, PAUSED, RUNNING
 
-router = APIRouter(prefix="/v1/experiments", tags=["experiments"], responses=REFUSALS)
+router = APIRouter(route_class=JSONRoute, prefix="/v1/experiments", tags=["experiments"], responses=REFUSALS)
 Name = Annotated[ExperimentName, Path()]
 
 
@@ -62,6 +62,6 @@ async def add_arm(service: TheService, key: ToManage, name: Name, body: AddArm) 
 
 
 @router.delete("/{name}/arms/{arm}", response_model=ExperimentShown)
-async def retire_arm(service: TheService, key: ToManage, name: Name, arm: Annotated[Text, Path()]) -> Any:
+async def retire_arm(service: TheService, key: ToManage, name: Name, arm: Segment) -> Any:
     """Take an arm out of play; what was learned about it is kept."""
     return managing.shown(await managing.retire_arm(service, name, arm, key))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Response
 
 from allais import __version__
 from allais.serve import keys, managing
-from allais.serve.http import REFUSALS, TheService, ToManage, ToRead, answered
+from allais.serve.http import REFUSALS, JSONRoute, Segment, TheService, ToManage, ToRead, answered
 from allais.serve.metrics import exposition
 from allais.serve.refusals import unavailable
-from allais.serve.schemas import KeyMade, KeyShown, NewKey, Text
+from allais.serve.schemas import KeyMade, KeyShown, NewKey
 
-router = APIRouter(prefix="/v1/keys", tags=["keys"], responses=REFUSALS)
+router = APIRouter(route_class=JSONRoute, prefix="/v1/keys", tags=["keys"], responses=REFUSALS)
 open_router = APIRouter(tags=["health"])
 
 
@@ -31,7 +31,7 @@ async def make(service: TheService, key: ToManage, body: NewKey) -> Any:
 
 
 @router.delete("/{id}", status_code=204)
-async def revoke(service: TheService, key: ToManage, id: Annotated[Text, Path()]) -> Response:
+async def revoke(service: TheService, key: ToManage, id: Segment) -> Response:
     """Let a key open nothing any more: here at once, in other processes within seconds."""
     await managing.revoke_key(service, id, key)
     return Response(status_code=204)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Query, Response
+from fastapi import APIRouter, Query, Response
 
 from allais.serve import interviewing, people
-from allais.serve.http import REFUSALS, TheService, ToDecide, ToManage, ToRead
-from allais.serve.schemas import Text
+from allais.serve.http import REFUSALS, JSONRoute, Segment, TheService, ToDecide, ToManage, ToRead
 from allais.serve.schemas_people import AnswerQuestion, InterviewShown, PersonShown, PutPerson, StartInterview
 
-router = APIRouter(prefix="/v1", tags=["people"], responses=REFUSALS)
-Person = Annotated[Text, Path()]
+router = APIRouter(route_class=JSONRoute, prefix="/v1", tags=["people"], responses=REFUSALS)
+Person = Segment
 After = Annotated[str, Query(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
@@ -50,12 +49,12 @@ async def start(service: TheService, key: ToDecide, person: Person, body: StartI
 
 
 @router.get("/interviews/{id}", response_model=InterviewShown)
-async def interview(service: TheService, key: ToDecide, id: Annotated[Text, Path()]) -> Any:
+async def interview(service: TheService, key: ToDecide, id: Segment) -> Any:
     """Where an interview is, and its next question."""
     return await interviewing.show(service, id)
 
 
 @router.post("/interviews/{id}/answer", response_model=InterviewShown)
-async def answer(service: TheService, key: ToDecide, id: Annotated[Text, Path()], body: AnswerQuestion) -> Any:
+async def answer(service: TheService, key: ToDecide, id: Segment, body: AnswerQuestion) -> Any:
     """Take an answer; after the last one the person has the preference that her answers show."""
     return await interviewing.answer(service, id, body)

@@ -7,14 +7,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Response
 
 from allais.serve import personalizing
-from allais.serve.http import REFUSALS, TheService, ToDecide
-from allais.serve.schemas import ExperimentName, Text
+from allais.serve.http import REFUSALS, JSONRoute, Segment, TheService, ToDecide
+from allais.serve.schemas import ExperimentName
 from allais.serve.schemas_people import Rank, Ranking, RewardValue
 
-router = APIRouter(prefix="/v1/experiments/{name}/personalizer/{version}", tags=["personalizer"], responses=REFUSALS)
+router = APIRouter(
+    route_class=JSONRoute, prefix="/v1/experiments/{name}/personalizer/{version}", tags=["personalizer"],
+    responses=REFUSALS,
+)  # fmt: skip
 Name = Annotated[ExperimentName, Path()]
 Version = Annotated[str, Path(pattern=r"^v1\.[01](-preview\.[0-9])?$")]
-Event = Annotated[Text, Path()]
+Event = Segment
 
 
 @router.post("/rank", response_model=Ranking, response_model_exclude_unset=True, status_code=201)

@@ -11,7 +11,7 @@ from fastapi.responses import StreamingResponse
 from sqlalchemy import select
 
 from allais.serve import moving, values
-from allais.serve.http import REFUSALS, TheService, ToManage, ToRead
+from allais.serve.http import REFUSALS, JSONRoute, TheService, ToManage, ToRead
 from allais.serve.schemas import (
     Apprenticed,
     AuditEntry,
@@ -24,7 +24,7 @@ from allais.serve.schemas import (
 )
 from allais.serve.tables import audit
 
-router = APIRouter(prefix="/v1", tags=["values"], responses=REFUSALS)
+router = APIRouter(route_class=JSONRoute, prefix="/v1", tags=["values"], responses=REFUSALS)
 Name = Annotated[ExperimentName, Path()]
 Person = Annotated[Text | None, Query()]
 

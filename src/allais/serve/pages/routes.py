@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
@@ -44,6 +45,8 @@ class PageRoute(APIRoute):
         async def answer(request: Request) -> Response:
             response: Response
             try:
+                if "\0" in request.url.path or "\0" in unquote(request.url.query):
+                    raise Refused(404, "a page must exist; no address has a zero character in it. Go back.")
                 response = await inner(request)
             except session.SignInNeeded:
                 response = RedirectResponse("/sign-in", 303)
