@@ -90,7 +90,8 @@ def test_a_page_that_is_not_there_is_a_page(caller):
         assert "there is none at /nowhere/&lt;b&gt;" in answer.text
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
         for path, accept in (("/nowhere", "*/*"), ("/v1/nowhere", "text/html")):
-            assert client.get(path, headers={"Accept": accept}).json()["error"].startswith("not found")
+            headers = {"Accept": accept, "Authorization": f"Bearer {caller.key}"}
+            assert client.get(path, headers=headers).json()["error"].startswith("not found")
 
 
 def test_the_page_of_changes_says_who_changed_what_and_is_for_managers(caller):

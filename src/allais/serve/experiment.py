@@ -63,7 +63,7 @@ class Experiment:
 
     def decide(self, call: Decide, preference: Known | None, now: float) -> tuple[dict[str, Any], list[Row]]:
         """The arm for a caller, and the rows of the decision."""
-        self._require_running()
+        self.require_running()
         if (call.did is not None) != self.settings.apprentice:
             raise Refused(422, _ABOUT_DID[self.settings.apprentice])
         with sentences():
@@ -107,8 +107,7 @@ class Experiment:
         found = self.open.get(number)
         if found is None:
             return None
-        if self.state == ARCHIVED:
-            raise Refused(409, _ABOUT_STATE[ARCHIVED].format(name=self.name))
+        self.require_open()
         with sentences():
             if found.apprentice:
                 event = self._observed(found.arm, found.row, [outcome])
@@ -122,6 +121,7 @@ class Experiment:
         found = self.open.get(number)
         if found is None:
             return None
+        self.require_open()
         rows = []
         if not found.apprentice:
             self.learner.cancel(number)
@@ -130,6 +130,8 @@ class Experiment:
 
     def expire(self, now: float) -> tuple[list[int], list[Row]]:
         """Give up the decisions whose time is over: they were asked in the order of their numbers."""
+        if self.state == ARCHIVED:
+            return [], []
         too_old = now - self.settings.expires_after
         late = [number for number, found in islice(self.open.items(), MOST_AT_ONCE) if found.asked_at <= too_old]
         rows = [row for number in late for row in self.cancel(number, now, EXPIRED) or ()]
@@ -137,6 +139,7 @@ class Experiment:
 
     def add(self, arm: str, rewards: Any, spec: Any, now: float) -> list[Row]:
         """The rows of an arm that comes into play."""
+        self.require_open()
         with sentences():
             old = arm in self.learner.pulls
             self.learner.add(arm, rewards)
@@ -147,6 +150,7 @@ class Experiment:
 
     def retire(self, arm: str, now: float) -> list[Row]:
         """The rows of an arm that goes out of play."""
+        self.require_open()
         with sentences():
             self.learner.retire(arm)
         return [self._event({"retire": arm}, now), (Kind.ARM_CHANGE, (False, now, self.id, arm))]
@@ -180,8 +184,8 @@ class Experiment:
 
     def change(self, state: str) -> list[Row]:
         """The rows of another state."""
-        if self.state == ARCHIVED and state != ARCHIVED:
-            raise Refused(409, _ABOUT_STATE[ARCHIVED].format(name=self.name))
+        if state != ARCHIVED:
+            self.require_open()
         self.state = state
         return [(Kind.STATE, (state, self.id))]
 
@@ -217,14 +221,20 @@ class Experiment:
         own = {str(arm): many for arm, many in self.learner.pulls.items()}
         return own if self.rounds.encoding is None else {arm: self.told[arm] for arm in own}
 
-    def _require_running(self) -> None:
+    def require_open(self) -> None:
+        """Refuse a change of what is archived."""
+        if self.state == ARCHIVED:
+            raise Refused(409, _ABOUT_STATE[ARCHIVED].format(name=self.name))
+
+    def require_running(self) -> None:
+        """Refuse a decision of what does not run."""
         if self.state != RUNNING:
             raise Refused(409, _ABOUT_STATE[self.state].format(name=self.name))
 
 
 _ABOUT_STATE = {
     "paused": "an experiment must run to decide; {name!r} is paused. Resume it.",
-    "archived": "an experiment that is archived takes no calls but reading; {name!r} is. Create another.",
+    "archived": "an archived experiment is read-only; {name!r} is archived. Create another.",
 }
 _ABOUT_DID = {
     True: "an apprentice watches what the application does; got no 'did'. Say which arm it took.",

@@ -29,8 +29,11 @@ MOST = 1_000  # interviews that are kept in memory; others are made again from t
 class Conversation:
     """An interview and the events that make it again; one call at a time changes it."""
 
-    def __init__(self, id_: str, person: str, interview: Interview, events: list[dict[str, Any]]) -> None:
+    def __init__(
+        self, id_: str, person: str, interview: Interview, events: list[dict[str, Any]], begun_by: str | None
+    ) -> None:
         self.id, self.person, self.interview, self.events = id_, person, interview, events
+        self.begun_by = begun_by  # a key that may give preferences; None before version 0.3
         self.lock = asyncio.Lock()
 
     def next_question(self) -> Question | None:
@@ -58,9 +61,9 @@ async def start(service: Service, person: str, call: StartInterview, key: Key) -
     """Begin to ask a person."""
     service.warming.require_done()
     seed = secrets.randbits(63) if call.seed is None else call.seed
-    settings = {**call.model_dump(), "seed": seed, "person": person}
+    settings = {**call.model_dump(), "seed": seed, "person": person, "begun_by": key.id}
     id_ = secrets.token_hex(8)
-    talk = Conversation(id_, person, await asyncio.to_thread(_made, settings), [])
+    talk = Conversation(id_, person, await asyncio.to_thread(_made, settings), [], key.id)
     question = await asyncio.to_thread(talk.next_question)
 
     def writing(connection: Connection) -> None:
@@ -81,9 +84,11 @@ async def show(service: Service, id_: str) -> dict[str, Any]:
         return await asyncio.to_thread(lambda: _shown(talk, talk.next_question()))
 
 
-async def answer(service: Service, id_: str, call: AnswerQuestion) -> dict[str, Any]:
+async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> dict[str, Any]:
     """Take an answer, and give the next question; the last answer gives the person her preference."""
     talk = await _talk(service, id_)
+    if talk.begun_by is None and "manage" not in key.scopes:
+        raise Refused(403, "this interview was begun with a key that may not give preferences. Begin another.")
     async with talk.lock:
         try:
             await asyncio.to_thread(talk.answer, call.question, call.answer)
@@ -104,6 +109,8 @@ async def answer(service: Service, id_: str, call: AnswerQuestion) -> dict[str, 
             service.interviews.pop(id_, None)  # it is ahead of the database
             raise
         service.people.forget(talk.person)
+        if preference is not None:
+            await service.write([audited(key, "put person", talk.person, f"interview {id_}")])
         return await asyncio.to_thread(_shown, talk, question)
 
 
@@ -114,7 +121,8 @@ async def _talk(service: Service, id_: str) -> Conversation:
     if row is None:
         raise unknown("an interview", id_, "Start one.")
     service.warming.require_done()
-    talk = Conversation(id_, row.person, await asyncio.to_thread(_again, row), json.loads(row.events))
+    begun_by = json.loads(row.settings).get("begun_by")
+    talk = Conversation(id_, row.person, await asyncio.to_thread(_again, row), json.loads(row.events), begun_by)
     _keep(service, talk)
     return service.interviews[id_]
 

@@ -33,6 +33,8 @@ async def create(service: Service, name: str, settings: ExperimentSettings, key:
         raise Refused(421, f"an experiment is served by one process; this one serves others than {name!r}.")
     if name in service.experiments or name in service.elsewhere:
         raise _taken(name)
+    if settings.arms_by_rank is None:
+        settings = settings.model_copy(update={"arms_by_rank": False})
     learner = await asyncio.to_thread(learner_from_settings, settings)  # it may compile
     document = await asyncio.to_thread(loading.document_bytes, learner)
     now = time.time()

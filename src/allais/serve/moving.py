@@ -24,7 +24,7 @@ from allais.serve.refusals import Refused
 from allais.serve.rows import Kind, Row
 from allais.serve.schemas import Import
 from allais.serve.service import Service
-from allais.serve.tables import ARCHIVED, decisions, imports
+from allais.serve.tables import decisions, imports
 
 STORED = ("number", "arm", "person", "key", "asked_at", "closed_at", "state", "outcome", "propensity")
 COLUMNS = (*STORED, "would", "features")
@@ -44,8 +44,7 @@ async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[s
         if old is not None:
             return {"imported": old}
     experiment = service.experiment(name)
-    if experiment.state == ARCHIVED:
-        raise Refused(409, f"an experiment that is archived takes no calls but reading; {name!r} is. Create another.")
+    experiment.require_open()
     if not experiment.learner.policy.open_to_data:
         raise Refused(422, "this policy learns from its own choices only. Use NPTS, or WUCB.")
     if call.key is not None and call.key in experiment.importing:

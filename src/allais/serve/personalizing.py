@@ -2,8 +2,8 @@
 
 An action is an arm, known by its id. Where the experiment declares terms, actions are ranked by what the terms say of
 their features and of the context's. Elsewhere arms are learned one by one: an action that was never seen comes into
-play, and the answer names the features, which are not used. An apprentice answers with the first action, as
-Personalizer's did: that is what the application would have done.
+play, if the key or the experiment (`arms_by_rank`) lets it, and the answer names the features, which are not used. An
+apprentice answers with the first action, as Personalizer's did: that is what the application would have done.
 """
 
 from __future__ import annotations
@@ -58,6 +58,13 @@ async def rank(service: Service, name: str, call: Rank, key: Key) -> dict[str, A
 
 async def _bring_in(service: Service, name: str, arms: list[str], key: Key) -> None:
     experiment = service.experiment(name)
+    experiment.require_running()
+    if experiment.settings.arms_by_rank is False and "manage" not in key.scopes:
+        raise Refused(
+            403,
+            f"actions are arms of the experiment unless its setting arms_by_rank is true; {arms[0]!r} is none. Add it, "
+            "or use a key with the scope 'manage'.",
+        )
     with service.changing():
         rows = [row for arm in arms for row in experiment.add(arm, None, None, time.time())]
     await service.write([*rows, audited(key, "add arm", name, arms)])

@@ -43,7 +43,7 @@ async def remove(service: TheService, key: ToManage, person: Person) -> Response
 
 
 @router.post("/people/{person}/interview", response_model=InterviewShown, status_code=201)
-async def start(service: TheService, key: ToDecide, person: Person, body: StartInterview) -> Any:
+async def start(service: TheService, key: ToManage, person: Person, body: StartInterview) -> Any:
     """Begin to ask a person; the answer has the first question."""
     return await interviewing.start(service, person, body, key)
 
@@ -57,4 +57,4 @@ async def interview(service: TheService, key: ToDecide, id: Segment) -> Any:
 @router.post("/interviews/{id}/answer", response_model=InterviewShown)
 async def answer(service: TheService, key: ToDecide, id: Segment, body: AnswerQuestion) -> Any:
     """Take an answer; after the last one the person has the preference that her answers show."""
-    return await interviewing.answer(service, id, body)
+    return await interviewing.answer(service, id, body, key)

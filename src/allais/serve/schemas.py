@@ -52,6 +52,7 @@ class ExperimentSettings(Strict):
     expires_after: Annotated[float, Field(gt=0, le=1e9)] = 86_400.0  # seconds until a decision without reward expires
     propensity_draws: Annotated[int, Field(ge=0, le=10_000)] = 0  # further draws that estimate a propensity
     apprentice: bool = False  # the application decides; the policy watches, and says what it would have done
+    arms_by_rank: bool | None = None  # a key with the scope decide brings new arms by rank; null: as before version 0.3
     seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
     unit: Annotated[str, StringConstraints(max_length=40)] = ""  # of outcomes, such as "minutes"
 

@@ -1,13 +1,12 @@
 """Who looks at a page: a cookie that stands for a key, and forms that no other site can send.
 
-The cookie holds no key. It names one, until when it counts, and is signed with a secret that lives as long as the
-process: a revoked key opens no page any more, and after a restart one signs in again.
+The cookie holds no key: it is a random text by which this process knows the key and until when it counts. Signing out
+ends it here, so that a copy opens nothing; so does revoking the key. After a restart one signs in again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import secrets
 import time
 from typing import Any
@@ -23,6 +22,7 @@ from allais.serve.schemas import ExperimentName, Text
 
 COOKIE = "allais_session"
 LASTS = 12 * 3600  # seconds
+MOST = 10_000  # browsers that are signed in at a time
 MOST_FIELDS = 100  # of a form
 
 
@@ -31,26 +31,29 @@ class SignInNeeded(Exception):  # noqa: N818
 
 
 class Sessions:
-    """The signatures of this process."""
+    """The browsers that are signed in."""
 
     def __init__(self) -> None:
-        self._secret = secrets.token_bytes(32)
+        self._begun: dict[str, tuple[str, float]] = {}  # by the digest of a cookie: the key's id, and until when
 
     def begin(self, request: Request, response: Response, key: Key) -> None:
         """Let a browser in that has shown a key."""
-        until = int(time.time()) + LASTS
-        named = f"{key.id}.{until}"
+        named = secrets.token_urlsafe(32)
+        self._begun[_digest(named)] = (key.id, time.monotonic() + LASTS)
+        if len(self._begun) > MOST:
+            del self._begun[next(iter(self._begun))]
         secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
-        response.set_cookie(
-            COOKIE, f"{named}.{self._signature(named)}", max_age=LASTS, httponly=True, samesite="strict", secure=secure
-        )
+        response.set_cookie(COOKIE, named, max_age=LASTS, httponly=True, samesite="strict", secure=secure)
+
+    def end(self, request: Request, response: Response) -> None:
+        """Let a browser go, and whoever has a copy of its cookie."""
+        self._begun.pop(_digest(request.cookies.get(COOKIE, "")), None)
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
 
     def viewer(self, request: Request, scope: str) -> Key:
         """The key of whoever looks."""
-        named, _, signature = request.cookies.get(COOKIE, "").rpartition(".")
-        id_, _, until = named.partition(".")
-        right = hmac.compare_digest(self._signature(named).encode(), signature.encode())
-        if not right or int(until) < time.time():
+        id_, until = self._begun.get(_digest(request.cookies.get(COOKIE, "")), ("", 0.0))
+        if until < time.monotonic():
             raise SignInNeeded
         try:
             return service_of(request).ring.admit_known(id_, scope)
@@ -59,13 +62,10 @@ class Sessions:
                 raise SignInNeeded from None
             raise
 
-    def _signature(self, named: str) -> str:
-        return hmac.new(self._secret, named.encode(), hashlib.sha256).hexdigest()
 
-
-def end(response: Response) -> None:
-    """Let a browser go."""
-    response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+def _digest(cookie: str) -> str:
+    """What a cookie is looked up by: how long that takes says nothing about the cookies that there are."""
+    return hashlib.sha256(cookie.encode()).hexdigest()
 
 
 async def form_of(request: Request) -> dict[str, str]:
