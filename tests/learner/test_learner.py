@@ -554,7 +554,8 @@ def test_the_same_outcomes_can_be_valued_by_another_preference(other):
     learner = started(rounds=60)
     values = learner.value(other)
     for arm in ARMS:
-        assert values[arm] == pytest.approx(other.estimate(samples_of(learner, arm)), rel=1e-12)
+        hers = other.in_frame_of(learner.policy.preference)
+        assert values[arm] == pytest.approx(hers.estimate(samples_of(learner, arm)), rel=1e-12)
     learner.add("new")
     assert math.isnan(learner.value(other)["new"])
 
@@ -609,3 +610,16 @@ def test_what_is_no_preference_no_set_and_no_features_is_refused():
     linear = LinTS(expected_value(), ParameterNoise(), delta=0.1, beta=1.0)
     with pytest.raises(TypeError, match=r"a set of arms has a dimension"):
         linear.start(2, seed=1, features=np.eye(2)).ask(among=[1, 2])
+
+
+@pytest.mark.parametrize("preference", [None, Preference(TverskyKahneman(0.61)), Preference.tversky_kahneman()])
+def test_an_arm_whose_many_outcomes_are_all_forgotten_has_no_value(preference):
+    learner = NPTS(expected_value(), Bounded(0, 200)).start(["a", "b"], seed=1)
+    outcomes = np.arange(129.0)  # one more than are kept in a list
+    learner.observe("a", outcomes)
+    for outcome in outcomes:
+        learner.forget("a", outcome)
+    assert np.isnan(list(learner.value(preference).values())).all()
+    assert learner.memory_error(preference) == {"a": 0.0, "b": 0.0}
+    learner.observe("a", [7.0])
+    assert learner.value(preference)["a"] == pytest.approx(7.0**0.88 if preference and preference.utility else 7.0)

@@ -18,7 +18,8 @@ POLICIES = [NPTS(MEAN, Bounded(0, 50)), WUCB(MEAN, Bounded(0, 50)), WUCB.as_prin
 
 def twins(policy, other, continuous, rounds=600):
     """A learner that is asked for `other`, and one whose policy is hers, that are told the same."""
-    shared, own = policy.start(3, seed=1), policy.but(preference=other).start(3, seed=1)
+    hers = other.in_frame_of(policy.preference)
+    shared, own = policy.start(3, seed=1), policy.but(preference=hers).start(3, seed=1)
     rng = np.random.default_rng(2)
     for _ in range(rounds):
         asked, alone = shared.ask(preference=other), own.ask()
@@ -59,6 +60,42 @@ def test_people_take_turns_on_one_memory_and_each_is_served_by_her_own_value(mon
     assert chosen["alice"][-200:].count("risky") > 150
     assert learner.recommend().arm == "sure"
     assert learner.recommend(ALICE).arm == "risky"
+
+
+MINUTES = expected_value(reference=30.0, costs=True)  # less is better
+
+
+@pytest.mark.parametrize("person", [MEAN, ALICE, BOB, Preference.tversky_kahneman()])
+@pytest.mark.parametrize("policy", [NPTS, WUCB])
+def test_a_person_brings_her_taste_and_the_policy_its_direction_and_reference(policy, person):
+    learner = policy(MINUTES, Bounded(0, 60)).start(["slow", "fast"], seed=1)
+    learner.observe("slow", [50.0, 51.0] * 20)
+    learner.observe("fast", [10.0, 11.0] * 20)
+    assert learner.recommend(person).arm == "fast"
+    assert learner.chances(person)["fast"] == 1.0
+    assert {learner.ask(preference=person).arm for _ in range(20)} == {"fast"}
+    hers = person.in_frame_of(MINUTES)
+    seen = allais.Discrete({10: 0.5, 11: 0.5})
+    assert learner.value(person)["fast"] == pytest.approx(hers.value(seen)) != person.value(seen)
+    assert learner.memory_error(person) == {"slow": 0.0, "fast": 0.0}
+
+
+def test_people_of_other_directions_are_simulated_on_the_costs_of_the_policy():
+    problem = allais.Bandit([allais.Discrete({50: 0.5, 40: 0.5}), allais.Discrete({10: 0.5, 20: 0.5})])
+    people = {"gains": MEAN, "prospects": Preference.tversky_kahneman()}
+    results = allais.simulate(
+        NPTS(MINUTES, Bounded(0, 60)), problem, n_rounds=200, n_runs=2, seed=1, people=people, progress=False
+    )
+    assert (results.pulls[:, :, -1].argmax(axis=-1) == 1).all()
+    assert results.values[0].tolist() == [-15.0, 15.0]  # minutes saved against the 30 that the policy reckons with
+
+
+def test_linear_noise_that_is_estimated_serves_people_of_any_reference():
+    policy = LinTS(MINUTES, allais.linear.EstimatedNoise(scale=1.0))
+    learner = policy.start(2, seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
+    for arm, outcome in ((0, 50.0), (1, 10.0)) * 10:
+        learner.observe(arm, [outcome])
+    assert learner.recommend(ALICE).arm == learner.recommend(MEAN).arm == 1
 
 
 def test_what_is_forgotten_or_observed_is_seen_by_everybody():
@@ -106,7 +143,8 @@ def test_a_learner_in_a_folder_repeats_the_choices_for_others(tmp_path):
 def test_linear_learners_choose_for_others_among_listed_arms_and_rows():
     rows = [[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]]
     policy = LinTS(MEAN, ParameterNoise())
-    shared, own = (p.start(3, seed=1, features=rows) for p in (policy, policy.but(preference=BOB)))
+    hers = BOB.in_frame_of(MEAN)
+    shared, own = (p.start(3, seed=1, features=rows) for p in (policy, policy.but(preference=hers)))
     rng = np.random.default_rng(1)
     for turn in range(200):
         now = rng.normal(size=(4, 2)) if turn % 2 else None

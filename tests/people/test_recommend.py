@@ -86,3 +86,16 @@ def test_many_outcomes_are_joined_without_moving_the_value():
     people = Preference(TverskyKahneman(0.61))
     whole = worths(people, np.sort(outcomes), np.full((1, 5000), 1 / 5000))[0]
     assert worths(people, joined, counts[None] / 5000)[0] == pytest.approx(whole, abs=0.02)
+
+
+def test_what_is_known_exactly_leaves_no_bits_and_no_minus_sign():
+    found = recommend(learner_of(100_000), known_to(0.0, eta=0.3), n_draws=20)
+    for bits in (found.bits, found.questions_tell, found.samples_tell):
+        assert f"{bits:.2f}" == "0.00"
+
+
+def test_people_who_were_asked_about_gains_judge_the_costs_of_a_learner():
+    minutes = NPTS(expected_value(costs=True), Bounded(0, 60)).start(["slow", "fast"], seed=1)
+    minutes.observe("slow", [50.0] * 30)
+    minutes.observe("fast", [10.0] * 30)
+    assert recommend(minutes, known_to(0.1), n_draws=20).chances == {"slow": 0.0, "fast": 1.0}

@@ -7,6 +7,8 @@ import json
 import pytest
 
 from allais import NPTS, Bounded, Discrete, Preference, TverskyKahneman, cvar, expected_value
+from allais.files.reading import checksum
+from allais.people import Family, Interview
 from allais.serve import tables
 from allais.serve.why import why
 from allais.settings import to_spec
@@ -113,3 +115,69 @@ def test_why_goes_by_the_value_that_an_arm_has_for_the_person():
     assert why(learner, "risky") == "risky may be worth more than it seems: 5, by 10 outcomes"
     assert why(learner, "risky", alice) == "risky is worth most so far: 9.315, by 10 outcomes"
     assert why(learner, "sure") == "sure is worth most so far: 7, by 10 outcomes"
+
+
+MINUTES = {
+    "arms": ["slow", "fast"], "preference": {"name": "expected_value", "costs": True}, "unit": "minutes",
+    "rewards": {"type": "Bounded", "low": 0.0, "high": 60.0},
+}  # fmt: skip
+EUROS = {"arms": ["little", "much"], "preference": {"name": "expected_value"}, "unit": "euros"}
+
+
+def interviewed(caller, person, **start):
+    """A person who answers as she likes."""
+    talk = caller.post(f"/v1/people/{person}/interview", json={"questions": 3, "checks": 0, "seed": 1, **start}).json()
+    while not talk["settled"]:
+        body = {"question": talk["question"]["id"], "answer": "A"}
+        talk = caller.post(f"/v1/interviews/{talk['id']}/answer", json=body).json()
+
+
+def test_people_of_any_preference_take_the_fast_way_and_the_page_counts_minutes(caller):
+    caller.create("to-work", **MINUTES)
+    caller.create("prices", **EUROS)
+    caller.put("/v1/people/joe", json={"preference": {"name": "expected_value"}}).raise_for_status()
+    caller.put("/v1/people/ann", json={"preference": {"name": "tversky_kahneman", "reference": 80}}).raise_for_status()
+    caller.put("/v1/people/moe", json={"preference": {"name": "tversky_kahneman"}}).raise_for_status()
+    interviewed(caller, "eve")  # with the stakes of the form
+    people = ("joe", "ann", "moe", "eve")
+    ways = {"arms": ["slow", "fast"] * 30, "outcomes": [50.0, 10.0] * 30}
+    caller.post("/v1/experiments/to-work/import", json=ways).raise_for_status()
+    sums = {"arms": ["little", "much"] * 30, "outcomes": [10.0, 50.0] * 30}
+    caller.post("/v1/experiments/prices/import", json=sums).raise_for_status()
+    for person in people:
+        for _ in range(5):
+            answer = caller.ask("to-work", person=person)
+            assert answer["arm"] == "fast"
+            caller.tell(answer["choice"], 10.0, "to-work")
+            answer = caller.ask("prices", person=person)  # more is better there, and she is the same
+            assert answer["arm"] == "much"
+            caller.tell(answer["choice"], 50.0, "prices")
+        assert caller.get("/v1/experiments/to-work/recommend", params={"person": person}).json()["arm"] == "fast"
+        values = caller.get("/v1/experiments/to-work/value", params={"person": person}).json()
+        assert (values["best"], values["best_mean"]) == ("fast", "fast")
+    caller.post("/sign-in", data={"key": caller.key}, headers={"Origin": str(caller.base_url)})
+    page = caller.get("/experiments/to-work")
+    assert page.status_code == 200
+    assert "Always &quot;fast&quot; would have lost 0 minutes" in page.text
+    assert "-" not in page.text.partition("Lost so far:")[2].partition("</p>")[0]
+    assert page.text.count("<h3>") == 3  # joe goes by the experiment's own; moe and ann are of one taste here
+
+
+def test_a_person_says_where_her_preference_was_fitted_and_what_of_it_is_used(caller, tmp_path):
+    joe = caller.put("/v1/people/joe", json={"preference": {"name": "tversky_kahneman", "costs": True, "reference": 80},
+                                             "unit": "euros"}).json()  # fmt: skip
+    assert (joe["unit"], joe["stakes"]) == ("euros", None)
+    assert "Direction and reference are those of the experiment. Not used: the reference 80 and costs." in joe["note"]
+    interviewed(caller, "eve", stakes=[0, 60], unit="minutes", costs=True)
+    eve = caller.get("/v1/people/eve").json()
+    assert (eve["unit"], eve["stakes"]) == ("minutes", [0.0, 60.0])
+    interview = Interview(Family(stake=100.0), stakes=(-50.0, 200.0), questions=1, seed=1, unit="francs")
+    interview.tell(interview.ask(), "A")
+    interview.save(tmp_path / "bea.json")
+    content = json.loads((tmp_path / "bea.json").read_text())
+    bea = caller.put("/v1/people/bea", json={"file": content}).json()
+    assert (bea["unit"], bea["stakes"]) == ("francs", [-50.0, 200.0])
+    for strange in (5, {"settings": 5}, {"settings": {"unit": 5, "stakes": "x"}}):
+        odd = {**content, "interview": strange}
+        odd["checksum"] = checksum(odd)
+        assert caller.put("/v1/people/bea", json={"file": odd}).json()["stakes"] is None

@@ -81,7 +81,8 @@ class Learner(Copies):
         also take `features`, or a set to choose `among`.
 
         With a `preference`, the choice is for somebody else: what was learned serves all, and the arm is the one to
-        try for her. `NPTS`, `WUCB` and `LinTS` choose for anybody.
+        try for her. She brings weights and a utility; direction and reference are those of the policy's own preference
+        (`Preference.in_frame_of`). `NPTS`, `WUCB` and `LinTS` choose for anybody.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", [50.0] * 10 + [0.0] * 90)

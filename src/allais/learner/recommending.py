@@ -30,7 +30,8 @@ class Recommending(View):
     def recommend(self, preference: Preference | None = None) -> Recommendation:
         """The best arm so far, its value and interval, and whether the policy is done.
 
-        With a `preference`, the best arm for somebody else, by the outcomes that all share. She gets an interval from
+        With a `preference`, the best arm for somebody else, by the outcomes that all share, from the reference and in
+        the direction of the policy's own preference (`Preference.in_frame_of`). She gets an interval from
         a policy that also chooses for her (`ask(preference=...)`), and a value from every other.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
@@ -71,7 +72,7 @@ class Recommending(View):
         """
         if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
             raise ValueError(f"draws must be a whole number, 1 or more; got {draws!r}. Give an int.")
-        view = self._view_for(self._someone(preference))
+        view = None if preference is None else self._view_for(preference)
         rule, state = (self._rule, self._state) if view is None else (view.rule, view.state)
         shared = ("memory", "kept", "lifetimes")  # which `choose` does not change, or only brings up to date
         parts = {name: copy.deepcopy(getattr(state, name)) for name in state._fields if name not in shared}
@@ -90,8 +91,8 @@ class Recommending(View):
 
     def _view_for(self, preference: Preference) -> Viewpoint | None:
         """The arms as somebody sees them, or None where it is the policy's own view."""
-        same = self._someone(preference) == self.policy.preference
-        return None if same else self._seen_by(preference)
+        other = self._someone(preference)
+        return None if other == self.policy.preference else self._seen_by(other)
 
     def _seen_by(self, preference: Preference) -> Viewpoint:
         """The arms as somebody else sees them."""

@@ -90,8 +90,9 @@ class View(Durable):
     def value(self, preference: Preference | None = None) -> dict[Hashable, float]:
         """What each arm is worth by what was seen, to this preference or to another one's.
 
-        An arm that was never told has the value NaN. For an arm with many distinct outcomes the cost is O(log n) if
-        they feel to the other as they do to the policy's own preference, and O(n log n) if they do not.
+        An arm of which nothing is known has the value NaN. Another preference brings weights and a utility; gains and
+        losses are those of the policy's own (`Preference.in_frame_of`). For an arm with many distinct outcomes the cost
+        is O(log n) if they have one utility, and O(n log n) if they do not.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", [50.0, 0.0])
@@ -101,24 +102,25 @@ class View(Durable):
         return self._values(self._someone(preference))
 
     def _someone(self, preference: Preference | None) -> Preference:
-        """A preference that was given, or else the policy's own."""
+        """A preference that was given, on gains and losses as the policy has them; or else the policy's own."""
         if preference is None:
             return self.policy.preference
         if not isinstance(preference, Preference):
             raise TypeError(f"an arm is valued by a preference; got {preference!r}. Write Preference(...).")
-        return preference
+        return preference.in_frame_of(self.policy.preference)
 
     def _values(self, preference: Preference) -> dict[Hashable, float]:
         memory, n_arms = self._state.memory, len(self._names)
-        if not (memory.in_trees.any() and feel_alike(preference, self.policy.preference)):
-            return {name: self._worth(k, preference) for k, name in enumerate(self._names)}
-        worth, values = worth_of(preference, [], n_arms), np.empty(n_arms)
-        for k in np.flatnonzero(memory.in_trees):
-            measure(worth, memory._replace(value=values, slack=memory.slack.copy()), int(k))
-        return {
-            name: float(values[k]) if memory.in_trees[k] else self._worth(k, preference)
-            for k, name in enumerate(self._names)
-        }
+        told = memory.pulls > 0
+        summed = told & memory.in_trees if feel_alike(preference, self.policy.preference) else np.zeros_like(told)
+        values = np.full(n_arms, np.nan)
+        if summed.any():
+            worth, summing = worth_of(preference, [], n_arms), memory._replace(value=values, slack=memory.slack.copy())
+            for k in np.flatnonzero(summed).tolist():
+                measure(worth, summing, k)
+        for k in np.flatnonzero(told & ~summed).tolist():
+            values[k] = self._worth(k, preference)
+        return dict(zip(self._names, values.tolist(), strict=True))
 
     @one_at_a_time
     def memory_error(self, preference: Preference | None = None) -> dict[Hashable, float]:
@@ -138,7 +140,7 @@ class View(Durable):
     def _hidden(self, k: int, preference: Preference) -> float:
         """How much of an arm's value its cells may hide."""
         cells = cells_of_arm(self._state.memory, k)
-        if not cells.shape[1]:
+        if not (cells.shape[1] and self._state.memory.pulls[k]):
             return 0.0
         felt, raw, counts = outcomes_of_arm(self._state.memory, k)
         table = spread_out(felt, raw, counts, cells)
@@ -151,8 +153,6 @@ class View(Durable):
 
     def _worth(self, k: int, preference: Preference) -> float:
         felt, outcomes, counts = outcomes_of_arm(self._state.memory, k)
-        if not counts.size:
-            return math.nan
         if preference != self.policy.preference:
             felt = preference.felt(outcomes)
         order = np.argsort(felt)

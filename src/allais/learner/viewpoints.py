@@ -30,7 +30,7 @@ MOST_NEWS = 4096  # outcomes that are kept for people who have not yet taken the
 
 def feel_alike(one: Preference, other: Preference) -> bool:
     """Whether every outcome feels the same to both, so that they can share one memory."""
-    return (one.utility, one.reference, one.costs) == (other.utility, other.reference, other.costs)
+    return one.utility == other.utility  # their reference and direction are the learner's
 
 
 class News:
@@ -146,12 +146,6 @@ class LinearViewpoint(Viewpoint):
 
     def __init__(self, policy: Policy, preference: Preference, n_arms: int) -> None:
         super().__init__(policy, preference, n_arms)
-        same_gains = (preference.reference, preference.costs) == (policy.preference.reference, policy.preference.costs)
-        if getattr(policy, "estimates", False) and not same_gains:
-            raise ValueError(
-                "noise is estimated from gains and losses, so all must have one reference; got another. "
-                "Declare the noise, or use the policy's reference and costs."
-            )
         self.alike = True  # there is no memory of outcomes
 
     def look(self, shared: Any, news: News | None) -> None:

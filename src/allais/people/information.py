@@ -42,4 +42,4 @@ def entropy(chance: FloatArray) -> FloatArray:
 def entropy_of(shares: FloatArray) -> FloatArray:
     """Of laws over several things, along the last axis, in bits."""
     inside = np.where(shares > 0.0, shares, 1.0)
-    return np.asarray(-(inside * np.log2(inside)).sum(axis=-1))
+    return np.abs((inside * np.log2(inside)).sum(axis=-1))  # none of the terms is positive, and -0 is 0

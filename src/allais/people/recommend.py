@@ -62,7 +62,8 @@ def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: See
 
     Over draws of their preference and, each with each, draws of what the arms may be: outcomes that were seen get
     random weights (Dirichlet), and what is known to be possible gets those of one more outcome together, so that an
-    arm with few samples is not taken for known. What a fit to a point knows, draws around it say.
+    arm with few samples is not taken for known. What a fit to a point knows, draws around it say. Gains and losses
+    are those of the learner's own preference: its reference, and its direction.
 
     >>> from allais import Bounded, Discrete, NPTS, expected_value
     >>> from allais.people import Choices, Family, posterior, recommend
@@ -75,7 +76,7 @@ def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: See
     ('bet', True)
     """
     rng = generator(seed)
-    preferences = fitted.draws(n_draws, seed=rng)
+    preferences = [one.in_frame_of(learner.policy.preference) for one in fitted.draws(n_draws, seed=rng)]
     names = learner.arms
     known = learner.policy.rewards_of(len(learner.pulls))
     place = {name: k for k, name in enumerate(learner.pulls)}
@@ -104,8 +105,8 @@ def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: See
     return PeoplePrefer(
         dict(zip(names, chances.tolist(), strict=True)),
         bits,
-        bits - float(entropy_of(wins.mean(axis=1)).mean()),
-        bits - float(entropy_of(wins.mean(axis=0)).mean()),
+        max(0.0, bits - float(entropy_of(wins.mean(axis=1)).mean())),  # rounding may leave less than nothing
+        max(0.0, bits - float(entropy_of(wins.mean(axis=0)).mean())),
         tuple(notes),
     )
 

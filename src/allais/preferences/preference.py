@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,6 +118,37 @@ class Preference:
         from allais.preferences.documents import write_preference
 
         write_preference(Path(path), self, {})
+
+    def in_frame_of(self, other: Preference, *, same_unit: bool = True) -> Preference:
+        """The same taste where outcomes are gains and losses as another preference has them.
+
+        Direction and reference belong to what is decided about, weights and utility to the person: she keeps hers, and
+        takes over `costs` and `reference`. A utility that depends on the unit (`is_scale_free`) means nothing in
+        another one; with `same_unit=False` only its loss aversion is kept, as the ratio of a loss to a gain of 1.
+
+        >>> minutes = expected_value(reference=60, costs=True)
+        >>> alice = Preference.tversky_kahneman().in_frame_of(minutes)
+        >>> alice.utility, alice.reference, alice.costs
+        (PowerUtility(alpha=0.88, loss_aversion=2.25), 60.0, True)
+        """
+        utility = self.utility
+        if not (same_unit or self.is_scale_free):
+            loss, gain = np.asarray(utility(np.array([-1.0, 1.0])))  # type: ignore[misc]
+            utility = PowerUtility(1.0, float(-loss / gain))
+        if (self.reference, self.costs, self.utility) == (other.reference, other.costs, utility):
+            return self
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DominanceWarning)  # it was given when the person's preference was made
+            return replace(self, utility=utility, reference=other.reference, costs=other.costs)
+
+    @property
+    def is_scale_free(self) -> bool:
+        """Whether it prefers the same lotteries in every unit: with a linear or a power utility.
+
+        >>> Preference.tversky_kahneman().is_scale_free, Preference(Identity(), utility=np.arctan).is_scale_free
+        (True, False)
+        """
+        return self.utility is None or utilities.is_scale_free(self.utility)
 
     @cached_property
     def kappa(self) -> float:

@@ -82,6 +82,19 @@ def check_utility(utility: Utility) -> None:
         raise ValueError(f"a utility must increase; got one that does not near {where:g}. Turn its sign, or use costs.")
 
 
+def is_scale_free(utility: Utility) -> bool:
+    """Whether twice the outcome feels the same multiple everywhere, so that no choice depends on the unit.
+
+    >>> is_scale_free(PowerUtility(0.88, 2.25)), is_scale_free(np.tanh)
+    (True, False)
+    """
+    sizes = np.logspace(-3, 3, 13)
+    look = np.concatenate([-sizes, sizes])
+    with np.errstate(all="ignore"):
+        times = np.asarray(utility(2.0 * look)) / np.asarray(utility(look))
+    return bool(np.allclose(times, times[0], rtol=1e-9, atol=0.0))
+
+
 def inverse(utility: Utility | None, value: FloatArray) -> FloatArray:
     """The outcome with a given utility: infinite beyond what the utility reaches."""
     if utility is None:

@@ -22,7 +22,8 @@ def explained(learner: Learner, name: Hashable, preference: Preference | None = 
     """Why an arm is worth what it is, to the policy's preference or another, by the outcomes seen, in a few groups."""
     outcomes, counts = learner.outcomes(name)
     seen = Discrete(dict(zip(outcomes.tolist(), (counts / counts.sum()).tolist(), strict=True)))
-    whole = (preference or learner.policy.preference).explain(seen)
+    own = learner.policy.preference
+    whole = (own if preference is None else preference.in_frame_of(own)).explain(seen)
     return whole if len(whole.labels) <= MOST_ROWS else _grouped(whole)
 
 

@@ -55,6 +55,6 @@ class Acquaintances:
 
 def stored_preference(connection: Connection, person: str) -> Any:
     """The row of a person's preference, or None."""
-    wanted = select(preferences.c.id, preferences.c.document, people.c.source, people.c.changed_at)
+    wanted = select(preferences.c.id, preferences.c.document, people.c.source, people.c.changed_at, people.c.fitted_in)
     joined = wanted.join(people, people.c.preference == preferences.c.id).where(people.c.name == person)
     return connection.execute(joined).one_or_none()

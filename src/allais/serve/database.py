@@ -12,7 +12,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
 
 PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
-HEAD = "0002"  # the last of the steps in `migrations/versions`
+HEAD = "0003"  # the last of the steps in `migrations/versions`
 MIGRATING = 7_220_000  # the number of the lock under which tables change; those of experiments lie above
 
 

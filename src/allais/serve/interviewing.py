@@ -101,7 +101,8 @@ async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> 
             entries = {"events": json.dumps(talk.events), "changed_at": time.time()}
             connection.execute(update(interviews).where(interviews.c.id == id_).values(entries))
             if preference is not None:
-                put_person(connection, talk.person, preference, f"interview {id_}")
+                fitted_in = {"unit": talk.interview.unit, "stakes": list(talk.interview.stakes)}
+                put_person(connection, talk.person, preference, f"interview {id_}", fitted_in)
 
         try:
             await service.change(writing)

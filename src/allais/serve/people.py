@@ -23,16 +23,26 @@ from allais.serve.service import Service
 from allais.serve.tables import people, preferences
 from allais.settings import to_spec
 
+CARRIES_OVER = (
+    "Weights, utility and loss aversion are applied to the gains and losses of each experiment, whatever their unit: "
+    "a power utility prefers alike in all. Direction and reference are those of the experiment."
+)
 
-def put_person(connection: Connection, person: str, preference: Preference, source: str) -> None:
-    """Write the preference of a person."""
+
+def put_person(
+    connection: Connection, person: str, preference: Preference, source: str, fitted_in: dict[str, Any] | None = None
+) -> None:
+    """Write the preference of a person; `fitted_in` has the unit and the stakes of her choices, where known."""
     document = json.dumps(to_spec(preference), sort_keys=True, allow_nan=False)
     digest = hashlib.sha256(document.encode()).hexdigest()
     number = connection.execute(select(preferences.c.id).where(preferences.c.digest == digest)).scalar()
     if number is None:
         new = insert(preferences).values(digest=digest, document=document).returning(preferences.c.id)
         number = connection.execute(new).scalar_one()
-    entries = {"preference": number, "source": source, "changed_at": time.time()}
+    entries = {
+        "preference": number, "source": source, "changed_at": time.time(),
+        "fitted_in": None if fitted_in is None else json.dumps(fitted_in),
+    }  # fmt: skip
     if not connection.execute(update(people).where(people.c.name == person).values(entries)).rowcount:
         connection.execute(insert(people).values(name=person, **entries))
 
@@ -41,12 +51,16 @@ async def put(service: Service, person: str, call: PutPerson, key: Key) -> dict[
     """Give a person a preference: a document, a name, or the content of a preference file."""
     if (call.preference is None) == (call.file is None):
         raise Refused(422, "a person has one preference; give either preference or file.")
+    fitted_in = None if call.unit is None else {"unit": call.unit}
     if call.preference is not None:
         source = str(call.preference.get("name", "document"))
         preference = preference_from(call.preference)
     else:
         source, preference = "file", preference_from(_checked(call.file or {}))
-    await service.change(partial(put_person, person=person, preference=preference, source=source))
+        fitted_in = fitted_in or _fitted_in(call.file or {})
+    if not preference.is_scale_free:  # no type that a document can name makes one today
+        raise Refused(422, "a person's utility must prefer alike in every unit; this one does not. Use PowerUtility.")
+    await service.change(partial(put_person, person=person, preference=preference, source=source, fitted_in=fitted_in))
     await service.write([audited(key, "put person", person, source)])
     service.people.forget(person)
     return await show(service, person)
@@ -57,23 +71,30 @@ async def show(service: Service, person: str) -> dict[str, Any]:
     row = await service.read(partial(stored_preference, person=person))
     if row is None:
         raise unknown("a person", person, "Put her preference first.")
-    document = json.loads(row.document)
-    return {"name": person, "preference": document, "source": row.source, "changed_at": row.changed_at}
+    return _shown(person, row)
 
 
 async def listed(service: Service, after: str, limit: int) -> list[dict[str, Any]]:
     """People by name, from one name on."""
 
     def reading(connection: Connection) -> list[Any]:
-        wanted = select(people.c.name, people.c.source, people.c.changed_at, preferences.c.document)
+        wanted = select(people.c.name, people.c.source, people.c.changed_at, people.c.fitted_in, preferences.c.document)
         joined = wanted.join(preferences, people.c.preference == preferences.c.id).where(people.c.name > after)
         return list(connection.execute(joined.order_by(people.c.name).limit(limit)))
 
     rows = await service.read(reading)
-    return [
-        {"name": row.name, "preference": json.loads(row.document), "source": row.source, "changed_at": row.changed_at}
-        for row in rows
-    ]
+    return [_shown(row.name, row) for row in rows]
+
+
+def _shown(name: str, row: Any) -> dict[str, Any]:
+    document, fitted_in = json.loads(row.document), json.loads(row.fitted_in or "{}")
+    unused = [f"the reference {document['reference']:g}"] if document["reference"] else []
+    unused += ["costs"] if document["costs"] else []
+    return {
+        "name": name, "preference": document, "source": row.source, "changed_at": row.changed_at,
+        "unit": fitted_in.get("unit"), "stakes": fitted_in.get("stakes"),
+        "note": CARRIES_OVER + (f" Not used: {' and '.join(unused)}." if unused else ""),
+    }  # fmt: skip
 
 
 async def remove(service: Service, person: str, key: Key) -> None:
@@ -86,6 +107,17 @@ async def remove(service: Service, person: str, key: Key) -> None:
     await service.change(removing)
     await service.write([audited(key, "remove person", person)])
     service.people.forget(person)
+
+
+def _fitted_in(file: dict[str, Any]) -> dict[str, Any] | None:
+    """The unit and the stakes of the interview that left a file."""
+    talk = file.get("interview")
+    settings = talk.get("settings") if isinstance(talk, dict) else None
+    if not isinstance(settings, dict):
+        return None
+    unit, stakes = settings.get("unit"), settings.get("stakes")
+    ends = isinstance(stakes, list) and len(stakes) == 2 and all(isinstance(end, int | float) for end in stakes)
+    return {"unit": unit if isinstance(unit, str) else None, "stakes": stakes if ends else None}
 
 
 def _checked(file: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ class PutPerson(Strict):
 
     preference: Document | None = Field(default=None, examples=[{"name": "cvar", "level": 0.1}])
     file: Document | None = None
+    unit: Annotated[str, StringConstraints(max_length=40)] | None = None  # of the choices that it was fitted to
 
 
 class PersonShown(Strict):
@@ -25,6 +26,9 @@ class PersonShown(Strict):
     preference: Document
     source: str
     changed_at: float
+    unit: str | None = None  # of the choices that it was fitted to, where known
+    stakes: list[float] | None = None
+    note: str = ""  # what an experiment uses of it
 
 
 class StartInterview(Strict):

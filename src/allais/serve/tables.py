@@ -134,6 +134,7 @@ people = Table(
     Column("preference", Integer, ForeignKey("preferences.id"), nullable=False),
     Column("source", Text, nullable=False),  # where it is from: a name, a document, a file, an interview
     Column("changed_at", Double, nullable=False),
+    Column("fitted_in", Text),  # JSON: the unit and the stakes of the choices that it was fitted to, where known
 )
 
 interviews = Table(

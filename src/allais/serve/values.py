@@ -73,11 +73,11 @@ def _highest(arms: list[dict[str, Any]], by: str) -> str:
 
 
 def values_of(learner: Learner, preference: Preference | None, outcomes: dict[str, int]) -> list[dict[str, Any]]:
-    """All arms as somebody values them, and as the mean does: in her units of gain, so that higher is better."""
-    mine = learner.policy.preference if preference is None else preference
-    means = learner.value(expected_value(reference=mine.reference, costs=mine.costs))
+    """All arms as somebody values them, and as the mean does: as gains of the experiment, so that higher is better."""
+    mine = learner.policy.preference
+    means = learner.value(expected_value())
     values = learner.value(preference)
-    own = preference is None or preference == learner.policy.preference
+    own = preference is None or preference.in_frame_of(mine) == mine
     intervals = learner.intervals() if own else {}
     drift = learner.drift() if learner.policy.keeps_outcomes else {}
     in_play = set(learner.arms)

@@ -24,6 +24,8 @@ People = Mapping[Any, Preference] | Sequence[Preference]
 class SharedResults:
     """Runs of one policy whose memory many people share, at checkpoints.
 
+    Reference and direction are those of the policy's preference, for everybody (`Preference.in_frame_of`).
+
     >>> problem = Bandit([Discrete({50: 0.15, 0: 0.85}), Discrete({9: 1.0})])
     >>> people = {"alice": Preference(TverskyKahneman(0.61)), "bob": expected_value()}
     >>> policy = NPTS(expected_value(), Bounded(0, 50))
@@ -88,8 +90,8 @@ def simulate_people(
     exact: bool = False,
 ) -> SharedResults:
     """Run a policy on a problem, each round for somebody drawn at random from the people."""
-    named = named_people(people)
     policy = fitted(policy, problem)
+    named = {name: one.in_frame_of(policy.preference) for name, one in named_people(people).items()}
     values = [problem.true_values(preference) for preference in named.values()]
     if any(each is None for each in values):
         raise ValueError("each person's regret needs the true values of the arms; this problem has none. Give them.")

@@ -83,8 +83,9 @@ def simulate(
     learner does; `exact=True` keeps every outcome.
 
     With `people`, preferences in a list or by name, each round is for one of them, drawn at random: all share what was
-    learned, and the regret is each person's own (`SharedResults`). These runs are one after the other, through a
-    learner, about a hundred times slower than those of one preference.
+    learned, and the regret is each person's own (`SharedResults`), by her weights and her utility; direction and
+    reference are those of the policy's preference (`Preference.in_frame_of`). These runs are one after the other,
+    through a learner, about a hundred times slower than those of one preference.
 
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
     >>> results = simulate(UCB1(Bounded(0, 1)), problem, n_rounds=1000, n_runs=10, seed=1)

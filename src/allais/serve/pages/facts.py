@@ -178,29 +178,38 @@ def _tastes(
     total: Counter[int | None] = Counter()
     for (taste, _), many in traffic.total().items():
         total[taste] += many
-    stored = Stored(connection)
-    same = {t for t in total if t is None or (t != OTHERS and stored[t] == learner.policy.preference)}
-    total[None] = sum(total.pop(taste) for taste in same)
+    stored, own = Stored(connection), learner.policy.preference
+    alike: dict[int | None, set[int | None]] = {None: set()}  # tastes that are one on the gains of this experiment
+    first: dict[Preference, int | None] = {own: None}
+    for number in sorted(total, key=lambda taste: taste or 0):
+        known_as = number if number is None or number == OTHERS else stored[number].in_frame_of(own)
+        place = first.setdefault(known_as, number) if isinstance(known_as, Preference) else number
+        alike.setdefault(place, set()).add(number)
+    for place, numbers in alike.items():
+        total[place] = sum(total.pop(number, 0) for number in numbers)
     if not total[None] and len(total) > 1:
         del total[None]
-    asked = [taste for taste in {*total, *same} if taste]
+    asked = [number for numbers in alike.values() for number in numbers if number]
     counted = select(people.c.preference, func.count()).where(people.c.preference.in_(asked))
     heads = {row[0]: int(row[1]) for row in connection.execute(counted.group_by(people.c.preference))}
     found = []
     ranked = sorted(total, key=lambda taste: (taste == OTHERS, -total[taste]))
     shown_tastes = ranked[:MOST_TASTES] or [None]
     for taste in sorted(shown_tastes, key=lambda taste: (taste is not None, taste == OTHERS, taste or 0)):  # in place
-        preference = learner.policy.preference if taste is None or taste == OTHERS else stored[taste]
+        preference = own if taste is None or taste == OTHERS else stored[taste].in_frame_of(own)
         values = learner.value(preference)
         felt = {name: sure_amount(preference, values[name]) for name in shown}
         best = _best(preference, {name: amount for name, amount in felt.items() if name in learner.arms})
-        alike: set[int | None] = same if taste is None else {taste}
-        series = [_counted(bucket, alike) for bucket in traffic.buckets]
+        series = [_counted(bucket, alike[taste]) for bucket in traffic.buckets]
         why = {}
         if learner.policy.keeps_outcomes:
             why = {name: explained(learner, name, preference) for name in {best, mean} if name is not None}
         label = "other people" if taste == OTHERS else in_words(preference)
-        found.append(TasteFacts(label, sum(heads.get(t, 0) for t in alike), total[taste], felt, best, series, why))
+        found.append(
+            TasteFacts(
+                label, sum(heads.get(number or 0, 0) for number in alike[taste]), total[taste], felt, best, series, why
+            )
+        )
     return found
 
 

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from allais.preferences import Preference
 from allais.preferences.words import in_words
-from allais.report.numbers import plain, share
+from allais.report.numbers import share
 from allais.report.sure import amount
 from allais.serve.pages.layout import card
 from allais.settings import from_spec
@@ -129,12 +129,13 @@ TASTES = {
 def people(found: Sequence[tuple[str, Preference, str]], more: str | None, *, manages: bool) -> str:
     """People by name, and what they go by."""
     rows = "".join(
-        f"<tr><td>{escape(name)}</td><td>{escape(in_words(preference))}{_reference(preference)}</td>"
+        f"<tr><td>{escape(name)}</td><td>{escape(in_words(preference))}</td>"
         f"<td>{escape(source.replace('_', ' '))}</td></tr>"
         for name, preference, source in found
     )
     head = "<thead><tr><th>name</th><th>goes by</th><th>known from</th></tr></thead>"
     table = f'<table class="people">{head}<tbody>{rows}</tbody></table>'
+    table += '<p class="small">Applied to the gains and losses of each experiment, in its own direction.</p>'
     body = table if found else '<p class="quiet">Nobody has a preference of her own yet.</p>'
     if more is not None:
         body += f'<p><a href="/people?{escape(urlencode({"after": more}))}">Further people</a></p>'
@@ -148,12 +149,6 @@ def people(found: Sequence[tuple[str, Preference, str]], more: str | None, *, ma
     )
     interview = card("An interview", ask, "", "Twenty questions tell what somebody goes by.") if manages else ""
     return f'<div class="sides">{card("People", body)}{interview}</div>'
-
-
-def _reference(preference: Preference) -> str:
-    about = [f"from {plain(preference.reference)}"] if preference.reference else []
-    about += ["less is better"] if preference.costs else []
-    return f' <span class="small">{", ".join(about)}</span>' if about else ""
 
 
 def interview(shown: dict[str, Any], unit: str) -> str:
