@@ -18,6 +18,7 @@ import uvicorn
 from allais.serve.app import make_app
 from allais.serve.managing import make_key
 from allais.serve.pages.watching import Dashboard
+from allais.serve.running import config_for
 from allais.serve.schemas import NewKey
 from allais.serve.service import Service
 from allais.serve.settings_file import ServerSettings
@@ -38,9 +39,7 @@ class Caller(httpx.Client):
     def __init__(self, settings: ServerSettings) -> None:
         super().__init__(timeout=60.0)
         self._began = threading.Event()
-        self._server = uvicorn.Server(
-            uvicorn.Config(make_app(settings, self._started), lifespan="on", log_level="error", access_log=False)
-        )
+        self._server = uvicorn.Server(config_for(make_app(settings, self._started), settings.limits))
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
 

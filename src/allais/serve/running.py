@@ -13,11 +13,13 @@ import uvicorn
 
 from allais.serve import keys, managing
 from allais.serve.app import make_app
+from allais.serve.connections import limited, make_room
 from allais.serve.demo import Travellers
+from allais.serve.lane import Lane
 from allais.serve.refusals import Refused
 from allais.serve.schemas import NewKey, Scope
 from allais.serve.service import Service
-from allais.serve.settings_file import ServerSettings
+from allais.serve.settings_file import Limits, ServerSettings
 
 SWITCH = 0.001  # seconds after which Python lets another thread run: the writer's must not wait long
 
@@ -42,10 +44,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
         say(f"Serving {len(service.experiments)} experiments from {service.database.shown} at {address}")
 
     app = make_app(settings, started)
-    config = uvicorn.Config(
-        app, http="httptools", lifespan="on", log_level="warning", access_log=False, server_header=False,
-        proxy_headers=False, timeout_graceful_shutdown=5,
-    )  # fmt: skip
+    config = config_for(app, settings.limits)
     # why a start failed is said once, in one sentence, and not in the server's log, too
     logging.getLogger("uvicorn.error").addFilter(lambda record: bool(serving))
     sys.setswitchinterval(SWITCH)
@@ -59,6 +58,15 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
         everybody.stop()
     if hasattr(app.app.state, "failure"):
         raise app.app.state.failure
+
+
+def config_for(app: Lane, limits: Limits) -> uvicorn.Config:
+    """How the server runs: HTTP only, within the limits."""
+    limits = limits.model_copy(update={"connections": make_room(limits.connections)})
+    return uvicorn.Config(
+        app, http=limited(limits), ws="none", lifespan="on", log_level="warning", access_log=False, server_header=False,
+        proxy_headers=False, timeout_graceful_shutdown=5, timeout_keep_alive=limits.idle_seconds,
+    )  # fmt: skip
 
 
 async def _begin(service: Service, say: Callable[[str], None]) -> None:

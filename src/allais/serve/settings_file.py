@@ -17,6 +17,12 @@ class Limits(Strict):
     requests_per_second: Annotated[float, Field(gt=0)] = 10_000.0  # of each key
     wrong_keys_per_minute: Annotated[float, Field(ge=1)] = 60.0  # from each address
     body_bytes: Annotated[int, Field(ge=1_000)] = 1_000_000
+    head_bytes: Annotated[int, Field(ge=1_000)] = 32_768  # of the address and the headers of a request
+    head_seconds: Annotated[float, Field(gt=0)] = 10.0  # until they are complete
+    body_seconds: Annotated[float, Field(gt=0)] = 60.0  # until a body has come, or what is sent is read on
+    idle_seconds: Annotated[int, Field(ge=1)] = 5  # of a connection between two requests
+    connections: Annotated[int, Field(ge=1)] = 1_000
+    connections_per_address: Annotated[int, Field(ge=1)] = 500  # a proxy is one address
 
 
 class ServerSettings(Strict):
