@@ -32,18 +32,45 @@ def refused(result, sentence):
     assert "Traceback" not in result.output
 
 
-def test_value_prints_the_value_and_who_prefers_what():
+def test_value_prints_what_each_feels_like_and_who_prefers_what():
     result = run("value", "50:0.1,0:0.9", "7:1")
     assert result.exit_code == 0
-    assert "distorted value 9.31513" in result.output
+    assert "feels like 9.31513 for sure" in result.output
     assert "People prefer 50:0.1,0:0.9; the mean prefers 7:1." in result.output
 
 
 def test_value_takes_losses_costs_a_reference_and_another_weight():
-    assert "distorted value -9.31513" in run("value", "-50:0.1,0:0.9").output
-    assert "distorted value 6.07558" in run("value", "68:0.99,168:0.01", "--reference", 80, "--costs").output
+    assert "feels like -9.31513 for sure" in run("value", "-50:0.1,0:0.9").output
+    assert "feels like 73.9244 for sure" in run("value", "68:0.99,168:0.01", "--reference", 80, "--costs").output
     mixed = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69)).value(lottery_of("-5:0.5,5:0.5"))
-    assert f"distorted value {mixed:.6g}" in run("value", "-5:0.5,5:0.5", "--losses", "tk:0.69").output
+    assert f"feels like {mixed:.6g} for sure" in run("value", "-5:0.5,5:0.5", "--losses", "tk:0.69").output
+
+
+def test_value_under_a_utility_is_a_sure_amount_in_the_users_unit(tmp_path):
+    path = tmp_path / "ann.json"
+    Preference.tversky_kahneman(reference=2).save(path)
+    result = run("value", "8:1", "2:1", "--preference", path, "--unit", "francs")
+    assert "8:1  mean 8, feels like 8 francs for sure" in result.output
+    assert "2:1  mean 2, feels like 2 francs for sure" in result.output
+    assert "People prefer 8:1; so does the mean." in result.output
+    assert "weighted utility" in result.output  # which is not in francs, and says so
+
+
+def test_simulate_says_first_which_arm_is_best_for_whom_and_what_all_are_worth(tmp_path):
+    spec = tmp_path / "spec.toml"
+    text = EXAMPLE.read_text().replace("20_000", "20").replace("runs = 100", 'runs = 2\nunit = "minutes"')
+    spec.write_text(
+        text.replace("costs = true\n\n[rewards]", "utility.type = 'PowerUtility'\ncosts = true\n\n[rewards]")
+    )
+    lines = run("simulate", spec, "--workers", 1).output.splitlines()
+    assert lines[0] == (
+        'For people who go by Tversky-Kahneman 0.61, Power Utility 0.88 2.25, where less is better, "sure" is best; '
+        'by the mean "gamble".'
+    )
+    assert lines[1:3] == [
+        "  gamble  feels like 7.408 minutes for sure, mean 5 minutes",
+        "  sure    feels like 7 minutes for sure, mean 7 minutes",
+    ]
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])

@@ -137,7 +137,7 @@ def _search(
     known = kept(pilots, spec)
     if known:
         typer.echo(f"note: {len(known)} pilot runs are used again; delete {pilots} if the simulator changed.", err=True)
-    with writing(book), LiveView() if sys.stderr.isatty() else nullcontext() as view:
+    with writing(book), LiveView(unit=spec.unit) if sys.stderr.isatty() else nullcontext() as view:
         answer = search(
             spec.policy,
             Piloted(spec.problem, known) if known else spec.problem,
@@ -150,7 +150,7 @@ def _search(
             **settings,
         )
     typer.echo(recommendation(answer, spec.unit))
-    if why := contrast(answer):
+    if why := contrast(answer, spec.unit):
         typer.echo(why)
     if answer.failures:
         typer.echo(f"{len(answer.failures)} runs failed; the first: {answer.failures[0].reason}")

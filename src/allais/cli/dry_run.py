@@ -15,9 +15,11 @@ from allais.cli.specs import SearchSpec
 from allais.errors import RunFailed
 from allais.policies.base import Policy
 from allais.policies.promises import promise_in_words
+from allais.preferences import Preference
 from allais.preferences.sure import sure_amount
 from allais.report.numbers import duration
 from allais.report.sure import amount as in_units
+from allais.report.sure import felt_in_words
 from allais.searches import closer_forecast, costs_of_indifference, forecast
 from allais.searches.asynchronous import refusal
 from allais.searches.common import with_common_numbers
@@ -86,7 +88,7 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
     lines = [
         promise_in_words(policy),
         f"{len(pilots.done)} pilot runs took {seconds:.3g} s each; the search will not repeat them ({path}).",
-        *(f"  {problem.arms[arm]}: value about {values[arm]:.4g}" for arm in shown),
+        *(f"  {problem.arms[arm]}: {_seen(policy.preference, values[arm], spec.unit)}" for arm in shown),
     ]
     whole = all(len(told) == pilot for told in rewards)
     table = np.array(rewards) if spec.common_random_numbers and whole else None
@@ -108,6 +110,12 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
         lines.append(f"At most {predicted.at_most:,.0f} runs, by theory.")
     lines.append(f"{pilot} runs per option, or a few times as many, say little about rare outcomes: values may move.")
     return "\n".join(lines)
+
+
+def _seen(preference: Preference, value: float, unit: str) -> str:
+    if math.isnan(value):
+        return "no reward yet"
+    return f"{felt_in_words(preference, value, unit)}, by its pilot runs"
 
 
 def _ladder(policy: Policy, values: FloatArray, seen: list[Any], table: FloatArray | None, unit: str) -> list[str]:

@@ -64,6 +64,13 @@ class Reader:
             if not isinstance(self._whole.get(name, {}), dict):
                 self._refuse((name,), f"{name} must be a table; got {self._whole[name]!r}. Write [{name}].")
 
+    def unit(self) -> str:
+        """What outcomes are measured in; empty where the file does not say."""
+        unit = self._whole.get("unit", "")
+        if not isinstance(unit, str):
+            self._refuse(("unit",), f'unit must be text, such as "minutes"; got {unit!r}. Write it in quotes.')
+        return unit
+
     def whole_number(self, name: str, default: int, least: int) -> int:
         """A number of the file itself."""
         number = self._whole.get(name, default)

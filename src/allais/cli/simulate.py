@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +12,10 @@ from allais.cli.console import console
 from allais.cli.exits import sentences, writing
 from allais.cli.options import Plot, Resume, Workers, counted
 from allais.cli.writable import made, require_picture
+
+if TYPE_CHECKING:
+    from allais.preferences import Preference
+    from allais.problems import Bandit
 
 
 def simulate_command(
@@ -52,12 +56,37 @@ def simulate_command(
             if path is not None:
                 with writing(path):
                     found[name].save(path)
+    judges = [wanted.judge] if wanted.judge else [policy.preference for policy in wanted.policies.values()]
+    for judge in dict.fromkeys(judges):
+        typer.echo("\n".join(_worth(judge, wanted.problem, wanted.unit)))
     comparison = Comparison(found)
     console().print(comparison.table())
     if plot is not None:
         with writing(plot):
             comparison.plot().figure.savefig(plot)  # type: ignore[union-attr]
         typer.echo(f"The picture is in {plot}.")
+
+
+def _worth(judge: Preference, problem: Bandit, unit: str) -> list[str]:
+    """Which arm is best for whom, and what each is worth."""
+    from allais.preferences.words import in_words
+    from allais.report.sure import amount, felt_in_words, quoted
+
+    values, means = problem.true_values(judge).tolist(), [lottery.mean for lottery in problem.lotteries]
+    best = [quoted(name) for name, value in zip(problem.arms, values, strict=True) if value == max(values)]
+    wanted = (min if judge.costs else max)(means)
+    by_mean = [quoted(name) for name, mean in zip(problem.arms, means, strict=True) if mean == wanted]
+    verdict = f"{' and '.join(best)} {'is' if len(best) == 1 else 'are'} best"
+    also = "as it is by the mean" if best == by_mean else f"by the mean {' and '.join(by_mean)}"
+    less = ", where less is better" if judge.costs else ""
+    wide = max(len(str(name)) for name in problem.arms)
+    return [
+        f"For people who go by {in_words(judge)}{less}, {verdict}; {also}.",
+        *(
+            f"  {name!s:<{wide}}  {felt_in_words(judge, value, unit)}, mean {amount(mean, unit)}"
+            for name, value, mean in zip(problem.arms, values, means, strict=True)
+        ),
+    ]
 
 
 def _require_places(plot: Path | None, out: Path | None, resume: bool) -> None:

@@ -46,6 +46,7 @@ class ComparisonSpec:
     rounds: int
     runs: int
     seed: int
+    unit: str  # of outcomes; may be empty
 
 
 def read_search(path: Path) -> SearchSpec:
@@ -67,9 +68,6 @@ class _SearchReader(Reader):
         )
         seed = self.whole_number("seed", default=0, least=0)
         failures = self._call(Failures, self._whole.get("failures", {}), ("failures",))
-        unit = self._whole.get("unit", "")
-        if not isinstance(unit, str):
-            self._refuse(("unit",), f'unit must be text, such as "minutes"; got {unit!r}. Write it in quotes.')
         common = self._whole.get("common_random_numbers", False)
         if not isinstance(common, bool):
             self._refuse(
@@ -82,7 +80,7 @@ class _SearchReader(Reader):
                 policy = with_indifference(policy, self._whole["indifference"])
             except ValueError as error:
                 self._refuse(("indifference",), str(error))
-        return SearchSpec(problem, policy, seed, failures, self._path.name, unit, common)
+        return SearchSpec(problem, policy, seed, failures, self._path.name, self.unit(), common)
 
     def _problem(self) -> Problem:
         table = dict(self._whole["problem"])
@@ -132,7 +130,7 @@ class _SearchReader(Reader):
 class _ComparisonReader(Reader):
     def comparison(self) -> ComparisonSpec:
         tables = ("problem", "preference", "rewards")
-        self.require_tables(("problem", "policies"), tables, ("seed", "rounds", "runs", "policies"))
+        self.require_tables(("problem", "policies"), tables, ("seed", "unit", "rounds", "runs", "policies"))
         if "lotteries" not in self._whole["problem"]:
             self._refuse(
                 ("problem",), 'simulate needs lotteries, such as bus = "50:0.1,0:0.9"; there are none. Add them.'
@@ -161,4 +159,5 @@ class _ComparisonReader(Reader):
             self.whole_number("rounds", default=10_000, least=1),
             self.whole_number("runs", default=100, least=1),
             self.whole_number("seed", default=0, least=0),
+            self.unit(),
         )

@@ -30,9 +30,10 @@ def value_command(
     preference: Annotated[Path | None, typer.Option(help="A preference file, in place of weights.")] = None,
     reference: Annotated[float, typer.Option(help="What is neither gain nor loss.")] = 0.0,
     costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False,
+    unit: Annotated[str, typer.Option(help='Of outcomes, such as "francs".')] = "",
     plot: Plot = None,
 ) -> None:  # fmt: skip
-    """The distorted value of each lottery, its decision weights, and which one people prefer.
+    """What each lottery feels like for sure, its decision weights, and which one people prefer.
 
     Examples:
 
@@ -46,6 +47,7 @@ def value_command(
     from allais.cli.shorthand import weight_of
     from allais.lotteries.text import lottery_of
     from allais.preferences import Preference
+    from allais.report.sure import felt_in_words
 
     for text in lotteries:
         if text.startswith("--"):  # a number may begin with one dash, so that click lets options pass
@@ -62,15 +64,19 @@ def value_command(
     explained = [liking.explain(law) for law in laws]
     out = console()
     for text, law, why in zip(lotteries, laws, explained, strict=True):
-        worth = f"{why.value:.6g}"
-        out.print(Text.assemble((text, "bold"), f"  mean {law.mean:.6g}, distorted value ", (worth, "bold")))
+        out.print(
+            Text.assemble(
+                (text, "bold"), f"  mean {law.mean:.6g}, ", (felt_in_words(why.preference, why.value, unit, 6), "bold")
+            )
+        )
         out.print(_weights(why))
     if len(laws) > 1:
         best = max(range(len(laws)), key=lambda k: explained[k].value)
         alike = [k for k in range(len(laws)) if explained[k].value == explained[best].value]
         by_mean = (min if liking.costs else max)(range(len(laws)), key=lambda k: laws[k].mean)
         liked = " and ".join(lotteries[k] for k in alike)
-        out.print(Text(f"People prefer {liked}; the mean prefers {lotteries[by_mean]}."))
+        mean = "so does the mean" if alike == [by_mean] else f"the mean prefers {lotteries[by_mean]}"
+        out.print(Text(f"People prefer {liked}; {mean}."))
     if plot is not None:
         with writing(plot):
             _draw(explained, lotteries, plot)
@@ -90,7 +96,7 @@ def _weights(why: Explanation) -> Table:
     from rich.text import Text
 
     table = Table(box=None, padding=(0, 1))
-    for heading in ("outcome", "probability", "decision weight", "contribution"):
+    for heading in ("outcome", "probability", "decision weight", why.contribution):
         table.add_column(heading, justify="right")
     table.add_column("probability above, weight below")
     for label, p, w, share in zip(

@@ -14,6 +14,7 @@ from allais.lotteries import Lottery
 from allais.numerics.quadrature import Integrand, integrate, integrate_tail
 from allais.preferences import valuation
 from allais.preferences.preference import Preference
+from allais.preferences.sure import sure_amount
 from allais.weights import Weight
 
 if TYPE_CHECKING:
@@ -33,14 +34,35 @@ class Explanation:
     (array([0.8137, 0.1863]), 9.3151)
     """
 
+    preference: Preference
+
     labels: tuple[str, ...]
     probabilities: FloatArray
     decision_weights: FloatArray
     contributions: FloatArray  # to the value; they add up to it
     value: float
 
+    @property
+    def sure(self) -> float:
+        """The certainty equivalent, in the units of the outcomes; NaN where no sure outcome is worth as much.
+
+        >>> round(Preference.tversky_kahneman().explain(Discrete({50: 0.1, 0: 0.9})).sure, 4)
+        7.4073
+        """
+        return sure_amount(self.preference, self.value)
+
+    @property
+    def contribution(self) -> str:
+        """What to call the contributions: under a utility they are not in the units of the outcomes."""
+        return "contribution" if self.preference.utility is None else "weighted utility"
+
+    def _in_words(self) -> str:
+        if np.isnan(self.sure):
+            return f"has the value {self.value:.6g}, which no sure outcome has"
+        return f"feels like {self.sure:.6g} for sure"
+
     def __str__(self) -> str:
-        header = ("outcome", "probability", "decision weight", "contribution")
+        header = ("outcome", "probability", "decision weight", self.contribution)
         rows = [
             (label, small_share(p), small_share(w), f"{c:.4f}")
             for label, p, w, c in zip(
@@ -55,7 +77,7 @@ class Explanation:
         lines = [
             "   ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)
         ]
-        return "\n".join(line.rstrip() for line in lines)
+        return "\n".join([*(line.rstrip() for line in lines), self._in_words()])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Two stacked bars: the outcomes' probabilities, and what these count for."""
@@ -77,7 +99,7 @@ class Explanation:
                 bottom += share
         ax.set_xticks([0, 1], ["probability", "decision weight"])
         ax.set_ylabel("share")
-        ax.set_title(f"value {self.value:.4g}")
+        ax.set_title(self._in_words())
         ax.spines[["top", "right"]].set_visible(False)
         handles = [Patch(color=colour) for colour in colours]
         ax.legend(
@@ -108,7 +130,7 @@ def explain(preference: Preference, lottery: Lottery) -> Explanation:
     loss_weight = preference.losses.of_tails(up_to, above) - preference.losses.of_tails(below, at_least)
     weights = np.where(felt >= 0.0, gain_weight, loss_weight)[order]
     labels = tuple(f"{outcome:.6g}" for outcome in outcomes)
-    return Explanation(labels, finite.probabilities[order], weights, weights * felt[order], value)
+    return Explanation(preference, labels, finite.probabilities[order], weights, weights * felt[order], value)
 
 
 def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Explanation:
@@ -128,6 +150,7 @@ def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Exp
         contributions.append(contribution)
     order = slice(None, None, -1) if preference.costs else slice(None)
     return Explanation(
+        preference,
         tuple(labels[order]),
         np.array(probabilities[order]),
         np.array(weights[order]),

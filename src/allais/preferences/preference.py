@@ -323,6 +323,7 @@ class Preference:
               0        0.9000            0.8137         0.0000
              50        0.1000            0.1863         9.3151
           total        1.0000            1.0000         9.3151
+        feels like 9.31513 for sure
         """
         from allais.preferences.explain import explain
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 
 import numpy as np
 
@@ -55,10 +56,10 @@ def _grouped(whole: Explanation) -> Explanation:
     def summed(numbers: np.ndarray) -> np.ndarray:
         return np.array([numbers[group == kind].sum() for kind in kinds])
 
-    return Explanation(
-        tuple(labels),
-        summed(whole.probabilities),
-        summed(whole.decision_weights),
-        summed(whole.contributions),
-        whole.value,
+    return replace(
+        whole,
+        labels=tuple(labels),
+        probabilities=summed(whole.probabilities),
+        decision_weights=summed(whole.decision_weights),
+        contributions=summed(whole.contributions),
     )

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from allais._system.extras import extra
-from allais.report.numbers import duration
+from allais.report.numbers import duration, plain
+from allais.report.sure import sure_intervals
 from allais.searches import Outcome, Run, Search
 from allais.searches.chances import chances_of_best
 from allais.searches.forecast import Forecast, forecast
@@ -27,10 +28,11 @@ MOST_THINKING = 0.05  # the share of the coordinator's time that they may take
 class LiveView:
     """A table of the arms that follows a search: pass it as `watch` to `search`."""
 
-    def __init__(self, console: Any = None) -> None:
+    def __init__(self, console: Any = None, unit: str = "") -> None:
         with extra("cli", "a live view"):
             from rich.live import Live
 
+        self._unit = unit
         # no thread of its own: a pool that forks must not meet one
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._started = self._drawn = self._think_again = -math.inf
@@ -78,21 +80,23 @@ class LiveView:
         rate = 60.0 * self._finished / seconds if seconds > 0.0 else 0.0
         promise = f"promise: {search.learner.policy.promise}"
         table = Table(title=promise, caption=left(search, rate, self._predicted), caption_justify="left")
-        for heading in ("option", "value", "interval", "runs", "out", "chance of best"):
+        felt = f"feels like, {self._unit}" if self._unit else "feels like"
+        for heading in ("option", felt, "interval", "runs", "out", "chance of best"):
             table.add_column(heading, justify="left" if heading == "option" else "right")
         out = Counter(run.arm for run in search.out)
         best, told = search.learner.recommend().arm, search.learner.pulls
         rows = list(enumerate(search.learner.intervals().items()))
         if len(rows) > MOST_ROWS:  # the best ones
             rows = heapq.nlargest(MOST_ROWS, rows, key=lambda row: row[1][1].value if told[row[1][0]] else -math.inf)
-        for arm, (name, interval) in rows:
-            pulls = told[name]
+        sure = sure_intervals(search.learner, told, {name: interval for _, (name, interval) in rows})
+        for arm, (name, _) in rows:
+            pulls, interval = told[name], sure[name]
             bounded = math.isfinite(interval.low) and math.isfinite(interval.high)
             chance = self._chances.get(name, math.nan)
             table.add_row(
                 Text(str(name)),  # as it is: a name may hold brackets, which are markup in a plain string
-                f"{interval.value:.4g}" if pulls else "",
-                f"{interval.low:.4g} to {interval.high:.4g}" if bounded else "",
+                "" if math.isnan(interval.value) else plain(interval.value),
+                f"{plain(interval.low)} to {plain(interval.high)}" if bounded else "",
                 f"{pulls:,}",
                 str(out[arm]),
                 "" if math.isnan(chance) else f"{chance:.2f}",

@@ -102,7 +102,7 @@ def write_page(
     sections = [
         _options(answer, unit),
         closing(answer, unit, fewest),
-        _people_and_means(answer),
+        _people_and_means(answer, unit),
         _promise(answer),
         _effort(answer, proof, unit),
         _failures(answer),
@@ -150,18 +150,17 @@ def _options(answer: BestArm, unit: str) -> str:
                 _number(felt),
                 f"{plain(low)} to {plain(high)}" if bounded else "none",
                 _number(means[name]),
-                _number(answer.intervals[name].value) if answer.pulls[name] else "",
                 f"{answer.pulls[name]:,}",
                 "" if math.isnan(best_in[name]) else f"{best_in[name]:.2f}",
             ]
         )
-    header = ["option", "feels like", "interval", "mean", "felt value", "runs", "chance of best"]
+    header = ["option", "feels like", "interval", "mean", "runs", "chance of best"]
     measured = f"in {unit}" if unit else "in the units of the outcomes"
     reference = amount(answer.learner.policy.preference.reference, unit)
     note = (
         f"What an option feels like is the amount that would be worth as much if it were sure, {measured}; its "
-        f"interval and its mean are too. {_intervals_in_words(answer)} The felt value counts gains and losses from the "
-        f"reference, {reference}. The chance of being best is a bootstrap, for the eye only."
+        f"interval and its mean are too. {_intervals_in_words(answer)} Gains and losses are counted from "
+        f"{reference}. The chance of being best is a bootstrap, for the eye only."
     )
     shown = _table(header, rows, best=names.index(answer.arm))
     picture = f'{intervals_as_svg(answer)}\n<p class="small axis">{escape(axis_label(answer, unit))}</p>'
@@ -176,11 +175,11 @@ def _intervals_in_words(answer: BestArm) -> str:
     return f"All intervals hold together, but for a chance of {share(answer.delta)}."
 
 
-def _people_and_means(answer: BestArm) -> str:
+def _people_and_means(answer: BestArm, unit: str) -> str:
     mean = by_mean(answer.learner).arm
     if mean is None or not answer.pulls[answer.arm]:
         return ""
-    text = f"<h2>People and means</h2>\n<p>{escape(contrast(answer))}</p>"
+    text = f"<h2>People and means</h2>\n<p>{escape(contrast(answer, unit))}</p>"
     shown = [answer.arm] if mean == answer.arm else [answer.arm, mean]
     tables = [
         f"<div><h3>{escape(str(name))}</h3>{_explanation(explained(answer.learner, name))}</div>" for name in shown
@@ -195,7 +194,7 @@ def _explanation(rows: Explanation) -> str:
             rows.labels, rows.probabilities, rows.decision_weights, rows.contributions, strict=True
         )
     ]
-    return _table(["outcome", "seen", "decision weight", "contribution"], cells)
+    return _table(["outcome", "seen", "decision weight", rows.contribution], cells)
 
 
 def _proof(answer: BestArm) -> Proof | None:

@@ -43,6 +43,18 @@ def amount(number: float, unit: str = "", digits: int = 4) -> str:
     return f"{text} {unit.removesuffix('s') if one else unit}".rstrip()
 
 
+def felt_in_words(preference: Preference, value: float, unit: str = "", digits: int = 4) -> str:
+    """A value as the sure amount that is worth as much; as it is where there is none.
+
+    >>> felt_in_words(Preference.tversky_kahneman(), 6.23332, "francs")
+    'feels like 8 francs for sure'
+    """
+    sure = sure_amount(preference, value)
+    if math.isnan(sure):
+        return f"has the value {plain(value, digits)}, which no sure outcome has"
+    return f"feels like {amount(sure, unit, digits)} for sure"
+
+
 def quoted(name: Hashable) -> str:
     """The name of an option as a sentence shows it.
 

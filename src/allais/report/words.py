@@ -11,6 +11,7 @@ import numpy as np
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.policies.promises import rarest_of
+from allais.preferences import Explanation
 from allais.preferences.sure import sure_amount
 from allais.report.groups import TO, explained
 from allais.report.numbers import plain, share
@@ -139,25 +140,26 @@ def _slack(answer: BestArm, unit: str) -> str:
     if preference.utility is None:
         return f" by more than {amount(slack, unit)}"
     here, there = (sure_amount(preference, answer.value + more) for more in (0.0, slack))
-    about = "" if math.isnan(here - there) else f" ({amount(abs(there - here), unit, 2)} here)"
-    return f" by more than {plain(slack)} in felt value{about}"
+    if math.isnan(here - there):
+        return f" by more than {plain(slack)} in felt value"
+    return f" by more than about {amount(abs(there - here), unit, 2)} ({plain(slack)} in felt value)"
 
 
-def contrast(answer: BestArm) -> str:
+def contrast(answer: BestArm, unit: str = "") -> str:
     """Why people and the mean differ, or that they do not; nothing where outcomes are not kept."""
     learner, mean = answer.learner, by_mean(answer.learner).arm
     if mean is None or not answer.pulls[answer.arm]:
         return ""
     if mean == answer.arm:
-        return f"People and the mean agree on {quoted(answer.arm)}. {_most_distorted(learner, answer.arm)}"
+        return f"People and the mean agree on {quoted(answer.arm)}. {_most_distorted(learner, answer.arm, unit)}"
     return (
-        f"People do not weigh outcomes by their probability. {_most_distorted(learner, mean)} "
-        f"{_most_distorted(learner, answer.arm)}"
+        f"People do not weigh outcomes by their probability. {_most_distorted(learner, mean, unit)} "
+        f"{_most_distorted(learner, answer.arm, unit)}"
     )
 
 
-def _most_distorted(learner: Learner, name: Hashable) -> str:
-    """The outcomes of an arm whose weight moves its value most."""
+def _most_distorted(learner: Learner, name: Hashable, unit: str = "") -> str:
+    """The outcomes of an arm whose weight moves its value most, and by how much of what is felt for sure."""
     rows = explained(learner, name)
     felt = np.divide(
         rows.contributions,
@@ -174,5 +176,13 @@ def _most_distorted(learner: Learner, name: Hashable) -> str:
     which, counts = (f"outcomes from {ends}", "count") if TO in label else (f"the outcome {ends}", "counts")
     return (
         f"With {quoted(name)}, {which} came in {share(rows.probabilities[most])} of the runs and {counts} "
-        f"like {share(rows.decision_weights[most])}, which moves its felt value by {moved[most]:+.3g}."
+        f"like {share(rows.decision_weights[most])}{_moved(rows, float(moved[most]), unit)}."
     )
+
+
+def _moved(rows: Explanation, value: float, unit: str) -> str:
+    """What a change of value is in the units of the outcomes: against the value without it."""
+    change = abs(rows.sure - sure_amount(rows.preference, rows.value - value))
+    if math.isnan(change):
+        return ""
+    return f", which makes it feel {amount(change, unit, 3)} {'better' if value > 0.0 else 'worse'}"

@@ -74,7 +74,8 @@ class Experiment:
             choice, event, likely = replaying.ask(self.learner, preference, call.allowed, numbers, draws)
         number = choice.id
         shown: Any = choice.arm if among is None else among.name_of(choice.arm)
-        reason = _reason(shown, among) or why(self.learner, shown, None if preference is None else preference[1])
+        liking = None if preference is None else preference[1]
+        reason = _reason(shown, among) or why(self.learner, shown, liking, self.settings.unit)
         answer = {"choice": number, "arm": shown, "propensity": likely, "why": reason, "would": None}
         detail: dict[str, Any] = {"why": reason}
         if unused is not None:

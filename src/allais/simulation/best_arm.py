@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from allais.bands import Interval
 from allais.learner import Learner
 from allais.policies.base import Policy
 from allais.policies.promises import Promise
+from allais.preferences.sure import sure_amount
 from allais.problems import Problem
 from allais.problems.base import require_rivals
 from allais.simulation.confidence import reached_delta
@@ -61,7 +63,7 @@ class BestArm:
 
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)], arms=["A21", "A28"])
     >>> print(best_arm(TopTwo(expected_value(), Finite([0, 1]), delta=0.05), problem, seed=1))
-    'A21' (settled at delta = 0.05, value 1, 19 samples)
+    'A21' (settled at delta = 0.05, feels like 1 for sure, 19 samples)
     """
 
     arm: Hashable
@@ -100,7 +102,11 @@ class BestArm:
         sure = "settled" if self.settled else "not settled"
         if self.settled and self.delta is not None:
             sure += f" at delta = {self.delta:g}"
-        return f"{self.arm!r} ({sure}, value {self.value:.4g}, {self.samples} samples)"
+        policy = self.learner.policy
+        of_mean = getattr(policy, "of_mean", False)  # such a policy compares w(mean), which is no value of outcomes
+        felt = math.nan if of_mean else sure_amount(policy.preference, self.value)
+        worth = f"value {self.value:.4g}" if math.isnan(felt) else f"feels like {felt:.4g} for sure"
+        return f"{self.arm!r} ({sure}, {worth}, {self.samples} samples)"
 
 
 def best_arm(
