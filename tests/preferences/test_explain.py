@@ -58,4 +58,4 @@ def test_the_picture_has_two_stacked_bars_of_the_right_heights():
 
 def test_the_text_shows_every_outcome_and_the_total():
     lines = str(PEOPLE.explain(Discrete({50: 0.1, 0: 0.9}))).splitlines()
-    assert [line.split()[0] for line in lines] == ["outcome", "0", "50", "total"]
+    assert [line.split()[0] for line in lines] == ["outcome", "0", "50", "total", "feels"]

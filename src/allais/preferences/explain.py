@@ -47,7 +47,7 @@ class Explanation:
         """The certainty equivalent, in the units of the outcomes; NaN where no sure outcome is worth as much.
 
         >>> round(Preference.tversky_kahneman().explain(Discrete({50: 0.1, 0: 0.9})).sure, 4)
-        7.4073
+        7.4075
         """
         return sure_amount(self.preference, self.value)
 
