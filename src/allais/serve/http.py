@@ -26,6 +26,15 @@ bearer = HTTPBearer(auto_error=False, description="An API key of this service.")
 AZURE_HEADER = b"ocp-apim-subscription-key"  # where clients of Personalizer put theirs
 SLASH = "\udc2f"  # stands for the slash of a name: no decoded address has a lone surrogate
 Segment = Annotated[Text, BeforeValidator(lambda given: given.replace(SLASH, "/")), Path()]  # a name in an address
+HEADERS = {  # of every answer that has none of its own, errors included
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cache-control": "no-store",
+}
+_SENT = [(name.encode(), content.encode()) for name, content in HEADERS.items()]
 OURS = Refused(500, "the service made a mistake of its own; its log has more.")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
@@ -116,6 +125,19 @@ def refuse(refusal: Refused) -> Response:
     if refusal.status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
+
+
+def with_headers(send: Send) -> Send:
+    """Send answers with strict headers."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = list(message.get("headers", ()))
+            named = {name.lower() for name, _ in own}
+            message["headers"] = own + [pair for pair in _SENT if pair[0] not in named]
+        await send(message)
+
+    return sending
 
 
 def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> None:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from starlette.types import Receive, Scope, Send
 
 from allais.serve import deciding
-from allais.serve.http import OURS, address_of, given_key, refuse, with_segments
+from allais.serve.http import OURS, address_of, given_key, refuse, with_headers, with_segments
 from allais.serve.jsons import dumps
 from allais.serve.refusals import Refused
 from allais.serve.schemas import Decide, Reward
@@ -38,6 +38,8 @@ class Lane:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a call, or pass it on."""
+        if scope["type"] == "http":
+            send = with_headers(send)
         if scope["type"] == "http" and scope["method"] == "POST":
             path: str = scope["path"]
             if path.startswith(BEFORE):
@@ -56,7 +58,12 @@ class Lane:
             others = [pair for pair in scope["headers"] if pair[0] != b"content-type"]
             as_json = [*others, (b"content-type", b"application/json")]  # bodies are JSON here, whatever curl says
             scope = {**with_segments(scope), "headers": as_json}
-        await self.app(scope, receive, send)
+        try:
+            await self.app(scope, receive, send)
+        except Exception:
+            if scope["type"] != "http":
+                raise
+            log.exception("a call failed")  # its caller has an answer by now, and may go on with the connection
 
     async def _answer(self, name: str, read: Read, answer: Answer, scope: Scope, receive: Receive, send: Send) -> int:
         try:

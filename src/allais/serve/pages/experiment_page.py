@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from html import escape
 
 from allais.report.numbers import duration, plain, share
 from allais.report.rows_svg import short
 from allais.report.sure import amount, quoted
 from allais.serve.pages.facts import RECENT, Facts, TasteFacts
-from allais.serve.pages.layout import card, tile
+from allais.serve.pages.layout import UNDRAWN, card, tile
 from allais.serve.pages.pictures import (
     arms_picture,
     closing_picture,
@@ -21,6 +22,7 @@ from allais.serve.pages.pictures import (
     shares_picture,
     weights_picture,
 )
+from allais.serve.service import log
 
 
 def heading(facts: Facts, *, manages: bool) -> str:
@@ -48,13 +50,19 @@ def content(facts: Facts, *, manages: bool) -> str:
     """All that is kept fresh."""
     parts = [heading(facts, manages=manages), _answer(facts), _alarms(facts), _tiles(facts)]
     parts.append('<div class="grid">')
-    parts.append(_arms(facts))
-    parts.append(_lost(facts))
-    parts.append(_traffic(facts))
-    parts.append(_closing(facts))
-    parts.append(_why(facts))
+    parts += [_part(title, draw, facts) for title, draw in _CARDS.items()]
+    parts += [card(title, UNDRAWN, "wide12") for title in facts.failed]
     parts.append("</div>")
     return "\n".join(part for part in parts if part)
+
+
+def _part(title: str, draw: Callable[[Facts], str], facts: Facts) -> str:
+    """A card, or that it could not be drawn: one that fails leaves the others as they are."""
+    try:
+        return draw(facts)
+    except Exception:
+        log.exception("a part of the page of %s failed: %s", facts.name, title)
+        return card(title, UNDRAWN, "wide12")
 
 
 def _day(at: float) -> str:
@@ -236,3 +244,12 @@ def _why(facts: Facts) -> str:
     if not rows:
         return ""
     return card("Why people differ", "".join(rows), "wide12", "How often outcomes came, and how much they count.")
+
+
+_CARDS = {
+    "The arms": _arms,
+    "Against always the best mean": _lost,
+    "Where traffic goes": _traffic,
+    "How they closed": _closing,
+    "Why people differ": _why,
+}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, func, select
+from sqlalchemy.exc import SQLAlchemyError
 
 from allais.bands import Interval
 from allais.learner import Learner
@@ -20,7 +22,10 @@ from allais.serve.loading import Stored
 from allais.serve.pages.history import History, Moment, keeps_intervals, known, listed
 from allais.serve.pages.other_pages import Summary
 from allais.serve.pages.traffic import OTHERS, Cell, Traffic
+from allais.serve.service import log
 from allais.serve.tables import people
+
+T = TypeVar("T")
 
 RECENT = 1_000  # outcomes: an alarm that is older is told quietly
 MOST_TASTES = 6  # that a page shows
@@ -89,6 +94,7 @@ class Facts:
     moments: list[Moment]
     width: int  # decisions per bucket
     lost: list[tuple[float, float]] = field(default_factory=list)  # by bucket: as decided, always the best mean
+    failed: list[str] = field(default_factory=list)  # parts that could not be worked out
 
 
 @dataclass(frozen=True)
@@ -112,10 +118,25 @@ def gather(connection: Connection, glance: Glance, traffic: Traffic, history: Hi
     traffic.catch_up(connection)
     learner, settings = glance.learner, glance.settings
     preference = learner.policy.preference
-    shown = listed(learner)
-    mean = _by_mean(learner, by_features=settings.terms is not None)
-    sure = known(learner, shown) if learner.samples else {}
-    tastes = _tastes(connection, learner, traffic, shown, None if mean.arm is None else str(mean.arm))
+    failed: list[str] = []
+
+    def worked_out(part: str, otherwise: T, work: Callable[[], T]) -> T:
+        """A part of the facts; one that fails leaves the others as they are."""
+        try:
+            return work()
+        except SQLAlchemyError:  # the database is away: there is no page
+            raise
+        except Exception:
+            log.exception("a part of the page of %s failed: %s", glance.name, part)
+            failed.append(part)
+            return otherwise
+
+    shown, by_features = listed(learner), settings.terms is not None
+    mean, sure, tastes = ByMean(None, {}), dict[str, Interval](), list[TasteFacts]()
+    mean = worked_out("The mean", mean, lambda: _by_mean(learner, by_features=by_features))
+    sure = worked_out("Values", sure, lambda: known(learner, shown) if learner.samples else {})
+    best_mean = None if mean.arm is None else str(mean.arm)
+    tastes = worked_out("People", tastes, lambda: _tastes(connection, learner, traffic, shown, best_mean))
     lately = sum((taste.lately for taste in tastes), Counter[str]())
     in_play, pulls = set(learner.arms), glance.pulls
     drift = learner.drift() if learner.policy.keeps_outcomes else {}
@@ -137,6 +158,7 @@ def gather(connection: Connection, glance: Glance, traffic: Traffic, history: Hi
         list(history.moments), traffic.width,
     )  # fmt: skip
     facts.lost.extend(_lost(facts))
+    facts.failed.extend(failed)
     return facts
 
 
@@ -231,8 +253,8 @@ def _lost(facts: Facts) -> list[tuple[float, float]]:
                 continue
             best = taste.felt[taste.best]
             for arm, many in taste.series[bucket].items():
-                if not math.isnan(taste.felt.get(arm, math.nan)):
-                    ours += many * sign * (taste.felt[arm] - best)
-                    theirs += many * sign * (taste.felt[facts.mean_best or ""] - best)
+                if not math.isnan(taste.felt.get(arm, math.nan)):  # an arm that has retired may have been better
+                    ours += many * max(0.0, sign * (taste.felt[arm] - best))
+                    theirs += many * max(0.0, sign * (taste.felt[facts.mean_best or ""] - best))
         sums.append((ours, theirs))
     return sums

@@ -11,19 +11,22 @@ from typing import Any
 from urllib.parse import unquote
 
 from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
+from starlette.exceptions import HTTPException
 
 from allais.serve import interviewing, managing
 from allais.serve import people as acquainted
-from allais.serve.http import address_of, service_of
+from allais.serve.http import OURS, address_of, service_of
 from allais.serve.keys import Key
 from allais.serve.pages import experiment_page, layout, other_pages, session
 from allais.serve.pages.watching import Dashboard, tag_of
 from allais.serve.refusals import Refused, unknown
 from allais.serve.schemas import ExperimentSettings
 from allais.serve.schemas_people import AnswerQuestion, StartInterview
+from allais.serve.service import log
 from allais.serve.settings_file import sentence_of
 from allais.serve.tables import PAUSED, RUNNING
 from allais.settings import from_spec
@@ -36,25 +39,26 @@ VERBS = {"pause": PAUSED, "resume": RUNNING}
 
 
 class PageRoute(APIRoute):
-    """A route whose answers have strict headers, and whose refusals are pages."""
+    """A route whose refusals, and whose own mistakes, are pages."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """What answers a request."""
         inner = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
-            response: Response
             try:
                 if "\0" in request.url.path or "\0" in unquote(request.url.query):
                     raise Refused(404, "a page must exist; no address has a zero character in it. Go back.")
-                response = await inner(request)
+                return await inner(request)
             except session.SignInNeeded:
-                response = RedirectResponse("/sign-in", 303)
+                return RedirectResponse("/sign-in", 303)
             except Refused as refusal:
                 return refused(request, refusal)
-            for name, content in layout.HEADERS.items():
-                response.headers.setdefault(name, content)
-            return response
+            except (HTTPException, RequestValidationError):  # there are handlers for them
+                raise
+            except Exception:
+                log.exception("a page failed")
+                return refused(request, OURS)
 
         return answer
 
@@ -62,7 +66,6 @@ class PageRoute(APIRoute):
 def refused(request: Request, refusal: Refused) -> Response:
     """A refusal as a page."""
     response = layout.refusal(refusal.sentence, refusal.status, signed_in=_may(request, "read"))
-    response.headers.update(layout.HEADERS)
     if refusal.retry_after is not None:
         response.headers["Retry-After"] = str(refusal.retry_after)
     return response

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
 import math
 import time
@@ -18,7 +17,7 @@ from allais.serve.pages.other_pages import Summary
 from allais.serve.pages.session import Sessions
 from allais.serve.pages.traffic import Traffic
 from allais.serve.refusals import Refused, unavailable
-from allais.serve.service import Service
+from allais.serve.service import Service, log
 from allais.serve.tables import CANCELLED, EXPIRED, OPEN, TOLD, decisions
 
 TICK = 1.0  # seconds between two looks for new moments
@@ -50,9 +49,13 @@ class Dashboard:
     async def run(self) -> None:
         """Take note of moments, for ever."""
         while True:
-            with contextlib.suppress(Refused, ValueError):  # the database is away, or an arm was retired meanwhile
-                for experiment in list(self.service.experiments.values()):
+            for experiment in list(self.service.experiments.values()):
+                try:
                     await self._note(self._of(experiment))
+                except (Refused, ValueError):  # the database is away, or an arm was retired meanwhile
+                    pass
+                except Exception:
+                    log.exception("what %s is worth now could not be worked out", experiment.name)
             await asyncio.sleep(TICK)
 
     async def look(self, name: str) -> Facts:
@@ -83,7 +86,7 @@ class Dashboard:
             watched = self._of(experiment)
             if watched.summary is None or time.monotonic() - watched.summary[0] >= FRESH:
                 glance = _glance(experiment, dict.fromkeys(ENDS, 0))
-                watched.summary = (time.monotonic(), await asyncio.to_thread(summarised, glance))
+                watched.summary = (time.monotonic(), await asyncio.to_thread(_summary, glance))
             found.append(watched.summary[1]._replace(state=experiment.state, waiting=len(experiment.open)))
         return found
 
@@ -107,6 +110,19 @@ class Dashboard:
             twin = learner if learner.policy.keeps_outcomes else learner.copy()
             moment = await asyncio.to_thread(watched.history.look, twin, outcomes)
             await self.service.write([row_of(moment, watched.experiment.id)])
+
+
+def _summary(glance: Glance) -> Summary:
+    """An experiment in one line; one that fails leaves the lines of the others as they are."""
+    try:
+        return summarised(glance)
+    except Exception:
+        log.exception("the summary of %s failed", glance.name)
+        learner = glance.learner
+        return Summary(
+            glance.name, glance.state, glance.settings.unit, learner.samples, glance.waiting, len(learner.arms), None,
+            math.nan, 0,
+        )  # fmt: skip
 
 
 def _ended(connection: Connection, experiment: int) -> dict[str, int]:
