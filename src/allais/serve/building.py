@@ -12,6 +12,7 @@ from allais.learner import Learner
 from allais.policies.base import Policy
 from allais.preferences import Preference, cvar, expected_value
 from allais.serve.features import Encoding, flat
+from allais.serve.jsons import DEEPEST, is_too_deep
 from allais.serve.refusals import Refused
 from allais.serve.schemas import ExperimentSettings
 from allais.settings import from_spec, kind_named
@@ -21,7 +22,6 @@ NAMED: dict[str, Callable[..., Preference]] = {
     "tversky_kahneman": Preference.tversky_kahneman,
     "cvar": cvar,
 }
-DEEPEST = 20  # levels of a document
 
 
 def preference_from(document: dict[str, Any]) -> Preference:
@@ -83,21 +83,9 @@ def rows_of_arms(settings: ExperimentSettings) -> list[list[float]]:
 
 def setting_from(what: str, document: Any) -> Any:
     """A setting of this library by its document."""
-    if _depth(document) > DEEPEST:
-        raise Refused(422, f"a {what} is settings in settings, but not hundreds deep. Flatten it.")
+    if is_too_deep(document):
+        raise Refused(422, f"a {what} has {DEEPEST} levels at most; this one has more. Flatten it.")
     return _made(what, lambda: from_spec(document))
-
-
-def _depth(document: Any) -> int:
-    deepest, level = 0, [document]
-    while level and deepest <= DEEPEST:
-        deepest += 1
-        level = [
-            inner
-            for one in level
-            for inner in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
-        ]
-    return deepest
 
 
 def _made(what: str, make: Callable[[], Any]) -> Any:

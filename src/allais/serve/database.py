@@ -9,7 +9,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DatabaseError, SQLAlchemyError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+)
 
 PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
 HEAD = "0003"  # the last of the steps in `migrations/versions`
@@ -79,6 +87,23 @@ class Database:
 def brief_of(error: SQLAlchemyError) -> str:
     """What a driver said, on one line."""
     return " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether the database itself is the trouble, and not what one of its rows says."""
+    return isinstance(error, OperationalError | InterfaceError | OSError) or (
+        isinstance(error, DBAPIError) and error.connection_invalidated
+    )
+
+
+def is_conflict(error: DBAPIError) -> bool:
+    """Whether a transaction failed by what another one did, so that doing it again may succeed."""
+    return isinstance(error, IntegrityError) or is_given_up(error.orig)
+
+
+def is_given_up(error: BaseException | None) -> bool:
+    """Whether PostgreSQL gave a transaction up in favour of another one: a deadlock, or no serial order."""
+    return str(getattr(error, "sqlstate", "")).startswith("40")
 
 
 def why_failed(error: BaseException) -> str:

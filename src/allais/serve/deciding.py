@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from functools import partial
@@ -15,8 +14,6 @@ from allais.serve.rows import Row
 from allais.serve.schemas import Cancel, Decide, Reward
 from allais.serve.service import Service
 from allais.serve.tables import CANCELLED, EXPIRED, TOLD
-
-_under_way: dict[tuple[int, str, str], asyncio.Future[None]] = {}  # decisions with a key, by service and experiment
 
 
 async def decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
@@ -37,11 +34,7 @@ async def _decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
 
 async def _decide_once(service: Service, name: str, call: Decide, key: str) -> dict[str, Any]:
     """The decision that has this key already, or a new one."""
-    place = (id(service), name, key)
-    while place in _under_way:
-        await asyncio.wait([_under_way[place]])
-    done = _under_way[place] = asyncio.get_running_loop().create_future()
-    try:
+    async with service.turn("decide", name, key):
         experiment = service.experiment(name)
         found = await service.read(partial(loading.decision_by_key, experiment=experiment.id, key=key))
         if found is None:
@@ -57,9 +50,6 @@ async def _decide_once(service: Service, name: str, call: Decide, key: str) -> d
             "would": detail.get("would"),
             **({"unused": detail["unused"]} if "unused" in detail else {}),
         }
-    finally:
-        del _under_way[place]
-        done.set_result(None)
 
 
 async def reward(service: Service, name: str, call: Reward) -> dict[str, Any]:

@@ -7,12 +7,14 @@ get there, the whole object is thrown away and read from the database again.
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
 from allais.learner import Learner, LinearLearner, NotNow
 from allais.preferences import Preference
 from allais.serve import replaying
+from allais.serve.checksums import checksum
+from allais.serve.clock import Clock
 from allais.serve.features import Flat
 from allais.serve.jsons import dumps
 from allais.serve.refusals import Refused
@@ -31,6 +33,7 @@ class OpenDecision(NamedTuple):
 
     arm: str
     asked_at: float
+    clock: float  # when it was asked, by the experiment's own clock
     apprentice: bool = False  # its arm is what the application did, which the learner did not ask for
     row: tuple[float, ...] = ()  # what the learner sees of that, where there are terms
 
@@ -49,14 +52,14 @@ class Experiment:
 
     def __init__(
         self, id_: int, name: str, state: str, settings: ExperimentSettings, created_at: float, learner: Learner,
-        seq: int, snapshot_at: int, open_: dict[int, OpenDecision],
+        seq: int, snapshot_at: int, open_: dict[int, OpenDecision], clock: Clock,
     ) -> None:  # fmt: skip
         self.id, self.name, self.state, self.settings, self.created_at = id_, name, state, settings, created_at
         self.learner, self.seq, self.snapshot_at, self.open = learner, seq, snapshot_at, open_
+        self.clock = clock
         self.rounds = Rounds(settings)
         self.told: Counter[str] = Counter()  # outcomes by arm where there are terms: a linear learner does not count
         self.closing: dict[int, Closed] = {}  # decisions whose end is not yet on disk
-        self.importing: set[str] = set()  # keys of histories that are not yet on disk
         self.counts = {TOLD: 0, CANCELLED: 0, EXPIRED: 0, "asked": 0}  # since this process began
 
     # -- calls ------------------------------------------------------------------------------------
@@ -93,13 +96,13 @@ class Experiment:
                 detail["would features"] = among.row_of(shown)
             if among.arms is None:
                 detail["row"] = shown
-        arm = str(answer["arm"])
+        arm, clock = str(answer["arm"]), self.clock.now()
         entries = (
             self.id, number, arm, call.person, call.key, now, answer["propensity"], OPEN,
-            dumps(detail),
+            dumps(detail), clock,
         )  # fmt: skip
         rows.append((Kind.DECISION, entries))
-        self.open[number] = OpenDecision(arm, now, call.did is not None, row)
+        self.open[number] = OpenDecision(arm, now, clock, call.did is not None, row)
         self.counts["asked"] += 1
         return answer, rows
 
@@ -133,8 +136,9 @@ class Experiment:
         """Give up the decisions whose time is over: they were asked in the order of their numbers."""
         if self.state == ARCHIVED:
             return [], []
-        too_old = now - self.settings.expires_after
-        late = [number for number, found in islice(self.open.items(), MOST_AT_ONCE) if found.asked_at <= too_old]
+        too_old = self.clock.now() - self.settings.expires_after
+        first = islice(self.open.items(), MOST_AT_ONCE)
+        late = [number for number, _ in takewhile(lambda one: one[1].clock <= too_old, first)]
         rows = [row for number in late for row in self.cancel(number, now, EXPIRED) or ()]
         return late, rows
 
@@ -203,7 +207,8 @@ class Experiment:
 
     def _event(self, body: dict[str, Any], now: float) -> Row:
         self.seq += 1
-        return Kind.EVENT, (self.id, self.seq, now, dumps(body))
+        text = dumps(body)
+        return Kind.EVENT, (self.id, self.seq, now, text, checksum(text, self.id, self.seq))
 
     def _close(self, number: int, state: str, outcome: float | None, key: str | None, now: float) -> Row:
         arm = self.open.pop(number).arm

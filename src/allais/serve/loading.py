@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections import Counter
@@ -14,9 +15,22 @@ from allais.learner import Learner
 from allais.learner.document import document_of, learner_from
 from allais.preferences import Preference
 from allais.serve import replaying
+from allais.serve.checksums import require_same
+from allais.serve.clock import Clock
 from allais.serve.experiment import Closed, Experiment, OpenDecision
 from allais.serve.schemas import ExperimentSettings
-from allais.serve.tables import OPEN, TOLD, decisions, events, experiments, preferences, snapshots
+from allais.serve.tables import (
+    ARCHIVED,
+    OPEN,
+    PAUSED,
+    RUNNING,
+    TOLD,
+    decisions,
+    events,
+    experiments,
+    preferences,
+    snapshots,
+)
 from allais.settings import from_spec
 
 IMPORTS_AT_ONCE = 50  # events, each of which may have many outcomes
@@ -33,30 +47,72 @@ def learner_of(document: bytes) -> Learner:
     return learner_from(json.loads(zlib.decompress(document)))
 
 
-def load(connection: Connection, row: Row[Any]) -> Experiment:
-    """An experiment as the database has it."""
+def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> Experiment:
+    """An experiment as the database has it; `clock` is the one that it has in this process already.
+
+    A row that is not as it was written, or is missing, raises ValueError.
+    """
+    require_same(row.checksum, "its row of settings", row.settings, row.id, row.name)
+    if row.state not in (RUNNING, PAUSED, ARCHIVED):
+        raise ValueError(f"its state is damaged: there is no {row.state!r}")
+    settings = settings_of(row.settings)
     this = snapshots.c.experiment == row.id
-    last = connection.execute(select(snapshots).where(this).order_by(snapshots.c.seq.desc()).limit(1)).one()
+    last = connection.execute(select(snapshots).where(this).order_by(snapshots.c.seq.desc()).limit(1)).one_or_none()
+    if last is None:
+        raise ValueError("its snapshot is missing")
+    require_same(last.checksum, f"its snapshot {last.seq}", last.document, row.id, last.seq)
     learner = learner_of(last.document)
     known = Stored(connection)
     seq = last.seq
-    after = select(events.c.seq, events.c.body).where(events.c.experiment == row.id, events.c.seq > seq)
-    for seq, body in connection.execute(after.order_by(events.c.seq)):  # noqa: B007
+    after = select(events.c.seq, events.c.body, events.c.checksum).where(
+        events.c.experiment == row.id, events.c.seq > seq
+    )
+    for number, body, stored in connection.execute(after.order_by(events.c.seq)):
+        seq += 1
+        if number != seq:
+            raise ValueError(f"its event {seq} is missing")
+        require_same(stored, f"its event {seq}", body, row.id, seq)
         replaying.apply(learner, json.loads(body), known)
-    settings = ExperimentSettings.model_validate_json(row.settings)
-    waiting = select(decisions).where(decisions.c.experiment == row.id, decisions.c.state == OPEN)
-    open_ = {
-        one.number: OpenDecision(
-            one.arm, one.asked_at, settings.apprentice,
-            tuple(detail_of(one.detail).get("features", ())) if settings.apprentice else (),
-        )
-        for one in connection.execute(waiting.order_by(decisions.c.number))
-    }  # fmt: skip
-    found = Experiment(row.id, row.name, row.state, settings, row.created_at, learner, seq, last.seq, open_)
+    clock = clock or Clock(_last_decision(connection, row.id))
+    open_ = _open_decisions(connection, row.id, settings, clock)
+    waiting = set(open_) if not settings.apprentice else set()  # an apprentice's are cancelled at once
+    if waiting != {choice.id for choice in learner.outstanding}:
+        raise ValueError("its open decisions are not those of its events")
+    found = Experiment(row.id, row.name, row.state, settings, row.created_at, learner, seq, last.seq, open_, clock)
     if settings.terms is not None:
         by_arm = _outcomes_by_arm(connection, row.id, settings.arms)
         found.told.update(by_arm)
     return found
+
+
+def settings_of(text: str) -> ExperimentSettings:
+    """Settings as the database has them."""
+    return ExperimentSettings.model_validate_json(text)
+
+
+def _last_decision(connection: Connection, experiment: int) -> tuple[float, float] | None:
+    """When the last decision was asked, by the time of day and by the experiment's clock."""
+    both = select(decisions.c.asked_at, decisions.c.clock).where(decisions.c.experiment == experiment)
+    last = connection.execute(both.order_by(decisions.c.number.desc()).limit(1)).one_or_none()
+    return None if last is None or last.clock is None else (last.asked_at, last.clock)
+
+
+def _open_decisions(
+    connection: Connection, experiment: int, settings: ExperimentSettings, clock: Clock
+) -> dict[int, OpenDecision]:
+    """The decisions that wait, by number. None was asked after a later one, whatever the clock of its day said."""
+    waiting = select(decisions).where(decisions.c.experiment == experiment, decisions.c.state == OPEN)
+    rows = list(connection.execute(waiting.order_by(decisions.c.number)))
+    asked, latest = dict[int, float](), clock.now()
+    for one in reversed(rows):
+        asked[one.number] = latest = min(latest, one.asked_at if one.clock is None else one.clock)
+    return {
+        one.number: OpenDecision(
+            one.arm, one.asked_at, asked[one.number], settings.apprentice,
+            tuple(detail_of(one.detail).get("features", ())) if settings.apprentice else (),
+        )
+        for one in rows
+    }  # fmt: skip
 
 
 def _outcomes_by_arm(connection: Connection, experiment: int, arms: list[str]) -> Counter[str]:
@@ -117,8 +173,11 @@ class Stored(Mapping[int, Preference]):
 
     def __getitem__(self, number: int) -> Preference:
         if number not in self._known:
-            wanted = select(preferences.c.document).where(preferences.c.id == number)
-            self._known[number] = from_spec(json.loads(self._connection.execute(wanted).scalar_one()))
+            wanted = select(preferences.c.document, preferences.c.digest).where(preferences.c.id == number)
+            row = self._connection.execute(wanted).one_or_none()
+            if row is None or digest_of(row.document) != row.digest:
+                raise ValueError(f"preference {number}, which an event names, is damaged or missing")
+            self._known[number] = from_spec(json.loads(row.document))
         return self._known[number]
 
     def __iter__(self) -> Any:
@@ -126,3 +185,8 @@ class Stored(Mapping[int, Preference]):
 
     def __len__(self) -> int:
         return len(self._known)
+
+
+def digest_of(document: str) -> str:
+    """By which a preference is found."""
+    return hashlib.sha256(document.encode()).hexdigest()

@@ -7,13 +7,16 @@ import json
 import time
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, insert, select, update
 
+from allais.learner import Learner
 from allais.serve import keys, loading, tables
 from allais.serve.building import learner_from_settings, setting_from
+from allais.serve.checksums import checksum
+from allais.serve.clock import Clock
 from allais.serve.experiment import Experiment
 from allais.serve.keys import Key
-from allais.serve.refusals import Refused
+from allais.serve.refusals import Refused, reason_of
 from allais.serve.rows import Kind, Row
 from allais.serve.schemas import AddArm, ExperimentSettings, NewKey
 from allais.serve.service import Service
@@ -31,22 +34,24 @@ async def create(service: Service, name: str, settings: ExperimentSettings, key:
         service.experiment(name)  # says why not
     if not service.serves(name):
         raise Refused(421, f"an experiment is served by one process; this one serves others than {name!r}.")
-    if name in service.experiments or name in service.elsewhere:
+    if name in service.experiments or name in service.broken or name in service.elsewhere:
         raise _taken(name)
     if settings.arms_by_rank is None:
         settings = settings.model_copy(update={"arms_by_rank": False})
     learner = await asyncio.to_thread(learner_from_settings, settings)  # it may compile
-    document = await asyncio.to_thread(loading.document_bytes, learner)
+    text = settings.model_dump_json()
+    document = await asyncio.to_thread(_readable, text, learner)
     now = time.time()
 
     def writing(connection: Connection) -> int:
         table = tables.experiments
         if connection.execute(select(table.c.id).where(table.c.name == name)).first() is not None:
             raise ValueError(f"an experiment has a name of its own; {name!r} is taken.")
-        values = {"name": name, "state": tables.RUNNING, "settings": settings.model_dump_json(), "created_at": now}
-        made = connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one()
+        values = {"name": name, "state": tables.RUNNING, "settings": text, "created_at": now}
+        made = int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
+        connection.execute(update(table).where(table.c.id == made).values(checksum=checksum(text, made, name)))
         snapshot = {"experiment": made, "seq": 0, "at": now, "document": document}
-        connection.execute(insert(tables.snapshots).values(snapshot))
+        connection.execute(insert(tables.snapshots).values(**snapshot, checksum=checksum(document, made, 0)))
         listed = [
             {"experiment": made, "name": arm, "position": place, "in_play": True, "changed_at": now}
             for place, arm in enumerate(settings.arms)
@@ -57,15 +62,29 @@ async def create(service: Service, name: str, settings: ExperimentSettings, key:
             insert(tables.audit).values(dict(zip(("at", "key", "action", "target", "detail"), entries, strict=True)))
         )
         service.ownership.take(connection, made, name)
-        return int(made)
+        return made
 
     try:
         made = await service.change(writing)
     except ValueError:
         raise _taken(name) from None
-    experiment = Experiment(made, name, tables.RUNNING, settings, now, learner, 0, 0, {})
+    experiment = Experiment(made, name, tables.RUNNING, settings, now, learner, 0, 0, {}, Clock())
     service.experiments[name] = experiment
     return experiment
+
+
+def _readable(text: str, learner: Learner) -> bytes:
+    """The first snapshot of an experiment, once a start could read it and the settings beside it."""
+    document = loading.document_bytes(learner)
+    try:
+        loading.settings_of(text)
+        loading.learner_of(document)
+    except Exception as error:
+        said = reason_of(error)
+        raise Refused(
+            422, f"what is stored must be readable again; this experiment is not ({said}). Simplify it."
+        ) from None
+    return document
 
 
 def _taken(name: str) -> Refused:
@@ -118,6 +137,13 @@ async def revoke_key(service: Service, id_: str, key: Key) -> None:
     finally:
         await service.read_keys()
     await service.write([audited(key, "revoke key", id_)])
+
+
+def shown_broken(name: str, why: str) -> dict[str, Any]:
+    """An experiment that could not be read, as callers see it."""
+    nothing: dict[str, Any] = {"policy": {}, "arms": [], "terms": None, "apprentice": False, "unit": "", "outcomes": 0}
+    none = {"expires_after": 0.0, "created_at": 0.0, "open_decisions": 0}
+    return {"name": name, "state": "broken", "broken": why, **nothing, **none}
 
 
 def shown(experiment: Experiment) -> dict[str, Any]:

@@ -25,6 +25,8 @@ class _Figures:
         """All figures, now."""
         service = self._service
         yield GaugeMetricFamily("allais_ready", "Whether it can decide.", float(service.ready))
+        broken = float(len(service.broken))
+        yield GaugeMetricFamily("allais_broken_experiments", "Experiments that could not be read.", broken)
         yield CounterMetricFamily("allais_failures", "Failures of the database.", float(service.failures))
         yield CounterMetricFamily("allais_commits", "Transactions that are on disk.", float(service.writer.commits))
         yield CounterMetricFamily("allais_rows", "Rows that are on disk.", float(service.writer.rows))

@@ -38,17 +38,19 @@ async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[s
         raise Refused(422, f"each outcome has its arm; got {len(call.arms)} arms, {len(call.outcomes)} outcomes.")
     if call.features is not None and len(call.features) != len(call.outcomes):
         raise Refused(422, f"each outcome has its features; got {len(call.features)}. Give {{}} where there are none.")
-    experiment = service.experiment(name)
-    if call.key is not None:
+    if call.key is None:
+        return await _take_in(service, name, call, key)
+    async with service.turn("import", name, call.key):
+        experiment = service.experiment(name)
         old = await service.read(partial(_imported, experiment=experiment.id, key=call.key))
-        if old is not None:
-            return {"imported": old}
+        return await _take_in(service, name, call, key) if old is None else {"imported": old}
+
+
+async def _take_in(service: Service, name: str, call: Import, key: Key) -> dict[str, Any]:
     experiment = service.experiment(name)
     experiment.require_open()
     if not experiment.learner.policy.open_to_data:
         raise Refused(422, "this policy learns from its own choices only. Use NPTS, or WUCB.")
-    if call.key is not None and call.key in experiment.importing:
-        raise Refused(409, f"a key names one import; {call.key!r} is under way. Repeat the call in a moment.")
     now, rows = time.time(), list[Row]()
     with sentences():
         named = None if call.features is None else [flat(one) for one in call.features]
@@ -58,10 +60,8 @@ async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[s
             rows += experiment.observe(arm, row, [outcome for _, _, outcome in group], call.key, now)
     rows.append(audited(key, "import", name, len(call.outcomes)))
     if call.key is not None:
-        experiment.importing.add(call.key)
         rows.append((Kind.IMPORT, (experiment.id, call.key, len(call.outcomes), now)))
     await service.write(rows)
-    experiment.importing.discard(call.key or "")
     return {"imported": len(call.outcomes)}
 
 

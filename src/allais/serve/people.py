@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 from functools import partial
@@ -16,12 +15,13 @@ from allais.preferences.documents import FORMAT, VERSION
 from allais.serve.acquaintances import stored_preference
 from allais.serve.building import preference_from
 from allais.serve.keys import Key
+from allais.serve.loading import digest_of
 from allais.serve.managing import audited
 from allais.serve.refusals import Refused, unknown
 from allais.serve.schemas_people import PutPerson
 from allais.serve.service import Service
 from allais.serve.tables import people, preferences
-from allais.settings import to_spec
+from allais.settings import from_spec, to_spec
 
 CARRIES_OVER = (
     "Weights, utility and loss aversion are applied to the gains and losses of each experiment, whatever their unit: "
@@ -34,7 +34,8 @@ def put_person(
 ) -> None:
     """Write the preference of a person; `fitted_in` has the unit and the stakes of her choices, where known."""
     document = json.dumps(to_spec(preference), sort_keys=True, allow_nan=False)
-    digest = hashlib.sha256(document.encode()).hexdigest()
+    from_spec(json.loads(document))  # what is stored must be readable again
+    digest = digest_of(document)
     number = connection.execute(select(preferences.c.id).where(preferences.c.digest == digest)).scalar()
     if number is None:
         new = insert(preferences).values(digest=digest, document=document).returning(preferences.c.id)

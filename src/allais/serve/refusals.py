@@ -16,6 +16,18 @@ def unavailable(why: str = "the database does not answer") -> Refused:
     return Refused(503, f"what is answered must be on disk first; {why}. Repeat the call in a moment.", retry_after=1)
 
 
+def broken(name: str, why: str) -> Refused:
+    """The refusal of an experiment that could not be read; the others go on."""
+    return Refused(
+        503, f"an experiment must be on disk as it was written; {name!r} cannot be read ({why}). Restore a backup."
+    )
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error says, briefly and on one line, without its last full stop."""
+    return " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
+
+
 def unknown(what: str, name: object, advice: str) -> Refused:
     """The refusal of a name that stands for nothing."""
     return Refused(404, f"{what} must exist; there is no {name!r}. {advice}")

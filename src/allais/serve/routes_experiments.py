@@ -19,7 +19,8 @@ Name = Annotated[ExperimentName, Path()]
 async def listed(service: TheService, key: ToRead) -> Any:
     """All experiments of this process."""
     await service.write([])  # what is shown is on disk
-    return [managing.shown(one) for one in service.experiments.values()]
+    whole = [managing.shown(one) for one in service.experiments.values()]
+    return [*whole, *(managing.shown_broken(*one) for one in service.broken.items())]
 
 
 @router.post("", response_model=ExperimentShown, status_code=201)

@@ -55,4 +55,4 @@ async def ready(service: TheService) -> Response:
     if not service.ready:
         raise unavailable()
     await service.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar())
-    return answered({"status": "ready", "experiments": len(service.experiments)})
+    return answered({"status": "ready", "experiments": len(service.experiments), "broken": len(service.broken)})

@@ -14,12 +14,12 @@ from allais.serve import tables
 class Kind(IntEnum):
     """Kinds of rows, in the order in which a transaction writes them."""
 
-    EVENT = 0  # experiment, seq, at, body
-    DECISION = 1  # experiment, number, arm, person, key, asked_at, propensity, state, detail
+    EVENT = 0  # experiment, seq, at, body, checksum
+    DECISION = 1  # experiment, number, arm, person, key, asked_at, propensity, state, detail, clock
     CLOSING = 2  # state, outcome, closed_at, closing_key, experiment, number
     ARM = 3  # experiment, name, position, in_play, changed_at
     ARM_CHANGE = 4  # in_play, changed_at, experiment, name
-    SNAPSHOT = 5  # experiment, seq, at, document
+    SNAPSHOT = 5  # experiment, seq, at, document, checksum
     OLD_SNAPSHOTS = 6  # experiment, seq
     STATE = 7  # state, experiment
     AUDIT = 8  # at, key, action, target, detail
@@ -30,12 +30,23 @@ class Kind(IntEnum):
 Row = tuple[Kind, tuple[Any, ...]]
 
 ORDER: dict[Kind, tuple[str, ...]] = {
-    Kind.EVENT: ("experiment", "seq", "at", "body"),
-    Kind.DECISION: ("experiment", "number", "arm", "person", "key", "asked_at", "propensity", "state", "detail"),
+    Kind.EVENT: ("experiment", "seq", "at", "body", "checksum"),
+    Kind.DECISION: (
+        "experiment",
+        "number",
+        "arm",
+        "person",
+        "key",
+        "asked_at",
+        "propensity",
+        "state",
+        "detail",
+        "clock",
+    ),
     Kind.CLOSING: ("state", "outcome", "closed_at", "closing_key", "of_experiment", "of_number"),
     Kind.ARM: ("experiment", "name", "position", "in_play", "changed_at"),
     Kind.ARM_CHANGE: ("in_play", "changed_at", "of_experiment", "of_name"),
-    Kind.SNAPSHOT: ("experiment", "seq", "at", "document"),
+    Kind.SNAPSHOT: ("experiment", "seq", "at", "document", "checksum"),
     Kind.OLD_SNAPSHOTS: ("of_experiment", "before"),
     Kind.STATE: ("state", "of_experiment"),
     Kind.AUDIT: ("at", "key", "action", "target", "detail"),

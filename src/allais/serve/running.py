@@ -76,7 +76,7 @@ async def _begin(service: Service, say: Callable[[str], None]) -> None:
         say(f"API key, shown this once: {whole}")
     maker = (await service.read(keys.stored))[0]
     for name, settings in service.settings.experiments.items():
-        if service.serves(name) and name not in service.experiments:
+        if service.serves(name) and name not in service.experiments and name not in service.broken:
             try:
                 await managing.create(service, name, settings, maker)
             except Refused as refusal:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, FiniteFloat, StringConstraints, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, FiniteFloat, StringConstraints, Tag, field_validator
+
+from allais.serve.jsons import DEEPEST, is_too_deep
 
 LARGEST_INT = 2**63 - 1  # of a database
 MOST_ARMS = 10_000
@@ -56,6 +58,14 @@ class ExperimentSettings(Strict):
     seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
     unit: Annotated[str, StringConstraints(max_length=40)] = ""  # of outcomes, such as "minutes"
 
+    @field_validator("policy", "preference", "rewards", "features")
+    @classmethod
+    def _shallow(cls, given: Any) -> Any:
+        """Refuse what a database would take and no start could read."""
+        if is_too_deep(given):
+            raise ValueError(f"a document has {DEEPEST} levels at most; this one has more. Flatten it")
+        return given
+
 
 class CreateExperiment(ExperimentSettings):
     """A new experiment."""
@@ -85,6 +95,7 @@ class ExperimentShown(Strict):
     created_at: float
     outcomes: int
     open_decisions: int
+    broken: str | None = None  # why it could not be read, where its state is "broken"; the others go on
 
 
 class Decide(Strict):

@@ -7,8 +7,8 @@ import contextlib
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -16,10 +16,11 @@ from sqlalchemy import Connection
 
 from allais.serve import keys, loading
 from allais.serve.acquaintances import Acquaintances
-from allais.serve.database import Database
+from allais.serve.checksums import checksum
+from allais.serve.database import Database, is_away
 from allais.serve.experiment import Experiment
 from allais.serve.ownership import PATIENCE, Ownership
-from allais.serve.refusals import Refused, unavailable, unknown
+from allais.serve.refusals import Refused, broken, reason_of, unavailable, unknown
 from allais.serve.rows import Kind, Row
 from allais.serve.scribe import Scribe
 from allais.serve.settings_file import ServerSettings
@@ -43,6 +44,7 @@ class Service:
         self.ownership = Ownership(database)
         self.ring = keys.KeyRing(settings.limits.requests_per_second, settings.limits.wrong_keys_per_minute)
         self.experiments: dict[str, Experiment] = {}
+        self.broken: dict[str, str] = {}  # experiments that could not be read, and why
         self.elsewhere: set[str] = set()  # experiments of other processes
         self.people = Acquaintances(self.read)
         self.interviews: dict[str, Any] = {}  # conversations by their ids
@@ -50,6 +52,7 @@ class Service:
         self.ready = False
         self.failures = 0
         self._scribe, self.warming = Scribe(), Warming()
+        self._turns: dict[Hashable, tuple[asyncio.Lock, list[None]]] = {}  # with an entry for each who is there
         self._recovery: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -103,6 +106,8 @@ class Service:
             raise unavailable()
         found = self.experiments.get(name)
         if found is None:
+            if name in self.broken:
+                raise broken(name, self.broken[name])
             if name in self.elsewhere or not self.serves(name):
                 raise Refused(421, f"an experiment is served by one process; {name!r} is not served by this one.")
             raise unknown("an experiment", name, "Create it first, or check the name.")
@@ -111,6 +116,19 @@ class Service:
     async def write(self, rows: list[Row]) -> None:
         """Put rows, and wait until they are on disk."""
         await self.writer.put(rows)
+
+    @asynccontextmanager
+    async def turn(self, *name: Hashable) -> AsyncIterator[None]:
+        """Within: nobody else has a turn of this name, so that a repeated call finds what the first did."""
+        lock, there = self._turns.setdefault(name, (asyncio.Lock(), []))
+        there.append(None)
+        try:
+            async with lock:
+                yield
+        finally:
+            there.pop()
+            if not there:
+                del self._turns[name]
 
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         """Read from the database in another thread."""
@@ -177,14 +195,26 @@ class Service:
         log.warning("the database is back; every experiment was read again")
 
     async def _load_all(self) -> None:
-        def reading() -> tuple[dict[str, Experiment], set[str]]:
+        clocks = {experiment.id: experiment.clock for experiment in self.experiments.values()}
+        found, unread = dict[str, Experiment](), dict[str, str]()
+
+        def reading() -> set[str]:
             with self.database.connect() as connection:
                 rows = loading.rows_of_experiments(connection)
-                ours = [row for row in rows if self.ownership.owns(row.id)]
-                others = {row.name for row in rows if not self.ownership.owns(row.id)}
-                return {row.name: loading.load(connection, row) for row in ours}, others
+                for row in rows:
+                    if self.ownership.owns(row.id):
+                        try:
+                            found[row.name] = loading.load(connection, row, clocks.get(row.id))
+                        except Exception as error:  # of this experiment alone: the others go on
+                            if is_away(error):
+                                raise
+                            log.error("the experiment %s cannot be read: %s", row.name, error)
+                            unread[row.name] = reason_of(error)
+                            connection.rollback()
+                return {row.name for row in rows if not self.ownership.owns(row.id)}
 
-        self.experiments, self.elsewhere = await asyncio.to_thread(reading)
+        self.elsewhere = await asyncio.to_thread(reading)
+        self.experiments, self.broken = found, unread
 
     # -- from time to time ------------------------------------------------------------------------
 
@@ -222,9 +252,13 @@ class Service:
             rows = experiment.lay_out(now)
         twin, seq = experiment.learner.copy(), experiment.seq
         await self.write(rows)
-        document = await asyncio.to_thread(self._scribe.document, twin)
+
+        def written() -> tuple[bytes, int]:
+            document = self._scribe.document(twin)
+            return document, checksum(document, experiment.id, seq)
+
+        document, check = await asyncio.to_thread(written)
         if self.ready and self.experiments.get(experiment.name) is experiment:  # else its events may be lost
             older, experiment.snapshot_at = experiment.snapshot_at, seq
-            await self.write(
-                [(Kind.SNAPSHOT, (experiment.id, seq, now, document)), (Kind.OLD_SNAPSHOTS, (experiment.id, older))]
-            )
+            snapshot = (experiment.id, seq, now, document, check)
+            await self.write([(Kind.SNAPSHOT, snapshot), (Kind.OLD_SNAPSHOTS, (experiment.id, older))])

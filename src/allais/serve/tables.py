@@ -32,6 +32,7 @@ experiments = Table(
     Column("state", Text, nullable=False),
     Column("settings", Text, nullable=False),  # what it was created with, as JSON
     Column("created_at", Double, nullable=False),  # times are seconds since 1970
+    Column("checksum", BigInteger),  # of its settings; none in rows of older versions, here and below
 )
 
 # One row per change of a learner, numbered without a gap: replaying them after a snapshot gives the learner again.
@@ -42,6 +43,7 @@ events = Table(
     Column("seq", BigInteger, primary_key=True),
     Column("at", Double, nullable=False),
     Column("body", Text, nullable=False),  # as `Learner.apply` takes it, and what `replaying.py` adds
+    Column("checksum", BigInteger),
     sqlite_with_rowid=False,
 )
 
@@ -52,6 +54,7 @@ snapshots = Table(
     Column("seq", BigInteger, primary_key=True),  # of the last event in it
     Column("at", Double, nullable=False),
     Column("document", LargeBinary, nullable=False),  # the learner's, compressed
+    Column("checksum", BigInteger),
 )
 
 arms = Table(
@@ -79,6 +82,7 @@ decisions = Table(
     Column("closed_at", Double),
     Column("closing_key", Text),
     Column("detail", Text),  # JSON: why, features, what an apprentice would have chosen
+    Column("clock", Double),  # when it was asked by the experiment's own clock, which never jumps
     sqlite_with_rowid=False,
 )
 Index(
@@ -156,6 +160,8 @@ keys = Table(
     Column("scopes", Text, nullable=False),
     Column("created_at", Double, nullable=False),
     Column("revoked_at", Double),
+    Column("expires_at", Double),  # none: never
+    Column("experiments", Text),  # the only ones that it opens, as a list in JSON; none: everything
 )
 
 audit = Table(

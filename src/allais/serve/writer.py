@@ -15,12 +15,15 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
-from allais.serve.batches import Batches
-from allais.serve.database import Database, why_failed
+from allais.serve.batches import Batches, Rows
+from allais.serve.database import Database, is_conflict, is_given_up, why_failed
 from allais.serve.ownership import Ownership
 from allais.serve.refusals import Refused, unavailable
 from allais.serve.rows import Kind, Row
+
+ATTEMPTS = 5  # at a transaction that conflicts with those of others
 
 
 class _Item(NamedTuple):
@@ -99,15 +102,25 @@ class Writer:
                     by_kind.setdefault(kind, []).append(entries)
             try:
                 if by_kind:
-                    driver = self._connected().connection.driver_connection
-                    assert driver is not None
-                    self._batches.write(driver, by_kind)
-                    driver.commit()
+                    self._commit(by_kind)
                     self.commits += 1
                     self.rows += sum(map(len, by_kind.values()))
             except Exception as failure:
                 error = self._failed(failure)
         self._tell([(item.future, None) for item in batch], error)
+
+    def _commit(self, rows: Rows) -> None:
+        """Write rows in one transaction; once more where PostgreSQL gave it up in favour of another one."""
+        driver: Any = self._connected().connection.driver_connection
+        for left in reversed(range(ATTEMPTS)):
+            try:
+                self._batches.write(driver, rows)
+                driver.commit()
+                return
+            except Exception as failure:
+                if not left or not is_given_up(failure):
+                    raise
+                driver.rollback()
 
     def _do(self, item: _Item) -> None:
         result: Any = None
@@ -121,9 +134,7 @@ class Writer:
                 error = unavailable()
             else:
                 assert item.work is not None
-                connection = self._connected()
-                result = item.work(connection)
-                connection.commit()
+                result = self._done(item.work)
         except (ValueError, Refused) as refusal:  # of the work itself: it has changed nothing
             error = refusal
             if self._connection is not None:
@@ -131,6 +142,24 @@ class Writer:
         except Exception as failure:
             error = self._failed(failure)
         self._tell([(item.future, result)], error)
+
+    def _done(self, work: Callable[[Connection], Any]) -> Any:
+        """What a transaction of its own returns. One that met with another process's is done again: it sees theirs."""
+        for left in reversed(range(ATTEMPTS)):
+            connection = self._connected()
+            try:
+                result = work(connection)
+                connection.commit()
+                return result
+            except DBAPIError as conflict:
+                if not is_conflict(conflict):
+                    raise
+                connection.rollback()
+                if not left:
+                    raise Refused(
+                        409, "two changes of one thing cannot both be done; this one came second. Repeat the call."
+                    ) from conflict
+        raise AssertionError("unreachable")
 
     def _connected(self) -> Connection:
         if self._connection is None:

@@ -29,6 +29,7 @@ class Summary(NamedTuple):
     best: str | None
     felt: float
     alarms: int
+    trouble: str = ""  # why it could not be read
 
 
 def sign_in(said: str = "") -> str:
@@ -61,6 +62,11 @@ def experiments(found: list[Summary]) -> str:
 
 
 def _line(one: Summary) -> str:
+    if one.trouble:
+        return (
+            f'<div class="card line"><h2>{escape(one.name)} <span class="pill changed">broken</span></h2>'
+            f"<p>It cannot be read: {escape(one.trouble)}. Restore a backup; the others go on.</p></div>"
+        )
     best = "nothing told yet"
     if one.best is not None:
         best = f"<b>{escape(one.best)}</b> is best so far, like {escape(amount(one.felt, one.unit))} for sure"

@@ -88,7 +88,8 @@ class Dashboard:
                 glance = _glance(experiment, dict.fromkeys(ENDS, 0))
                 watched.summary = (time.monotonic(), await asyncio.to_thread(_summary, glance))
             found.append(watched.summary[1]._replace(state=experiment.state, waiting=len(experiment.open)))
-        return found
+        broken = self.service.broken.items()
+        return [*found, *(Summary(name, "broken", "", 0, 0, 0, None, 0.0, 0, why) for name, why in broken)]
 
     def _of(self, experiment: Experiment) -> Watched:
         """What is known about an experiment; after a failure it is another object, and its counts begin anew."""
