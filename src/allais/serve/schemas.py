@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, FiniteFloat, StringConstraints, Tag, field_validator
+from pydantic_core import PydanticCustomError
 
 from allais.serve.jsons import DEEPEST, is_too_deep
 
@@ -63,7 +64,8 @@ class ExperimentSettings(Strict):
     def _shallow(cls, given: Any) -> Any:
         """Refuse what a database would take and no start could read."""
         if is_too_deep(given):
-            raise ValueError(f"a document has {DEEPEST} levels at most; this one has more. Flatten it")
+            said = "a document has {deepest} levels at most; this one has more"
+            raise PydanticCustomError("too_deep", said, {"deepest": DEEPEST})
         return given
 
 
