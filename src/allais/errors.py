@@ -19,6 +19,14 @@ class UndefinedValueError(ArithmeticError):
     """A lottery has no value: its gain and its loss part are both infinite."""
 
 
+class NotAdmitted(ValueError):  # noqa: N818
+    """A reward that the declared rewards rule out; `rule` is the sentence without what a caller can do about it."""
+
+    def __init__(self, rule: str, advice: str = "") -> None:
+        super().__init__(f"{rule} {advice}".rstrip())
+        self.rule = rule
+
+
 class RunFailed(RuntimeError):  # noqa: N818
     """A simulation run gave no reward: it crashed, took too long, or printed no number."""
 

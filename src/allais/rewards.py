@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, positive, real
+from allais.errors import NotAdmitted
 
 
 class Rewards(Protocol):
@@ -59,7 +60,7 @@ class Bounded:
         array = finite_array("rewards", rewards)
         outside = np.flatnonzero((array < self.low) | (array > self.high))
         if outside.size:
-            raise ValueError(
+            raise NotAdmitted(
                 f"rewards must lie between {self.low:g} and {self.high:g}; got {array[outside[0]]:g}. "
                 "Widen Bounded(low, high): the guarantees rest on it."
             )
@@ -93,7 +94,7 @@ class Finite:
         array = finite_array("rewards", rewards)
         unknown = np.flatnonzero(~np.isin(array, self.values))
         if unknown.size:
-            raise ValueError(
+            raise NotAdmitted(
                 f"rewards must be one of the {len(self.values)} declared values; got {array[unknown[0]]:g}. "
                 "Add it to Finite(values), or declare Bounded(low, high)."
             )
@@ -130,3 +131,17 @@ class SubGaussian:
     def check(self, rewards: ArrayLike) -> FloatArray:
         """The rewards as an array; every finite number can occur."""
         return finite_array("rewards", rewards)
+
+
+def covers(wide: Rewards, narrow: Rewards) -> bool:
+    """Whether whatever is promised under the wide rewards holds for the narrow ones, too.
+
+    >>> covers(Bounded(0, 60), Finite([0, 50])), covers(Bounded(0, 60), Bounded(-1, 50))
+    (True, False)
+    """
+    if isinstance(narrow, SubGaussian) or isinstance(wide, SubGaussian):
+        alike = isinstance(narrow, SubGaussian) and isinstance(wide, SubGaussian)
+        return alike and wide.scale >= narrow.scale and wide.mean_bound >= narrow.mean_bound
+    if isinstance(wide, Finite):
+        return isinstance(narrow, Finite) and set(narrow.values) <= set(wide.values)
+    return wide.support[0] <= narrow.support[0] and narrow.support[1] <= wide.support[1]

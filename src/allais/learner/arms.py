@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 
 from allais._checks import finite_array
 from allais._system.locks import one_change_at_a_time
+from allais.errors import NotAdmitted
 from allais.learner.binding import remeasure
+from allais.learner.choices import WIDEN
 from allais.learner.names import require_plain_names
 from allais.learner.steps import Steps
 from allais.policies.knowledge import check_settings
@@ -41,7 +43,10 @@ class Arms(Steps):
                 f"{type(self.policy).__name__} learns from its own choices only; got data about arm {arm!r}. "
                 "Use a policy that keeps an estimate of each arm, such as WUCB."
             )
-        outcomes = self._known[k].check(rewards) if self._known else finite_array("rewards", rewards)
+        try:
+            outcomes = self._known[k].check(rewards) if self._known else finite_array("rewards", rewards)
+        except NotAdmitted as error:
+            raise NotAdmitted(error.rule, WIDEN) from None
         if not np.isfinite(self.policy.preference.felt(outcomes)).all():
             raise ValueError("rewards must feel finite; some do not under this utility. Bound the rewards.")
         if (most := float(np.abs(outcomes).max(initial=0.0))) > self._largest:

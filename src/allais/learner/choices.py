@@ -12,6 +12,8 @@ from allais._checks import FloatArray
 from allais.bands.base import Interval
 from allais.policies.promises import Promise
 
+WIDEN = "learner.widen(Bounded(low, high)) does so for a learner."  # what to do about a reward out of bounds
+
 
 class Choice(NamedTuple):
     """An arm to play, and the number under which its outcome is told.

@@ -6,10 +6,10 @@ import copy
 from typing import Any, Self
 
 from allais._system.locks import one_at_a_time
-from allais.learner.arms import Arms
+from allais.learner.changes import Changes
 
 
-class Copies(Arms):
+class Copies(Changes):
     """A learner that can be copied, pickled and saved."""
 
     @one_at_a_time

@@ -93,7 +93,6 @@ def _reopened(
     learner = learner_from(document, trust)
     if log.number == 1:  # the first snapshot has the generator as it began; folders of version 0.1.0 do not say it
         began.setdefault("generator", document["generator"])
-    _require_agreement(log.folder, learner, began, policy, arms, rng, exact)
     for line, event in enumerate(log.events, start=1):
         try:
             learner._apply(event, trust)
@@ -102,6 +101,7 @@ def _reopened(
                 f"a journal must hold what was done; line {line} of {log.path} does not ({reason(error)}). "
                 "Use a backup."
             ) from None
+    _require_agreement(log.folder, learner, began, policy, arms, rng, exact)
     log.accept()
     learner._attach(log, began)
     return learner
@@ -140,7 +140,7 @@ def _require_agreement(
         given = to_spec(policy.plain())  # version 0.1.0 knew baselines by the policy that they are made from
     if isinstance(given, dict) and given.get("features", ()) is None:  # left out: the folder knows them
         given["features"] = began["policy"].get("features")
-    if given is not None and given != began["policy"]:
+    if given is not None and given not in (began["policy"], to_spec(learner.policy)):  # the latter after `widen`
         raise ValueError(
             f"a folder keeps the policy it began with; {folder} has {learner.policy!r}, got {policy!r}"
             f"{_other_features(given, began['policy'])}. Leave policy out, or use another folder."

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 from allais._checks import brief
 from allais._random import Seed, generator
 from allais._system.locks import one_change_at_a_time
+from allais.errors import NotAdmitted
 from allais.files.reading import DAMAGE, reason
-from allais.learner.choices import Choice
+from allais.learner.choices import WIDEN, Choice
 from allais.learner.copies import Copies
 from allais.policies.base import Policy
 from allais.policies.state import started
@@ -135,6 +136,8 @@ class Learner(Copies):
                 if type(choice) is not Choice or choice.arm is not self._names[arm]:
                     self._require_own(choice, self._names[arm])
                 self._learn(id_, arm, ticket, self._checked(arm, reward))
+            except NotAdmitted as error:
+                raise NotAdmitted(error.rule, WIDEN) from None
             except BaseException:
                 self._end_broken()
                 raise
@@ -205,6 +208,10 @@ class Learner(Copies):
                 self.add(arm, from_spec(rewards, trust))
             case {"retire": arm}:
                 self.retire(arm)
+            case {"widen": rewards}:
+                self.widen(from_spec(rewards, trust))
+            case {"prefer": preference}:
+                self.change_preference(from_spec(preference, trust))
             case _:
                 raise ValueError(
                     f"an event must be one that this version knows; got {brief(event)}. Update allais, or check it."

@@ -20,8 +20,10 @@ from allais.learner.rows import Rows
 from allais.learner.viewpoints import LinearViewpoint, Viewpoint
 from allais.linear.arm_sets import ArmSet, Judge
 from allais.linear.ellipsoid import radius
+from allais.linear.factorisation import project
 from allais.linear.features import checked_features
 from allais.linear.policy import LinearPolicy
+from allais.policies.state import extended, started
 from allais.policies.verbs import recommend
 from allais.preferences import Preference
 
@@ -236,6 +238,50 @@ class LinearLearner(Rows):
         if self._durable:
             self._write({"features": row, "rewards": told})
 
+    @one_change_at_a_time
+    def add_features(self, features: ArrayLike) -> None:
+        """Go on with more features: the rows of the listed arms with the old numbers first, then the new ones.
+
+        What was learned stays. Of the new ones nothing is known yet: all that came before had 0 there.
+
+        >>> policy = LinTS(expected_value(), ParameterNoise())
+        >>> learner = policy.start(["A21", "A28"], seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
+        >>> learner.observe("A28", [3.0, 3.0, 3.0])
+        >>> learner.add_features([[1.0, 0.0, 0.0], [0.0, 1.0, 1.0]])
+        >>> learner.theta
+        array([0.  , 2.25, 0.  ])
+        """
+        rows, old = checked_features(features), self._rule.world.features
+        n, d = old.shape
+        if rows.shape[0] != n or rows.shape[1] <= d or not np.array_equal(rows[:, :d], old):
+            raise ValueError(
+                f"new features come behind the {d} that {n} arms have, which stay; got shape {rows.shape}, or other "
+                "numbers. Give every arm's row with the new numbers at its end."
+            )
+        policy = self.policy.with_features(rows)
+        rule, fresh = started(policy, n)
+        state, more = self._state, rows.shape[1] - d
+        for name in (
+            "gram",
+            "inverse",
+            "vector",
+            "theta",
+            "factor",
+        ):  # nothing is known about the new ones: A = lambda I
+            extended(getattr(state, name), getattr(fresh, name))
+        fresh.log_det[:] = state.log_det + more * np.log(policy.regularisation)
+        same = ("memory", "asked", "active", "ticket", "told", "seen", "sizes", "rival")
+        fresh = fresh._replace(**{name: getattr(state, name) for name in same})
+        project(rows, fresh)
+        zeros = (0.0,) * more
+        contexts = {id_: one._replace(features=(*one.features, *zeros)) for id_, one in self._contexts.items()}
+        self._adopt(policy, self._names, rule, fresh)
+        self._midway = True
+        self._contexts = contexts
+        self._midway = self._durable
+        if self._durable:
+            self._write({"more features": rows.tolist()})
+
     def _cancel_other(self, id_: int, choice: Choice | int) -> None:
         if id_ not in self._contexts:
             raise ValueError(self._why_unknown(id_))
@@ -250,6 +296,8 @@ class LinearLearner(Rows):
         match event:
             case {"chose": id_, "arm": arm, "features": features}:
                 self._choose_again(id_, arm, features)
+            case {"more features": features}:
+                self.add_features(features)
             case {"features": features, "rewards": rewards}:
                 self.observe_features(features, rewards)
             case _:

@@ -13,6 +13,7 @@ import numpy as np
 from allais._checks import positive
 from allais._random import Seed
 from allais.errors import OutOfBounds
+from allais.learner.changes import with_rewards
 from allais.policies.base import Policy
 from allais.policies.knowledge import RewardsOfArms
 from allais.problems import Problem
@@ -24,7 +25,7 @@ from allais.searches.indifference import with_indifference
 from allais.searches.journal import RunJournal, identity
 from allais.searches.pool import Returned
 from allais.searches.runs import Failures
-from allais.searches.wider import going_on, offered, with_rewards
+from allais.searches.wider import going_on, offered
 from allais.simulation.best_arm import BestArm, Origin, answer_of, stopping
 from allais.simulation.history import Kept
 from allais.simulation.simulate import root_of, whole_count

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from allais.errors import OutOfBounds
 from allais.policies.base import Policy
-from allais.policies.knowledge import RewardsOfArms
 
 KEPT = (
     "The promise then rests on the wider bounds, and holds if no outcome can lie beyond them: they make every interval "
     "wider, so it does no harm to have seen outcomes first."
 )
-
-
-def with_rewards(policy: Policy, rewards: RewardsOfArms) -> Policy:
-    """The policy under other rewards.
-
-    >>> with_rewards(WLUCB(expected_value(), Bounded(0, 30), delta=0.05), Bounded(0, 60)).rewards
-    Bounded(low=0.0, high=60.0)
-    """
-    if not any(one.name == "rewards" for one in dataclasses.fields(policy)):
-        raise ValueError(
-            f"wider rewards are for a policy that was told some; {type(policy).__name__} was not. Leave them out."
-        )
-    return policy.but(rewards=rewards)
 
 
 def offered(error: OutOfBounds) -> OutOfBounds:
