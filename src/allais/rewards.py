@@ -139,9 +139,10 @@ def covers(wide: Rewards, narrow: Rewards) -> bool:
     >>> covers(Bounded(0, 60), Finite([0, 50])), covers(Bounded(0, 60), Bounded(-1, 50))
     (True, False)
     """
-    if isinstance(narrow, SubGaussian) or isinstance(wide, SubGaussian):
-        alike = isinstance(narrow, SubGaussian) and isinstance(wide, SubGaussian)
-        return alike and wide.scale >= narrow.scale and wide.mean_bound >= narrow.mean_bound
+    if isinstance(wide, SubGaussian) and isinstance(narrow, SubGaussian):
+        return wide.scale >= narrow.scale and wide.mean_bound >= narrow.mean_bound
+    if isinstance(wide, SubGaussian) or isinstance(narrow, SubGaussian):
+        return False
     if isinstance(wide, Finite):
         return isinstance(narrow, Finite) and set(narrow.values) <= set(wide.values)
     return wide.support[0] <= narrow.support[0] and narrow.support[1] <= wide.support[1]

@@ -81,7 +81,7 @@ def test_narrower_bounds_are_refused_and_nothing_changes():
     learner = lived(WUCB(TK, Bounded(0, 50)))
     twin = learner.copy()
     for wrong in (Bounded(0, 49), Bounded(1, 60), Finite([0, 50]), SubGaussian(1.0, 5.0)):
-        with pytest.raises((ValueError, TypeError), match="must|needs bounded"):
+        with pytest.raises((ValueError, TypeError), match=r"must|needs bounded"):
             learner.widen(wrong)
     with pytest.raises(ValueError, match="one for all arms or one per arm"):
         learner.widen([Bounded(0, 60)])

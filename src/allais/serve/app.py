@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 from allais import __version__
 from allais.serve import (
+    erasing,
     routes_decisions,
     routes_experiments,
     routes_keys,
@@ -45,6 +46,7 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
         try:
             dashboard = app.state.dashboard = Dashboard(service)
             service.begin(dashboard.run())
+            service.begin(erasing.clear_hidden(service))
             if started is not None:
                 await started(service)
             yield

@@ -10,6 +10,7 @@ from collections import Counter
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
+from allais.errors import NotAdmitted
 from allais.learner import Learner, LinearLearner, NotNow
 from allais.preferences import Preference
 from allais.serve import replaying
@@ -36,6 +37,7 @@ class OpenDecision(NamedTuple):
     clock: float  # when it was asked, by the experiment's own clock
     apprentice: bool = False  # its arm is what the application did, which the learner did not ask for
     row: tuple[float, ...] = ()  # what the learner sees of that, where there are terms
+    key: str | None = None  # the caller's own name for it
 
 
 class Closed(NamedTuple):
@@ -58,6 +60,7 @@ class Experiment:
         self.learner, self.seq, self.snapshot_at, self.open = learner, seq, snapshot_at, open_
         self.clock = clock
         self.rounds = Rounds(settings)
+        self.numbers = {found.key: number for number, found in open_.items() if found.key is not None}  # of open ones
         self.told: Counter[str] = Counter()  # outcomes by arm where there are terms: a linear learner does not count
         self.closing: dict[int, Closed] = {}  # decisions whose end is not yet on disk
         self.counts = {TOLD: 0, CANCELLED: 0, EXPIRED: 0, "asked": 0}  # since this process began
@@ -102,7 +105,9 @@ class Experiment:
             dumps(detail), clock,
         )  # fmt: skip
         rows.append((Kind.DECISION, entries))
-        self.open[number] = OpenDecision(arm, now, clock, call.did is not None, row)
+        self.open[number] = OpenDecision(arm, now, clock, call.did is not None, row, call.key)
+        if call.key is not None:
+            self.numbers[call.key] = number
         self.counts["asked"] += 1
         return answer, rows
 
@@ -112,7 +117,7 @@ class Experiment:
         if found is None:
             return None
         self.require_open()
-        with sentences():
+        with sentences(self.name):
             if found.apprentice:
                 event = self._observed(found.arm, found.row, [outcome])
             else:
@@ -164,7 +169,7 @@ class Experiment:
         self, arm: str, row: tuple[float, ...], outcomes: list[float], key: str | None, now: float
     ) -> list[Row]:
         """The rows of outcomes that were seen elsewhere; they carry a mark, so that an export finds them."""
-        with sentences():
+        with sentences(self.name):
             event = self._observed(arm, row, outcomes)
         self._count(arm, len(outcomes))
         return [self._event({**event, "imported": key}, now)]
@@ -179,7 +184,7 @@ class Experiment:
 
     def check(self, arms: list[str], features: list[Flat] | None, outcomes: list[float]) -> list[tuple[float, ...]]:
         """Refuse outcomes that an arm cannot have; what the learner sees of each where there are terms."""
-        with sentences():
+        with sentences(self.name):
             named = self.rounds.encoding is not None
             for arm, outcome in zip(arms, outcomes, strict=True):
                 self.learner._checked(0 if named else self.learner._arm(arm), outcome)
@@ -193,6 +198,21 @@ class Experiment:
             self.require_open()
         self.state = state
         return [(Kind.STATE, (state, self.id))]
+
+    def adopt(
+        self, learner: Learner, settings: ExperimentSettings, events: list[dict[str, Any]], now: float
+    ) -> list[Row]:
+        """The rows of other settings; the learner has been through the events already."""
+        self.learner, self.settings, self.rounds = learner, settings, Rounds(settings)
+        encoding = self.rounds.encoding
+        if encoding is not None:
+            self.open = {
+                number: found._replace(row=tuple(encoding.padded(found.row))) if found.row else found
+                for number, found in self.open.items()
+            }
+        text = settings.model_dump_json()
+        changed = (Kind.SETTINGS, (text, checksum(text, self.id, self.name), self.id))
+        return [*(self._event(body, now) for body in events), changed]
 
     def lay_out(self, now: float) -> list[Row]:
         """Make ready for a snapshot; the rows say where."""
@@ -211,7 +231,10 @@ class Experiment:
         return Kind.EVENT, (self.id, self.seq, now, text, checksum(text, self.id, self.seq))
 
     def _close(self, number: int, state: str, outcome: float | None, key: str | None, now: float) -> Row:
-        arm = self.open.pop(number).arm
+        found = self.open.pop(number)
+        arm = found.arm
+        if found.key is not None:
+            self.numbers.pop(found.key, None)
         self.closing[number] = Closed(arm, state, outcome, key)
         if state == TOLD:
             self._count(arm, 1)
@@ -260,11 +283,17 @@ def _reason(arm: Any, among: Round | None) -> str | None:
 class sentences:  # noqa: N801
     """Within: what a learner refuses becomes a refusal of the service; nothing has changed then."""
 
+    def __init__(self, experiment: str = "") -> None:
+        self._experiment = experiment  # whose bounds a caller may widen
+
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
         if isinstance(error, NotNow):
             raise Refused(409, str(error)) from None
+        if isinstance(error, NotAdmitted) and self._experiment:
+            advice = f'PATCH /v1/experiments/{self._experiment} with {{"rewards": ...}} does so.'
+            raise Refused(422, f"{error.rule} {advice}") from None
         if isinstance(error, ValueError | TypeError):
             raise Refused(422, str(error)) from None

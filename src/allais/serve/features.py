@@ -56,9 +56,13 @@ class Encoding:
         """The features that no term names."""
         return shortened(name for one in given for name in one if name not in self._known)
 
+    def padded(self, row: Sequence[float]) -> list[float]:
+        """A row from before the last terms were added, which were 0 then."""
+        return [*row, *(0.0 for _ in self.names[len(row) :])]
+
     def shown(self, row: Sequence[float]) -> dict[str, float]:
         """A row by the names of its terms, those that are 0 left out."""
-        return {name: entry for name, entry in zip(self.names, row, strict=True) if entry}
+        return {name: entry for name, entry in zip(self.names, self.padded(row), strict=True) if entry}
 
 
 def shortened(names: Iterable[str]) -> list[str]:

@@ -107,6 +107,10 @@ class KeyRing:
         self._count(key.id)
         return key
 
+    def charge(self, key: Key, calls: int) -> None:
+        """Count further calls that came in one: whoever sends more than a second's worth waits the longer."""
+        self._pace[key.id][0] -= calls
+
     def _count(self, id_: str) -> None:
         """Take one call from the bucket of a key, which fills up to one second's worth."""
         now = time.monotonic()

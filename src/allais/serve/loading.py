@@ -18,9 +18,11 @@ from allais.serve import replaying
 from allais.serve.checksums import require_same
 from allais.serve.clock import Clock
 from allais.serve.experiment import Closed, Experiment, OpenDecision
+from allais.serve.features import Encoding
 from allais.serve.schemas import ExperimentSettings
 from allais.serve.tables import (
     ARCHIVED,
+    DELETED,
     OPEN,
     PAUSED,
     RUNNING,
@@ -106,13 +108,19 @@ def _open_decisions(
     asked, latest = dict[int, float](), clock.now()
     for one in reversed(rows):
         asked[one.number] = latest = min(latest, one.asked_at if one.clock is None else one.clock)
+    encoding = None if settings.terms is None else Encoding(settings.terms)
+
+    def row_of(detail: str | None) -> tuple[float, ...]:
+        """What an apprentice's learner sees of what was done."""
+        seen = detail_of(detail).get("features", ()) if settings.apprentice else ()
+        return tuple(encoding.padded(seen) if seen and encoding is not None else seen)
+
     return {
         one.number: OpenDecision(
-            one.arm, one.asked_at, asked[one.number], settings.apprentice,
-            tuple(detail_of(one.detail).get("features", ())) if settings.apprentice else (),
+            one.arm, one.asked_at, asked[one.number], settings.apprentice, row_of(one.detail), one.key
         )
         for one in rows
-    }  # fmt: skip
+    }
 
 
 def _outcomes_by_arm(connection: Connection, experiment: int, arms: list[str]) -> Counter[str]:
@@ -141,8 +149,10 @@ def imported_after(
 
 
 def rows_of_experiments(connection: Connection) -> list[Row[Any]]:
-    """All experiments of the database."""
-    return list(connection.execute(select(experiments).order_by(experiments.c.id)))
+    """All experiments of the database, but those that are on their way out."""
+    return list(
+        connection.execute(select(experiments).where(experiments.c.state != DELETED).order_by(experiments.c.id))
+    )
 
 
 def closed_decision(connection: Connection, experiment: int, number: int) -> Closed | None:

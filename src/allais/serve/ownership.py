@@ -6,6 +6,7 @@ processes never write one experiment. On SQLite it is a locked file beside the d
 
 from __future__ import annotations
 
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
@@ -78,6 +79,17 @@ class Ownership:
                     connection.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": holder.pid})
                 connection.commit()
                 raise unavailable("an old session of this process has not ended yet") from None
+
+    def let_go(self, connection: Connection, experiment: int) -> None:
+        """Own an experiment no more, since it is deleted."""
+        if self._names.pop(experiment, None) is None:
+            return
+        if self._database.is_sqlite:
+            if (handle := self._files.pop(experiment, None)) is not None:
+                handle.close()
+                Path(handle.name).unlink(missing_ok=True)
+        else:
+            connection.execute(text("SELECT pg_advisory_unlock(:key)"), {"key": MIGRATING + experiment})
 
     def owns(self, experiment: int) -> bool:
         """Whether this process may write an experiment."""

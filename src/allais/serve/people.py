@@ -7,7 +7,7 @@ import time
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from allais.files.reading import checksum
 from allais.preferences import Preference
@@ -96,18 +96,6 @@ def _shown(name: str, row: Any) -> dict[str, Any]:
         "unit": fitted_in.get("unit"), "stakes": fitted_in.get("stakes"),
         "note": CARRIES_OVER + (f" Not used: {' and '.join(unused)}." if unused else ""),
     }  # fmt: skip
-
-
-async def remove(service: Service, person: str, key: Key) -> None:
-    """Forget the preference of a person; what she decided stays."""
-
-    def removing(connection: Connection) -> None:
-        if not connection.execute(delete(people).where(people.c.name == person)).rowcount:
-            raise unknown("a person", person, "See GET /v1/people.")
-
-    await service.change(removing)
-    await service.write([audited(key, "remove person", person)])
-    service.people.forget(person)
 
 
 def _fitted_in(file: dict[str, Any]) -> dict[str, Any] | None:

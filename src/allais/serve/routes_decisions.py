@@ -8,7 +8,18 @@ from fastapi import APIRouter
 
 from allais.serve import deciding
 from allais.serve.http import REFUSALS, JSONRoute, TheService, ToDecide
-from allais.serve.schemas import Cancel, Decide, Decided, ExperimentName, Reward, Rewarded
+from allais.serve.schemas import (
+    Cancel,
+    Decide,
+    Decided,
+    DecidedEach,
+    Decides,
+    ExperimentName,
+    Reward,
+    Rewarded,
+    RewardedEach,
+    Rewards,
+)
 
 router = APIRouter(route_class=JSONRoute, prefix="/v1/experiments/{name}", tags=["decisions"], responses=REFUSALS)
 
@@ -23,6 +34,20 @@ async def decide(service: TheService, key: ToDecide, name: ExperimentName, body:
 async def reward(service: TheService, key: ToDecide, name: ExperimentName, body: Reward) -> Any:
     """What a choice brought; late, in any order, and repeated if need be: it counts once."""
     return await deciding.reward(service, name, body)
+
+
+@router.post("/decide/batch", response_model=DecidedEach)
+async def decide_each(service: TheService, key: ToDecide, name: ExperimentName, body: Decides) -> Any:
+    """Several questions at once; each is answered or refused on its own, in the order of the calls."""
+    service.ring.charge(key, len(body.calls) - 1)
+    return await deciding.each(service, name, body.calls, deciding.decide)
+
+
+@router.post("/reward/batch", response_model=RewardedEach)
+async def reward_each(service: TheService, key: ToDecide, name: ExperimentName, body: Rewards) -> Any:
+    """What several choices brought; each is taken or refused on its own, in the order of the calls."""
+    service.ring.charge(key, len(body.calls) - 1)
+    return await deciding.each(service, name, body.calls, deciding.reward)
 
 
 @router.post("/cancel", response_model=Rewarded)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Response
 
-from allais.serve import managing
+from allais.serve import changing, erasing, managing
 from allais.serve.http import REFUSALS, JSONRoute, Segment, TheService, ToManage, ToRead
-from allais.serve.schemas import AddArm, CreateExperiment, ExperimentName, ExperimentSettings, ExperimentShown
+from allais.serve.schemas import (
+    AddArm,
+    ChangeExperiment,
+    CreateExperiment,
+    ExperimentName,
+    ExperimentSettings,
+    ExperimentShown,
+)
 from allais.serve.tables import ARCHIVED, PAUSED, RUNNING
 
 router = APIRouter(route_class=JSONRoute, prefix="/v1/experiments", tags=["experiments"], responses=REFUSALS)
@@ -36,6 +43,19 @@ async def show(service: TheService, key: ToRead, name: Name) -> Any:
     answer = managing.shown(service.experiment(name))
     await service.write([])
     return answer
+
+
+@router.patch("/{name}", response_model=ExperimentShown)
+async def change(service: TheService, key: ToManage, name: Name, body: ChangeExperiment) -> Any:
+    """Widen the bounds, add terms, change the preference or the expiry; all that is sent, or nothing."""
+    return managing.shown(await changing.change(service, name, body, key))
+
+
+@router.delete("/{name}", status_code=204)
+async def delete(service: TheService, key: ToManage, name: Name) -> Response:
+    """Delete an archived experiment with all its decisions, for ever."""
+    await erasing.delete_experiment(service, name, key)
+    return Response(status_code=204)
 
 
 @router.post("/{name}/pause", response_model=ExperimentShown)

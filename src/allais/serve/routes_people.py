@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from allais.serve import interviewing, people
+from allais.serve import erasing, interviewing, people
 from allais.serve.http import REFUSALS, JSONRoute, Segment, TheService, ToDecide, ToManage, ToRead
 from allais.serve.schemas_people import AnswerQuestion, InterviewShown, PersonShown, PutPerson, StartInterview
 
@@ -37,8 +37,8 @@ async def put(service: TheService, key: ToManage, person: Person, body: PutPerso
 
 @router.delete("/people/{person}", status_code=204)
 async def remove(service: TheService, key: ToManage, person: Person) -> Response:
-    """Let a person have the preference of each experiment again."""
-    await people.remove(service, person, key)
+    """Erase a person: her preference, her interviews, and her name wherever it is kept; repeating it is harmless."""
+    await erasing.erase_person(service, person, key)
     return Response(status_code=204)
 
 

@@ -25,6 +25,7 @@ class Kind(IntEnum):
     AUDIT = 8  # at, key, action, target, detail
     IMPORT = 9  # experiment, key, outcomes, at
     MOMENT = 10  # experiment, outcomes, sure
+    SETTINGS = 11  # settings, checksum, experiment
 
 
 Row = tuple[Kind, tuple[Any, ...]]
@@ -52,6 +53,7 @@ ORDER: dict[Kind, tuple[str, ...]] = {
     Kind.AUDIT: ("at", "key", "action", "target", "detail"),
     Kind.IMPORT: ("experiment", "key", "outcomes", "at"),
     Kind.MOMENT: ("experiment", "outcomes", "sure"),
+    Kind.SETTINGS: ("settings", "checksum", "of_experiment"),
 }
 
 
@@ -79,6 +81,9 @@ STATEMENTS: dict[Kind, ClauseElement] = {
         _snapshot.experiment == bindparam("of_experiment"), _snapshot.seq < bindparam("before")
     ),
     Kind.STATE: _updating(tables.experiments, Kind.STATE).where(tables.experiments.c.id == bindparam("of_experiment")),
+    Kind.SETTINGS: _updating(tables.experiments, Kind.SETTINGS).where(
+        tables.experiments.c.id == bindparam("of_experiment")
+    ),
     Kind.AUDIT: _inserting(tables.audit, Kind.AUDIT),
     Kind.IMPORT: _inserting(tables.imports, Kind.IMPORT),
     Kind.MOMENT: _inserting(tables.moments, Kind.MOMENT),

@@ -11,6 +11,7 @@ from allais.serve.jsons import DEEPEST, is_too_deep
 
 LARGEST_INT = 2**63 - 1  # of a database
 MOST_ARMS = 10_000
+MOST_AT_ONCE = 500  # calls in one
 MOST_TERMS = 500  # the cost of a decision grows with their square
 LARGEST_FEATURE = 1e6
 
@@ -75,6 +76,18 @@ class CreateExperiment(ExperimentSettings):
     name: ExperimentName
 
 
+class ChangeExperiment(Strict):
+    """What changes about an experiment; the rest stays. Bounds grow wider, never narrower."""
+
+    rewards: Document | list[Document] | None = Field(
+        default=None, examples=[{"type": "Bounded", "low": 0.0, "high": 90.0}]
+    )
+    preference: Document | None = Field(default=None, examples=[{"name": "cvar", "level": 0.1}])
+    terms: Annotated[list[Text], Field(min_length=1, max_length=MOST_TERMS)] | None = None  # old ones first, then new
+    features: OfArms | None = None  # of listed arms, for the new terms
+    expires_after: Annotated[float, Field(gt=0, le=1e9)] | None = None
+
+
 class ArmShown(Strict):
     """An arm."""
 
@@ -125,7 +138,8 @@ class Decided(Strict):
 class Reward(Strict):
     """What a choice brought."""
 
-    choice: Number
+    choice: Number | None = None  # the number that decide answered,
+    decision_key: Text | None = None  # or the caller's own key of the decision
     outcome: FiniteFloat
     key: Text | None = None  # a repeated call with the same key gets the same answer
 
@@ -139,10 +153,51 @@ class Rewarded(Strict):
     outcome: float | None
 
 
+class Decides(Strict):
+    """Several questions at once."""
+
+    calls: Annotated[list[Decide], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class Rewards(Strict):
+    """What several choices brought."""
+
+    calls: Annotated[list[Reward], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class OneDecided(Strict):
+    """The answer to one call of several: as if it had come alone."""
+
+    status: int
+    answer: Decided | None = None
+    error: str | None = None
+
+
+class OneRewarded(Strict):
+    """The answer to one call of several: as if it had come alone."""
+
+    status: int
+    answer: Rewarded | None = None
+    error: str | None = None
+
+
+class DecidedEach(Strict):
+    """The answers, in the order of the calls."""
+
+    answers: list[OneDecided]
+
+
+class RewardedEach(Strict):
+    """The answers, in the order of the calls."""
+
+    answers: list[OneRewarded]
+
+
 class Cancel(Strict):
     """A choice whose outcome will never be known."""
 
-    choice: Number
+    choice: Number | None = None
+    decision_key: Text | None = None
 
 
 class AddArm(Strict):

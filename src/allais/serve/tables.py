@@ -21,6 +21,7 @@ metadata = MetaData()
 
 # states of an experiment
 RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
+DELETED = "deleted"  # its rows are on their way out
 # states of a decision
 OPEN, TOLD, CANCELLED, EXPIRED = "open", "told", "cancelled", "expired"
 
@@ -30,7 +31,7 @@ experiments = Table(
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     Column("state", Text, nullable=False),
-    Column("settings", Text, nullable=False),  # what it was created with, as JSON
+    Column("settings", Text, nullable=False),  # as JSON: what it was created with, and what changed since
     Column("created_at", Double, nullable=False),  # times are seconds since 1970
     Column("checksum", BigInteger),  # of its settings; none in rows of older versions, here and below
 )
@@ -149,6 +150,18 @@ interviews = Table(
     Column("settings", Text, nullable=False),
     Column("events", Text, nullable=False),  # as `Interview.apply` takes them
     Column("changed_at", Double, nullable=False),
+)
+
+# Who has a link may answer the questions of one interview, without a key.
+interview_links = Table(
+    "interview_links",
+    metadata,
+    Column("digest", Text, primary_key=True),  # SHA-256 of the token, which is not stored
+    Column("interview", Text, ForeignKey("interviews.id"), nullable=False),
+    Column("key", Text, nullable=False),  # the id of the key that made it
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("revoked_at", Double),
 )
 
 keys = Table(

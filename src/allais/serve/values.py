@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 from allais.learner import Learner, LinearLearner
 from allais.preferences import Preference, expected_value
 from allais.serve.experiment import Experiment
+from allais.serve.features import Encoding
 from allais.serve.loading import detail_of
 from allais.serve.refusals import Refused
 from allais.serve.service import Service
@@ -113,7 +114,7 @@ async def apprenticed(service: Service, name: str) -> dict[str, Any]:
         for page in rows.partitions():
             both = [(arm, detail_of(detail)) for arm, detail in page]
             many, agreed = many + len(both), agreed + sum(did == detail["would"] for did, detail in both)
-            for pair in _worth(learner, values, both):
+            for pair in _worth(learner, values, both, experiment.rounds.encoding):
                 if learner.samples and not any(map(math.isnan, pair)):
                     sums, known = [sums[0] + pair[0], sums[1] + pair[1]], known + 1
         worth, would = (one / known if known else None for one in sums)
@@ -123,7 +124,7 @@ async def apprenticed(service: Service, name: str) -> dict[str, Any]:
 
 
 def _worth(
-    learner: Learner, values: dict[str, float], both: list[tuple[str, dict[str, Any]]]
+    learner: Learner, values: dict[str, float], both: list[tuple[str, dict[str, Any]]], encoding: Encoding | None
 ) -> Iterator[tuple[float, float]]:
     """What was done, and what would have been done, by what is known now: of arms, or of what was seen of them."""
     if "features" not in both[0][1]:
@@ -131,6 +132,9 @@ def _worth(
             yield values[did], values[detail["would"]]
         return
     assert isinstance(learner, LinearLearner)
-    done = learner._values_of_rows([detail["features"] for _, detail in both])
-    would = learner._values_of_rows([detail["would features"] for _, detail in both])
+    assert encoding is not None
+    done, would = (
+        learner._values_of_rows([encoding.padded(detail[name]) for _, detail in both])
+        for name in ("features", "would features")
+    )
     yield from zip(done.tolist(), would.tolist(), strict=True)
