@@ -77,16 +77,54 @@ class Client:
             "person": person, "allowed": allowed, "features": features, "context": context, "did": did,
             "key": key or uuid.uuid4().hex,
         }  # fmt: skip
-        answer = self._post(experiment, "decide", {name: thing for name, thing in body.items() if thing is not None})
-        return Decision(**{name: answer[name] for name in Decision._fields if name in answer})
+        return _decision(self._post(experiment, "decide", {name: it for name, it in body.items() if it is not None}))
 
-    def reward(self, experiment: str, choice: Decision | int, outcome: float) -> dict[str, Any]:
-        """What a choice brought; late, in any order, and repeated if need be: it counts once."""
-        return self._post(experiment, "reward", {"choice": _number(choice), "outcome": float(outcome)})
+    def reward(self, experiment: str, choice: Decision | int | str, outcome: float) -> dict[str, Any]:
+        """What a choice brought; late, in any order, and repeated if need be: it counts once.
 
-    def cancel(self, experiment: str, choice: Decision | int) -> dict[str, Any]:
+        A choice is what `decide` answered, its number, or the `key` that `decide` was called with.
+        """
+        return self._post(experiment, "reward", {**_choice(choice), "outcome": float(outcome)})
+
+    def cancel(self, experiment: str, choice: Decision | int | str) -> dict[str, Any]:
         """Give up a choice whose outcome will never be known."""
-        return self._post(experiment, "cancel", {"choice": _number(choice)})
+        return self._post(experiment, "cancel", _choice(choice))
+
+    def decide_each(self, experiment: str, calls: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
+        """Many decisions in one call, up to 500: each of `calls` has what `decide` takes, by name.
+
+        Each is answered on its own: by a decision, or by the error of that call, which is returned and not raised.
+        """
+        keyed = [{"key": uuid.uuid4().hex, **call} for call in calls]
+        return [
+            one if isinstance(one, ServiceError) else _decision(one) for one in self._each(experiment, "decide", keyed)
+        ]
+
+    def reward_each(
+        self, experiment: str, outcomes: Sequence[tuple[Decision | int | str, float]]
+    ) -> list[dict[str, Any] | ServiceError]:
+        """Many rewards in one call, up to 500, as pairs of a choice and its outcome; each is taken or refused alone."""
+        told = [{**_choice(choice), "outcome": float(outcome)} for choice, outcome in outcomes]
+        return self._each(experiment, "reward", told)
+
+    def change(self, experiment: str, **changes: Any) -> dict[str, Any]:
+        """Change an experiment that runs: wider `rewards`, another `preference`, further `terms`, `expires_after`."""
+        return self.call("PATCH", f"/v1/experiments/{quote(experiment, safe='')}", changes)
+
+    def delete(self, experiment: str) -> None:
+        """Delete an archived experiment with all its decisions, for ever."""
+        self._gone(f"/v1/experiments/{quote(experiment, safe='')}")
+
+    def erase(self, person: str) -> None:
+        """Erase a person: her preference, her interviews, and her name wherever it is kept."""
+        self._gone(f"/v1/people/{quote(person, safe='')}")
+
+    def _gone(self, path: str) -> None:
+        self.call("DELETE", path)
+
+    def _each(self, experiment: str, verb: str, calls: list[dict[str, Any]]) -> list[Any]:
+        answers = self._post(experiment, f"{verb}/batch", {"calls": calls})["answers"]
+        return [one["answer"] if one["status"] == 200 else ServiceError(one["error"], one["status"]) for one in answers]
 
     def recommend(self, experiment: str, person: str | None = None) -> dict[str, Any]:
         """The best arm so far, for a person or by the experiment's own preference."""
@@ -151,8 +189,14 @@ class Client:
             self._mine.connection = None
 
 
-def _number(choice: Decision | int) -> int:
-    return choice.choice if isinstance(choice, Decision) else int(choice)
+def _decision(answer: dict[str, Any]) -> Decision:
+    return Decision(**{name: answer[name] for name in Decision._fields if name in answer})
+
+
+def _choice(choice: Decision | int | str) -> dict[str, Any]:
+    if isinstance(choice, str):
+        return {"decision_key": choice}
+    return {"choice": choice.choice if isinstance(choice, Decision) else int(choice)}
 
 
 def _query(person: str | None) -> str:

@@ -103,3 +103,23 @@ def test_a_service_that_is_busy_is_asked_again(calling):
         caller.create()
         with Client(str(caller.base_url), caller.key) as client:
             assert len({client.decide("routes").choice for _ in range(5)}) == 5
+
+
+def test_many_calls_in_one_and_changes(client, caller):
+    asked = [{"person": "ann", "key": "one"}, {"allowed": ["B9"]}, {}]
+    first, wrong, last = client.decide_each("routes", asked)
+    assert client.decide("routes", "ann", key="one") == first
+    assert isinstance(wrong, ServiceError)
+    assert wrong.status == 422
+    told = client.reward_each("routes", [("one", 7.0), (last, 8.0), (99, 1.0)])
+    assert [one.status if isinstance(one, ServiceError) else one["outcome"] for one in told] == [7.0, 8.0, 404]
+    assert client.reward("routes", "one", 7.0) == told[0]
+    wide = {"type": "Bounded", "low": 0.0, "high": 99.0}
+    assert client.change("routes", rewards=wide)["policy"]["rewards"] == wide
+    client.erase("ann")
+    with pytest.raises(ServiceError, match="is archived before it is deleted"):
+        client.delete("routes")
+    client.call("POST", "/v1/experiments/routes/archive")
+    client.delete("routes")
+    with pytest.raises(ServiceError, match="an experiment must exist"):
+        client.delete("routes")
