@@ -19,6 +19,7 @@ from allais.serve.tables import CANCELLED, EXPIRED, TOLD
 
 AT_A_TIME = 50  # calls of a batch that share one commit: some 5 ms of work between two turns of others
 
+
 async def decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
     """A choice for a caller, on disk when this returns."""
     if call.key is not None:

@@ -1,4 +1,4 @@
-"""What practice asked for: checksums of rows, a clock, keys that end, where a person was fitted, links to interviews."""
+"""What practice asked for: checksums, a clock, keys that end, where a person was fitted, links to interviews."""
 
 from __future__ import annotations
 
