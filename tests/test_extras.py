@@ -105,7 +105,7 @@ def test_a_learner_a_simulation_and_a_report_need_none_of_them(tmp_path):
 )
 def test_a_missing_package_is_a_sentence_that_names_the_extra(tmp_path, code, thing, absent, extra):
     done = run(code, absent, cwd=tmp_path)
-    sentence = f"{thing} needs {absent}, which is not installed. Run: pip install 'allais[{extra}]'."
+    sentence = f"{thing} needs {absent}, which is not installed. Run in the folder of allais: pip install '.[{extra}]'."
     assert done.stderr.splitlines()[-1] == f"allais.errors.MissingExtra: {sentence}"
 
 
@@ -114,7 +114,8 @@ def test_the_command_itself_says_what_it_needs(tmp_path, absent):
     done = command("--version", absent=absent, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (
-        f"error: the command line needs {absent}, which is not installed. Run: pip install 'allais[cli]'.\n"
+        f"error: the command line needs {absent}, which is not installed. "
+        "Run in the folder of allais: pip install '.[cli]'.\n"
     )
 
 
@@ -135,7 +136,9 @@ def test_a_command_that_needs_more_says_so_before_it_works(tmp_path, words, abse
     done = command(*words, absent=absent, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert done.stderr.count("\n") == 1
-    assert done.stderr.endswith(f"needs {absent}, which is not installed. Run: pip install 'allais[{extra}]'.\n")
+    assert done.stderr.endswith(
+        f"needs {absent}, which is not installed. Run in the folder of allais: pip install '.[{extra}]'.\n"
+    )
 
 
 def test_a_package_that_is_there_and_broken_is_not_called_missing(tmp_path):

@@ -38,8 +38,8 @@ def test_the_file_is_a_preference_on_the_command_line_and_in_a_spec(alice, tmp_p
     path, _ = alice
     valued = RUN.invoke(app, ["value", "50:0.1,0:0.9", "7:1", "--preference", str(path)])
     assert valued.exit_code == 0, valued.output
-    worth = Preference.load(path).value(Discrete({50: 0.1, 0: 0.9}))
-    assert f"{worth:.6g}" in valued.output
+    worth = Preference.load(path).certainty_equivalent(Discrete({50: 0.1, 0: 0.9}))
+    assert f"feels like {worth:.6g} for sure" in valued.output
     spec = tmp_path / "spec.toml"
     spec.write_text(
         f'preference = "{path}"\nrounds = 20\nruns = 2\n'

@@ -195,7 +195,7 @@ def test_a_full_disk_under_the_compiled_code_costs_no_run(tmp_path, monkeypatch)
 
 
 def test_what_to_install_is_printed_whole(tmp_path, monkeypatch):
-    sentence, out = "Run: pip install 'allais[traffic]'.", tmp_path / "a [b]"
+    sentence, out = "Run in the folder of allais: pip install '.[traffic]'.", tmp_path / "a [b]"
     lacking = [
         one if one.name == "weight" else dataclasses.replace(one, missing=lambda: sentence) for one in EXPERIMENTS
     ]

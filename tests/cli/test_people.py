@@ -35,7 +35,7 @@ def test_a_table_becomes_a_preference_file_that_values_lotteries(table, tmp_path
     fitted = Fitted.load(out)
     assert fitted.family.fixed["loss_aversion"] == 1.0
     valued = run("value", "13:0.5,0:0.5", "5:1", "--preference", out)
-    assert f"{fitted.preference.explain(_even()).value:.6g}" in valued.output
+    assert f"feels like {fitted.preference.certainty_equivalent(_even()):.6g} for sure" in valued.output
 
 
 def test_who_took_what_is_worse_in_everything_is_said(table):

@@ -39,7 +39,10 @@ def network(tmp_path):
 def test_without_sumo_every_command_says_in_one_sentence_what_to_install(words, monkeypatch):
     monkeypatch.setattr(sumo, "is_installed", lambda: False)
     sentence = refused(*words)
-    assert sentence == "traffic needs Eclipse SUMO, which is not installed. Run: pip install 'allais[traffic]'."
+    assert (
+        sentence
+        == "traffic needs Eclipse SUMO, which is not installed. Run in the folder of allais: pip install '.[traffic]'."
+    )
     with pytest.raises(sumo.SumoMissingError, match="pip install"):
         sumo.program("sumo")
 

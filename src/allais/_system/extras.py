@@ -37,6 +37,7 @@ def missing_extra(name: str, thing: str, package: str) -> MissingExtra:
     """The error that says which extra to install.
 
     >>> print(missing_extra("plot", "a picture", "matplotlib"))
-    a picture needs matplotlib, which is not installed. Run: pip install 'allais[plot]'.
+    a picture needs matplotlib, which is not installed. Run in the folder of allais: pip install '.[plot]'.
     """
-    return MissingExtra(f"{thing} needs {package}, which is not installed. Run: pip install 'allais[{name}]'.")
+    how = f"Run in the folder of allais: pip install '.[{name}]'."  # it is not on PyPI
+    return MissingExtra(f"{thing} needs {package}, which is not installed. {how}")

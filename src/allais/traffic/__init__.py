@@ -1,4 +1,4 @@
-"""Vehicular routing on Eclipse SUMO (Section VI); needs the extra: pip install 'allais[traffic]'."""
+"""Vehicular routing on Eclipse SUMO (Section VI); needs the extra: pip install '.[traffic]'."""
 
 from allais.traffic.demand import Crossing, Demand
 from allais.traffic.grid import GridSettings, grid_network, grid_routes

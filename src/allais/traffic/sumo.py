@@ -11,7 +11,7 @@ from pathlib import Path
 from allais._system.processes import guard, marked_environment
 from allais.errors import MissingExtra, ToolFailed
 
-MISSING = "traffic needs Eclipse SUMO, which is not installed. Run: pip install 'allais[traffic]'."
+MISSING = "traffic needs Eclipse SUMO, which is not installed. Run in the folder of allais: pip install '.[traffic]'."
 TOLD = 400  # characters of a failed program's last words that an error repeats
 OURS = re.compile(r"[^\s'\"]*[/\\]allais-\w+-\w+[/\\]")  # folders that are gone when somebody reads this
 
