@@ -115,7 +115,7 @@ def test_rows_of_older_versions_have_no_checksum_and_are_read(calling, database)
         assert again.ask()["choice"] == 2
 
 
-@pytest.mark.parametrize("flips", [150, pytest.param(1_500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("flips", [60, pytest.param(1_500, marks=pytest.mark.slow)])
 def test_a_bit_that_flips_in_the_database_never_gives_a_different_learner(tmp_path, flips, monkeypatch):
     from allais.serve.settings_file import ServerSettings
 

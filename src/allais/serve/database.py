@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import glob
+import os
+import re
 import secrets
+import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -24,10 +28,18 @@ HEAD = "0003"  # the last of the steps in `migrations/versions`
 MIGRATING = 7_220_000  # the number of the lock under which tables change; those of experiments lie above
 
 
+PROBE = text("UPDATE alembic_version SET version_num = version_num")  # a write that changes nothing
+
+
+class Gone(OSError):  # noqa: N818
+    """The file of a database is no longer where it was opened."""
+
+
 class Database:
     """A database by its address: the path of an SQLite file, or postgresql://..."""
 
     def __init__(self, address: str) -> None:
+        self._opened: tuple[int, int] | None = None  # which file it was, once it has its tables
         self.mark = f"allais-{secrets.token_hex(8)}"  # by which a session of this process is known to PostgreSQL
         self.engine = _engine(address, self.mark)
         self.is_sqlite = self.engine.dialect.name == "sqlite"
@@ -44,10 +56,29 @@ class Database:
 
     def connect(self) -> Connection:
         """A connection; it is used by one thread at a time."""
+        self.require_there()
         return self.engine.connect()
 
+    def require_there(self) -> None:
+        """Refuse to go on without the file: SQLite itself would write on to one that nobody finds any more."""
+        if self._opened is not None and _identity(self.file) != self._opened:
+            raise Gone(f"the file {self.file} was removed or replaced while it was in use")
+
     def migrate(self) -> None:
-        """Give the database the tables of this version."""
+        """Give the database the tables of this version; make it if there never was one."""
+        try:
+            if self.is_sqlite:
+                _make_file(self.file)
+            self._upgrade()
+            if self.is_sqlite:
+                self._opened = _identity(self.file)
+                open_privately(f"{self.file}.owner").close()  # the mark by which a later start misses it
+        except OSError as error:
+            raise ValueError(
+                f"a service needs its database; {self.shown} cannot be opened ({error.strerror}). Check the address."
+            ) from None
+
+    def _upgrade(self) -> None:
         if self._version() == HEAD:
             return
         from alembic import command  # half a second, which a start that needs nothing is spared
@@ -108,27 +139,64 @@ def is_given_up(error: BaseException | None) -> bool:
 
 def why_failed(error: BaseException) -> str:
     """What callers are told about a failure: no more than they need; the log has what the driver said."""
+    if isinstance(error, Gone):
+        return "the file of the database was removed or replaced"
     driver = getattr(error, "orig", None) or error
     full = getattr(driver, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(driver, "sqlstate", "") == "53100"
     return "the disk is full" if full else "the database does not answer"
 
 
+def open_privately(path: str) -> Any:
+    """A file to append to that nobody else may read, made if need be."""
+    return open(path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Which file is at a path; None if there is none."""
+    try:
+        found = os.stat(file)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _make_file(file: Path) -> None:
+    """Make an empty file for a new database that nobody else may read, unless there was a database before."""
+    if file.exists() and file.stat().st_size:
+        return
+    marks = sorted(glob.glob(f"{glob.escape(str(file))}.owner*"))
+    if marks:
+        raise ValueError(
+            f"a database that was served before must be there; {file} is missing or empty. Restore a backup, or remove "
+            f"{marks[0]} and its like to begin a new one."
+        )
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite makes its other files with the same rights
+
+
 def _engine(address: str, mark: str) -> Engine:
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/|postgres(ql)?:", address)  # one letter is a drive of Windows
     if address.startswith(("postgresql://", "postgres://")):
         address = "postgresql+psycopg://" + address.partition("://")[2]
-    elif "://" not in address:
-        address = f"sqlite:///{Path(address).absolute()}"
     try:
-        url = make_url(address)
-        if url.drivername not in ("sqlite", "postgresql+psycopg"):
+        url = make_url(address) if scheme else URL.create("sqlite", database=address)
+        known = url.drivername in ("sqlite", "postgresql+psycopg")
+        if not known or "@" in (url.host or "") or (url.drivername == "sqlite" and not url.database):
             raise ArgumentError(url.drivername)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
+        began = scheme[0] if scheme else ""  # the rest is not repeated: it may hold a password
         raise ValueError(
-            f"a database is the path of a file, or postgresql://...; got {address!r}. Write one of them."
+            "a database is the path of a file, or postgresql://USER:PASSWORD@HOST:PORT/NAME with %40 for an @ in the "
+            f"password; got another, which begins with {began!r}. Write one of them."
         ) from None
     if url.drivername != "sqlite":
         return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 5, "application_name": mark})
-    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": PATIENCE})
+    file = Path(str(url.database)).resolve()  # whoever comes by a link finds the same locks
+
+    def opened() -> sqlite3.Connection:
+        """A connection to a file that is there: a new one is never made here."""
+        return sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, check_same_thread=False, timeout=PATIENCE)
+
+    engine = create_engine(url.set(database=str(file)), creator=opened)
     event.listen(engine, "connect", _set_up_sqlite)
     return engine
 

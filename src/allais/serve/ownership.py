@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from allais.files.locks import locked
-from allais.serve.database import MIGRATING, Database
+from allais.serve.database import MIGRATING, Database, open_privately
 from allais.serve.refusals import unavailable
 
 PATIENCE, PAUSE = 5.0, 0.05  # seconds for which a start waits for the end of a process before it, and between looks
@@ -42,7 +42,7 @@ class Ownership:
         if self._database.is_sqlite:
             if experiment in self._files:
                 return
-            handle = open(f"{self._database.file}.owner-{experiment}", "a")  # noqa: SIM115
+            handle = open_privately(f"{self._database.file}.owner-{experiment}")
             try:
                 locked(handle, refusal)
             except ValueError:

@@ -10,7 +10,6 @@ from allais import __version__
 from allais.serve import keys, managing
 from allais.serve.http import REFUSALS, JSONRoute, Segment, TheService, ToManage, ToRead, answered
 from allais.serve.metrics import exposition
-from allais.serve.refusals import unavailable
 from allais.serve.schemas import KeyMade, KeyShown, NewKey
 
 router = APIRouter(route_class=JSONRoute, prefix="/v1/keys", tags=["keys"], responses=REFUSALS)
@@ -51,8 +50,7 @@ async def metrics(service: TheService, key: ToRead) -> Response:
 
 @open_router.get("/ready", responses={503: REFUSALS[503]})
 async def ready(service: TheService) -> Response:
-    """Whether it can decide: the database answers, and every experiment is in memory; needs no key."""
-    if not service.ready:
-        raise unavailable()
+    """Whether it can decide: the database can be written to, and every experiment is in memory; needs no key."""
+    await service.probe()
     await service.read(lambda connection: connection.exec_driver_sql("SELECT 1").scalar())
     return answered({"status": "ready", "experiments": len(service.experiments), "broken": len(service.broken)})

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from allais.serve import keys, loading
 from allais.serve.acquaintances import Acquaintances
 from allais.serve.checksums import checksum
-from allais.serve.database import Database, is_away
+from allais.serve.database import PROBE, Database, Gone, is_away, why_failed
 from allais.serve.experiment import Experiment
 from allais.serve.ownership import PATIENCE, Ownership
 from allais.serve.refusals import Refused, broken, reason_of, unavailable, unknown
@@ -29,6 +29,7 @@ from allais.serve.writer import Writer
 
 Result = TypeVar("Result")
 TICK = 1.0  # seconds between two looks at what expires and what is worth a snapshot
+PROBED = 1.0  # seconds for which a write that worked is good enough for /ready
 LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the database
 
 log = logging.getLogger("allais.serve")
@@ -51,6 +52,8 @@ class Service:
         self.calls: Counter[tuple[str, int]] = Counter()  # of decide and reward, by status
         self.ready = False
         self.failures = 0
+        self._why = why_failed(Exception())  # why it is not ready
+        self._probed = -PROBED
         self._scribe, self.warming = Scribe(), Warming()
         self._turns: dict[Hashable, tuple[asyncio.Lock, list[None]]] = {}  # with an entry for each who is there
         self._recovery: asyncio.Task[None] | None = None
@@ -103,7 +106,7 @@ class Service:
     def experiment(self, name: str) -> Experiment:
         """An experiment of this process. Ask anew after every await: a failure replaces it."""
         if not self.ready:
-            raise unavailable()
+            raise unavailable(self._why)
         found = self.experiments.get(name)
         if found is None:
             if name in self.broken:
@@ -133,7 +136,7 @@ class Service:
     async def read(self, work: Callable[[Connection], Result]) -> Result:
         """Read from the database in another thread."""
         if self.failures and not self.ready:
-            raise unavailable()
+            raise unavailable(self._why)
 
         def reading() -> Result:
             with self.database.connect() as connection:
@@ -144,12 +147,20 @@ class Service:
         except (Refused, ValueError):
             raise
         except Exception as error:
-            raise unavailable() from error
+            raise unavailable(why_failed(error)) from error
 
     async def change(self, work: Callable[[Connection], Result]) -> Result:
         """Do a transaction of its own in the writer's thread."""
         result: Result = await self.writer.call(work)
         return result
+
+    async def probe(self) -> None:
+        """Write what changes nothing, once in a while at most: a full disk can still be read."""
+        if not self.ready:
+            raise unavailable(self._why)
+        if time.monotonic() - self._probed >= PROBED:
+            self._probed = time.monotonic()
+            await self.change(lambda connection: connection.execute(PROBE).close())
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -173,6 +184,7 @@ class Service:
         """What is in memory may be ahead of the database: throw it away, and read again as soon as possible."""
         self.failures += 1
         self.ready = False
+        self._why = why_failed(error)
         if self._recovery is None or self._recovery.done():
             said = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
             log.warning("the database failed (%s); calls are refused until it is back", said)
@@ -223,6 +235,11 @@ class Service:
         while True:
             await asyncio.sleep(TICK)
             if not self.ready:
+                continue
+            try:
+                self.database.require_there()
+            except Gone as error:
+                self.fail(error)
                 continue
             with contextlib.suppress(Refused):  # the database is away: recovery is under way
                 for experiment in list(self.experiments.values()):

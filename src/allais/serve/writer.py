@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from allais.serve.batches import Batches, Rows
-from allais.serve.database import Database, is_conflict, is_given_up, why_failed
+from allais.serve.database import PROBE, Database, is_conflict, is_given_up, why_failed
 from allais.serve.ownership import Ownership
 from allais.serve.refusals import Refused, unavailable
 from allais.serve.rows import Kind, Row
@@ -105,6 +105,7 @@ class Writer:
                     self._commit(by_kind)
                     self.commits += 1
                     self.rows += sum(map(len, by_kind.values()))
+                self._database.require_there()
             except Exception as failure:
                 error = self._failed(failure)
         self._tell([(item.future, None) for item in batch], error)
@@ -128,7 +129,10 @@ class Writer:
         try:
             if item.work is _RESTART:
                 self._disconnect()
-                self._ownership.take_again(self._connected())
+                connection = self._connected()
+                self._ownership.take_again(connection)
+                connection.execute(PROBE)
+                connection.commit()
                 self._broken = False
             elif self._broken:
                 error = unavailable()
@@ -150,6 +154,7 @@ class Writer:
             try:
                 result = work(connection)
                 connection.commit()
+                self._database.require_there()
                 return result
             except DBAPIError as conflict:
                 if not is_conflict(conflict):
