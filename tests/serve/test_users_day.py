@@ -6,7 +6,6 @@ import random
 from collections import Counter
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from allais import Preference, cvar, expected_value
@@ -118,23 +117,23 @@ def test_a_day_with_late_lost_repeated_and_wrong_rewards_a_kill_and_clocks_that_
     try:
         begun(app)
         app.unlucky = {("to-work", "car"): 3, ("offers", "discount"): 3}  # the best arms' first rewards get lost
-        app.live(700)
+        app.live(500)
         marks = {name: max(world.decisions) for name, world in app.worlds.items()}
-        app.live(700)
+        app.live(500)
         compare(app)
         for name, world in app.worlds.items():  # everybody goes her own way, whatever her file says about costs
             for person, went in shares(world, marks[name]).items():
                 assert went[BEST[name][person]] > 0.6 * went.total(), (name, person, went)
-            assert all(len(world.outcomes(arm)) >= 5 for arm in world.in_play), "an arm was starved"
+            assert all(world.outcomes(arm) for arm in world.in_play), "an arm was starved"
 
         offers, to_work = app.worlds["offers"], app.worlds["to-work"]
         app.flood(offers, 600)  # more than the service looks at in one go
         server.move(set_ahead=-DAY)
-        app.live(100)
+        app.live(80)
         app.killed()
         compare(app)
         server.move(set_ahead=3.0 * DAY)
-        app.live(100)
+        app.live(80)
         compare(app)  # nothing has expired: no time has passed
 
         for world in app.worlds.values():  # an arm comes, another one goes; its late rewards still count
@@ -144,7 +143,7 @@ def test_a_day_with_late_lost_repeated_and_wrong_rewards_a_kill_and_clocks_that_
             world.in_play = (world.in_play | {new}) - {old}
             app.wrong(422, world.name, "decide", {"allowed": [old]})
             app.unlucky[world.name, new] = 2
-        app.live(250)
+        app.live(200)
         server.move(passed=1.5 * EXPIRES)
         app.expired()
         compare(app)
@@ -154,7 +153,7 @@ def test_a_day_with_late_lost_repeated_and_wrong_rewards_a_kill_and_clocks_that_
         wide = {"rewards": {"type": "Bounded", "low": 0.0, "high": 90.0}}
         app.client.patch("/v1/experiments/to-work", json=wide).raise_for_status()
         to_work.draw["bus"] = rarely(80.0, 0.1, between(18, 22))  # which was refused before
-        app.live(400)
+        app.live(300)
         app.killed()
         compare(app)
         for name, world in app.worlds.items():
@@ -165,7 +164,7 @@ def test_a_day_with_late_lost_repeated_and_wrong_rewards_a_kill_and_clocks_that_
         compare(app)
         assert all(app.refused[status] for status in (404, 409, 410, 422))
         states = Counter(one.state for world in app.worlds.values() for one in world.decisions.values())
-        assert np.all([states[state] > 100 for state in ("told", "cancelled", "expired")]), states
+        assert all(states[state] > 40 for state in ("told", "cancelled", "expired")), states
     finally:
         app.client.close()
         server.kill()
