@@ -56,10 +56,10 @@ class Explanation:
         """What to call the contributions: under a utility they are not in the units of the outcomes."""
         return "contribution" if self.preference.utility is None else "weighted utility"
 
-    def _in_words(self) -> str:
+    def _in_words(self, digits: int) -> str:
         if np.isnan(self.sure):
-            return f"has the value {self.value:.6g}, which no sure outcome has"
-        return f"feels like {self.sure:.6g} for sure"
+            return f"has the value {self.value:.{digits}g}, which no sure outcome has"
+        return f"feels like {self.sure:.{digits}g} for sure"
 
     def __str__(self) -> str:
         header = ("outcome", "probability", "decision weight", self.contribution)
@@ -77,7 +77,7 @@ class Explanation:
         lines = [
             "   ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)
         ]
-        return "\n".join([*(line.rstrip() for line in lines), self._in_words()])
+        return "\n".join([*(line.rstrip() for line in lines), self._in_words(6)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Two stacked bars: the outcomes' probabilities, and what these count for."""
@@ -99,7 +99,7 @@ class Explanation:
                 bottom += share
         ax.set_xticks([0, 1], ["probability", "decision weight"])
         ax.set_ylabel("share")
-        ax.set_title(self._in_words())
+        ax.set_title(self._in_words(4))
         ax.spines[["top", "right"]].set_visible(False)
         handles = [Patch(color=colour) for colour in colours]
         ax.legend(
