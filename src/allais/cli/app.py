@@ -13,7 +13,7 @@ from allais.cli.exits import Commands, say_warning
 from allais.cli.interview import interview_command
 from allais.cli.paper import app as paper
 from allais.cli.people import app as people
-from allais.cli.serve import serve_command
+from allais.cli.serve import app as serve
 from allais.cli.simulate import simulate_command
 from allais.cli.study import study_command
 from allais.cli.traffic import app as traffic
@@ -53,8 +53,8 @@ app.command("weight")(weight_command)
 app.command("interview")(interview_command)
 app.command("simulate")(simulate_command)
 app.command("best-arm")(best_arm_command)
-app.command("serve")(serve_command)
 app.command("warm")(warm_command)
+app.add_typer(serve, name="serve")
 app.add_typer(paper, name="paper")
 people.command("study")(study_command)
 app.add_typer(people, name="people")

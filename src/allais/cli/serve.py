@@ -1,16 +1,38 @@
-"""`allais serve`: the service."""
+"""`allais serve`: the service, and what is done to its database from outside."""
 
 from __future__ import annotations
 
 import signal
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from allais.cli.exits import Commands
 
+
+class WithDefault(Commands):
+    """A group whose first command is meant where none is named: `allais serve advisor.toml`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Name the first command if the arguments name none."""
+        if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=WithDefault, help="""Serve experiments over HTTP, and keep the database of a service.
+
+`allais serve advisor.toml` is short for `allais serve run advisor.toml`; see `allais serve run --help`.
+""")  # fmt: skip
+
+A_DATABASE = Annotated[str, typer.Option(help="A file, or postgresql://...")]
+
+
+@app.command("run")
 def serve_command(
     settings: Annotated[Path | None, typer.Argument(help="A TOML file; without one, the usual settings.")] = None,
     database: Annotated[str, typer.Option(help="A file, or postgresql://...; instead of that of the settings.")] = "",
@@ -21,6 +43,7 @@ def serve_command(
     only: Annotated[
         list[str] | None, typer.Option(help="Serve this experiment and no others; may be repeated.")
     ] = None,
+    log_requests: Annotated[bool, typer.Option("--log-requests", help="Write a line for every request.")] = False,
     demo: Annotated[
         bool, typer.Option("--demo", help="Travellers past a level crossing, to look at; kept only with --database.")
     ] = False,
@@ -39,7 +62,10 @@ def serve_command(
         from allais.serve.running import serve
         from allais.serve.settings_file import read_settings
 
-    changes = {"database": database or None, "host": host or None, "port": port, "only": only or None}
+    changes = {
+        "database": database or None, "host": host or None, "port": port, "only": only or None,
+        "request_log": log_requests or None,
+    }  # fmt: skip
     chosen = read_settings(settings).model_copy(update={name: to for name, to in changes.items() if to is not None})
     with tempfile.TemporaryDirectory(prefix="allais-demo-") as folder:
         if demo:
@@ -51,3 +77,45 @@ def serve_command(
             with_demo = {**chosen.experiments, NAME: of_demo()}
             chosen = chosen.model_copy(update={"database": place, "experiments": with_demo})
         serve(chosen, lambda line: typer.echo(line), demo=demo)
+
+
+@app.command("export")
+def export_command(
+    file: Annotated[Path, typer.Argument(help="A new file; compressed if its name ends with .gz.")],
+    database: A_DATABASE = "advisor.db",
+) -> None:
+    """Write all that a service knows to one file: also while it runs, as of one moment.
+
+    People, preferences, keys (their digests), experiments, decisions with the open ones, interviews, the audit trail.
+
+    - `allais serve export advisor.jsonl.gz --database advisor.db`
+    """
+    from allais._system.extras import extra
+
+    with extra("serve", "the service"):
+        from allais.serve.database import Database
+        from allais.serve.whole import export_to
+
+    with closing(Database(database)) as here:
+        rows = export_to(here, file)
+    typer.echo(f"Wrote {rows:,} rows to {file}")
+
+
+@app.command("import")
+def import_command(
+    file: Annotated[Path, typer.Argument(help="A file that `allais serve export` wrote.")],
+    database: A_DATABASE = "advisor.db",
+) -> None:
+    """Fill an empty database from an export: a service on it goes on where the other was.
+
+    - `allais serve import advisor.jsonl.gz --database postgresql://me@localhost/advisor`
+    """
+    from allais._system.extras import extra
+
+    with extra("serve", "the service"):
+        from allais.serve.database import Database
+        from allais.serve.whole import import_from
+
+    with closing(Database(database)) as there:
+        rows = import_from(file, there)
+    typer.echo(f"Read {rows:,} rows into {there.shown}")

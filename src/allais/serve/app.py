@@ -20,7 +20,7 @@ from allais.serve import (
 from allais.serve.database import Database
 from allais.serve.http import SizeLimit, add_refusals
 from allais.serve.lane import Lane
-from allais.serve.pages import audit_page
+from allais.serve.pages import audit_page, calls_page
 from allais.serve.pages import routes as pages
 from allais.serve.pages.watching import Dashboard
 from allais.serve.service import Service
@@ -65,6 +65,7 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
     app.include_router(routes_keys.open_router)
     app.include_router(pages.router)
     app.include_router(audit_page.router)
+    app.include_router(calls_page.router)
     add_refusals(app, pages.refused)
     app.add_middleware(SizeLimit, most=settings.limits.body_bytes)
     return Lane(app, settings.limits.body_bytes)

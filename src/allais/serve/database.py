@@ -114,6 +114,8 @@ class Database:
         """Close every connection that is not in use."""
         self.engine.dispose()
 
+    close = dispose  # for `contextlib.closing`
+
 
 def brief_of(error: SQLAlchemyError) -> str:
     """What a driver said, on one line."""

@@ -7,11 +7,12 @@ behind the routes; only the key, the body and the answer are handled here.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from time import perf_counter
 from typing import Any
 
 from fastapi import FastAPI
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from allais.serve import deciding
 from allais.serve.http import OURS, address_of, given_key, refuse, with_headers, with_segments
@@ -22,8 +23,20 @@ from allais.serve.service import Service, log
 from allais.serve.settings_file import sentence_of
 
 API, BEFORE = "/v1/", "/v1/experiments/"
+_ROUTES = {verb: f"{BEFORE}{{name}}/{verb}" for verb in ("decide", "reward")}
 Answer = Callable[[Service, str, Any], Awaitable[dict[str, Any]]]
 Read = Callable[[bytes], Any]
+
+
+class Seen:
+    """What is noted about one call."""
+
+    __slots__ = ("key", "route", "status")
+
+    def __init__(self) -> None:
+        self.route: str | None = None  # as the API document writes it; None where there is none
+        self.status = 0  # 0: its caller went away
+        self.key: str | None = None  # the name of its key
 
 
 class Lane:
@@ -37,38 +50,55 @@ class Lane:
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a call, or pass it on."""
-        if scope["type"] == "http":
-            send = with_headers(send)
-        if scope["type"] == "http" and scope["method"] == "POST":
+        """Answer a call, or pass it on; note how long that took."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = perf_counter()
+        seen = Seen()
+        await self._led(scope, receive, with_headers(send), seen)
+        requests = self.app.state.service.requests
+        requests.note(scope["method"], seen.route, seen.status, perf_counter() - began, seen.key)
+
+    async def _led(self, scope: Scope, receive: Receive, send: Send, seen: Seen) -> None:
+        """Lead a call to what answers it."""
+        if scope["method"] == "POST":
             path: str = scope["path"]
             if path.startswith(BEFORE):
                 name, _, verb = path[len(BEFORE) :].partition("/")
                 call = self._calls.get(verb)
                 if call is not None:
-                    status = await self._answer(name, *call, scope, receive, send)
-                    self.app.state.service.calls[verb, status] += 1
+                    seen.route = _ROUTES[verb]
+                    seen.status = await self._answer(name, *call, scope, receive, send, seen)
+                    self.app.state.service.calls[verb, seen.status] += 1
                     return
-        if scope["type"] == "http" and scope["path"].startswith(API):
+        if scope["path"].startswith(API):
             try:
-                self.app.state.service.ring.known(given_key(scope["headers"]), address_of(scope))
+                seen.key = self.app.state.service.ring.known(given_key(scope["headers"]), address_of(scope)).name
             except Refused as refusal:
+                seen.status = refusal.status
                 await refuse(refusal)(scope, receive, send)
                 return
             others = [pair for pair in scope["headers"] if pair[0] != b"content-type"]
             as_json = [*others, (b"content-type", b"application/json")]  # bodies are JSON here, whatever curl says
             scope = {**with_segments(scope), "headers": as_json}
-        try:
-            await self.app(scope, receive, send)
-        except Exception:
-            if scope["type"] != "http":
-                raise
-            log.exception("a call failed")  # its caller has an answer by now, and may go on with the connection
 
-    async def _answer(self, name: str, read: Read, answer: Answer, scope: Scope, receive: Receive, send: Send) -> int:
+        async def noting(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                seen.status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, noting)
+        except Exception:
+            log.exception("a call failed")  # its caller has an answer by now, and may go on with the connection
+        seen.route = getattr(scope.get("route"), "path", None)
+
+    async def _answer(self, name: str, read: Read, answer: Answer, scope: Scope, receive: Receive, send: Send,
+                      seen: Seen) -> int:  # fmt: skip
         try:
             service: Service = self.app.state.service
-            service.ring.admit(given_key(scope["headers"]), "decide", address_of(scope))
+            seen.key = service.ring.admit(given_key(scope["headers"]), "decide", address_of(scope)).name
             try:
                 body = read(await self._body(receive))
             except ValidationError as error:

@@ -34,6 +34,7 @@ class _Figures:
         for (call, status), count in service.calls.items():
             calls.add_metric([call, str(status)], count)
         yield calls
+        yield from service.requests.histogram()
         open_ = GaugeMetricFamily("allais_open_decisions", "Decisions that wait.", labels=["experiment"])
         outcomes = GaugeMetricFamily("allais_outcomes", "Outcomes that are known.", labels=["experiment", "arm"])
         ended = CounterMetricFamily(

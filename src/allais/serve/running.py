@@ -17,6 +17,7 @@ from allais.serve.connections import limited, make_room
 from allais.serve.demo import Travellers
 from allais.serve.lane import Lane
 from allais.serve.refusals import Refused
+from allais.serve.requests import log_to_stderr
 from allais.serve.schemas import NewKey, Scope
 from allais.serve.service import Service
 from allais.serve.settings_file import Limits, ServerSettings
@@ -47,6 +48,8 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
     config = config_for(app, settings.limits)
     # why a start failed is said once, in one sentence, and not in the server's log, too
     logging.getLogger("uvicorn.error").addFilter(lambda record: bool(serving))
+    if settings.request_log:
+        log_to_stderr()
     sys.setswitchinterval(SWITCH)
     try:
         with contextlib.closing(listening):

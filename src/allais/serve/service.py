@@ -21,6 +21,7 @@ from allais.serve.database import PROBE, Database, Gone, is_away, why_failed
 from allais.serve.experiment import Experiment
 from allais.serve.ownership import PATIENCE, Ownership
 from allais.serve.refusals import Refused, broken, reason_of, unavailable, unknown
+from allais.serve.requests import Requests
 from allais.serve.rows import Kind, Row
 from allais.serve.scribe import Scribe
 from allais.serve.settings_file import ServerSettings
@@ -49,6 +50,7 @@ class Service:
         self.elsewhere: set[str] = set()  # experiments of other processes
         self.people = Acquaintances(self.read)
         self.interviews: dict[str, Any] = {}  # conversations by their ids
+        self.requests = Requests(logged=settings.request_log)
         self.calls: Counter[tuple[str, int]] = Counter()  # of decide and reward, by status
         self.ready = False
         self.failures = 0

@@ -33,6 +33,7 @@ class ServerSettings(Strict):
     port: Annotated[int, Field(ge=0, le=65_535)] = 8420
     only: list[ExperimentName] | None = None  # the experiments of this process; all, if it is left out
     snapshot_every: Annotated[int, Field(ge=100)] = 20_000  # events
+    request_log: bool = False  # a line per request: method, route, status, milliseconds, name of the key
     limits: Limits = Limits()
     experiments: dict[ExperimentName, ExperimentSettings] = Field(default_factory=dict)
 

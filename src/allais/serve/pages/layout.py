@@ -21,7 +21,7 @@ def html(content: str, status: int = 200) -> Response:
 
 def whole(title: str, body: str, *, signed_in: bool = True, here: str = "") -> str:
     """The text of a whole page."""
-    links = (("/", "Experiments"), ("/people", "People"))
+    links = (("/", "Experiments"), ("/people", "People"), ("/docs", "Calls"))
     marked = "".join(
         f'<a href="{to}"{" aria-current=page" if to == here else ""}>{word}</a>' for to, word in links if signed_in
     )

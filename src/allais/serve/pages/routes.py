@@ -65,7 +65,7 @@ class PageRoute(APIRoute):
 
 def refused(request: Request, refusal: Refused) -> Response:
     """A refusal as a page."""
-    response = layout.refusal(refusal.sentence, refusal.status, signed_in=_may(request, "read"))
+    response = layout.refusal(refusal.sentence, refusal.status, signed_in=may(request, "read"))
     if refusal.retry_after is not None:
         response.headers["Retry-After"] = str(refusal.retry_after)
     return response
@@ -84,7 +84,8 @@ def viewer(request: Request, scope: str = "read") -> Key:
     return _dashboard(request).sessions.viewer(request, scope)
 
 
-def _may(request: Request, scope: str) -> bool:
+def may(request: Request, scope: str) -> bool:
+    """Whether whoever looks has signed in with a key of a scope."""
     try:
         viewer(request, scope)
     except (session.SignInNeeded, Refused):
@@ -153,7 +154,7 @@ async def experiments(request: Request) -> Response:
     """All experiments."""
     viewer(request)
     listed = layout.live("/live", other_pages.experiments(await _dashboard(request).summaries()))
-    return layout.page("Experiments", other_pages.framed(listed, manages=_may(request, "manage")), here="/")
+    return layout.page("Experiments", other_pages.framed(listed, manages=may(request, "manage")), here="/")
 
 
 @router.get("/live")
@@ -168,7 +169,7 @@ async def experiment(request: Request, name: str) -> Response:
     """One experiment."""
     viewer(request)
     facts = await _dashboard(request).look(name)
-    content = await asyncio.to_thread(experiment_page.content, facts, manages=_may(request, "manage"))
+    content = await asyncio.to_thread(experiment_page.content, facts, manages=may(request, "manage"))
     return layout.page(name, layout.live(f"/experiments/{name}/live", content))
 
 
@@ -177,7 +178,7 @@ async def experiment_now(request: Request, name: str) -> Response:
     """One experiment, as it is now."""
     viewer(request)
     facts = await _dashboard(request).look(name)
-    return _fresh(request, await asyncio.to_thread(experiment_page.content, facts, manages=_may(request, "manage")))
+    return _fresh(request, await asyncio.to_thread(experiment_page.content, facts, manages=may(request, "manage")))
 
 
 @router.post("/experiments/{name}/{verb}")
@@ -258,7 +259,7 @@ async def people(request: Request, after: str = "") -> Response:
     rows = await acquainted.listed(service_of(request), after, most)
     found = [(row["name"], from_spec(row["preference"]), row["source"]) for row in rows]
     more = found[-1][0] if len(found) == most else None
-    return layout.page("People", other_pages.people(found, more, manages=_may(request, "manage")), here="/people")
+    return layout.page("People", other_pages.people(found, more, manages=may(request, "manage")), here="/people")
 
 
 @router.post("/interviews")
