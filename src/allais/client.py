@@ -8,7 +8,9 @@
     advisor.reward("to-work", choice, delay)
     advisor.recommend("to-work", person="alice")["arm"]
 
-A call that got no answer is repeated with the same key, so that it counts once.
+A call that got no answer is repeated with the same key, so that it counts once. Where a proxy sends callers from http
+to https on the same host, the client goes there with the same call; it follows no other redirect, since the key would
+go along.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from urllib.parse import quote, urlencode, urlsplit
 __all__ = ["Client", "Decision", "ServiceError"]
 
 AGAIN = (429, 502, 503, 504)  # answers after which the same call may succeed
+KEPT = (307, 308)  # redirects that keep the method and the body
 LONGEST_PAUSE = 5.0  # seconds between two attempts
 
 
@@ -84,11 +87,12 @@ class Client:
 
         A choice is what `decide` answered, its number, or the `key` that `decide` was called with.
         """
-        return self._post(experiment, "reward", {**_choice(choice), "outcome": float(outcome)})
+        answer = self._post(experiment, "reward", {**_choice(choice), "outcome": float(outcome)})
+        return _require(answer, "choice", "state", "outcome")
 
     def cancel(self, experiment: str, choice: Decision | int | str) -> dict[str, Any]:
         """Give up a choice whose outcome will never be known."""
-        return self._post(experiment, "cancel", _choice(choice))
+        return _require(self._post(experiment, "cancel", _choice(choice)), "choice", "state")
 
     def decide_each(self, experiment: str, calls: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
         """Many decisions in one call, up to 500: each of `calls` has what `decide` takes, by name.
@@ -109,7 +113,7 @@ class Client:
 
     def change(self, experiment: str, **changes: Any) -> dict[str, Any]:
         """Change an experiment that runs: wider `rewards`, another `preference`, further `terms`, `expires_after`."""
-        return self.call("PATCH", f"/v1/experiments/{quote(experiment, safe='')}", changes)
+        return _require(self.call("PATCH", f"/v1/experiments/{quote(experiment, safe='')}", changes), "name", "state")
 
     def delete(self, experiment: str) -> None:
         """Delete an archived experiment with all its decisions, for ever."""
@@ -123,18 +127,20 @@ class Client:
         self.call("DELETE", path)
 
     def _each(self, experiment: str, verb: str, calls: list[dict[str, Any]]) -> list[Any]:
-        answers = self._post(experiment, f"{verb}/batch", {"calls": calls})["answers"]
+        answers = _require(self._post(experiment, f"{verb}/batch", {"calls": calls}), "answers")["answers"]
         return [one["answer"] if one["status"] == 200 else ServiceError(one["error"], one["status"]) for one in answers]
 
     def recommend(self, experiment: str, person: str | None = None) -> dict[str, Any]:
         """The best arm so far, for a person or by the experiment's own preference."""
-        return self.call("GET", f"/v1/experiments/{quote(experiment, safe='')}/recommend{_query(person)}")
+        place = f"/v1/experiments/{quote(experiment, safe='')}/recommend{_query(person)}"
+        return _require(self.call("GET", place), "arm")
 
     def value(self, experiment: str, person: str | None = None) -> dict[str, Any]:
         """What every arm is worth to a person, and what the mean would choose."""
-        return self.call("GET", f"/v1/experiments/{quote(experiment, safe='')}/value{_query(person)}")
+        place = f"/v1/experiments/{quote(experiment, safe='')}/value{_query(person)}"
+        return _require(self.call("GET", place), "arms")
 
-    def _post(self, experiment: str, verb: str, body: dict[str, Any]) -> dict[str, Any]:
+    def _post(self, experiment: str, verb: str, body: dict[str, Any]) -> Any:
         return self.call("POST", f"/v1/experiments/{quote(experiment, safe='')}/{verb}", body)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
@@ -149,31 +155,60 @@ class Client:
                     where = f"{self._address.scheme}://{self._address.netloc}"
                     raise ServiceError(f"{where} does not answer ({error}). Is the service running?") from None
             else:
-                if status < 400:
+                if 200 <= status < 300:
                     return answer
                 if status not in AGAIN or not left:
-                    raise ServiceError(answer.get("error", f"the service answered {status}."), status)
+                    said = answer.get("error") if isinstance(answer, dict) else None
+                    raise ServiceError(said if isinstance(said, str) else _strange(status), status)
                 pause = max(pause, wait)
             time.sleep(pause)
             pause = min(2.0 * pause, LONGEST_PAUSE)
         raise AssertionError  # the last attempt returns or raises
 
     def _once(self, method: str, path: str, body: Any) -> tuple[int, float, Any]:
-        connection = getattr(self._mine, "connection", None)
-        if connection is None:
-            kind = http.client.HTTPSConnection if self._address.scheme == "https" else http.client.HTTPConnection
-            assert self._address.hostname is not None
-            connection = self._mine.connection = kind(self._address.hostname, self._address.port, timeout=self._timeout)
-        sent = None if body is None else json.dumps(body)
-        connection.request(method, self._path + path, sent, self._headers)
-        response = connection.getresponse()
-        content = response.read()
+        """Status, seconds to wait, and answer of one attempt."""
+        response, content = self._sent(method, path, body)
+        if 300 <= response.status < 400:
+            self._follow(response.status, response.headers.get("Location", ""), path)
+            response, content = self._sent(method, path, body)
         wait = response.headers.get("Retry-After", "")
         try:
             answer = json.loads(content) if content else {}
-        except ValueError:  # of a proxy
-            answer = {}
+        except ValueError:
+            kind = response.headers.get_content_type()
+            if response.status < 300 and kind in ("application/json", "text/html", "text/plain"):
+                raise ServiceError(
+                    f"an answer must be JSON; this one is {kind}. Is that the service's address?", response.status
+                ) from None
+            answer = content.decode("utf-8", "replace")  # an export
         return response.status, min(float(wait) if wait.isdigit() else 0.0, LONGEST_PAUSE), answer
+
+    def _follow(self, status: int, where: str, path: str) -> None:
+        """Go from http to https on the same host, from now on; a key is sent nowhere else."""
+        old, new = self._mine.address, urlsplit(where)
+        there = new.path + (f"?{new.query}" if new.query else "")
+        same = new.hostname == old.hostname and there == self._path + path
+        if not (same and status in KEPT and old.scheme == "http" and new.scheme == "https"):
+            advice = f"Write {new.scheme}://{new.netloc} as its address" if new.netloc else "Check its address"
+            raise ServiceError(
+                f"a call goes to the service itself, or from http to https on its host by 307 or 308; the answer was "
+                f"{status} to {where[:200]!r}, and nothing was done. {advice}.",
+                status,
+            )
+        self.close()
+        self._address = new
+
+    def _sent(self, method: str, path: str, body: Any) -> tuple[http.client.HTTPResponse, bytes]:
+        connection = getattr(self._mine, "connection", None)
+        if connection is None:
+            address = self._mine.address = self._address
+            kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
+            assert address.hostname is not None
+            connection = self._mine.connection = kind(address.hostname, address.port, timeout=self._timeout)
+        sent = None if body is None else json.dumps(body)
+        connection.request(method, self._path + path, sent, self._headers)
+        response = connection.getresponse()
+        return response, response.read()
 
     def __enter__(self) -> Client:
         return self
@@ -189,7 +224,8 @@ class Client:
             self._mine.connection = None
 
 
-def _decision(answer: dict[str, Any]) -> Decision:
+def _decision(answer: Any) -> Decision:
+    _require(answer, "choice", "arm", "propensity", "why", "would")
     return Decision(**{name: answer[name] for name in Decision._fields if name in answer})
 
 
@@ -197,6 +233,19 @@ def _choice(choice: Decision | int | str) -> dict[str, Any]:
     if isinstance(choice, str):
         return {"decision_key": choice}
     return {"choice": choice.choice if isinstance(choice, Decision) else int(choice)}
+
+
+def _require(answer: Any, *names: str) -> dict[str, Any]:
+    """An answer that has what the service's own have; that of anything else in between is none."""
+    if not isinstance(answer, dict) or any(name not in answer for name in names):
+        said = repr(answer)
+        short = said if len(said) <= 100 else f"{said[:99]}…"
+        raise ServiceError(f"an answer must have {', '.join(names)}; got {short}. Is that the service's address?")
+    return answer
+
+
+def _strange(status: int) -> str:
+    return f"the service or a proxy before it answered {status} without a reason. Check the address, and its log."
 
 
 def _query(person: str | None) -> str:

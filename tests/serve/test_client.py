@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import http.client
 import socket
 import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -123,3 +126,117 @@ def test_many_calls_in_one_and_changes(client, caller):
     client.delete("routes")
     with pytest.raises(ServiceError, match="an experiment must exist"):
         client.delete("routes")
+
+
+@contextmanager
+def answering(status, headers=(), body=b""):
+    """A server that says one thing to everybody; it yields its address and the calls that came."""
+    calls = []
+
+    class Saying(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def _say(self):
+            calls.append((self.command, self.path, self.rfile.read(int(self.headers.get("Content-Length", 0)))))
+            self.send_response(status)
+            for name, content in headers:
+                self.send_header(name, content.replace("PATH", self.path))
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_POST = do_PUT = _say  # noqa: N815
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Saying) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}", calls
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("status", [307, 308])
+def test_a_proxy_that_redirects_to_https_gets_the_same_call_there(caller, monkeypatch, status):
+    there = caller.base_url.port
+    monkeypatch.setattr(http.client, "HTTPSConnection", http.client.HTTPConnection)  # no certificate is at hand
+    with (
+        answering(status, [("Location", f"https://127.0.0.1:{there}PATH")]) as (address, calls),
+        Client(address, caller.key) as client,
+    ):
+        choice = client.decide("routes", key="mine")
+        assert client.reward("routes", choice, 7.0)["outcome"] == 7.0
+        assert client.value("routes", person="joe")["person"] == "joe"
+        others = []
+
+        def of_another_thread():
+            others.append(client.decide("routes").choice)
+            client.close()
+
+        thread = threading.Thread(target=of_another_thread)
+        thread.start()
+        thread.join()
+        assert others == [choice.choice + 1]
+        assert len(calls) == 1  # afterwards it goes there at once
+    assert caller.get("/v1/experiments/routes").json()["outcomes"] == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "where"),
+    [
+        (301, "https://127.0.0.1:1PATH"),
+        (302, "https://127.0.0.1:1PATH"),
+        (303, "/elsewhere"),
+        (308, "http://127.0.0.1:1PATH"),
+        (308, "https://elsewhere.test:1PATH"),
+        (308, "https://127.0.0.1:1/elsewhere"),
+        (307, ""),
+    ],
+)
+def test_any_other_redirect_is_refused_with_a_sentence(status, where):
+    with answering(status, [("Location", where)]) as (address, calls), Client(address, "alk_x_y") as client:
+        for call in (
+            lambda: client.decide("routes"),
+            lambda: client.reward("routes", 1, 7.0),
+            lambda: client.cancel("routes", 1),
+            lambda: client.call("PUT", "/v1/people/joe", {}),
+        ):
+            with pytest.raises(ServiceError, match=f"the answer was {status} to .*nothing was done") as caught:
+                call()
+            assert caught.value.status == status
+        assert len(calls) == 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("application/json", b"{}"), ("application/json", b"[]"), ("application/json", b'"yes"'), ("text/html", b""),
+        ("text/html", b"<h1>Welcome</h1>"), ("application/json", b"{"), ("text/csv", b"a,b"),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_not_the_services_is_no_success(kind, body):
+    with answering(200, [("Content-Type", kind)], body) as (address, _), Client(address, "alk_x_y") as client:
+        for call in (
+            lambda: client.decide("routes"),
+            lambda: client.reward("routes", 1, 7.0),
+            lambda: client.cancel("routes", 1),
+            lambda: client.recommend("routes"),
+            lambda: client.value("routes"),
+        ):
+            with pytest.raises(ServiceError, match=r"an answer must .*Is that the service's address\?"):
+                call()
+
+
+def test_a_refusal_without_a_reason_is_a_sentence():
+    for body in (b"[]", b"<h1>no</h1>", b'{"error": 7}', b""):
+        with answering(418, [], body) as (address, _), Client(address, "alk_x_y") as client:
+            with pytest.raises(ServiceError, match="answered 418 without a reason") as caught:
+                client.decide("routes")
+            assert caught.value.status == 418
+
+
+def test_an_export_is_text(client):
+    client.decide("routes")
+    assert client.call("GET", "/v1/experiments/routes/export?format=csv").startswith("number,arm,")
