@@ -107,11 +107,33 @@ class Arms(Steps):
         if arm in self._index:
             self._bring_back(arm, rewards)
         else:
-            self._bring_in(arm, rewards)
+            self._bring_in((arm,), rewards)
         if self._durable:
             self._write(event)
 
-    def _bring_in(self, arm: Hashable, rewards: Rewards | None) -> None:
+    @one_change_at_a_time
+    def add_all(self, arms: Sequence[Hashable], rewards: Rewards | None = None) -> None:
+        """Bring new arms into play, all or none, at the cost of one; `rewards` says what is known about each of them.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.add_all(["B7", "B9"])
+        >>> learner.arms
+        ('A21', 'A28', 'B7', 'B9')
+        """
+        self._require_open_to_arms("add")
+        names = checked_names(arms)
+        if self._durable:
+            require_plain_names(names)
+        event = {"add all": list(names), "rewards": to_spec(rewards)} if self._durable else {}
+        if rewards is not None:
+            check_settings(self.policy.preference, rewards)
+        if old := next((name for name in names if name in self._index), None):
+            raise ValueError(f"new arms must have names of their own; {old!r} is there already. Use add if it retired.")
+        self._bring_in(names, rewards)
+        if self._durable:
+            self._write(event)
+
+    def _bring_in(self, arms: tuple[Hashable, ...], rewards: Rewards | None) -> None:
         each = isinstance(getattr(self.policy, "rewards", None), Sequence)
         if each != (rewards is not None):
             raise ValueError(
@@ -120,9 +142,9 @@ class Arms(Steps):
             )
         policy = self.policy
         if each:
-            more = [*policy.rewards_of(len(self._names)), rewards]
+            more = [*policy.rewards_of(len(self._names)), *[rewards] * len(arms)]
             policy = policy.but(rewards=more)  # checks them
-        names = (*self._names, arm)
+        names = (*self._names, *arms)
         rule, state = started(policy, len(names))  # refuses what does not fit
         self._adopt(policy, names, rule, _extended(self._state, state))
 

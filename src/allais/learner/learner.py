@@ -206,6 +206,8 @@ class Learner(Copies):
                 self.forget(arm, reward)
             case {"add": arm, "rewards": rewards}:
                 self.add(arm, from_spec(rewards, trust))
+            case {"add all": arms, "rewards": rewards}:
+                self.add_all(arms, from_spec(rewards, trust))
             case {"retire": arm}:
                 self.retire(arm)
             case {"widen": rewards}:

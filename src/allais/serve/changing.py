@@ -16,6 +16,7 @@ from allais.serve.experiment import Experiment, sentences
 from allais.serve.keys import Key
 from allais.serve.managing import audited
 from allais.serve.refusals import Refused
+from allais.serve.rows import Row
 from allais.serve.schemas import ChangeExperiment, Document, ExperimentSettings
 from allais.serve.service import Service
 from allais.settings import to_spec
@@ -23,15 +24,18 @@ from allais.settings import to_spec
 
 async def change(service: Service, name: str, call: ChangeExperiment, key: Key) -> Experiment:
     """Change an experiment: all that the call names, or nothing if one part is refused."""
-    experiment = service.experiment(name)
-    experiment.require_open()
-    learner, settings, events = changed(experiment, call)
-    if not events and settings == experiment.settings:
-        return experiment  # a repeated call
-    with service.changing():
+
+    def changing(experiment: Experiment) -> tuple[Experiment, list[Row]]:
+        experiment.require_open()
+        learner, settings, events = changed(experiment, call)
+        if not events and settings == experiment.settings:
+            return experiment, []  # a repeated call
         rows = experiment.adopt(learner, settings, events, time.time())
-    await service.write([*rows, audited(key, "change", name, call.model_dump(mode="json", exclude_unset=True))])
-    return experiment
+        return experiment, [
+            *rows, audited(key, "change", name, call.model_dump(mode="json", exclude_unset=True))
+        ]  # fmt: skip
+
+    return await service.at_length(name, changing)
 
 
 def changed(experiment: Experiment, call: ChangeExperiment) -> tuple[Learner, ExperimentSettings, list[dict[str, Any]]]:

@@ -30,6 +30,10 @@ async def decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
 async def _decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
     preference = None if call.person is None else await service.people.preference_of(call.person)
     experiment = service.experiment(name)
+    if experiment.busy is not None:
+        experiment = await service.idle(name)
+    if experiment.takes_long(call):
+        return await service.at_length(name, lambda one: one.decide(call, preference, time.time()))
     with service.changing():
         answer, rows = experiment.decide(call, preference, time.time())
     await service.writer.put(rows)
@@ -62,6 +66,8 @@ async def reward(service: Service, name: str, call: Reward) -> dict[str, Any]:
     if number is None or call.decision_key is not None:
         number = await _numbered(service, name, call)
     experiment = service.experiment(name)
+    if experiment.busy is not None:
+        experiment = await service.idle(name)
     with service.changing():
         rows = experiment.reward(number, call.outcome, call.key, time.time())
     if rows is not None:
@@ -85,6 +91,8 @@ async def cancel(service: Service, name: str, call: Cancel) -> dict[str, Any]:
     if number is None or call.decision_key is not None:
         number = await _numbered(service, name, call)
     experiment = service.experiment(name)
+    if experiment.busy is not None:
+        experiment = await service.idle(name)
     with service.changing():
         rows = experiment.cancel(number, time.time())
     if rows is not None:

@@ -6,6 +6,8 @@ get there, the whole object is thrown away and read from the database again.
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections import Counter
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
@@ -21,11 +23,12 @@ from allais.serve.jsons import dumps
 from allais.serve.refusals import Refused
 from allais.serve.rounds import Round, Rounds
 from allais.serve.rows import Kind, Row
-from allais.serve.schemas import Decide, ExperimentSettings
+from allais.serve.schemas import MOST_ARMS, Decide, ExperimentSettings
 from allais.serve.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOLD
 from allais.serve.why import why
 
 Known = tuple[int, Preference]  # a preference with its number
+LONG = 10_000  # microseconds, roughly, after which the event loop should have its turn
 MOST_AT_ONCE = 500  # decisions that expire in one go
 
 
@@ -61,9 +64,16 @@ class Experiment:
         self.clock = clock
         self.rounds = Rounds(settings)
         self.numbers = {found.key: number for number, found in open_.items() if found.key is not None}  # of open ones
+        self.busy: asyncio.Future[None] | None = None  # until the end of a long change, by a thread
+        self.worker: int | None = None  # which thread that is
         self.told: Counter[str] = Counter()  # outcomes by arm where there are terms: a linear learner does not count
         self.closing: dict[int, Closed] = {}  # decisions whose end is not yet on disk
         self.counts = {TOLD: 0, CANCELLED: 0, EXPIRED: 0, "asked": 0}  # since this process began
+
+    async def idle(self) -> None:
+        """Wait until no long change is under way."""
+        while self.busy is not None:
+            await asyncio.wait([self.busy])
 
     # -- calls ------------------------------------------------------------------------------------
 
@@ -111,6 +121,17 @@ class Experiment:
         self.counts["asked"] += 1
         return answer, rows
 
+    def takes_long(self, call: Decide) -> bool:
+        """Whether a decision would hold the event loop for long: with many rows of many terms, or of many draws."""
+        encoding, draws = self.rounds.encoding, self.settings.propensity_draws
+        work = draws * len(self.learner.arms) if draws else 0
+        if encoding is not None:
+            many, terms = len(call.allowed or call.features or self.learner.arms), len(encoding.names)
+            work += many * (2 * terms + terms**2 // 1_000)  # a row is made, and multiplied by a matrix
+        elif isinstance(call.features, list):
+            work += len(call.features) * len(call.features[0]) ** 2 // 1_000
+        return work > LONG
+
     def reward(self, number: int, outcome: float, key: str | None, now: float) -> list[Row] | None:
         """The rows of a reward; None if the decision is not open."""
         found = self.open.get(number)
@@ -151,12 +172,28 @@ class Experiment:
         """The rows of an arm that comes into play."""
         self.require_open()
         with sentences():
-            old = arm in self.learner.pulls
+            pulls = self.learner.pulls
+            old = arm in pulls
+            if not old and len(pulls) >= MOST_ARMS:
+                raise ValueError(f"an experiment has {MOST_ARMS:,} arms at most; it has them. Use terms for more.")
             self.learner.add(arm, rewards)
         event = self._event({"add": arm, "rewards": spec}, now)
         if old:
             return [event, (Kind.ARM_CHANGE, (True, now, self.id, arm))]
         return [event, (Kind.ARM, (self.id, arm, len(self.learner.pulls) - 1, True, now))]
+
+    def add_all(self, arms: list[str], now: float) -> list[Row]:
+        """The rows of new arms that come into play together."""
+        self.require_open()
+        first = len(self.learner.pulls)
+        if first + len(arms) > MOST_ARMS:
+            raise Refused(
+                422, f"an experiment has {MOST_ARMS:,} arms at most; {first:,} and {len(arms):,} are more. Use terms."
+            )
+        with sentences():
+            self.learner.add_all(arms)
+        event = self._event({"add all": arms, "rewards": None}, now)
+        return [event, *((Kind.ARM, (self.id, arm, first + k, True, now)) for k, arm in enumerate(arms))]
 
     def retire(self, arm: str, now: float) -> list[Row]:
         """The rows of an arm that goes out of play."""
@@ -251,12 +288,15 @@ class Experiment:
         return own if self.rounds.encoding is None else {arm: self.told[arm] for arm in own}
 
     def require_open(self) -> None:
-        """Refuse a change of what is archived."""
+        """Refuse a change of what is archived, or in the hands of another thread."""
+        if self.busy is not None and self.worker != threading.get_ident():
+            raise Refused(503, f"a call must wait for a long change of {self.name!r}. Repeat it in a moment.", 1)
         if self.state == ARCHIVED:
             raise Refused(409, _ABOUT_STATE[ARCHIVED].format(name=self.name))
 
     def require_running(self) -> None:
         """Refuse a decision of what does not run."""
+        self.require_open()
         if self.state != RUNNING:
             raise Refused(409, _ABOUT_STATE[self.state].format(name=self.name))
 

@@ -23,6 +23,7 @@ from allais.serve.service import Service
 from allais.serve.tables import interviews
 from allais.settings import to_spec
 
+MOST_BEGINNINGS = 8  # interviews that begin at a time: those under way go first
 MOST = 1_000  # interviews that are kept in memory; others are made again from their answers
 
 
@@ -63,56 +64,67 @@ async def start(service: Service, person: str, call: StartInterview, key: Key) -
     seed = secrets.randbits(63) if call.seed is None else call.seed
     settings = {**call.model_dump(), "seed": seed, "person": person, "begun_by": key.id}
     id_ = secrets.token_hex(8)
-    talk = Conversation(id_, person, await asyncio.to_thread(_made, settings), [], key.id)
-    question = await asyncio.to_thread(talk.next_question)
+    with service.talks.place(MOST_BEGINNINGS):
 
-    def writing(connection: Connection) -> None:
-        entries = {"id": id_, "person": person, "settings": json.dumps(settings)}
-        new = {**entries, "events": json.dumps(talk.events), "changed_at": time.time()}
-        connection.execute(insert(interviews).values(new))
+        def begun() -> tuple[Conversation, dict[str, Any]]:
+            new = Conversation(id_, person, _made(settings), [], key.id)
+            return new, _shown(new, new.next_question())
 
-    await service.change(writing)
-    await service.write([audited(key, "interview", person, id_)])
-    _keep(service, talk)
-    return await asyncio.to_thread(_shown, talk, question)
+        talk, shown = await service.talks.run(begun)
+
+        def writing(connection: Connection) -> None:
+            entries = {"id": id_, "person": person, "settings": json.dumps(settings)}
+            new = {**entries, "events": json.dumps(talk.events), "changed_at": time.time()}
+            connection.execute(insert(interviews).values(new))
+
+        await service.change(writing)
+        await service.write([audited(key, "interview", person, id_)])
+        _keep(service, talk)
+        return shown
 
 
 async def show(service: Service, id_: str) -> dict[str, Any]:
     """Where an interview is."""
-    talk = await _talk(service, id_)
-    async with talk.lock:
-        return await asyncio.to_thread(lambda: _shown(talk, talk.next_question()))
+    with service.talks.place():
+        talk = await _talk(service, id_)
+        async with talk.lock:
+            return await service.talks.run(lambda: _shown(talk, talk.next_question()))
 
 
 async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> dict[str, Any]:
     """Take an answer, and give the next question; the last answer gives the person her preference."""
-    talk = await _talk(service, id_)
-    if talk.begun_by is None and "manage" not in key.scopes:
-        raise Refused(403, "this interview was begun with a key that may not give preferences. Begin another.")
-    async with talk.lock:
-        try:
-            await asyncio.to_thread(talk.answer, call.question, call.answer)
-            question = await asyncio.to_thread(talk.next_question)
-        except ValueError as error:
-            raise Refused(422, str(error)) from None
-        preference = await asyncio.to_thread(lambda: talk.interview.preference) if question is None else None
+    with service.talks.place():
+        talk = await _talk(service, id_)
+        if talk.begun_by is None and "manage" not in key.scopes:
+            raise Refused(403, "this interview was begun with a key that may not give preferences. Begin another.")
 
-        def writing(connection: Connection) -> None:
-            entries = {"events": json.dumps(talk.events), "changed_at": time.time()}
-            connection.execute(update(interviews).where(interviews.c.id == id_).values(entries))
+        def answered() -> Question | None:
+            talk.answer(call.question, call.answer)
+            return talk.next_question()
+
+        async with talk.lock:
+            try:
+                question = await service.talks.run(answered)
+            except ValueError as error:
+                raise Refused(422, str(error)) from None
+            preference = await service.talks.run(lambda: talk.interview.preference) if question is None else None
+
+            def writing(connection: Connection) -> None:
+                entries = {"events": json.dumps(talk.events), "changed_at": time.time()}
+                connection.execute(update(interviews).where(interviews.c.id == id_).values(entries))
+                if preference is not None:
+                    fitted_in = {"unit": talk.interview.unit, "stakes": list(talk.interview.stakes)}
+                    put_person(connection, talk.person, preference, f"interview {id_}", fitted_in)
+
+            try:
+                await service.change(writing)
+            except BaseException:
+                service.interviews.pop(id_, None)  # it is ahead of the database
+                raise
+            service.people.forget(talk.person)
             if preference is not None:
-                fitted_in = {"unit": talk.interview.unit, "stakes": list(talk.interview.stakes)}
-                put_person(connection, talk.person, preference, f"interview {id_}", fitted_in)
-
-        try:
-            await service.change(writing)
-        except BaseException:
-            service.interviews.pop(id_, None)  # it is ahead of the database
-            raise
-        service.people.forget(talk.person)
-        if preference is not None:
-            await service.write([audited(key, "put person", talk.person, f"interview {id_}")])
-        return await asyncio.to_thread(_shown, talk, question)
+                await service.write([audited(key, "put person", talk.person, f"interview {id_}")])
+            return await service.talks.run(lambda: _shown(talk, question))
 
 
 async def _talk(service: Service, id_: str) -> Conversation:
@@ -123,7 +135,7 @@ async def _talk(service: Service, id_: str) -> Conversation:
         raise unknown("an interview", id_, "Start one.")
     service.warming.require_done()
     begun_by = json.loads(row.settings).get("begun_by")
-    talk = Conversation(id_, row.person, await asyncio.to_thread(_again, row), json.loads(row.events), begun_by)
+    talk = Conversation(id_, row.person, await service.talks.run(lambda: _again(row)), json.loads(row.events), begun_by)
     _keep(service, talk)
     return service.interviews[id_]
 

@@ -93,7 +93,7 @@ def _taken(name: str) -> Refused:
 
 async def change_state(service: Service, name: str, state: str, action: str, key: Key) -> Experiment:
     """Pause, resume or archive an experiment."""
-    experiment = service.experiment(name)
+    experiment = await service.idle(name)
     with service.changing():
         rows = experiment.change(state)
     await service.write([*rows, audited(key, action, name)])
@@ -102,17 +102,18 @@ async def change_state(service: Service, name: str, state: str, action: str, key
 
 async def add_arm(service: Service, name: str, call: AddArm, key: Key) -> Experiment:
     """Bring an arm into play."""
-    experiment = service.experiment(name)
     rewards = None if call.rewards is None else setting_from("reward", call.rewards)
-    with service.changing():
+
+    def adding(experiment: Experiment) -> tuple[Experiment, list[Row]]:
         rows = experiment.add(call.name, rewards, to_spec(rewards), time.time())
-    await service.write([*rows, audited(key, "add arm", name, call.name)])
-    return experiment
+        return experiment, [*rows, audited(key, "add arm", name, call.name)]
+
+    return await service.at_length(name, adding)
 
 
 async def retire_arm(service: Service, name: str, arm: str, key: Key) -> Experiment:
     """Take an arm out of play."""
-    experiment = service.experiment(name)
+    experiment = await service.idle(name)
     with service.changing():
         rows = experiment.retire(arm, time.time())
     await service.write([*rows, audited(key, "retire arm", name, arm)])

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, select
 
-from allais.serve.experiment import sentences
+from allais.serve.experiment import Experiment, sentences
 from allais.serve.features import Encoding, flat
 from allais.serve.keys import Key
 from allais.serve.loading import detail_of, imported_after
@@ -47,22 +47,22 @@ async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[s
 
 
 async def _take_in(service: Service, name: str, call: Import, key: Key) -> dict[str, Any]:
-    experiment = service.experiment(name)
-    experiment.require_open()
-    if not experiment.learner.policy.open_to_data:
-        raise Refused(422, "this policy learns from its own choices only. Use NPTS, or WUCB.")
-    now, rows = time.time(), list[Row]()
-    with sentences():
-        named = None if call.features is None else [flat(one) for one in call.features]
-    seen = experiment.check(call.arms, named, call.outcomes)
-    with service.changing():
+    def learning(experiment: Experiment) -> tuple[dict[str, Any], list[Row]]:
+        experiment.require_open()
+        if not experiment.learner.policy.open_to_data:
+            raise Refused(422, "this policy learns from its own choices only. Use NPTS, or WUCB.")
+        now, rows = time.time(), list[Row]()
+        with sentences():
+            named = None if call.features is None else [flat(one) for one in call.features]
+        seen = experiment.check(call.arms, named, call.outcomes)
         for (arm, row), group in groupby(zip(call.arms, seen, call.outcomes, strict=True), key=lambda one: one[:2]):
             rows += experiment.observe(arm, row, [outcome for _, _, outcome in group], call.key, now)
-    rows.append(audited(key, "import", name, len(call.outcomes)))
-    if call.key is not None:
-        rows.append((Kind.IMPORT, (experiment.id, call.key, len(call.outcomes), now)))
-    await service.write(rows)
-    return {"imported": len(call.outcomes)}
+        rows.append(audited(key, "import", name, len(call.outcomes)))
+        if call.key is not None:
+            rows.append((Kind.IMPORT, (experiment.id, call.key, len(call.outcomes), now)))
+        return {"imported": len(call.outcomes)}, rows
+
+    return await service.at_length(name, learning)
 
 
 def _imported(connection: Connection, experiment: int, key: str) -> int | None:
@@ -82,7 +82,7 @@ async def _pages(service: Service, name: str) -> AsyncIterator[list[tuple[Any, .
         rows = connection.execute(these.order_by(decisions.c.number).limit(PAGE))
         return [_decision(tuple(row), encoding) for row in rows]
 
-    while page := await service.read(decided):
+    while page := await service.read(decided, long=True):
         last = page[-1][0]
         yield page
     last = -1
@@ -90,7 +90,7 @@ async def _pages(service: Service, name: str) -> AsyncIterator[list[tuple[Any, .
     def imported(connection: Connection) -> list[tuple[int, float, dict[str, Any]]]:
         return imported_after(connection, experiment.id, last, every=every)
 
-    while found := await service.read(imported):
+    while found := await service.read(imported, long=True):
         last = found[-1][0]
         yield [row for _, at, event in found for row in _outcomes(at, event, encoding)]
 

@@ -14,11 +14,12 @@ from functools import partial
 from typing import Any
 
 from allais.serve import deciding, loading
-from allais.serve.experiment import sentences
+from allais.serve.experiment import Experiment, sentences
 from allais.serve.features import flat
 from allais.serve.keys import Key
 from allais.serve.managing import audited
 from allais.serve.refusals import Refused, unknown
+from allais.serve.rows import Row
 from allais.serve.schemas import Decide, Reward
 from allais.serve.schemas_people import Rank
 from allais.serve.service import Service
@@ -33,9 +34,11 @@ async def rank(service: Service, name: str, call: Rank, key: Key) -> dict[str, A
     if not allowed or len(set(ids)) != len(ids):
         raise Refused(422, "actions must have ids of their own, and one must not be excluded. Check them.")
     named = experiment.rounds.encoding is not None
-    if not named and (strange := [id_ for id_ in allowed if id_ not in experiment.learner.pulls]):
-        await _bring_in(service, name, strange, key)
-    all_in_play = not named and set(allowed) == set(service.experiment(name).learner.arms)
+    if not named:
+        known = (await service.idle(name)).learner.pulls
+        if strange := [id_ for id_ in allowed if id_ not in known]:
+            await _bring_in(service, name, strange, key)
+    all_in_play = not named and set(allowed) == set((await service.idle(name)).learner.arms)
     event = call.eventId or uuid.uuid4().hex
     with sentences():
         features = {action.id: flat(action.features or {}) for action in call.actions}
@@ -57,7 +60,7 @@ async def rank(service: Service, name: str, call: Rank, key: Key) -> dict[str, A
 
 
 async def _bring_in(service: Service, name: str, arms: list[str], key: Key) -> None:
-    experiment = service.experiment(name)
+    experiment = await service.idle(name)
     experiment.require_running()
     if experiment.settings.arms_by_rank is False and "manage" not in key.scopes:
         raise Refused(
@@ -65,9 +68,15 @@ async def _bring_in(service: Service, name: str, arms: list[str], key: Key) -> N
             f"actions are arms of the experiment unless its setting arms_by_rank is true; {arms[0]!r} is none. Add it, "
             "or use a key with the scope 'manage'.",
         )
-    with service.changing():
-        rows = [row for arm in arms for row in experiment.add(arm, None, None, time.time())]
-    await service.write([*rows, audited(key, "add arm", name, arms)])
+
+    def adding(experiment: Experiment) -> tuple[None, list[Row]]:
+        experiment.require_running()
+        now_known = experiment.learner.pulls
+        new = [arm for arm in arms if arm not in now_known]  # another call may have brought some meanwhile
+        rows = experiment.add_all(new, time.time()) if new else []
+        return None, [*rows, audited(key, "add arm", name, new)]
+
+    await service.at_length(name, adding)
 
 
 async def reward(service: Service, name: str, event: str, value: float) -> None:

@@ -77,20 +77,24 @@ def _only(learner: Learner, allowed: Sequence[str] | None) -> Iterator[None]:
     if allowed is None:
         yield
         return
-    in_play = learner.arms
-    strange = [name for name in allowed if name not in in_play]
+    in_play, these = learner.arms, set(allowed)
+    strange = these.difference(in_play)
     if strange:
         listed = ", ".join(map(repr, in_play[:8]))
-        raise ValueError(f"allowed arms must be in play; {strange[0]!r} is not. Choose from {listed}.")
+        raise ValueError(f"allowed arms must be in play; {min(strange)!r} is not. Choose from {listed}.")
     if not allowed:
         raise ValueError("allowed arms must be one or more; got none. Leave it out to allow all.")
-    others = [name for name in in_play if name not in allowed]
-    gone: list[Any] = []
+    if len(these) == len(in_play):
+        yield
+        return
+    learner._require_open_to_arms("retire")
+    with learner._lock:
+        active = learner._state.active
+        before = active.copy()
+        active[:] = False
+        active[[learner._index[name] for name in these]] = True
     try:
-        for name in others:
-            learner.retire(name)
-            gone.append(name)
         yield
     finally:
-        for name in gone:
-            learner.add(name)
+        with learner._lock:
+            learner._state.active[:] = before

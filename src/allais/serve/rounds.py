@@ -45,7 +45,8 @@ class Rounds:
             return None, shortened(name for one in (context, *given.values()) for name in one) if sent else None
         in_play = list(map(str, learner.arms))
         arms = call.allowed or list(given) or in_play
-        if strange := [arm for arm in arms if arm not in given and arm not in in_play]:
+        listed = set(in_play)
+        if strange := [arm for arm in arms if arm not in given and arm not in listed]:
             raise ValueError(f"an arm is in play, or comes with its features; {strange[0]!r} does not. Describe it.")
         if len(set(arms)) != len(arms):
             raise ValueError("allowed arms must be distinct; got one twice. Name each once.")

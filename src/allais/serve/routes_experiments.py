@@ -26,7 +26,10 @@ Name = Annotated[ExperimentName, Path()]
 async def listed(service: TheService, key: ToRead) -> Any:
     """All experiments of this process."""
     await service.write([])  # what is shown is on disk
-    whole = [managing.shown(one) for one in service.experiments.values()]
+    found = list(service.experiments.values())
+    for one in found:
+        await one.idle()
+    whole = [managing.shown(one) for one in found]
     return [*whole, *(managing.shown_broken(*one) for one in service.broken.items())]
 
 
@@ -40,7 +43,7 @@ async def create(service: TheService, key: ToManage, body: CreateExperiment) -> 
 @router.get("/{name}", response_model=ExperimentShown)
 async def show(service: TheService, key: ToRead, name: Name) -> Any:
     """One experiment."""
-    answer = managing.shown(service.experiment(name))
+    answer = managing.shown(await service.idle(name))
     await service.write([])
     return answer
 

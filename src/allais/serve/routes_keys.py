@@ -45,6 +45,8 @@ async def health() -> Any:
 @open_router.get("/metrics", response_class=Response, responses={**REFUSALS, 200: {"content": {"text/plain": {}}}})
 async def metrics(service: TheService, key: ToRead) -> Response:
     """Figures for Prometheus."""
+    for experiment in list(service.experiments.values()):
+        await experiment.idle()
     return Response(exposition(service), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

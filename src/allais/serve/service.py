@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Hashable, Iterator
@@ -20,6 +21,7 @@ from allais.serve.checksums import checksum
 from allais.serve.database import PROBE, Database, Gone, is_away, why_failed
 from allais.serve.experiment import Experiment
 from allais.serve.ownership import PATIENCE, Ownership
+from allais.serve.pools import Pool
 from allais.serve.refusals import Refused, broken, reason_of, unavailable, unknown
 from allais.serve.requests import Requests
 from allais.serve.rows import Kind, Row
@@ -58,6 +60,9 @@ class Service:
         self._probed = -PROBED
         self._scribe, self.warming = Scribe(), Warming()
         self._turns: dict[Hashable, tuple[asyncio.Lock, list[None]]] = {}  # with an entry for each who is there
+        self._reads, self._long_reads = Pool("reads", 8), Pool("long reads", 3)
+        self.talks = Pool("interviews", 2, 32)
+        self._changes = Pool("long changes", 2, 100)
         self._recovery: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -83,12 +88,16 @@ class Service:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
                 await task
+        for experiment in list(self.experiments.values()):
+            await experiment.idle()
         if self.ready:
             for experiment in list(self.experiments.values()):
                 with contextlib.suppress(Refused):  # the events are on disk all the same
                     await self._take_snapshot(experiment)
         self._scribe.close()
         self.warming.close()
+        for pool in (self._reads, self._long_reads, self.talks, self._changes):
+            pool.close()
         await asyncio.to_thread(self.writer.close)
         self.ownership.release()
         self.database.dispose()
@@ -118,6 +127,42 @@ class Service:
             raise unknown("an experiment", name, "Create it first, or check the name.")
         return found
 
+    async def idle(self, name: str) -> Experiment:
+        """An experiment of this process that no long change has in hand."""
+        while (experiment := self.experiment(name)).busy is not None:
+            await experiment.idle()
+        return experiment
+
+    async def at_length(self, name: str, work: Callable[[Experiment], tuple[Result, list[Row]]]) -> Result:
+        """Change an experiment in another thread, since it takes long: its other calls wait, and no others.
+
+        `work` returns the answer and the rows, which are on disk when this returns.
+        """
+        with self._changes.place():
+            experiment = await self.idle(name)
+            experiment.busy = asyncio.get_running_loop().create_future()
+            # shielded: a caller who is gone must not free the experiment before the thread is done with it
+            answer, written = await asyncio.shield(asyncio.ensure_future(self._change_at_length(experiment, work)))
+            await written
+            return answer
+
+    async def _change_at_length(self, experiment: Experiment, work: Any) -> tuple[Any, Any]:
+        def working() -> Any:
+            experiment.worker = threading.get_ident()
+            return work(experiment)
+
+        done = experiment.busy
+        assert done is not None
+        try:
+            with self.changing():
+                answer, rows = await self._changes.run(working)
+            if not self.ready or self.experiments.get(experiment.name) is not experiment:
+                raise unavailable()  # it was read again meanwhile, without this change
+            return answer, self.writer.put(rows)
+        finally:
+            experiment.busy = experiment.worker = None
+            done.set_result(None)
+
     async def write(self, rows: list[Row]) -> None:
         """Put rows, and wait until they are on disk."""
         await self.writer.put(rows)
@@ -135,8 +180,8 @@ class Service:
             if not there:
                 del self._turns[name]
 
-    async def read(self, work: Callable[[Connection], Result]) -> Result:
-        """Read from the database in another thread."""
+    async def read(self, work: Callable[[Connection], Result], *, long: bool = False) -> Result:
+        """Read from the database in another thread; what takes long must say so, and keeps nobody else waiting."""
         if self.failures and not self.ready:
             raise unavailable(self._why)
 
@@ -145,7 +190,7 @@ class Service:
                 return work(connection)
 
         try:
-            return await asyncio.to_thread(reading)
+            return await (self._long_reads if long else self._reads).run(reading)
         except (Refused, ValueError):
             raise
         except Exception as error:
@@ -253,7 +298,7 @@ class Service:
                     last_keys = time.monotonic()
 
     async def _expire(self, experiment: Experiment) -> None:
-        while self.ready:
+        while self.ready and experiment.busy is None:
             with self.changing():
                 late, rows = experiment.expire(time.time())
             if not late:
@@ -265,7 +310,7 @@ class Service:
     async def _take_snapshot(self, experiment: Experiment) -> None:
         """Write a snapshot: laid out here, turned into a document in another thread."""
         now = time.time()
-        if experiment.seq == experiment.snapshot_at:
+        if experiment.seq == experiment.snapshot_at or experiment.busy is not None:
             return
         with self.changing():
             rows = experiment.lay_out(now)

@@ -32,7 +32,7 @@ async def _copy_for(service: Service, name: str, person: str | None) -> tuple[Ex
     A copy, since looking at the live one would make views that a restarted service does not have.
     """
     known = None if person is None else await service.people.preference_of(person)
-    experiment = service.experiment(name)
+    experiment = await service.idle(name)
     twin = experiment.learner.copy()
     await service.write([])
     return experiment, twin, None if known is None else known[1]
@@ -120,7 +120,7 @@ async def apprenticed(service: Service, name: str) -> dict[str, Any]:
         worth, would = (one / known if known else None for one in sums)
         return {"decisions": many, "agreed": agreed, "worth": worth, "would_be_worth": would}
 
-    return await service.read(reading)
+    return await service.read(reading, long=True)
 
 
 def _worth(

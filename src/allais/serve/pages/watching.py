@@ -62,7 +62,7 @@ class Dashboard:
         """What a page shows about an experiment."""
         watched = self._of(self.service.experiment(name))
         async with watched.lock:
-            experiment = self.service.experiment(name)
+            experiment = await self.service.idle(name)
             fresh = watched.experiment is experiment and time.monotonic() - watched.at < watched.lasts
             if watched.facts is None or not fresh or watched.facts.state != experiment.state:
                 if watched.before is None:
@@ -72,7 +72,7 @@ class Dashboard:
                 glance = _glance(experiment, watched.before)
                 work = partial(gather, glance=glance, traffic=watched.traffic, history=watched.history)
                 began = time.monotonic()
-                watched.facts = await self.service.read(work)
+                watched.facts = await self.service.read(work, long=True)
                 watched.at = time.monotonic()
                 watched.lasts = max(FRESH, (watched.at - began) / MOST_WORK)
             return watched.facts
@@ -83,6 +83,7 @@ class Dashboard:
             raise unavailable()
         found = []
         for experiment in list(self.service.experiments.values()):
+            await experiment.idle()
             watched = self._of(experiment)
             if watched.summary is None or time.monotonic() - watched.summary[0] >= FRESH:
                 glance = _glance(experiment, dict.fromkeys(ENDS, 0))
@@ -102,6 +103,8 @@ class Dashboard:
         return found
 
     async def _note(self, watched: Watched) -> None:
+        if watched.experiment.busy is not None:
+            return
         learner = watched.experiment.learner
         watched.history.note(learner._next)
         outcomes = learner.samples
