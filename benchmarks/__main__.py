@@ -29,6 +29,7 @@ from benchmarks import (
     screening,
     search,
     serve,
+    serve_limits,
     serve_long,
     shared,
     sharper,
@@ -45,7 +46,7 @@ SECTIONS = {
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, sampling, budgets, coverage, screening,
         linear, executors, search, proofs, many, coordinator, forecasts, people, interview, shared, worlds, serve,
-        serve_long, traffic, networks, scenario,
+        serve_limits, serve_long, traffic, networks, scenario,
     )
 }  # fmt: skip
 

@@ -39,7 +39,8 @@ class Caller(httpx.Client):
     def __init__(self, settings: ServerSettings) -> None:
         super().__init__(timeout=60.0)
         self._began = threading.Event()
-        self._server = uvicorn.Server(config_for(make_app(settings, self._started), settings.limits))
+        self._app = make_app(settings, self._started)
+        self._server = uvicorn.Server(config_for(self._app, settings.limits))
         self._socket = socket.create_server(("127.0.0.1", 0))
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._socket]}, daemon=True)
 
@@ -66,7 +67,8 @@ class Caller(httpx.Client):
     @property
     def dashboard(self) -> Dashboard:
         """What the pages know."""
-        return self._server.config.app.app.state.dashboard
+        dashboard: Dashboard = self._app.app.state.dashboard
+        return dashboard
 
     def ask(self, name: str = "routes", **body: Any) -> dict[str, Any]:
         answer = self.post(f"/v1/experiments/{name}/decide", json=body)

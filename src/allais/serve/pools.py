@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,9 +16,9 @@ PAUSE = 2  # seconds after which a caller who was too many should ask again
 
 
 class Pool:
-    """So many threads, and so many calls that may wait for one of them."""
+    """So many threads, and so many calls that may be under way, or wait for one of them."""
 
-    def __init__(self, what: str, threads: int, most: int) -> None:
+    def __init__(self, what: str, threads: int, most: int = sys.maxsize) -> None:
         self.what, self.most = what, most
         self.under_way = 0
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"allais-{what.replace(' ', '-')}")
