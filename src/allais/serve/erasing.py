@@ -26,7 +26,7 @@ ABOUT_PEOPLE = ("put person", "remove person", "interview", "answer interview", 
 
 async def delete_experiment(service: Service, name: str, key: Key) -> None:
     """Delete an archived experiment; a server that is stopped meanwhile goes on with it at its next start."""
-    experiment = service.experiment(name)
+    experiment = await service.idle(name)
     if experiment.state != ARCHIVED:
         raise Refused(
             409, f"an experiment is archived before it is deleted; {name!r} is {experiment.state}. Archive it."
