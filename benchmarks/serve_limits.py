@@ -1,4 +1,4 @@
-"""How long one caller holds the event loop: the largest calls that the limits admit, beside a probe in the loop itself."""
+"""How long one caller holds the event loop: the largest calls that the limits admit, beside a probe in the loop."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def run() -> str:
     return (
         "## The service: how long one caller holds the event loop\n\n"
         "The largest calls that the limits admit, on SQLite, beside a probe that looks at the clock in the event loop "
-        "every millisecond: the processor time that the loop spent without a break, and what it was late, which is what "
-        f"anybody else waits. The machine had a load of {busy:.1f} on {os.cpu_count()} cores, so that what is late is "
+        "every millisecond: the processor time that the loop spent without a break, and what it was late, which is "
+        f"what anybody else waits. The machine had a load of {busy:.1f} on {os.cpu_count()} cores, so that what is late is "
         f"also what others did there.\n\n{table}\n"
     )
 
