@@ -27,6 +27,24 @@ def brief(thing: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
+MOST = 10**15  # of anything that is counted: exact as a float, and at a nanosecond each eleven days
+
+
+def whole(name: str, given: Any, what: str = "a whole number, 1 or more", most: int = MOST) -> int:
+    """A number of things from 1 to `most` as an int, or an error that says what came.
+
+    >>> whole("budget", 2**63)
+    Traceback (most recent call last):
+        ...
+    ValueError: budget must be at most 1,000,000,000,000,000; got 9223372036854775808. Give a smaller number.
+    """
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
+        raise ValueError(f"{name} must be {what}; got {brief(given)}. Give an int.")
+    if given > most:
+        raise ValueError(f"{name} must be at most {most:,}; got {brief(int(given))}. Give a smaller number.")
+    return int(given)
+
+
 def number(name: str, thing: Any, advice: str = "Give a number.") -> float:
     """`thing` as a float; text and truth values are no numbers, though Python would take them for some.
 

@@ -16,7 +16,7 @@ HOMES = {
     "allais.weights.dual": "Dual",
     "allais.weights.function": "FunctionWeight",
     "allais.preferences": "PowerUtility Preference",
-    "allais.lotteries": "Discrete Normal Uniform",
+    "allais.lotteries": "Discrete Mixture Normal Uniform",
     "allais.rewards": "Bounded Finite SubGaussian",
     "allais.bands": "Asymptotic DKW KL EmpiricalBernstein Envelope Holder",
     "allais.policies": "EXP3 Fading IMED LUCB NPTS PairwiseScreening PatientRejects PatientTopTwo Recent SR "

@@ -23,6 +23,7 @@ from allais.cli.writable import require_writable
 
 if TYPE_CHECKING:
     from allais.cli.specs import SearchSpec
+    from allais.simulation import BestArm
 
 AT_A_LIMIT = 3  # the exit code where a limit came first; 0 where the policy stopped by itself
 PATIENCE = 60.0  # seconds for a cluster to come back
@@ -152,6 +153,7 @@ def _search(
     typer.echo(recommendation(answer, spec.unit))
     if why := contrast(answer, spec.unit):
         typer.echo(why)
+    typer.echo(_effort(answer))
     if answer.failures:
         typer.echo(f"{len(answer.failures)} runs failed; the first: {answer.failures[0].reason}")
         typer.echo(f"More about failed runs is in {FailureLog(book).path}.")
@@ -162,6 +164,18 @@ def _search(
             write_page(answer, report, name=spec.name, unit=spec.unit)
         typer.echo(f"The report is in {report}.")
     return answer.settled
+
+
+def _effort(answer: BestArm) -> str:
+    """How many runs it took."""
+    from allais.report.numbers import duration
+    from allais.report.sure import quoted
+
+    text = f"{answer.samples:,} runs were used, {answer.pulls[answer.arm]:,} of them of {quoted(answer.arm)}"
+    if left_out := sum(answer.excluded.values()):
+        text += f", and {left_out:,} were left out"
+    seconds = None if answer.origin is None else answer.origin.run_seconds
+    return f"{text}." if seconds is None else f"{text}; all runs together took {duration(seconds)}."
 
 
 @contextmanager

@@ -41,6 +41,7 @@ class _Pilots:
         self._next = [0] * n_arms
         self.done: list[tuple[Run, Outcome]] = []
         self.rewards: list[list[float]] = [[] for _ in range(n_arms)]
+        self.excluded = 0
 
     def run(self, more: dict[int, int]) -> None:
         """Run some options more often."""
@@ -55,6 +56,8 @@ class _Pilots:
             counted = _counted(spec, self._log, run, outcome)
             if counted.reward is not None:
                 self.rewards[run.arm].append(counted.reward)
+            else:
+                self.excluded += 1
 
     def summed_up(self, policy: Policy) -> tuple[FloatArray, list[Any]]:
         """The values by what was seen, and what was seen."""
@@ -90,6 +93,12 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
         f"{len(pilots.done)} pilot runs took {seconds:.3g} s each; the search will not repeat them ({path}).",
         *(f"  {problem.arms[arm]}: {_seen(policy.preference, values[arm], spec.unit)}" for arm in shown),
     ]
+    if pilots.excluded:
+        lines.insert(
+            1,
+            f"{pilots.excluded} of {len(pilots.done)} pilot runs failed and are left out: the search will withdraw its "
+            "promise unless it holds whatever they would have brought. Say what a failed run counts as (then = ...).",
+        )
     whole = all(len(told) == pilot for told in rewards)
     table = np.array(rewards) if spec.common_random_numbers and whole else None
     if not closer:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import tomllib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from allais import bands, lotteries, rewards, weights
+from allais import bands, lotteries, policies, rewards, weights
 from allais._checks import brief
 from allais.cli.shorthand import nearest
 from allais.lotteries import Lottery
@@ -17,15 +18,28 @@ from allais.lotteries.text import lottery_of
 from allais.policies.base import Policy
 from allais.preferences import Preference, utilities
 from allais.problems import Bandit
+from allais.weights.dual import Dual
+from allais.weights.function import FunctionWeight
 
 WEIGHTS = {name: getattr(weights, name) for name in weights.__all__ if name not in ("Weight", "HolderPair")}
+WEIGHTS |= {"Dual": Dual, "FunctionWeight": FunctionWeight}
 REWARDS = {kind.__name__: kind for kind in (rewards.Bounded, rewards.Finite, rewards.SubGaussian)}
 UTILITIES = {"PowerUtility": utilities.PowerUtility}
 BANDS = {name: getattr(bands, name) for name in bands.__all__ if name not in ("Band", "Interval")}
-LOTTERIES = {kind.__name__: kind for kind in (lotteries.Normal, lotteries.Uniform, lotteries.Bernoulli)}
+MEMORIES = {kind.__name__: kind for kind in (policies.Recent, policies.Fading)}
+LOTTERIES = {name: getattr(lotteries, name) for name in ("Normal", "Uniform", "Bernoulli", "Discrete", "Mixture")}
 
-# The keys of these are themselves settings, each of a family of its own.
-FAMILIES: dict[str, dict[str, Any]] = {"gains": WEIGHTS, "losses": WEIGHTS, "utility": UTILITIES, "band": BANDS}
+# The values of these keys are themselves settings, each of a family of its own.
+FAMILIES: dict[str, dict[str, Any]] = {
+    "gains": WEIGHTS, "losses": WEIGHTS, "of": WEIGHTS, "utility": UTILITIES, "band": BANDS, "memory": MEMORIES,
+}  # fmt: skip
+
+# What is written in other words than those of its parameters: as `to_spec` writes it.
+WRITTEN: dict[Any, tuple[tuple[str, ...], tuple[str, ...]]] = {  # keys that are needed, and others
+    lotteries.Discrete: (("odds",), ()),
+    Dual: (("of",), ()),
+    FunctionWeight: (("function",), ("kinks", "holder", "name")),
+}
 
 HIDDEN = ("preference", "rewards", "of_mean")  # of a policy: tables of their own, or none of a user's business
 
@@ -59,8 +73,9 @@ class Reader:
             if name not in self._whole:
                 self._refuse((), f"a spec needs a table [{name}]; there is none. Add it.")
         for name in tables:
-            if name == "preference" and isinstance(self._whole.get(name), str):
-                continue  # the path of a file, from the spec's folder
+            given = self._whole.get(name)
+            if (name == "preference" and isinstance(given, str)) or (name == "rewards" and isinstance(given, list)):
+                continue  # the path of a file, from the spec's folder; rewards of each arm
             if not isinstance(self._whole.get(name, {}), dict):
                 self._refuse((name,), f"{name} must be a table; got {self._whole[name]!r}. Write [{name}].")
 
@@ -71,11 +86,13 @@ class Reader:
             self._refuse(("unit",), f'unit must be text, such as "minutes"; got {unit!r}. Write it in quotes.')
         return unit
 
-    def whole_number(self, name: str, default: int, least: int) -> int:
+    def whole_number(self, name: str, default: int, least: int = 1, most: int | None = None) -> int:
         """A number of the file itself."""
         number = self._whole.get(name, default)
         if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            self._refuse((name,), f"{name} must be a whole number, {least} or more; got {number!r}.")
+            self._refuse((name,), f"{name} must be a whole number, {least} or more; got {brief(number)}.")
+        if most is not None and number > most:
+            self._refuse((name,), f"{name} must be at most {most:,}; got {brief(number)}. Give a smaller number.")
         return int(number)
 
     def bandit(self) -> Bandit:
@@ -128,8 +145,15 @@ class Reader:
         return preference
 
     def _rewards(self) -> Any:
-        make, settings = self._chosen(self._whole["rewards"], REWARDS, ("rewards",))
-        return self._call(make, settings, ("rewards",))
+        """The rewards of all arms, or, from tables in a list, of each."""
+        given = self._whole["rewards"]
+        if not isinstance(given, list):
+            return self._one_reward(given, ("rewards",))
+        return [self._one_reward(table, ("rewards", str(number))) for number, table in enumerate(given)]
+
+    def _one_reward(self, table: Any, place: Place) -> Any:
+        make, settings = self._chosen(table, REWARDS, place)
+        return self._call(make, settings, place)
 
     def _chosen(self, table: Any, family: dict[str, Any], place: Place) -> tuple[Callable[..., Any], dict[str, Any]]:
         """What a table's type names, and its other keys."""
@@ -142,7 +166,11 @@ class Reader:
             )
         kind = table["type"]
         if not isinstance(kind, str) or kind not in family:
-            what = "policy" if place[0] == "policies" else place[-1]
+            what = (
+                {"policies": "policy", "rewards": "rewards"}.get(place[0], place[-1])
+                if place[-1].isdigit()
+                else place[-1]
+            )
             self._refuse((*place, "type"), f"{kind!r} is no {what} type.{nearest(str(kind), family)}")
         return family[kind], {key: entry for key, entry in table.items() if key != "type"}
 
@@ -150,24 +178,36 @@ class Reader:
         self, make: Callable[..., Any], settings: dict[str, Any], place: Place, hidden: tuple[str, ...] = ()
     ) -> Any:
         """Make a setting from a table's keys, which are its parameters."""
-        parameters = inspect.signature(make).parameters
-        shown = [key for key in parameters if key not in hidden]
+        needed, others = WRITTEN.get(make) or _parameters(make)
+        shown = [key for key in (*needed, *others) if key not in hidden]
         self._require_known({key: None for key in settings if key not in hidden}, shown, place)
         built = {}
         for key, entry in settings.items():
             family = FAMILIES.get(key)
-            if family is not None:
+            if key == "components" and isinstance(entry, list):
+                entry = [self._lottery(one, (*place, key)) for one in entry]
+            elif family is not None:
                 kind, inner = self._chosen(entry, family, (*place, key))
                 entry = self._call(kind, inner, (*place, key))
             built[key] = entry
-        missing = [key for key in shown if parameters[key].default is inspect.Parameter.empty and key not in built]
+        missing = [key for key in needed if key not in built and key not in hidden]
         if missing:
             self._refuse(place, f"{'.'.join(place)} needs {missing[0]!r}; it is missing. Add it.")
         try:
-            return make(**built)
-        except (ValueError, TypeError) as error:
+            if make not in WRITTEN:
+                return make(**built)
+            trust = (str(built.get("function", "")).partition(":")[0],)  # the modules of a spec are its author's own
+            self._beside()
+            return make.from_setting(built, trust)  # type: ignore[attr-defined]
+        except (ValueError, TypeError, IndexError) as error:
             culprit = next((key for key in settings if str(error).startswith(key)), None)
             self._refuse((*place, culprit) if culprit else place, str(error))
+
+    def _beside(self) -> None:
+        """From here on, modules beside the spec can be imported."""
+        folder = str(self._path.resolve().parent)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)  # workers are told, too
 
     def _require_known(self, table: dict[str, Any], known: Iterable[str], place: Place) -> None:
         for key in table:
@@ -177,6 +217,13 @@ class Reader:
 
     def _refuse(self, place: Place, sentence: str) -> NoReturn:
         raise ValueError(f"{self._path}, line {line_of(self._text, place)}: {sentence}") from None
+
+
+def _parameters(make: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The parameters of a type that must be given, and the others."""
+    found = inspect.signature(make).parameters.values()
+    needed = tuple(one.name for one in found if one.default is inspect.Parameter.empty)
+    return needed, tuple(one.name for one in found if one.name not in needed)
 
 
 def line_of(text: str, place: Place) -> int:

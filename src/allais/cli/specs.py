@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from allais import policies
-from allais.cli.reader import Reader
+from allais._checks import MOST
+from allais.cli.reader import MEMORIES, Reader
 from allais.cli.shorthand import nearest
 from allais.policies.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit, Problem, Program, Simulator
 from allais.searches import Failures, with_indifference
+from allais.simulation.simulate import MOST_RUNS
 from allais.simulation.suitability import fitted
 
-POLICIES = {name: getattr(policies, name) for name in policies.__all__ if name != "Policy"}
+POLICIES = {name: getattr(policies, name) for name in policies.__all__ if name not in ("Policy", *MEMORIES)}
 STOPPING = {"WLUCB": policies.WLUCB, **POLICIES}  # an error proposes the first; the others are refused by their goal
 
 
@@ -103,9 +104,7 @@ class _SearchReader(Reader):
     def _function(self, address: Any) -> Callable[..., Any]:
         place = ("problem", "function")
         module_name, _, name = str(address).partition(":")
-        folder = str(self._path.resolve().parent)
-        if folder not in sys.path:
-            sys.path.insert(0, folder)  # a spec's module lies beside it; workers are told, too
+        self._beside()
         try:
             module = importlib.import_module(module_name)
         except Exception as error:  # whatever the user's module raises when it is loaded
@@ -156,8 +155,8 @@ class _ComparisonReader(Reader):
             problem,
             found,
             self._preference() if "preference" in self._whole else None,
-            self.whole_number("rounds", default=10_000, least=1),
-            self.whole_number("runs", default=100, least=1),
+            self.whole_number("rounds", default=10_000, most=MOST),
+            self.whole_number("runs", default=100, most=MOST_RUNS),
             self.whole_number("seed", default=0, least=0),
             self.unit(),
         )

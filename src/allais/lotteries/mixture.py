@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,15 @@ class Mixture(Lottery):
 
     def __repr__(self) -> str:
         return f"Mixture({list(self.components)!r}, {self.shares.tolist()})"
+
+    def as_setting(self) -> dict[str, Any]:
+        """What a file holds of it."""
+        return {"type": "Mixture", "components": list(self.components), "shares": self.shares.tolist()}
+
+    @staticmethod
+    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Mixture:
+        """The lottery that a file describes."""
+        return Mixture(**content)
 
     def __eq__(self, other: object) -> bool:
         return (

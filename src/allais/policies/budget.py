@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from allais._checks import share
+from allais._checks import share, whole
 from allais._kernels import kernel
 from allais.policies.verbs import SETTLED, WAITING
 
 
 def whole_budget(name: str, budget: Any) -> int:
     """A budget as an int, or an error that says what came."""
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-        raise ValueError(f"{name} must be a whole number of samples; got {budget!r}. Give an int.")
-    return int(budget)
+    return whole(name, budget, "a whole number of samples")
 
 
 def more_than_arms(budget: int, n_arms: int) -> None:

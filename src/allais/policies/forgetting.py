@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from allais._checks import number
+from allais._checks import brief, number
 from allais.policies.base import KArmed, setting
 from allais.samples.cells import LIMIT
 from allais.samples.lifetimes import Lifetimes, new_lifetimes
@@ -30,6 +30,8 @@ class Recent:
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or not isinstance(self.n, int | np.integer) or self.n < 1:
             raise ValueError(f"a window must hold one outcome or more; got {self.n!r}. Write Recent(5_000).")
+        if self.n > 10**9:
+            raise ValueError(f"a window must hold 1e9 outcomes at most; got {brief(self.n)}. Leave memory out.")
         object.__setattr__(self, "n", int(self.n))
 
     def lifetimes(self) -> Lifetimes:

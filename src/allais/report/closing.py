@@ -58,6 +58,8 @@ def _about(answer: BestArm, drawn: int, banded: bool, marked: bool) -> list[str]
     text = ["Lines are the estimates after each number of runs."]
     if banded:
         text.append("Bands are the intervals around them; wide ones reach beyond the picture.")
+        if answer.excluded:
+            text.append("They know nothing of the runs that were left out.")
     else:
         text.append("This policy keeps no intervals, so there are none to draw.")
     if banded and answer.settled:

@@ -41,7 +41,7 @@ def distance(answer: BestArm, proof: Proof | None, unit: str = "") -> Iterator[s
     if proof.own:
         yield f"Intervals of this shape need about {proof.runs:,.0f} runs to part, {knowing}: this search used {times}."
         return
-    if answer.delta is None:
+    if answer.learner.policy.error_rate is None:
         yield "A budget waits for no intervals, so it may end before or after a proof would."
     yield (
         f"To be wrong with a chance of {share(proof.delta)} at most, intervals need about {proof.runs:,.0f} runs to "

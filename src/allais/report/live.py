@@ -79,6 +79,8 @@ class LiveView:
 
         rate = 60.0 * self._finished / seconds if seconds > 0.0 else 0.0
         promise = f"promise: {search.learner.policy.promise}"
+        if left_out := sum(search.excluded.values()):
+            promise = f"promise: open, since {left_out:,} runs were left out"
         table = Table(title=promise, caption=left(search, rate, self._predicted), caption_justify="left")
         felt = f"feels like, {self._unit}" if self._unit else "feels like"
         for heading in ("option", felt, "interval", "runs", "out", "chance of best"):

@@ -13,11 +13,12 @@ import numpy as np
 from allais import __version__
 from allais._checks import FloatArray
 from allais.files.atomic import write_atomically
-from allais.policies.promises import promise_in_words
+from allais.policies.promises import PROMISES, promise_in_words
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
 from allais.report.closing import closing
 from allais.report.effort import distance, more_runs
+from allais.report.failing import withdrawal
 from allais.report.groups import explained
 from allais.report.html_page import html_page
 from allais.report.numbers import duration, plain, share
@@ -170,9 +171,13 @@ def _options(answer: BestArm, unit: str) -> str:
 def _intervals_in_words(answer: BestArm) -> str:
     if not any(math.isfinite(one.low) and math.isfinite(one.high) for one in answer.intervals.values()):
         return "This policy keeps no intervals."
-    if answer.delta is None:
+    asked = answer.learner.policy.error_rate
+    if asked is None:
         return "Each interval holds at the confidence of the policy."
-    return f"All intervals hold together, but for a chance of {share(answer.delta)}."
+    if answer.excluded and answer.learner.policy.promise != "proven":
+        return "Options with runs that were left out have no interval."
+    held = "" if not answer.excluded else ", whatever the runs that were left out would have brought"
+    return f"All intervals hold together, but for a chance of {share(asked)}{held}."
 
 
 def _people_and_means(answer: BestArm, unit: str) -> str:
@@ -213,6 +218,8 @@ def _seen(answer: BestArm) -> tuple[FloatArray, list[Seen]]:
 
 def _promise(answer: BestArm) -> str:
     """Which of the three promises holds, in its own words."""
+    if answer.withdrawn:
+        return f"<h2>What is promised</h2>\n<p>None: {escape(' '.join([PROMISES['none'], *withdrawal(answer)]))}</p>"
     kept = "" if answer.settled else " The search was stopped before it settled, so this is not reached yet."
     return f"<h2>What is promised</h2>\n<p>{escape(promise_in_words(answer.learner.policy) + kept)}</p>"
 

@@ -13,6 +13,7 @@ from allais.learner import Learner
 from allais.policies.promises import rarest_of
 from allais.preferences import Explanation
 from allais.preferences.sure import sure_amount
+from allais.report.failing import but_some_failed, withdrawal
 from allais.report.groups import TO, explained
 from allais.report.numbers import plain, share
 from allais.report.sure import amount, quoted, sure_intervals
@@ -57,7 +58,7 @@ def recommendation(answer: BestArm, unit: str = "") -> str:
         return "No run has finished, so nothing can be recommended yet."
     sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
     mean = by_mean(answer.learner)
-    text = [f"Choose {quoted(answer.arm)}.", _feeling(answer, sure, mean.arm, unit)]
+    text = [f"Choose {quoted(answer.arm)}{but_some_failed(answer, unit)}.", _feeling(answer, sure, mean.arm, unit)]
     if mean.arm is not None:
         text.append(_against_the_mean(answer, sure, mean, unit))
     return " ".join([part for part in text if part] + [confidence(answer, unit)])
@@ -106,10 +107,13 @@ def _against_the_mean(answer: BestArm, sure: dict[Hashable, Interval], mean: ByM
 
 def confidence(answer: BestArm, unit: str = "") -> str:
     """How sure an answer is: what was asked for, or what it really reached."""
+    if answer.withdrawn:
+        return " ".join(withdrawal(answer))
+    anyhow = ", whatever the runs that were left out would have brought" if answer.excluded else ""
     if answer.settled and answer.delta is not None:
         said = f"The search settled: the chance that another option is better{_slack(answer, unit)} is"
         if answer.promise == "proven":
-            return f"{said} below {share(answer.delta)}."
+            return f"{said} below {share(answer.delta)}{anyhow}."
         if answer.promise == "none":
             return f"{said} meant to be below {share(answer.delta)}, which does not hold for outcomes of every kind."
         return f"{said} about {share(answer.delta)}. {_not_proven(answer)}"
@@ -118,12 +122,13 @@ def confidence(answer: BestArm, unit: str = "") -> str:
         chance = chances(answer)[answer.arm]
         if math.isnan(chance):
             return text
-        return f"{text} When its runs are redrawn, this option is best in {chance:.0%} of the draws."
+        blind = ", which know nothing of the runs that were left out" if answer.excluded else ""
+        return f"{text} When its runs are redrawn, this option is best in {chance:.0%} of the draws{blind}."
     reached = answer.reached_delta
     stopped = "The search was stopped before it settled"
     if reached is None:
         return f"{stopped}, and its intervals do not part at any confidence: take this as the best guess, no more."
-    return f"{stopped}; what it has seen supports this answer with an error chance of {reached:.2g}."
+    return f"{stopped}; what it has seen supports this answer with an error chance of {reached:.2g}{anyhow}."
 
 
 def _not_proven(answer: BestArm) -> str:

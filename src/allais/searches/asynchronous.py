@@ -49,6 +49,7 @@ class Search:
         self.asked = self.told = 0
         self.settled = False
         self.failures: list[Failure] = []
+        self.excluded: Counter[Hashable] = Counter()  # failed runs of each arm that were left out, in the order asked
         self.history = History(len(self.arms))
         self.run_seconds = 0.0  # of all runs that came back, one after the other
         self._next = [0] * len(self.arms)  # the number of each arm's next run
@@ -147,6 +148,7 @@ class Search:
         if outcome.reward is None:
             self.learner.cancel(choice)
             self._failed_in_a_row[arm] += 1
+            self.excluded[self.arms[arm]] += 1
             return
         self.learner._tell_checked(choice, outcome.reward)
         self.told += 1

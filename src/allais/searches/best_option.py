@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allais._checks import positive
+from allais._checks import positive, whole
 from allais._random import Seed
 from allais.errors import OutOfBounds
 from allais.learner.changes import with_rewards
@@ -28,7 +28,7 @@ from allais.searches.runs import Failures
 from allais.searches.wider import going_on, offered
 from allais.simulation.best_arm import BestArm, Origin, answer_of, stopping
 from allais.simulation.history import Kept
-from allais.simulation.simulate import root_of, whole_count
+from allais.simulation.simulate import root_of
 
 
 def search(
@@ -86,12 +86,12 @@ def search(
     if indifference is not None:
         policy = with_indifference(policy, indifference)
     wide = None if wider is None else with_rewards(policy, wider)
-    limit = np.inf if max_runs is None else whole_count("max_runs", max_runs)
+    limit = np.inf if max_runs is None else whole("max_runs", max_runs)
     if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0.0:
         raise ValueError(f"patience must be a number of seconds, 0 or more; got {patience!r}. math.inf waits for ever.")
     hours = np.inf if max_hours is None else positive("max_hours", max_hours)
-    at_once = None if workers is None else whole_count("workers", workers)
-    size = None if batch is None else whole_count("batch", batch)
+    at_once = None if workers is None else whole("workers", workers)
+    size = None if batch is None else whole("batch", batch)
     started, root = time.monotonic(), root_of(seed)
     kept: list[Returned] = []  # for a search that begins anew without a journal
 
@@ -135,4 +135,4 @@ def search(
     origin = Origin.since(started, root, progress.run_seconds, continued=continued)
     learner = progress.learner
     past = Kept(progress.history.up_to(learner.samples, (learner.pulls, learner.intervals())))
-    return answer_of(learner, progress.settled, past, origin, tuple(progress.failures))
+    return answer_of(learner, progress.settled, past, origin, tuple(progress.failures), dict(progress.excluded))

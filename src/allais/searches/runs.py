@@ -78,9 +78,9 @@ class Seeds:
 class Failures:
     """What happens when a run fails: it is tried again, and `then` stops, is left out, or counts as a reward.
 
-    A retry has the same seed: another one would leave out whatever outcomes make a run fail. For
-    the same reason `then="exclude"` keeps its promise only if failing says nothing about the reward;
-    a number, such as the worst possible reward, is always safe.
+    A retry has the same seed: another one would leave out whatever outcomes make a run fail. After `then="exclude"` a
+    promise holds only if no outcome of the runs that were left out could overturn the answer; else it is withdrawn
+    (`BestArm.withdrawn`). With a number, the promise is about outcomes with failures counted as that.
 
     >>> from allais.searches import Outcome
     >>> Failures(retries=2, then=-100).counted(Outcome(None, 3.0, "it crashed")).reward

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from allais._checks import brief
+from allais._checks import brief, whole
 from allais._random import Seed
 from allais.bands import Interval
 from allais.learner import Learner
@@ -20,10 +20,10 @@ from allais.policies.promises import Promise
 from allais.preferences.sure import sure_amount
 from allais.problems import Problem
 from allais.problems.base import require_rivals
-from allais.simulation.confidence import reached_delta
+from allais.simulation.confidence import as_bad_as_can_be, holds_without, intervals_without, reached_delta
 from allais.simulation.history import NOTHING, Kept, Moment, Repeated, noted
 from allais.simulation.rollout import Rollout
-from allais.simulation.simulate import root_of, whole_count
+from allais.simulation.simulate import root_of
 from allais.simulation.suitability import fitted, lotteries_of
 
 Past = Callable[[], tuple[Moment, ...]]
@@ -69,7 +69,7 @@ class BestArm:
     arm: Hashable
     value: float  # the estimated value of that arm, as felt
     settled: bool  # False: a limit came first, and delta says nothing
-    delta: float | None  # the chance that a settled answer is wrong, for fixed confidence
+    delta: float | None  # the chance that a settled answer is wrong, for fixed confidence; None where it is withdrawn
     samples: int
     pulls: dict[Hashable, int]
     intervals: dict[Hashable, Interval]
@@ -77,6 +77,7 @@ class BestArm:
     failures: tuple[Failure, ...] = ()  # the runs that failed, of an expensive problem
     past: Past = NOTHING  # what `history` is made from
     origin: Origin | None = None  # when and how it was found
+    excluded: Mapping[Hashable, int] = field(default_factory=dict)  # runs of each arm that failed and were left out
 
     @cached_property
     def history(self) -> tuple[Moment, ...]:
@@ -85,23 +86,38 @@ class BestArm:
 
     @property
     def reached_delta(self) -> float | None:
-        """The least chance of a wrong answer that the samples support; None if they support none below 1."""
-        return reached_delta(self.learner)
+        """The least chance of a wrong answer that the samples support; None if they support none below 1.
+
+        Runs that were left out count as what speaks most against the answer.
+        """
+        if not self.excluded:
+            return reached_delta(self.learner)
+        worst = as_bad_as_can_be(self.learner, self.arm, self.excluded)
+        return reached_delta(worst) if worst is not None and worst.recommend().arm == self.arm else None
+
+    @property
+    def withdrawn(self) -> bool:
+        """Whether runs that were left out might overturn the answer, so that its policy's promise does not hold."""
+        return self.delta is None and self.learner.policy.error_rate is not None
 
     @property
     def promise(self) -> Promise:
         """What a settled answer rests on: "proven", "asymptotic" or "none", as its policy says.
 
+        It is "none" after runs were left out that might overturn the answer.
+
         >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
         >>> best_arm(TopTwo(expected_value(), Finite([0, 1]), delta=0.05), problem, seed=1).promise
         'proven'
         """
-        return self.learner.policy.promise
+        return "none" if self.withdrawn else self.learner.policy.promise
 
     def __str__(self) -> str:
         sure = "settled" if self.settled else "not settled"
         if self.settled and self.delta is not None:
             sure += f" at delta = {self.delta:g}"
+        if self.withdrawn:
+            sure += f", promise withdrawn as {sum(self.excluded.values())} runs were left out"
         policy = self.learner.policy
         of_mean = getattr(policy, "of_mean", False)  # such a policy compares w(mean), which is no value of outcomes
         felt = math.nan if of_mean else sure_amount(policy.preference, self.value)
@@ -123,7 +139,7 @@ def best_arm(
     (0, True, 0.05)
     """
     policy = stopping(policy, problem, "best_arm")
-    limit = np.iinfo(np.int64).max if max_samples is None else whole_count("max_samples", max_samples)
+    limit = np.iinfo(np.int64).max if max_samples is None else whole("max_samples", max_samples)
     started, root = time.monotonic(), root_of(seed)
     rollout = Rollout(policy, problem, root_of(root), exact=exact)
     past: Past
@@ -157,20 +173,27 @@ def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
 
 
 def answer_of(
-    learner: Learner, settled: bool, past: Past, origin: Origin, failures: tuple[Failure, ...] = ()
+    learner: Learner,
+    settled: bool,
+    past: Past,
+    origin: Origin,
+    failures: tuple[Failure, ...] = (),
+    excluded: Mapping[Hashable, int] | None = None,
 ) -> BestArm:
-    """What a learner recommends, with all that it knows."""
-    answer = learner.recommend()
+    """What a learner recommends, with all that it knows; a promise that `excluded` runs might break is withdrawn."""
+    answer, left_out = learner.recommend(), excluded or {}
+    kept = not left_out or holds_without(learner, answer.arm, left_out, settled=settled)
     return BestArm(
         answer.arm,
         answer.value,
         settled,
-        learner.policy.error_rate,
+        learner.policy.error_rate if kept else None,
         learner.samples,
         learner.pulls,
-        learner.intervals(),
+        intervals_without(learner, left_out) if left_out else learner.intervals(),
         learner,
         failures,
         past,
         origin,
+        left_out,
     )

@@ -13,7 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from allais._checks import IntArray
+from allais._checks import IntArray, whole
 from allais._random import Seed
 from allais._system.processes import process_pool
 from allais.policies.base import Policy
@@ -27,6 +27,7 @@ from allais.simulation.results import Results
 from allais.simulation.rollout import Rollout
 from allais.simulation.suitability import fitted
 
+MOST_RUNS = 10_000_000  # each has a seed and results of its own, which are held in memory
 CHECKPOINTS = 200  # enough for a smooth curve on a log axis
 
 
@@ -92,7 +93,7 @@ def simulate(
     >>> results.regret.shape
     (10, 131)
     """
-    rounds, runs = whole_count("n_rounds", n_rounds), whole_count("n_runs", n_runs)
+    rounds, runs = whole("n_rounds", n_rounds), whole("n_runs", n_runs, most=MOST_RUNS)
     marks = _checkpoints(checkpoints, rounds)
     if people is not None:
         if n_jobs != 1 or executor is not None or trace or judge is not None:
@@ -160,16 +161,9 @@ def _rollout(
     return Rollout(policy, problem, seed, rule=rule, exact=exact)
 
 
-def whole_count(name: str, number: int) -> int:
-    """A number of things, one or more, or an error that says what came."""
-    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-        raise ValueError(f"{name} must be a whole number, 1 or more; got {number!r}. Give an int.")
-    return int(number)
-
-
 def _checkpoints(wanted: Sequence[int] | int | None, rounds: int) -> IntArray:
     if wanted is None or isinstance(wanted, int | np.integer):
-        how_many = CHECKPOINTS if wanted is None else whole_count("checkpoints", int(wanted))
+        how_many = CHECKPOINTS if wanted is None else whole("checkpoints", int(wanted))
         return np.unique(np.geomspace(1, rounds, min(how_many, rounds)).round().astype(np.int64))
     marks = np.unique(np.array(wanted, dtype=np.int64))
     if marks.size == 0 or marks[0] < 1 or marks[-1] > rounds:

@@ -53,8 +53,9 @@ class FunctionWeight(Weight):
     @staticmethod
     def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> FunctionWeight:
         """The weight that a file describes; its curve comes from a module that is trusted."""
-        pair = None if content["holder"] is None else tuple(content["holder"])
-        return FunctionWeight(trusted(content["function"], trust), tuple(content["kinks"]), pair, content["name"])
+        pair = None if content.get("holder") is None else tuple(content["holder"])
+        curve = trusted(content["function"], trust)
+        return FunctionWeight(curve, tuple(content.get("kinks", ())), pair, content.get("name"))
 
     @property
     def _key(self) -> tuple[object, ...]:
