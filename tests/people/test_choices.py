@@ -95,15 +95,78 @@ def test_two_tables_are_one_and_a_part_is_a_table():
     assert part.options(0) == both.options(2)
 
 
-def test_rows_without_an_answer_are_dropped_if_that_is_wanted():
-    table = changed(SURE, "took_lottery", 1, None)
-    assert len(Choices.lottery_or_sure(table, missing="drop")) == 2
+@pytest.mark.parametrize("empty", [None, "", "n/a", "NA", " na ", float("nan")])
+@pytest.mark.parametrize("column", ["took_lottery", "win"])
+def test_rows_with_an_empty_cell_are_dropped_if_that_is_wanted(column, empty):
+    choices = Choices.lottery_or_sure(changed(SURE, column, 1, empty), missing="drop")
+    assert len(choices) == 2
+    assert choices.n_dropped == 1
+
+
+def test_an_option_may_be_called_none():
+    table = {"person": ["a", "a"], "x": [5, 6], "chosen": ["none", "x"]}
+    assert Choices.from_table(table, options={"x": "x", "none": [(0, 1)]}).chosen.tolist() == [1, 0]
+
+
+def test_blanks_around_a_name_make_nobody_else():
+    choices = Choices.lottery_or_sure({**SURE, "person": ["ann", " ann ", "ann\t"]})
+    assert choices.people == ("ann",)
+    assert Choices.from_rows([("ann ", [1, 2], 0), ("ann", [1, 2], 1)]).people == ("ann",)
+
+
+def test_all_rows_that_cannot_be_read_are_named_in_one_message(tmp_path):
+    lines = ["person,win,probability,sure,took_lottery"]
+    lines += [f"a,13,{0.5 if i % 4 else 1.5},5,{i % 2}" for i in range(60)]
+    lines[3:5] = ["a,13,0.5,5", ",13,0.5,5,1"]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match="cannot be read") as caught:
+        Choices.lottery_or_sure(tmp_path / "t.csv")
+    first, *listed = str(caught.value).splitlines()
+    assert first == ("17 of 60 rows cannot be read (counted from 1, without a header). Repair them, or leave them out:")
+    assert [line.partition(":")[0].strip() for line in listed[:4]] == ["row 1", "row 3", "row 4", "row 5"]
+    assert "this one has 4" in listed[1]
+    assert "person is empty" in listed[2]
+    assert listed[-1] == "  and 7 more"
+    assert len(listed) == 11
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("person,gain,loss,loss,accepted\na,1,2,3,1\n")
+    with pytest.raises(ValueError, match="two called 'loss'"):
+        Choices.mixed_gambles(tmp_path / "t.csv")
+
+
+COUNTED = {"person": ["x", "x"], "gain": [10, 20], "loss": [5, 15], "accepted": [12, 7], "n": [30, 30]}
+
+
+def test_counts_are_as_many_answers():
+    choices = Choices.mixed_gambles(COUNTED, of="n")
+    assert repr(choices) == "<Choices: 60 answers of 1 person>"
+    assert choices.rates() == pytest.approx([19 / 60])
+    each = choices.one_by_one()
+    assert len(each) == each.n_answers == 60
+    shares = Choices.mixed_gambles({**COUNTED, "accepted": [0.4, 0.23]}, rate_of="n")
+    same(shares, choices)
+    np.testing.assert_array_equal(shares.count, choices.count)
+    left = Choices.from_table(
+        {"k": [12], "n": [30], "x": [5], "y": [7], "person": ["a"]}, options={"L": "x", "R": "y"}, chosen="k", of="n"
+    )
+    assert left.count.tolist() == [12, 18]
+
+
+def test_counts_come_back_from_lines_and_from_a_part_and_a_sum(tmp_path):
+    choices = Choices.mixed_gambles(COUNTED, of="n") + Choices.mixed_gambles(GAMBLES)
+    choices.write(tmp_path / "c.jsonl")
+    again = Choices.read(tmp_path / "c.jsonl")
+    same(again, choices)
+    assert again.count.tolist() == choices.count.tolist() == [12, 18, 7, 23, 1, 1]
+    assert choices.of("x").n_answers == 60
 
 
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Choices.lottery_or_sure(changed(SURE, "took_lottery", 1, None)), "row 2: a row must have an answer"),
+        (lambda: Choices.lottery_or_sure(changed(SURE, "took_lottery", 1, None)), "row 2: took_lottery must not be"),
         (lambda: Choices.lottery_or_sure(changed(SURE, "took_lottery", 2, 7)), "row 3: took_lottery must be 1 or 0"),
         (lambda: Choices.lottery_or_sure(changed(SURE, "probability", 0, 1.2)), "row 1: probability must lie in"),
         (lambda: Choices.lottery_or_sure(changed(SURE, "win", 2, "much")), "row 3: win must be a number; got 'much'"),
@@ -111,6 +174,18 @@ def test_rows_without_an_answer_are_dropped_if_that_is_wanted():
         (lambda: Choices.lottery_or_sure(SURE, win="wins"), "'wins' is not. Did you mean 'win'?"),
         (lambda: Choices.lottery_or_sure({**SURE, "trial": [1, 1, 1]}, trial="trial"),
          "row 2: a person answers a trial once; 007 has answered trial 1 in row 1 already"),
+        (lambda: Choices.lottery_or_sure(changed(SURE, "took_lottery", 1, " n/a ")), "row 2: took_lottery must not be"),
+        (lambda: Choices.lottery_or_sure(changed(SURE, "win", 1, "NA")), "row 2: win must not be empty; got 'NA'"),
+        (lambda: Choices.lottery_or_sure(changed(SURE, "person", 1, "n/a"), missing="drop"), "person is empty"),
+        (lambda: Choices.mixed_gambles({**GAMBLES, "n": [30, 30]}, of="n", rate_of="n"), "counts or rates; got"),
+        (lambda: Choices.mixed_gambles({**GAMBLES, "n": [30, 0]}, of="n"), "row 2: n is how many were asked"),
+        (lambda: Choices.mixed_gambles(changed({**GAMBLES, "n": [9, 9]}, "accepted", 0, 10), of="n"),
+         "row 1: accepted is how many of 9 took it; got 10"),
+        (lambda: Choices.mixed_gambles(changed({**GAMBLES, "n": [7, 7]}, "accepted", 0, 0.5), rate_of="n"),
+         "row 1: accepted is the share of 7 who took it, to two digits; got 0.5"),
+        (lambda: Choices.from_table({"person": ["a"], "x": [5], "k": [3], "n": [4]}, chosen="k", of="n",
+                                    options={"L": "x", "M": "x", "R": "x"}), "counts and rates are those of two"),
+        (lambda: Choices.from_rows([("a", [1, 2], 0, 0)]), "row 1: an answer was given a whole number of times"),
         (lambda: Choices.mixed_gambles(changed(GAMBLES, "loss", 1, -3)), "row 2: loss is a positive amount"),
         (lambda: Choices.from_table({"person": ["a"], "x": [5], "p": [0.4], "y": [1], "q": [0.5], "chosen": ["L"]},
                                     options={"L": [("x", "p"), ("y", "q")], "R": [(0, 1.0)]}),

@@ -160,6 +160,45 @@ def test_a_held_out_score_is_the_log_chance_of_each_answer():
     assert fitted.log_score(choices) == pytest.approx(fitted.log_likelihood, rel=1e-9)
 
 
+def counted(choices):
+    """The same answers, each question once per person with how often each option was taken."""
+    told = {}
+    for row in range(len(choices)):
+        key = (choices.people[choices.person[row]], choices.options(row), int(choices.chosen[row]))
+        told[key] = told.get(key, 0) + 1
+    return Choices.from_rows([(*key, times) for key, times in told.items()])
+
+
+def test_counts_are_fitted_as_the_answers_that_they_count():
+    rng = np.random.default_rng(8)
+    n = 600
+    table = {"person": np.arange(n) % 6, "gain": rng.choice([10, 20, 30], n), "loss": rng.choice([5, 10, 15], n)}
+    averse = np.where(table["person"] < 3, 1.0, 2.2)
+    table["accepted"] = (table["gain"] - averse * table["loss"] + 3.0 * rng.logistic(size=n) > 0).astype(int)
+    each = Choices.mixed_gambles(table)
+    few = counted(each)
+    assert few.n_answers == len(each) > 5 * len(few)
+    z = AVERSE.prior.draw(5, 1)
+    for by_person in (False, True):
+        likelihoods = [Likelihood(AVERSE, one, by_person=by_person).on_line(z) for one in (each, few)]
+        assert likelihoods[0] == pytest.approx(likelihoods[1], rel=1e-12)
+    for method in (lambda c: fit(c, AVERSE), lambda c: fit(c, AVERSE, by_person=True),
+                   lambda c: posterior(c, AVERSE, seed=1)):  # fmt: skip
+        first, second = method(each), method(few)
+        assert first.parameters == pytest.approx(second.parameters, rel=1e-5)
+        assert first.n_choices == second.n_choices == n
+        assert first.log_score(each) == pytest.approx(first.log_score(few), rel=1e-9)
+    first, second = (groups(one, AVERSE, seed=1) for one in (each, few))
+    assert first.bic == pytest.approx(second.bic, rel=1e-6)
+    first, second = (compare([AVERSE, expected_value_family()], one, folds=2) for one in (each, few))
+    assert first.n_choices == second.n_choices == n
+    assert list(first.scores.values()) == pytest.approx(list(second.scores.values()), rel=0.02)  # other folds
+    assert {name: one.asked for name, one in few.attention().items()} == {
+        name: one.asked for name, one in each.attention().items()
+    }
+    assert fit(few, AVERSE).plot(few).axes[2].get_title() == "the first option"
+
+
 def test_what_was_fitted_comes_back_from_its_file(tmp_path):
     fitted = fit(two_kinds(), AVERSE, by_person=True)
     path = tmp_path / "people.json"

@@ -26,7 +26,8 @@ def attention_of(choices: Choices, costs: bool) -> dict[str, Attention]:
     """For each person, the choices between two options of which one dominates the other, and how many went to it."""
     better = {}  # the position of the better option of each pair, or -1
     asked, passed = np.zeros(len(choices.people), np.int64), np.zeros(len(choices.people), np.int64)
-    for person, offered, chosen in zip(choices.person, choices.offered.tolist(), choices.chosen.tolist(), strict=True):
+    rows = zip(choices.person, choices.offered.tolist(), choices.chosen.tolist(), choices.count, strict=True)
+    for person, offered, chosen, count in rows:
         pair = tuple(place for place in offered if place >= 0)
         if len(pair) != 2:
             continue
@@ -35,8 +36,8 @@ def attention_of(choices: Choices, costs: bool) -> dict[str, Attention]:
             above, below = dominates(first, second), dominates(second, first)
             better[pair] = -1 if above == below else int(above == costs)
         if better[pair] >= 0:
-            asked[person] += 1
-            passed[person] += chosen == better[pair]
+            asked[person] += count
+            passed[person] += count * (chosen == better[pair])
     return {
         name: Attention(*counts) for name, *counts in zip(choices.people, asked.tolist(), passed.tolist(), strict=True)
     }

@@ -1,8 +1,9 @@
-"""Choices, row by row: what is wrong with one is said with its number."""
+"""Choices, row by row: what is wrong with some of them is said at once, each with its number."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,11 +13,23 @@ from allais.lotteries import FiniteLottery
 from allais.people.arrays import CERTAINTY_EQUIVALENT
 from allais.people.choices import Choices, as_option
 
+MOST_SHOWN = 10  # wrong rows in one message
+MOST_TIMES = 10**6  # that one answer was given
+
+
+class RowError(ValueError):
+    """A row that cannot be read, in a sentence with its number."""
+
+
+class EmptyCellError(RowError):
+    """A row in which something is missing; such rows can be left out."""
+
 
 class Rows:
-    """The rows of a table so far."""
+    """The rows of a table so far; with `drop`, rows in which something is missing are left out."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, drop: bool = False) -> None:
+        self._drop, self._n_tried, self._n_dropped, self._wrong = drop, 0, 0, list[str]()
         self._people: dict[str, int] = {}
         self._lotteries: dict[FiniteLottery, int] = {}
         self._seen: dict[int, tuple[Any, int]] = {}  # options by identity: to compare lotteries takes longer
@@ -25,18 +38,35 @@ class Rows:
         self._offered: list[list[int]] = []
         self._chosen: list[int] = []
         self._amount: list[float] = []
+        self._count: list[int] = []
 
-    def choice(self, row: int, person: Any, options: Sequence[Any], chosen: Any, trial: Any = None) -> None:
-        """Add a choice; rows are counted from 1."""
+    @contextmanager
+    def row(self) -> Iterator[None]:
+        """Within, one row is read: if it is wrong it is kept for the message of `done`."""
+        self._n_tried += 1
+        try:
+            yield
+        except EmptyCellError as error:
+            if self._drop:
+                self._n_dropped += 1
+            else:
+                self._wrong.append(str(error))
+        except RowError as error:
+            self._wrong.append(str(error))
+
+    def choice(
+        self, row: int, person: Any, options: Sequence[Any], chosen: Any, trial: Any = None, count: Any = 1
+    ) -> None:
+        """Add a choice, which was made so often; rows are counted from 1."""
         if len(options) < 2:
             refuse(row, f"a choice is between two options or more; got {len(options)}. Give another.")
         if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer) or not 0 <= chosen < len(options):
             refuse(
                 row, f"chosen is the position of an option, 0 to {len(options) - 1}; got {brief(chosen)}. Count from 0."
             )
-        self._add(row, person, options, int(chosen), 0.0, trial)
+        self._add(row, person, options, int(chosen), 0.0, trial, count)
 
-    def equivalent(self, row: int, person: Any, lottery: Any, amount: Any, trial: Any = None) -> None:
+    def equivalent(self, row: int, person: Any, lottery: Any, amount: Any, trial: Any = None, count: Any = 1) -> None:
         """Add a certainty equivalent."""
         try:
             named = number("a certainty equivalent", amount)
@@ -51,10 +81,16 @@ class Rows:
         low, high = option.support
         if low == high:
             refuse(row, f"a certainty equivalent is that of a lottery; got the sure amount {low:g}. Leave it out.")
-        self._add(row, person, [option], CERTAINTY_EQUIVALENT, named, trial)
+        self._add(row, person, [option], CERTAINTY_EQUIVALENT, named, trial, count)
 
-    def _add(self, row: int, person: Any, options: Sequence[Any], chosen: int, amount: float, trial: Any) -> None:
+    def _add(
+        self, row: int, person: Any, options: Sequence[Any], chosen: int, amount: float, trial: Any, count: Any
+    ) -> None:
         who = named_person(row, person)
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= MOST_TIMES:
+            refuse(
+                row, f"an answer was given a whole number of times, 1 to {MOST_TIMES:,}; got {brief(count)}. Repair it."
+            )
         if trial is not None:
             before = self._trials.setdefault((who, str(trial)), row)
             if before != row:
@@ -63,10 +99,12 @@ class Rows:
                     f"a person answers a trial once; {who} has answered trial {trial} in row {before} already. "
                     "Leave one of the rows out.",
                 )
-        self._offered.append([self._option(row, option) for option in options])
+        offered = [self._option(row, option) for option in options]
+        self._offered.append(offered)
         self._person.append(self._people.setdefault(who, len(self._people)))
         self._chosen.append(chosen)
         self._amount.append(amount)
+        self._count.append(int(count))
 
     def _option(self, row: int, option: Any) -> int:
         known = self._seen.get(id(option))
@@ -81,7 +119,16 @@ class Rows:
         return place
 
     def done(self) -> Choices:
-        """The table."""
+        """The table, if every row could be read."""
+        if len(self._wrong) == 1:
+            raise ValueError(self._wrong[0])
+        if self._wrong:
+            more = len(self._wrong) - MOST_SHOWN
+            listed = [*self._wrong[:MOST_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+            raise ValueError(
+                f"{len(self._wrong):,} of {self._n_tried:,} rows cannot be read (counted from 1, without a header). "
+                "Repair them, or leave them out:\n" + "\n".join(f"  {one}" for one in listed)
+            )
         if not self._person:
             raise ValueError("choices need at least one row; got none. Check the table.")
         most = max(map(len, self._offered))
@@ -93,21 +140,23 @@ class Rows:
             np.array(offered, np.int64),
             np.array(self._chosen, np.int64),
             np.array(self._amount),
+            np.array(self._count, np.int64),
+            self._n_dropped,
         )
 
 
-def refuse(row: int, sentence: str) -> NoReturn:
-    """Refuse a table for one of its rows."""
-    raise ValueError(f"row {row}: {sentence}") from None
+def refuse(row: int, sentence: str, kind: type[RowError] = RowError) -> NoReturn:
+    """Refuse one row of a table."""
+    raise kind(f"row {row}: {sentence}") from None
 
 
 def named_person(row: int, person: Any) -> str:
-    """A person's name as text; 7.0, which some tables make of 7, is 7."""
+    """A person's name as text, without blanks around it; 7.0, which some tables make of 7, is 7."""
     if person is None or (isinstance(person, float) and not np.isfinite(person)) or str(person).strip() == "":
         refuse(row, "a choice is that of a person; there is none. Give a name or a number.")
     if isinstance(person, float | np.floating) and float(person).is_integer():
         return str(int(person))
-    return str(person)
+    return str(person).strip()
 
 
 def joined(first: Choices, second: Choices) -> Choices:
@@ -128,4 +177,5 @@ def joined(first: Choices, second: Choices) -> Choices:
         np.concatenate(offered),
         np.concatenate([first.chosen, second.chosen]),
         np.concatenate([first.amount, second.amount]),
+        np.concatenate([first.count, second.count]),
     )

@@ -24,8 +24,10 @@ class Choices:
     """A table of choices: a person, two or more options, and the one that was taken.
 
     An option is a finite lottery or a sure amount. A row may also hold a certainty equivalent: one lottery, and the
-    amount that the person finds as good. Make one by `lottery_or_sure`, `mixed_gambles`, `certainty_equivalents`,
-    `from_table`, `from_rows` or `read`.
+    amount that the person finds as good. A row counts as often as its answer was given: so "12 of 30 took it" are two
+    rows, and their likelihood is binomial, but for a factor that no parameter changes. Make one by `lottery_or_sure`,
+    `mixed_gambles`, `certainty_equivalents`, `from_table`, `from_rows` or `read`. If rows cannot be read, one message
+    says which and why. Blanks around a person's name do not count.
 
     >>> choices = Choices.from_rows([("ann", [Discrete({50: 0.1, 0: 0.9}), 7], 0), ("bob", [{50: 0.1, 0: 0.9}, 7], 1)])
     >>> choices
@@ -40,47 +42,61 @@ class Choices:
     offered: IntArray  # the places of a row's options in `lotteries`, -1 where there are fewer, (rows, most options)
     chosen: IntArray  # the position of the chosen option, or -1: the row is a certainty equivalent
     amount: FloatArray  # the certainty equivalent, where there is one
+    count: IntArray  # how often the answer was given, (rows,)
+    n_dropped: int = 0  # rows of the table that were left out, since a cell was empty
     _designs: dict[Any, Compact] = field(default_factory=dict, init=False)
 
     @classmethod
-    def from_rows(cls, rows: Iterable[tuple[Any, Sequence[Any], int]]) -> Choices:
+    def from_rows(cls, rows: Iterable[tuple[Any, Sequence[Any], int] | tuple[Any, Sequence[Any], int, int]]) -> Choices:
         """Choices from (person, options, chosen): options are lotteries, amounts or mappings, chosen is a position.
 
-        >>> len(Choices.from_rows([("ann", [Discrete({50: 0.1, 0: 0.9}), 7], 1)]))
-        1
+        A fourth entry says how often that answer was given.
+
+        >>> Choices.from_rows([("ann", [Discrete({50: 0.1, 0: 0.9}), 7], 1), ("ann", [{50: 0.1, 0: 0.9}, 7], 0, 3)])
+        <Choices: 4 answers of 1 person>
         """
         from allais.people.building import Rows
 
         built = Rows()
-        for number, (person, options, chosen) in enumerate(rows, start=1):
-            built.choice(number, person, options, chosen)
+        for number, (person, options, chosen, *times) in enumerate(rows, start=1):
+            with built.row():
+                built.choice(number, person, options, chosen, None, *times)
         return built.done()
 
     @classmethod
     def lottery_or_sure(
         cls, table: Any, *, person: str = "person", win: str = "win", probability: str = "probability",
         sure: str = "sure", took_lottery: str = "took_lottery", trial: str | None = None, missing: str = "refuse",
+        of: str | None = None, rate_of: str | None = None,
     ) -> Choices:  # fmt: skip
         """Choices between "`win` with `probability`, else nothing" and a `sure` amount.
 
         A table is a DataFrame of any kind, the path of a CSV file, or a mapping of columns. Other names of columns
-        can be given. With `missing="drop"` rows without an answer are left out.
+        can be given. With `missing="drop"` rows with an empty cell ("", "NA", "n/a", ...) are left out.
+
+        For rates of choice, `of` names a column with how many were asked: `took_lottery` then holds how many of them
+        took the lottery. With `rate_of` it holds their share.
 
         >>> table = {"person": ["a"], "win": [13], "probability": [0.2], "sure": [5], "took_lottery": [1]}
         >>> Choices.lottery_or_sure(table)
         <Choices: 1 answer of 1 person>
+        >>> Choices.lottery_or_sure({**table, "took_lottery": [0.4], "n": [30]}, rate_of="n").rates()
+        array([0.4])
         """
         from allais.people import shapes
 
         columns = {"person": person, "win": win, "probability": probability, "sure": sure, "took_lottery": took_lottery}
-        return shapes.lottery_or_sure(table, columns, trial, missing)
+        return shapes.lottery_or_sure(shapes.Reading(table, missing, of, rate_of), columns, trial)
 
     @classmethod
     def mixed_gambles(
         cls, table: Any, *, person: str = "person", gain: str = "gain", loss: str = "loss",
         accepted: str = "accepted", trial: str | None = None, missing: str = "refuse",
+        of: str | None = None, rate_of: str | None = None,
     ) -> Choices:  # fmt: skip
         """Gambles of +`gain` or -`loss` at even odds that were accepted or not; `loss` is a positive amount.
+
+        `of` and `rate_of` are for rates, as in `lottery_or_sure`.
 
         >>> Choices.mixed_gambles({"person": ["a"], "gain": [14], "loss": [6], "accepted": [1]}).rates()
         array([1.])
@@ -88,7 +104,7 @@ class Choices:
         from allais.people import shapes
 
         columns = {"person": person, "gain": gain, "loss": loss, "accepted": accepted}
-        return shapes.mixed_gambles(table, columns, trial, missing)
+        return shapes.mixed_gambles(shapes.Reading(table, missing, of, rate_of), columns, trial)
 
     @classmethod
     def certainty_equivalents(
@@ -103,17 +119,19 @@ class Choices:
         """
         from allais.people import shapes
 
-        return shapes.certainty_equivalents(table, lottery, {"person": person, "amount": amount}, trial, missing)
+        columns = {"person": person, "amount": amount}
+        return shapes.certainty_equivalents(shapes.Reading(table, missing), lottery, columns, trial)
 
     @classmethod
     def from_table(
         cls, table: Any, *, options: Mapping[str, Any], person: str = "person", chosen: str = "chosen",
-        trial: str | None = None, missing: str = "refuse",
+        trial: str | None = None, missing: str = "refuse", of: str | None = None, rate_of: str | None = None,
     ) -> Choices:  # fmt: skip
         """Choices from any table: `options` says, for each name that `chosen` may hold, what makes up the option.
 
         That is a column, which holds amounts or texts such as "50:0.1,0:0.9"; or a list of pairs of columns, outcome
-        and probability. A number may stand for a column, and None for the probability that is left.
+        and probability. A number may stand for a column, and None for the probability that is left. For rates between
+        two options, `of` and `rate_of` are as in `lottery_or_sure`, and `chosen` counts who took the first.
 
         >>> table = {"person": ["a"], "x": [50], "p": [0.1], "sure": [7], "chosen": ["left"]}
         >>> Choices.from_table(table, options={"left": [("x", "p"), (0, None)], "right": "sure"})
@@ -121,7 +139,8 @@ class Choices:
         """
         from allais.people import shapes
 
-        return shapes.from_table(table, options, {"person": person, "chosen": chosen}, trial, missing)
+        columns = {"person": person, "chosen": chosen}
+        return shapes.from_table(shapes.Reading(table, missing, of, rate_of), options, columns, trial)
 
     @classmethod
     def read(cls, path: str | Path) -> Choices:
@@ -137,10 +156,16 @@ class Choices:
         write_lines(self, Path(path))
 
     def __len__(self) -> int:
+        """The number of rows."""
         return int(self.person.size)
 
+    @property
+    def n_answers(self) -> int:
+        """How many answers there are: each row as often as its answer was given."""
+        return int(self.count.sum())
+
     def __repr__(self) -> str:
-        answers, people = len(self), len(self.people)
+        answers, people = self.n_answers, len(self.people)
         return (
             f"<Choices: {answers:,} answer{'s' * (answers != 1)} of {people:,} {'people' if people != 1 else 'person'}>"
         )
@@ -164,7 +189,18 @@ class Choices:
         """The answers for which a mask holds; people without any are left out."""
         kept, person = np.unique(self.person[mask], return_inverse=True)
         people = tuple(self.people[place] for place in kept)
-        return Choices(people, self.lotteries, person.ravel(), self.offered[mask], self.chosen[mask], self.amount[mask])
+        return Choices(
+            people, self.lotteries, person.ravel(), self.offered[mask], self.chosen[mask], self.amount[mask],
+            self.count[mask],
+        )  # fmt: skip
+
+    def one_by_one(self) -> Choices:
+        """The same answers with a row for each."""
+        rows = np.repeat(np.arange(len(self)), self.count)
+        return Choices(
+            self.people, self.lotteries, self.person[rows], self.offered[rows], self.chosen[rows], self.amount[rows],
+            np.ones(rows.size, np.int64),
+        )  # fmt: skip
 
     def options(self, row: int) -> tuple[FiniteLottery, ...]:
         """What was offered in a row, counted from 0."""
@@ -173,8 +209,8 @@ class Choices:
     def rates(self) -> FloatArray:
         """How often each person took the first option of two; NaN for a person without such choices."""
         plain = self.chosen != CERTAINTY_EQUIVALENT
-        n = np.bincount(self.person[plain], minlength=len(self.people)).astype(np.float64)
-        first = np.bincount(self.person[self.chosen == 0], minlength=len(self.people))
+        n = np.bincount(self.person[plain], self.count[plain], len(self.people))
+        first = np.bincount(self.person[self.chosen == 0], self.count[self.chosen == 0], len(self.people))
         return np.divide(first, n, out=np.full(n.size, np.nan), where=n > 0)
 
     def attention(self, *, costs: bool = False) -> dict[str, Attention]:

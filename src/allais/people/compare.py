@@ -69,6 +69,7 @@ def compare(
     """
     if held_out not in HELD_OUT:
         raise ValueError(f"held_out is one of {', '.join(HELD_OUT)}; got {held_out!r}. Choose one.")
+    choices = choices.one_by_one()  # so that some of the answers to one question can be held out
     named = dict(candidates) if isinstance(candidates, Mapping) else _named(candidates)
     fold = _folds(choices, held_out, folds, generator(seed))
     by_person = {name: np.zeros(len(choices.people)) for name in named}

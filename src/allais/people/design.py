@@ -33,7 +33,7 @@ def compact(choices: Choices, reference: float, costs: bool, by_person: bool) ->
     amount = np.where(choices.chosen == CERTAINTY_EQUIVALENT, choices.amount, 0.0)
     amount = reference - amount if costs else amount - reference
     told = np.column_stack([who, choices.chosen, choices.offered, amount])
-    rows, row_of, counts = np.unique(told, axis=0, return_inverse=True, return_counts=True)
+    rows, row_of = np.unique(told, axis=0, return_inverse=True)
     offered = rows[:, 2:-1].astype(np.int64)
     present = offered >= 0
     n_blocks = len(choices.people) if by_person else 1
@@ -59,7 +59,7 @@ def compact(choices: Choices, reference: float, costs: bool, by_person: bool) ->
         row_option=offered[present],
         row_chosen=rows[:, 1].astype(np.int64),
         row_amount=np.ascontiguousarray(rows[:, -1]),
-        row_count=counts.astype(np.float64),
+        row_count=np.bincount(row_of.ravel(), choices.count, len(rows)).astype(np.float64),
         block_row=block_row.astype(np.int64),
         **uses,
     )

@@ -51,7 +51,7 @@ def fit(choices: Choices, family: Family, *, prior: bool = False, by_person: boo
 def _one(choices: Choices, family: Family, method: str, rng: np.random.Generator) -> Fitted:
     found = peak(Likelihood(family, choices), family, with_prior=method == "posterior mode", rng=rng)
     places = found.place + rng.standard_normal((MOST_DRAWS, found.place.size)) @ _root(found.covariance).T
-    return Fitted(family, method, found.place, places, len(choices), found.log_likelihood, notes=found.notes)
+    return Fitted(family, method, found.place, places, choices.n_answers, found.log_likelihood, notes=found.notes)
 
 
 def peak(likelihood: Likelihood, family: Family, *, with_prior: bool, rng: np.random.Generator) -> Peak:

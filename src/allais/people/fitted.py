@@ -94,7 +94,7 @@ class Fitted:
             places = who.place[None] if point else who.places
             chances = who.family.log_chances(who.family.natural(places), theirs)
             most = chances.max(axis=0)
-            total += float((most + np.log(np.exp(chances - most).mean(axis=0))).sum())
+            total += float((most + np.log(np.exp(chances - most).mean(axis=0))) @ theirs.count)
         return total
 
     def summary(self) -> Summary:

@@ -135,7 +135,7 @@ def _climb_together(choices: Choices, prior: Prior, likelihood: Likelihood, plac
             ]
         )
     n_numbers = n_types * d + n_types - 1
-    bic = n_numbers * math.log(len(choices)) - 2.0 * now
+    bic = n_numbers * math.log(choices.n_answers) - 2.0 * now
     return bic, now, shares, places, of_person
 
 
@@ -154,7 +154,7 @@ def _weighted(likelihood: Likelihood, weights: FloatArray) -> Slopes:
 
 def _type(choices: Choices, family: Family, place: FloatArray, weights: FloatArray) -> Fitted:
     """One type as a source of preferences; its draws are its point."""
-    counts = np.bincount(choices.person, minlength=weights.size)
+    counts = np.bincount(choices.person, choices.count, weights.size)
     likeliest = Likelihood(family, choices, by_person=True).on_line(
         np.tile(place, (weights.size, 1)), np.arange(weights.size)
     )

@@ -71,7 +71,7 @@ def _fitted(
     middle, spread, z = flat["middle"][kept], flat["spread"][kept], flat["people"][kept]
     n, d = z.shape[1], z.shape[2]
     at_points = likelihood.on_line(z.mean(axis=0), np.arange(n))
-    counts = np.bincount(choices.person, minlength=n)
+    counts = np.bincount(choices.person, choices.count, n)
     people = {
         name: Fitted(family, "hierarchical", z[:, i].mean(axis=0), z[:, i], int(counts[i]), float(at_points[i]))
         for i, name in enumerate(choices.people)
@@ -81,7 +81,7 @@ def _fitted(
         "hierarchical",
         middle.mean(axis=0),
         middle + spread * rng.standard_normal((len(kept), d)),
-        len(choices),
+        choices.n_answers,
         float(at_points.sum()),
         people=MappingProxyType(people),
         notes=checked(inference, diverged, flat["middle"].shape[0]),

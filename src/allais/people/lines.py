@@ -1,4 +1,7 @@
-"""Choices as JSON lines, {"person": "ann", "options": [[[50, 0.1], [0, 0.9]], 7], "chosen": 0}, or as one document."""
+"""Choices as JSON lines, {"person": "ann", "options": [[[50, 0.1], [0, 0.9]], 7], "chosen": 0}, or as one document.
+
+An answer that was given several times may have a "count".
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,8 @@ def write_lines(choices: Choices, path: Path) -> None:
             told |= {"lottery": options[0], "amount": float(choices.amount[row])}
         else:
             told |= {"options": options, "chosen": int(choices.chosen[row])}
+        if choices.count[row] != 1:
+            told["count"] = int(choices.count[row])
         lines.append(json.dumps(told))
     write_atomically(path, "\n".join(lines) + "\n")
 
@@ -47,17 +52,23 @@ def read_lines(path: Path) -> Choices:
     listed = _listed(content)
     if listed is not None:
         for row, told in enumerate(listed, start=1):
-            _take(built, row, told)
+            with built.row():
+                _take(built, row, told)
         return built.done()
     for row, line in enumerate(content.splitlines(), start=1):
         if line.strip():
-            try:
-                _take(built, row, json.loads(line))
-            except json.JSONDecodeError:
-                refuse(row, f"a line must be JSON; got {brief(line)}. Repair it.")
-            except RecursionError:
-                refuse(row, "a line must be JSON that is not hundreds of lists deep. Repair it.")
+            with built.row():
+                _take(built, row, _parsed(row, line))
     return built.done()
+
+
+def _parsed(row: int, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        refuse(row, f"a line must be JSON; got {brief(line)}. Repair it.")
+    except RecursionError:
+        refuse(row, "a line must be JSON that is not hundreds of lists deep. Repair it.")
 
 
 def _listed(content: str) -> list[Any] | None:
@@ -73,11 +84,11 @@ def _listed(content: str) -> list[Any] | None:
 def _take(built: Rows, row: int, told: Any) -> None:
     if not isinstance(told, dict):
         refuse(row, f"an answer is written in braces; got {brief(told)}. Repair it.")
-    person, trial = told.get("person"), told.get("trial")
+    person, trial, count = told.get("person"), told.get("trial"), told.get("count", 1)
     if "amount" in told and "lottery" in told:
-        built.equivalent(row, person, _option(row, told["lottery"]), told["amount"], trial)
+        built.equivalent(row, person, _option(row, told["lottery"]), told["amount"], trial, count)
     elif isinstance(told.get("options"), list) and "chosen" in told:
-        built.choice(row, person, [_option(row, one) for one in told["options"]], told["chosen"], trial)
+        built.choice(row, person, [_option(row, one) for one in told["options"]], told["chosen"], trial, count)
     else:
         refuse(row, "an answer has options and chosen, or a lottery and an amount; something is missing. Add it.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -124,14 +125,7 @@ def _utility(ax: Axes, fitted: Fitted, seen: _Seen | None) -> None:
 
 def predicted(fitted: Fitted, choices: Choices) -> FloatArray:
     """The chance of the first option in each choice, each by its own person's point."""
-    first = Choices(
-        choices.people,
-        choices.lotteries,
-        choices.person,
-        choices.offered,
-        np.zeros_like(choices.chosen),
-        choices.amount,
-    )
+    first = replace(choices, chosen=np.zeros_like(choices.chosen))
     chances = np.empty(len(choices))
     for place, name in enumerate(choices.people):
         mine = choices.person == place
@@ -142,7 +136,7 @@ def predicted(fitted: Fitted, choices: Choices) -> FloatArray:
 
 def _rates(ax: Axes, fitted: Fitted, choices: Choices) -> None:
     """How often the first option was taken, where it should have been with about the same chance."""
-    plain = choices.where(choices.chosen != CERTAINTY_EQUIVALENT)
+    plain = choices.where(choices.chosen != CERTAINTY_EQUIVALENT).one_by_one()
     chances, took = predicted(fitted, plain), plain.chosen == 0
     order = np.argsort(chances, kind="stable")
     ax.plot([0, 1], [0, 1], "--", color="0.6", linewidth=1)

@@ -42,4 +42,4 @@ def _one(choices: Choices, family: Family, n_particles: int, rng: np.random.Gene
     place = found.z.mean(axis=0)
     kept = found.z if len(found.z) <= MOST_DRAWS else found.z[rng.permutation(len(found.z))[:MOST_DRAWS]]
     at_point = float(likelihood.on_line(place[None])[0])
-    return Fitted(family, "posterior", place, kept, len(choices), at_point, found.log_evidence)
+    return Fitted(family, "posterior", place, kept, choices.n_answers, at_point, found.log_evidence)

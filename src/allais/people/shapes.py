@@ -9,75 +9,105 @@ from allais.lotteries import Discrete
 from allais.lotteries.text import lottery_of
 from allais.people.building import Rows, refuse
 from allais.people.choices import Choices
-from allais.people.tables import Columns, answered, cell_answer, cell_number, require_missing
+from allais.people.tables import Columns, cell_answer, cell_number, cell_person, cell_share, filled, require_missing
 
 NOTHING = Discrete({0.0: 1.0})
 Maker = Callable[[int], Any]  # from a row's number to an option
 
 
-def lottery_or_sure(table: Any, columns: Mapping[str, str], trial: str | None, missing: str) -> Choices:
+class Reading:
+    """One pass over a table, whose answers are those of one person each or counts of so many."""
+
+    def __init__(self, table: Any, missing: str, of: str | None = None, rate_of: str | None = None) -> None:
+        require_missing(missing)
+        if of is not None and rate_of is not None:
+            raise ValueError("answers are counts or rates; got columns for both, of and rate_of. Give one of them.")
+        self.found, self.built = Columns(table), Rows(drop=missing == "drop")
+        self.asked, self._rates = of or rate_of, rate_of is not None
+
+    def each(self, take: Callable[..., None], *names: str | None) -> Choices:
+        """All rows: `take` gets the number of one, its cells, and how many were asked."""
+        for row, cells in self.found.rows(*names, self.asked):
+            with self.built.row():
+                self.found.require_whole(row)
+                take(row, *cells)
+        return self.built.done()
+
+    def either(self, row: int, person: Any, options: list[Any], name: str, cell: Any, trial: Any, asked: Any) -> None:
+        """Add who took the first option, and who took the second: one answer, or as many as were asked."""
+        if self.asked is None:
+            took = cell_answer(row, name, cell)
+            counts = (int(took), int(not took))
+        else:
+            counts = cell_share(row, name, cell, self.asked, asked, self._rates)
+        for chosen, count in enumerate(counts):
+            if count:
+                self.built.choice(row, person, options, chosen, trial, count)
+
+
+def lottery_or_sure(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Choices:
     """A win with a probability, else nothing, or a sure amount."""
-    require_missing(missing)
-    found, built, made = Columns(table), Rows(), _Once()
-    names = [columns[key] for key in ("person", "win", "probability", "sure", "took_lottery")]
-    for row, (person, *numbers, took, number) in found.rows(*names, trial):
-        if not answered(row, columns["took_lottery"], took, missing):
-            continue
-        win, chance, sure = (cell_number(row, name, cell) for name, cell in zip(names[1:4], numbers, strict=True))
+    made = _Once()
+    who, *names, took_lottery = (columns[key] for key in ("person", "win", "probability", "sure", "took_lottery"))
+
+    def take(row: int, person: Any, *cells: Any) -> None:
+        *numbers, took, number, asked = cells
+        win, chance, sure = (cell_number(row, name, cell) for name, cell in zip(names, numbers, strict=True))
         if not 0.0 <= chance <= 1.0:
             refuse(row, f"{columns['probability']} must lie in [0, 1]; got {chance:g}. Write 0.25 for 25 %.")
         options = [made.lottery((win, chance), (0.0, 1.0 - chance)), made.lottery((sure, 1.0))]
-        built.choice(row, person, options, 0 if cell_answer(row, columns["took_lottery"], took) else 1, number)
-    return built.done()
+        reading.either(row, cell_person(row, who, person), options, took_lottery, took, number, asked)
+
+    return reading.each(take, who, *names, took_lottery, trial)
 
 
-def mixed_gambles(table: Any, columns: Mapping[str, str], trial: str | None, missing: str) -> Choices:
+def mixed_gambles(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Choices:
     """A gain or a loss at even odds, or nothing."""
-    require_missing(missing)
-    found, built, made = Columns(table), Rows(), _Once()
+    made = _Once()
     names = [columns[key] for key in ("person", "gain", "loss", "accepted")]
-    for row, (person, gain, loss, accepted, number) in found.rows(*names, trial):
-        if not answered(row, columns["accepted"], accepted, missing):
-            continue
+
+    def take(row: int, person: Any, gain: Any, loss: Any, accepted: Any, number: Any, asked: Any) -> None:
         won, lost = cell_number(row, columns["gain"], gain), cell_number(row, columns["loss"], loss)
         if lost < 0.0:
             refuse(row, f"{columns['loss']} is a positive amount; got {lost:g}. Leave the sign out.")
         options = [made.lottery((won, 0.5), (-lost, 0.5)), NOTHING]
-        built.choice(row, person, options, 0 if cell_answer(row, columns["accepted"], accepted) else 1, number)
-    return built.done()
+        reading.either(row, cell_person(row, names[0], person), options, names[3], accepted, number, asked)
+
+    return reading.each(take, *names, trial)
 
 
-def certainty_equivalents(
-    table: Any, lottery: Any, columns: Mapping[str, str], trial: str | None, missing: str
-) -> Choices:
+def certainty_equivalents(reading: Reading, lottery: Any, columns: Mapping[str, str], trial: str | None) -> Choices:
     """Lotteries with the amounts that people find as good."""
-    require_missing(missing)
-    found, built = Columns(table), Rows()
-    make = _maker(found, lottery)
-    for row, (person, amount, number) in found.rows(columns["person"], columns["amount"], trial):
-        if answered(row, columns["amount"], amount, missing):
-            built.equivalent(row, person, make(row), cell_number(row, columns["amount"], amount), number)
-    return built.done()
+    make = _maker(reading.found, lottery)
+
+    def take(row: int, person: Any, amount: Any, number: Any, _: Any) -> None:
+        named = cell_number(row, columns["amount"], amount)
+        reading.built.equivalent(row, cell_person(row, columns["person"], person), make(row), named, number)
+
+    return reading.each(take, columns["person"], columns["amount"], trial)
 
 
-def from_table(
-    table: Any, options: Mapping[str, Any], columns: Mapping[str, str], trial: str | None, missing: str
-) -> Choices:
+def from_table(reading: Reading, options: Mapping[str, Any], columns: Mapping[str, str], trial: str | None) -> Choices:
     """Options from columns of outcomes and probabilities, of amounts, or of texts."""
-    require_missing(missing)
-    found, built = Columns(table), Rows()
-    names = [str(name) for name in options]
-    makers = [_maker(found, given) for given in options.values()]
-    for row, (person, chosen, number) in found.rows(columns["person"], columns["chosen"], trial):
-        if not answered(row, columns["chosen"], chosen, missing):
-            continue
-        label = str(int(chosen)) if isinstance(chosen, float) and chosen.is_integer() else str(chosen)
+    names = [str(name).strip() for name in options]
+    if reading.asked is not None and len(names) != 2:
+        raise ValueError(f"counts and rates are those of two options; got {len(names)}. Write a row for each answer.")
+    makers = [_maker(reading.found, given) for given in options.values()]
+
+    def take(row: int, person: Any, chosen: Any, number: Any, asked: Any) -> None:
+        who, offered = cell_person(row, columns["person"], person), [make(row) for make in makers]
+        if reading.asked is not None:
+            reading.either(row, who, offered, columns["chosen"], chosen, number, asked)
+            return
+        label = str(int(chosen)) if isinstance(chosen, float) and chosen.is_integer() else str(chosen).strip()
         if label not in names:
+            filled(row, columns["chosen"], chosen)
             refuse(
                 row, f"{columns['chosen']} must be one of {', '.join(names)}; got {chosen!r}. Name that option, too."
             )
-        built.choice(row, person, [make(row) for make in makers], names.index(label), number)
-    return built.done()
+        reading.built.choice(row, who, offered, names.index(label), number)
+
+    return reading.each(take, columns["person"], columns["chosen"], trial)
 
 
 class _Once:
