@@ -1,7 +1,7 @@
-"""Files that version 0.1.0 wrote are still opened, with everything that was in them.
+"""Files that older versions wrote are still opened, with everything that was in them.
 
-`tests/data/0.1.0` was written by that version; `expected.json` holds the answers of its learners and streams. What they
-decide next may differ, since policies have improved; what they were told may not.
+`tests/data/0.1.0` and `tests/data/0.2.0` were written by these versions; `expected.json` holds the answers of their
+learners, streams and fits. What they decide next may differ, since policies have improved; what they were told may not.
 """
 
 import json
@@ -15,11 +15,14 @@ import pytest
 import allais
 from allais.paper.findings import ExperimentResult
 from allais.paper.store import kept
+from allais.people import Fitted, Interview
 from allais.simulation import Results
 from allais.traffic import Recording
 
 DATA = Path(__file__).parent / "data" / "0.1.0"
 EXPECTED = json.loads((DATA / "expected.json").read_text())
+OF_PEOPLE = Path(__file__).parent / "data" / "0.2.0" / "people"
+FITTED = json.loads((OF_PEOPLE / "expected.json").read_text())
 LEARNERS = sorted(name for name in EXPECTED if name.startswith("learners/"))
 FOLDERS = sorted(name for name in EXPECTED if name.startswith("folder-"))
 
@@ -112,3 +115,25 @@ def test_the_journal_of_a_search_is_continued(name, policy, tmp_path):
     answer = allais.search(policy, PROBLEM, seed=1, journal=path, max_runs=EXPECTED[name]["samples"])
     assert answer.samples == EXPECTED[name]["samples"]
     assert sum(answer.pulls.values()) == answer.samples
+
+
+@pytest.mark.parametrize("name", sorted(name for name in FITTED if name.startswith("fitted-")))
+def test_a_fit_opens_though_its_parameters_have_other_names_now(name):
+    """0.2.0 called the power of utility `alpha` in some families and `utility_alpha` in others."""
+    fitted, known = Fitted.load(OF_PEOPLE / name), FITTED[name]
+    assert list(fitted.parameters.values()) == pytest.approx(known["parameters"], rel=1e-12)
+    assert list(fitted.family.fixed.values()) == known["fixed"]
+    assert [fitted.parameters[name] for name in known["names"]] == list(fitted.parameters.values())
+    assert fitted.inference is None
+
+
+def test_an_interview_of_older_names_goes_on(tmp_path):
+    folder = Path(shutil.copytree(OF_PEOPLE / "folder-interview", tmp_path / "ann"))
+    known = FITTED["interview.json"]
+    saved, family = Interview.load(OF_PEOPLE / "interview.json"), allais.people.Family(utility_alpha=0.88, stake=100)
+    with Interview.open(folder, family, seed=1) as kept_one:
+        for interview in (saved, kept_one):
+            assert [[question.id, side] for question, side in interview.answers] == known["answers"]
+            assert list(interview.fitted.parameters.values()) == pytest.approx(known["parameters"], rel=1e-12)
+            assert interview.ask().as_json() == known["out"]
+            interview.tell(interview.ask(), "A")

@@ -104,8 +104,8 @@ def test_a_likelihood_without_a_peak_is_said():
     assert any("flat" in note for note in notes)
 
 
-def two_kinds(n_people=12, n_trials=60):
-    rng = np.random.default_rng(5)
+def two_kinds(n_people=12, n_trials=60, seed=5):
+    rng = np.random.default_rng(seed)
     n = n_people * n_trials
     table = {"person": np.arange(n) % n_people, "gain": rng.integers(5, 40, n), "loss": rng.integers(5, 20, n)}
     averse = np.where(table["person"] % 3 == 0, 1.0, 2.2)
@@ -123,13 +123,58 @@ def test_types_of_people_are_found_and_counted():
     assert [round(one.parameters["loss_aversion"], 1) for one in found.types] == [2.2, 1.0]
     assert min(found.tried, key=found.tried.get) == 2
     assert "type 1: 67% of people" in str(found)
+    assert found.verdict == "types"
+    assert "continuously" not in str(found)
+
+
+def gradual(seed, n_people=30, n_trials=60):
+    """People whose loss aversion and temperature are those of one lognormal population."""
+    rng = np.random.default_rng(seed)
+    n = n_people * n_trials
+    table = {"person": np.arange(n) % n_people, "gain": rng.integers(5, 41, n), "loss": rng.integers(5, 21, n)}
+    averse, heat = (np.exp(rng.normal(np.log(m), 0.4, n_people))[table["person"]] for m in (1.6, 2.0))
+    table["accepted"] = (table["gain"] - averse * table["loss"] + heat * rng.logistic(size=n) > 0).astype(int)
+    return Choices.mixed_gambles(table)
+
+
+def test_people_who_differ_continuously_are_said_to_be_no_types():
+    found = groups(gradual(1, n_people=16, n_trials=40), AVERSE, seed=1)
+    assert len(found.types) > 1  # types alone fit better than one point, and say nothing about it
+    assert found.verdict == "continuous"
+    assert found.continuous.bic < found.bic - 10.0
+    assert "do not read types into them" in str(found)
+    assert np.exp(found.continuous.population.mean[0]) == pytest.approx(1.6, rel=0.35)
+    assert found.continuous.population.spread[0] == pytest.approx(0.4, rel=0.5)
+
+
+def test_the_likelihood_of_a_population_is_that_of_a_grid():
+    """One free parameter: the integral over people by sums, at the population that was found."""
+    family = Family(eta=0.65, alpha=1.0, temperature=2.0)
+    choices = gradual(2, n_people=6, n_trials=20)
+    found = groups(choices, family, seed=1).continuous
+    z = np.linspace(-6, 6, 4001)[:, None] * family.prior.spread + family.prior.mean
+    density = np.exp(found.population.log_density(z)) * (z[1, 0] - z[0, 0])
+    each = [np.log(np.exp(Likelihood(family, choices.of(name)).on_line(z)) @ density) for name in choices.people]
+    # 600 weighed draws of each of six people: an error of about 0.03 each
+    assert found.log_likelihood == pytest.approx(sum(each), abs=6 * 0.03 * np.sqrt(6))
+
+
+@pytest.mark.slow
+def test_types_and_continuous_populations_are_told_apart_nearly_always():
+    """Were either wrong once in 100 tables, five of ten would be by luck once in 40 million."""
+    said = [groups(gradual(seed), AVERSE, seed=1).verdict for seed in range(10)]
+    assert sum(one == "continuous" for one in said) >= 6
+    said = [groups(two_kinds(24, seed=seed), AVERSE, seed=1).verdict for seed in range(10)]
+    assert sum(one == "types" for one in said) >= 6
 
 
 def test_one_kind_of_people_is_one_type():
     rng = np.random.default_rng(6)
     table = {"person": np.arange(600) % 10, "gain": rng.integers(5, 40, 600), "loss": rng.integers(5, 20, 600)}
     table["accepted"] = (table["gain"] - 1.5 * table["loss"] + 2.0 * rng.logistic(size=600) > 0).astype(int)
-    assert len(groups(Choices.mixed_gambles(table), AVERSE, seed=1).types) == 1
+    found = groups(Choices.mixed_gambles(table), AVERSE, seed=1)
+    assert len(found.types) == 1
+    assert found.verdict == "alike"
 
 
 @pytest.mark.parametrize("held_out", ["trials", "people"])

@@ -1,5 +1,6 @@
 """Hierarchical fits: the posterior of a grid, chains in processes of their own, and their signs in words."""
 
+import json
 import os
 import pickle
 import re
@@ -10,9 +11,10 @@ import numpy as np
 import pytest
 
 from allais import Discrete, TverskyKahneman
-from allais.people import Choices, Family, hierarchical
+from allais.people import Choices, Family, Fitted, fit, hierarchical
 from allais.people.hierarchical import checked
 from allais.people.likelihood import Likelihood
+from allais.people.population import chains_from
 from allais.people.sampling import Task, begin, sampled
 from tests.people.test_fits import AVERSE, two_kinds
 
@@ -21,7 +23,7 @@ needs_numpyro = pytest.mark.skipif(find_spec("numpyro") is None, reason="needs N
 
 @needs_numpyro
 @pytest.mark.filterwarnings("ignore")  # of ArviZ, about itself
-def test_a_population_is_found_with_its_people_and_its_signs_are_read():
+def test_a_population_is_found_with_its_people_and_survives_its_file(tmp_path):
     choices = two_kinds(n_people=8, n_trials=40)
     found = hierarchical(choices, AVERSE, n_draws=100, n_warmup=100, n_chains=2, seed=1)
     assert "jax" not in sys.modules  # it stays in the processes of the chains
@@ -32,6 +34,23 @@ def test_a_population_is_found_with_its_people_and_its_signs_are_read():
     assert re.match(r"\w+ of 200 steps diverged; R-hat is at most 1\.\d+ for the population", found.notes[0])
     assert any("Give more draws" in note for note in found.notes)  # 200 are few, and it says so
     assert found.population.mean.shape == (2,)
+    table = found.population_table()
+    averse = table["loss_aversion"]
+    assert averse.low < averse.middle < averse.high
+    assert 0.0 < averse.spread_low < averse.spread < averse.spread_high
+    middle = found.inference.posterior["middle"].sel(parameter="loss_aversion").values
+    assert averse.middle == pytest.approx(np.exp(middle.mean()))
+    assert averse.scale == "logarithm"
+    assert str(table) in str(found.summary())
+    found.save(tmp_path / "people.json")
+    again = Fitted.load(tmp_path / "people.json")
+    assert again.inference.posterior.equals(found.inference.posterior)
+    assert str(again.summary()) == str(found.summary())
+    document = json.loads((tmp_path / "people.json").read_text())
+    assert again.family.names == ("loss_aversion", "temperature")
+    damaged = {**document["fitted"], "chains": {**document["fitted"]["chains"], "spread": {"shape": [2], "data": ""}}}
+    with pytest.raises(ValueError, match="a chain must be of all parameters"):
+        chains_from(damaged["chains"], 8, 2)
 
 
 def of_a_grid(choices, family, side=41, cells=24):
@@ -142,3 +161,10 @@ def test_signs_are_put_into_words():
     assert said[0].startswith("3 of 2,000 steps diverged")
     assert any("missed a narrow place" in one for one in said)
     assert any("1 of 2 people yet, least about bob" in one for one in said)
+
+
+def test_only_a_hierarchical_fit_has_a_table_of_its_population():
+    alone = fit(two_kinds(n_people=3, n_trials=10), AVERSE, prior=True, by_person=True)
+    assert alone.inference is None
+    with pytest.raises(ValueError, match="this is a fit by posterior mode"):
+        alone.population_table()

@@ -55,6 +55,21 @@ def drawn(family, rng, n=4):
     return z
 
 
+def test_a_parameter_has_the_same_name_in_every_family():
+    named = [set(family.names) | set(family.fixed) for family in FAMILIES.values() if family.utility is not None]
+    assert all({"utility_alpha", "loss_aversion", "temperature", "lapse"} <= names for names in named)
+    assert Family().names[0] == Family(TverskyKahneman, "dual").names[0] == "weight_eta"
+    assert [Family(TverskyKahneman, other).names[0] for other in (TverskyKahneman, Prelec, Wang)] == ["gains_eta"] * 3
+    assert [Family(other, Prelec).names[-5] for other in (Prelec, Wang)] == ["losses_alpha"] * 2
+
+
+def test_a_short_name_will_do_where_only_one_parameter_ends_so():
+    assert Family(alpha=0.88, eta=0.7).given == Family(utility_alpha=0.88, weight_eta=0.7).given
+    assert Family(alpha=0.88).fixed["utility_alpha"] == 0.88
+    with pytest.raises(ValueError, match="this family has the parameters weight_alpha, weight_beta, utility_alpha, "):
+        Family(Prelec, alpha=0.88)
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_the_likelihood_is_that_of_the_librarys_own_values(name):
     rng = np.random.default_rng(1)
@@ -162,7 +177,7 @@ def test_a_far_normal_tail_keeps_its_digits():
         (lambda: Family(choice="logit"), "Logit or Probit"),
         (lambda: Family(utility=np.sqrt), "PowerUtility or None"),
         (lambda: Family(loss_aversion=free(median=-1)), "got a median of -1"),
-        (lambda: Family().log_likelihood([[0.61]], Choices.from_rows([("a", [1, 2], 0)])), "numbers for eta, alpha"),
+        (lambda: Family().log_likelihood([[0.61]], Choices.from_rows([("a", [1, 2], 0)])), "numbers for weight_eta"),
         (lambda: Family(choice=Probit).log_likelihood([[0.6, 1, 1, 1]], Choices.from_rows([("a", [1, 2, 3], 0)])),
          "probit compares two options"),
     ],

@@ -2,7 +2,7 @@
 
 >>> from allais.people import Choices, Family
 >>> Family().names
-('eta', 'alpha', 'loss_aversion', 'temperature')
+('weight_eta', 'utility_alpha', 'loss_aversion', 'temperature')
 """
 
 from allais.people.attention import Attention

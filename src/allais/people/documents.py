@@ -13,6 +13,7 @@ from allais._checks import FloatArray
 from allais.files.reading import DAMAGE, finite, finite_list, reason, require, whole
 from allais.people.family import Family
 from allais.people.fitted import Fitted
+from allais.people.population import chains_content, chains_from
 from allais.preferences.documents import read_document, write_preference
 from allais.settings import checked_trust, from_spec, to_spec
 
@@ -33,6 +34,7 @@ def fitted_content(fitted: Fitted) -> dict[str, Any]:
         "log_evidence": fitted.log_evidence,
         "notes": list(fitted.notes),
         "people": {name: fitted_content(one) for name, one in fitted.people.items()},
+        **({} if fitted.chains is None else {"chains": chains_content(fitted.chains)}),
     }
 
 
@@ -59,7 +61,7 @@ def _made(family: Family, content: dict[str, Any]) -> Fitted:
     require(isinstance(content["places"], list) and content["places"], "there must be draws")
     rows: list[FloatArray] = [finite_list(row, "a draw") for row in content["places"]]
     require(all(row.size == d for row in rows), f"a draw must have {d} numbers")
-    evidence = content["log_evidence"]
+    evidence, chains = content["log_evidence"], content.get("chains")
     return Fitted(
         family,
         str(content["method"]),
@@ -70,4 +72,5 @@ def _made(family: Family, content: dict[str, Any]) -> Fitted:
         None if evidence is None else finite(evidence, "the log evidence"),
         MappingProxyType({name: _made(family, one) for name, one in content["people"].items()}),
         tuple(map(str, content["notes"])),
+        None if chains is None else chains_from(chains, len(content["people"]), d),
     )

@@ -15,6 +15,7 @@ from allais.people.parameters import (
     KNOWN_CURVE,
     LAPSE_RATE,
     NOISE_OF_AMOUNTS,
+    OF_ONE_PART,
     UTILITY,
     WEIGHTS,
     Free,
@@ -36,6 +37,12 @@ class _Place(NamedTuple):
     places: tuple[int, ...]
     fixed: float | None
 
+    @property
+    def name(self) -> str:
+        """The same in every family: that of its part first, if other parts may have one of that name."""
+        own = self.parameter.name
+        return own if own in OF_ONE_PART else f"{self.role}_{own}"
+
 
 class Family:
     """A model of choices: how probabilities are weighed, how outcomes feel, and how often the better option is taken.
@@ -43,13 +50,15 @@ class Family:
     `gains` and `losses` are weights: a type, whose parameters are free, or a weight itself, which is fixed. Without
     `losses` both sides share one weight and its parameters (`"dual"`: losses by its dual, as in rank-dependent
     utility). `utility` is `PowerUtility` or None (linear, no loss aversion), `choice` is `Logit` or `Probit`.
-    Parameters are named: a number fixes one, `free(median, spread)` gives it another prior. `lapse` is 0, and
-    certainty equivalents have no `noise`, unless you free them. `stake` is the size of a typical outcome: the prior
-    of the temperature goes with it.
+    Parameters are named: a number fixes one, `free(median, spread)` gives it another prior. A name does not depend on
+    the rest of the family: `weight_` (or `gains_` and `losses_`) with that of the weight's own, `utility_alpha`,
+    `loss_aversion`, `temperature`, `lapse`, `noise`. To give one, `eta` will do where only one ends so. `lapse` is 0,
+    and certainty equivalents have no `noise`, unless you free them. `stake` is the size of a typical outcome: the
+    prior of the temperature goes with it.
 
     >>> family = Family(loss_aversion=1.0, lapse=0.01)
     >>> family.names
-    ('eta', 'alpha', 'temperature')
+    ('weight_eta', 'utility_alpha', 'temperature')
     >>> choices = Choices.lottery_or_sure({"person": ["a", "a"], "win": [10, 10], "probability": [0.2, 0.6],
     ...                                    "sure": [4, 4], "took_lottery": [0, 1]})
     >>> family.log_likelihood([[0.61, 0.88, 1.0]], choices).round(4)
@@ -102,18 +111,18 @@ class Family:
 
     def _settle(self, listed: list[_Place], wishes: dict[str, Any]) -> None:
         """Name every parameter, and decide which are free."""
-        bare = [one.parameter.name for one in listed]
+        short = [one.parameter.name for one in listed]
         self._free: dict[str, _Place] = {}
         self.fixed: dict[str, float] = {}
         constants = np.ones(PLACES)  # a parameter that a family lacks is 1, and the lapse rate 0
         index = np.full(PLACES, -1)
-        known = []
+        self.given = {}
         for one in listed:
-            own = one.parameter.name
-            full = f"{one.role}_{own}"
-            name = own if bare.count(own) == 1 else full
-            known.append(name)
-            wish = wishes.pop(name, wishes.pop(full, None))
+            name, own = one.name, one.parameter.name
+            former = f"{one.role}_{own}", *([own] if short.count(own) == 1 else [])  # older files have these
+            wish = next((wishes.pop(key) for key in (name, *former) if key in wishes), None)
+            if wish is not None:
+                self.given[name] = wish
             if isinstance(wish, Free):
                 one = one._replace(parameter=one.parameter.asked(wish), fixed=None)
             elif wish is not None:
@@ -126,7 +135,8 @@ class Family:
                 constants[places] = self.fixed[name] = one.fixed
         if wishes:
             raise ValueError(
-                f"a family has the parameters {', '.join(known)}; got {next(iter(wishes))!r}. Use one of these names."
+                f"this family has the parameters {', '.join(one.name for one in listed)}; got {next(iter(wishes))!r}. "
+                "Use one of these names."
             )
         self.layout = Layout(tuple(one.parameter.scale for one in self._free.values()), index, constants)
 

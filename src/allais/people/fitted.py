@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,14 @@ from allais._checks import FloatArray
 from allais._random import Seed, generator
 from allais.people.choices import Choices
 from allais.people.family import Family
+from allais.people.parameters import ByName
 from allais.people.priors import Prior
 from allais.preferences import Preference
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from allais.people.population import PopulationTable
     from allais.people.summary import Summary
 
 MOST_DRAWS = 1000  # that are kept of one person
@@ -52,14 +55,14 @@ class Fitted:
     log_evidence: float | None = None  # of the choices under this family
     people: Mapping[str, Fitted] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()  # how it went, and what is not to be relied on, in words
-    inference: Any = None  # ArviZ's object, of a hierarchical fit; files do not hold it
+    chains: Mapping[str, FloatArray] | None = None  # of a hierarchical fit: middle, spread, people, on the line
 
     @property
     def parameters(self) -> dict[str, float]:
         """The point: the peak of a fit, or the middle of the draws."""
         if not self.family.names:
-            return {}
-        return dict(zip(self.family.names, self.family.natural(self.place[None])[0].tolist(), strict=True))
+            return ByName()
+        return ByName(zip(self.family.names, self.family.natural(self.place[None])[0].tolist(), strict=True))
 
     @property
     def preference(self) -> Preference:
@@ -81,6 +84,19 @@ class Fitted:
     def population(self) -> Prior:
         """A prior for the next person: normal, with the middle and the spread of the draws."""
         return Prior(self.places.mean(axis=0), np.atleast_2d(np.cov(self.places.T)))
+
+    def population_table(self) -> PopulationTable:
+        """Of a hierarchical fit: the mean and the spread of each parameter among people, with their intervals."""
+        from allais.people.population import population_table
+
+        return population_table(self)
+
+    @cached_property
+    def inference(self) -> Any:
+        """ArviZ's object of a hierarchical fit, also after `load`; None of other fits."""
+        from allais.people.population import inference_of
+
+        return None if self.chains is None else inference_of(self.family, list(self.people), self.chains)
 
     def log_score(self, choices: Choices) -> float:
         """The log likelihood of choices that were not fitted: each by its own person's draws, or by those of all.

@@ -1,7 +1,8 @@
 """Groups: a mixture of a few types of people, by expectation and maximisation.
 
 Bruhin, Fehr-Duda and Epper (2010) found most people to be of one type, who weigh probabilities, and a fifth of another,
-who nearly maximise the mean. Whether a table has types is asked of the Bayesian information criterion.
+who nearly maximise the mean. Whether a table has types is asked of the Bayesian information criterion, and types are
+compared with one population in which people differ continuously: of such a one, types are slices.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from allais._checks import FloatArray
 from allais._random import Seed, generator
 from allais.people.choices import Choices
 from allais.people.climbing import Slopes, climb
+from allais.people.continuous import Continuous, continuous
 from allais.people.family import Family
 from allais.people.fit import EDGE, peak
 from allais.people.fitted import Fitted
@@ -25,6 +27,7 @@ STARTS = 5
 MOST_ROUNDS = 200
 SETTLED = 1e-5  # of the log likelihood, relatively
 LEAST_SHARE = 1e-6  # so that no type dies
+STRONG = 10.0  # a difference of BIC that is strong evidence (Kass and Raftery 1995)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +35,8 @@ class Groups:
     """Types of people: how many are of each, their parameters, and who belongs to which.
 
     `bic` falls with the fit and rises with each number that was fitted: fewer is better, and 10 are strong evidence.
+    `continuous` is one normal population that was fitted to the same answers, with its own `bic`; `verdict` says which
+    of the two the data speak for: "types", "continuous", "either", or "alike", if one point does for everybody.
     """
 
     family: Family
@@ -41,6 +46,17 @@ class Groups:
     log_likelihood: float
     bic: float
     tried: dict[int, float]  # the BIC of each number of types that was tried
+    continuous: Continuous
+
+    @property
+    def verdict(self) -> str:
+        """Whether people come in types, differ continuously, either, or not at all."""
+        lead = self.continuous.bic - self.bic  # of the types
+        if len(self.types) == 1:
+            return "alike" if lead >= 0.0 else "continuous"
+        if lead > STRONG:
+            return "types"
+        return "either" if lead >= -STRONG else "continuous"
 
     def __str__(self) -> str:
         lines = []
@@ -48,15 +64,28 @@ class Groups:
             numbers = ", ".join(f"{name} {value:.3g}" for name, value in one.parameters.items())
             lines.append(f"type {number}: {share:.0%} of people; {numbers}")
         tried = ", ".join(f"{n}: {bic:,.0f}" for n, bic in self.tried.items())
-        lines.append(f"BIC by number of types: {tried}")
+        lines.append(f"BIC by number of types: {tried}; of one continuous population: {self.continuous.bic:,.0f}")
         unsure = np.mean([row.max() < 0.9 for row in self.membership.values()])
         if len(self.shares) > 1:
             lines.append(f"{unsure:.0%} of people belong to no type with a probability of 0.9.")
+        if self.verdict in SAID:
+            lines.append(SAID[self.verdict])
         return "\n".join(lines)
+
+
+SAID = {
+    "continuous": "One population in which people differ continuously explains the answers better: do not read types "
+    "into them. Use hierarchical.",
+    "either": "One population in which people differ continuously explains the answers as well: they do not show that "
+    "there are types.",
+}
 
 
 def groups(choices: Choices, family: Family, *, n_types: int | None = None, seed: Seed = 0) -> Groups:
     """People sorted into types; without a number, one, two or three types, whichever has the lowest BIC.
+
+    Types are found also where people differ continuously. So one normal population is fitted beside them, and
+    `verdict` and the text say when it explains the answers as well, or better.
 
     >>> rng = np.random.default_rng(1)
     >>> table = {"person": np.arange(320) % 8, "gain": rng.integers(10, 40, 320), "loss": rng.integers(5, 20, 320)}
@@ -65,6 +94,8 @@ def groups(choices: Choices, family: Family, *, n_types: int | None = None, seed
     >>> found = groups(Choices.mixed_gambles(table), Family(eta=0.65, alpha=1.0), seed=1)
     >>> found.shares.round(2), sorted(round(one.parameters["loss_aversion"], 1) for one in found.types)
     (array([0.5, 0.5]), [0.9, 2.5])
+    >>> found.verdict
+    'types'
     """
     if n_types is not None and not (isinstance(n_types, int) and 1 <= n_types <= len(choices.people)):
         raise ValueError(f"there are types from 1 to the number of people; got {n_types!r}. Two or three are usual.")
@@ -73,7 +104,12 @@ def groups(choices: Choices, family: Family, *, n_types: int | None = None, seed
     rng = generator(seed)
     likelihood = Likelihood(family, choices, by_person=True)
     most = min(3, len(choices.people))
-    tried = {n: _mixture(choices, family, likelihood, n, rng) for n in ([n_types] if n_types else range(1, most + 1))}
+    alone = [peak(Likelihood(family, choices.of(name)), family, with_prior=True, rng=rng) for name in choices.people]
+    places_alone = np.array([one.place for one in alone])
+    tried = {
+        n: _mixture(choices, family, likelihood, n, places_alone, rng)
+        for n in ([n_types] if n_types else range(1, most + 1))
+    }
     best = min(tried, key=lambda n: tried[n][0])
     bic, log_likelihood, shares, places, of_person = tried[best]
     order = np.argsort(-shares, kind="stable")
@@ -85,6 +121,9 @@ def groups(choices: Choices, family: Family, *, n_types: int | None = None, seed
         log_likelihood,
         bic,
         {n: found[0] for n, found in tried.items()},
+        continuous(
+            likelihood, family.prior, [Prior(one.place, one.covariance) for one in alone], choices.n_answers, rng
+        ),
     )
 
 
@@ -92,17 +131,14 @@ Mixture = tuple[float, float, FloatArray, FloatArray, FloatArray]  # BIC, log li
 
 
 def _mixture(
-    choices: Choices, family: Family, likelihood: Likelihood, n_types: int, rng: np.random.Generator
+    choices: Choices, family: Family, likelihood: Likelihood, n_types: int, alone: FloatArray, rng: np.random.Generator
 ) -> Mixture:
     """The best of several starts; each begins with the parameters of a few people."""
     n = likelihood.n_blocks
     if n_types == 1:
         whole = peak(Likelihood(family, choices), family, with_prior=False, rng=rng).place
         return _climb_together(choices, family.prior, likelihood, whole[None], n)
-    alone = [
-        peak(Likelihood(family, choices.of(name)), family, with_prior=True, rng=rng).place for name in choices.people
-    ]
-    starts = [np.array(alone)[rng.choice(n, n_types, replace=False)] for _ in range(STARTS)]
+    starts = [alone[rng.choice(n, n_types, replace=False)] for _ in range(STARTS)]
     return min(
         (_climb_together(choices, family.prior, likelihood, places, n) for places in starts), key=lambda found: found[0]
     )

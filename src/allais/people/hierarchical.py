@@ -15,6 +15,7 @@ from allais.people.choices import Choices
 from allais.people.family import Family
 from allais.people.fitted import MOST_DRAWS, Fitted
 from allais.people.likelihood import Likelihood
+from allais.people.population import inference_of
 from allais.people.sampling import Task, begin, sampled
 
 FEWEST_DRAWS = 100
@@ -34,8 +35,9 @@ def hierarchical(
 
     On the scale of each parameter people are normal around a middle, whose prior is the family's; their spread is
     half-normal, and as wide. Needs `allais[people]`. `people` has one result each, the draws of the whole are those of
-    a new person, `population` is a `Prior` for the next one, and `inference` holds ArviZ's object. Divergences, R-hat
-    and effective sizes are looked at; `notes` says in words how they are, and what is wrong. Chains run in processes of
+    a new person, `population` is a `Prior` for the next one, `population_table()` has means and spreads with their
+    intervals, and `inference` is ArviZ's object; a file keeps it. Divergences, R-hat and effective sizes are looked at;
+    `notes` says in words how they are, and what is wrong. Chains run in processes of
     their own, as many as there are cores: JAX is not loaded into yours. The same seed gives the same draws.
     """
     for package in ("arviz", "jax", "numpyro"):
@@ -65,7 +67,7 @@ def _fitted(
     diverged: int,
     rng: np.random.Generator,
 ) -> Fitted:
-    inference = _inference(choices, family, drawn)
+    inference = inference_of(family, list(choices.people), drawn)
     flat = {name: value.reshape(-1, *value.shape[2:]) for name, value in drawn.items()}
     kept = rng.permutation(flat["middle"].shape[0])[:MOST_DRAWS]
     middle, spread, z = flat["middle"][kept], flat["spread"][kept], flat["people"][kept]
@@ -85,21 +87,7 @@ def _fitted(
         float(at_points.sum()),
         people=MappingProxyType(people),
         notes=checked(inference, diverged, flat["middle"].shape[0]),
-        inference=inference,
-    )
-
-
-def _inference(choices: Choices, family: Family, drawn: dict[str, FloatArray]) -> Any:
-    """The draws as ArviZ has them: on the line for the population, as parameters for the people."""
-    import arviz
-
-    names = list(family.names)
-    people = drawn["people"]
-    natural = family.natural(people.reshape(-1, len(names))).reshape(people.shape)
-    return arviz.from_dict(
-        posterior={"middle": drawn["middle"], "spread": drawn["spread"], "people": natural},
-        coords={"parameter": names, "person": list(choices.people)},
-        dims={"middle": ["parameter"], "spread": ["parameter"], "people": ["person", "parameter"]},
+        chains=MappingProxyType(drawn),
     )
 
 

@@ -15,6 +15,7 @@ from allais.people.choices import Choices
 from allais.people.family import Family
 from allais.people.fitted import MOST_DRAWS, Fitted
 from allais.people.likelihood import Likelihood
+from allais.people.parameters import ByName
 from allais.people.particles import Belief
 from allais.people.questions import SIDES, Question
 from allais.people.worths import Worths
@@ -73,7 +74,7 @@ class Known(Durable):
     @property
     def uncertainty(self) -> dict[str, tuple[float, float]]:
         """For each parameter, the ends between which it lies with 90 %."""
-        return {row.name: (row.low, row.high) for row in self.fitted.summary().rows}
+        return ByName({row.name: (row.low, row.high) for row in self.fitted.summary().rows})
 
     @property
     @one_at_a_time

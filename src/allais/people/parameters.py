@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from allais._checks import positive, real
 from allais.people.scales import POSITIVE, REAL, SHARE, Scale
 from allais.weights import GonzalezWu, Identity, Power, Prelec, SteepMiddle, TailAverage, TverskyKahneman, Wang
+
+T = TypeVar("T")
 
 # Below it Tversky and Kahneman's weight falls somewhere, and better lotteries may be worth less.
 MONOTONE_FROM = 0.2793
@@ -28,18 +30,32 @@ def free(median: float | None = None, spread: float | None = None) -> Free:
     """Leave a parameter of a `Family` to the data; its prior has this median and this spread.
 
     >>> from allais.people import Family
-    >>> family = Family(loss_aversion=free(median=2.0, spread=0.3), alpha=0.88)
+    >>> family = Family(loss_aversion=free(median=2.0, spread=0.3), utility_alpha=0.88)
     >>> print(family)
     Family: gains and losses by TverskyKahneman, PowerUtility, Logit on values
-      eta             median 0.65, 90 % from 0.4 to 0.89
+      weight_eta      median 0.65, 90 % from 0.4 to 0.89
       loss_aversion   median 2, 90 % from 1.2 to 3.3
       temperature     median 0.76, 90 % from 0.064 to 8.9
-      alpha           0.88, fixed
+      utility_alpha   0.88, fixed
       lapse           0, fixed
     """
     return Free(
         None if median is None else real("median", median), None if spread is None else positive("spread", spread)
     )
+
+
+class ByName(dict[str, T]):
+    """Something for each parameter; a short name will do where only one parameter ends so.
+
+    >>> ByName(weight_eta=0.61, utility_alpha=0.88)["eta"]
+    0.61
+    """
+
+    def __missing__(self, name: str) -> T:
+        found = [full for full in self if full.endswith(f"_{name}")]
+        if len(found) != 1:
+            raise KeyError(f"{name!r} is none of {', '.join(self)}, nor the end of one only")
+        return self[found[0]]
 
 
 @dataclass(frozen=True)
@@ -77,6 +93,7 @@ WEIGHTS: dict[type, tuple[int, tuple[Parameter, ...]]] = {
 KNOWN_CURVE = 8  # any other weight, without free parameters: its values are handed over
 
 UTILITY = (Parameter("alpha", POSITIVE, 0.88, 0.35), Parameter("loss_aversion", POSITIVE, 1.5, 0.6))
+OF_ONE_PART = ("loss_aversion", "temperature", "lapse", "noise")  # names that no other part of a family can have
 LAPSE_RATE = Parameter("lapse", SHARE, 0.03, 1.2, optional=0.0)
 NOISE_OF_AMOUNTS = Parameter("noise", POSITIVE, 0.1, 1.0, optional=0.1)
 SHAKY = 0.1  # a usual temperature, as a share of what a typical stake is worth

@@ -24,6 +24,13 @@ class Scale:
     low: float = -np.inf
     high: float = np.inf
 
+    @property
+    def words(self) -> str:
+        """What the line is."""
+        if np.isneginf(self.low):
+            return "value"
+        return "logarithm" if np.isposinf(self.high) else "log odds"
+
     def natural(self, z: FloatArray) -> FloatArray:
         """The parameter at a place on the line."""
         if np.isneginf(self.low):

@@ -13,6 +13,7 @@ from allais._checks import FloatArray
 
 if TYPE_CHECKING:
     from allais.people.fitted import Fitted
+    from allais.people.population import PopulationTable
 
 TRADING = 0.9  # a correlation beyond which two parameters are not told apart
 UNTOLD = 0.8  # of the prior's spread: a parameter that keeps more of it is not told by the data
@@ -36,6 +37,7 @@ class Summary:
     title: str
     rows: tuple[Row, ...]
     warnings: tuple[str, ...]
+    population: PopulationTable | None = None  # of a hierarchical fit
 
     def __str__(self) -> str:
         width = max((len(row.name) for row in self.rows), default=0)
@@ -45,6 +47,8 @@ class Summary:
             ends = f"{rounded(row.low, row.high - row.low)} to {rounded(row.high, row.high - row.low)}"
             told = "" if row.told >= 1.0 - UNTOLD else "   not told by these data"
             lines.append(f"  {row.name:<{width}}   {shown:>8}   90 % {ends}{told}")
+        if self.population is not None:
+            lines += ["the population: its middle person, and how far people are from there", str(self.population)]
         return "\n".join([*lines, *self.warnings])
 
 
@@ -65,7 +69,8 @@ def summarise(fitted: Fitted) -> Summary:
         Row(name, fitted.parameters[name], low, high, share)
         for name, low, high, share in zip(names, *ends.tolist(), told.tolist(), strict=True)
     )
-    return Summary(title, rows, (*fitted.notes, *_untold(fitted, rows)))
+    table = None if fitted.chains is None else fitted.population_table()
+    return Summary(title, rows, (*fitted.notes, *_untold(fitted, rows)), table)
 
 
 def interval(places: FloatArray) -> FloatArray:

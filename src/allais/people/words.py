@@ -37,7 +37,7 @@ def short_name(family: Family) -> str:
 
     >>> from allais.people import Family
     >>> short_name(Family(alpha=0.88))
-    'TverskyKahneman: eta, loss_aversion, temperature'
+    'TverskyKahneman: weight_eta, loss_aversion, temperature'
     """
     weights = [_named(one) for one in (family.gains, family.losses) if one is not None]
     return f"{' and '.join(weights)}: {', '.join(family.names) or 'nothing free'}"
