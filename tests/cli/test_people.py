@@ -68,7 +68,20 @@ def test_every_way_of_fitting_and_a_picture(table, tmp_path):
         (("--shape", "square"), "--shape must be one of"),
         (("--shape", "lottery-or-sure", "--method", "guess"), "--method must be one of"),
         (("--shape", "lottery-or-sure", "--family", "prelex"), "Did you mean 'prelec'?"),
-        (("--shape", "lottery-or-sure", "--set", "alpha"), "--set is written alpha=0.88"),
+        (("--shape", "lottery-or-sure", "--set", "alpha"), "--set is written utility_alpha=0.88"),
+        (
+            ("--shape", "lottery-or-sure", "--set", "alhpa=1"),
+            "this family has the parameters weight_eta",
+        ),
+        (("--shape", "lottery-or-sure", "--column", "wins=win"), "got 'wins'. Did you mean 'win'?"),
+        (("--shape", "lottery-or-sure", "--column", "win"), "--column is written win=prize; got 'win'"),
+        (("--shape", "lottery-or-sure", "--column", "win=prize"), "a column must be in the table; 'prize' is not"),
+        (("--shape", "table"), "--shape table needs --option"),
+        (("--shape", "table", "--option", "left"), "--option is written left=x:p,0:rest; got 'left'"),
+        (("--shape", "table", "--option", "left=x:", "--option", "right=7"), "an option is written x:p,0:rest"),
+        (("--shape", "lines", "--option", "left=7"), "--option belongs to --shape table"),
+        (("--shape", "certainty-equivalents"), "--shape certainty-equivalents needs --lottery"),
+        (("--shape", "lottery-or-sure", "--out", "/nowhere/x.json"), "a file needs a folder that exists"),
         (("--shape", "mixed-gambles"), "'gain' is not"),
         (("--shape", "lottery-or-sure", "--method", "hierarchical", "--by-person"), "Leave --by-person out"),
     ],
@@ -77,6 +90,85 @@ def test_a_wrong_word_is_refused_in_a_sentence(table, words, sentence):
     done = run("people", "fit", table, *words)
     assert done.exit_code == 2
     assert sentence in done.output
+
+
+def test_all_rows_that_cannot_be_read_are_listed(table):
+    lines = table.read_text().splitlines()
+    lines[3] = "0,13,2.0,5,1"
+    lines[7] = "0,13,0.5,five,1"
+    table.write_text("\n".join(lines) + "\n")
+    done = run("people", "fit", table, "--shape", "lottery-or-sure")
+    assert done.exit_code == 2
+    first, *listed = done.stderr.splitlines()
+    assert first.startswith("error: 2 of 120 rows cannot be read")
+    assert [line.partition(":")[0] for line in listed] == ["  row 3", "  row 7"]
+
+
+def test_rows_that_are_left_out_are_counted(table):
+    with table.open("a") as file:
+        file.write("0,13,0.5,5,n/a\n")
+    words = ("people", "fit", table, "--shape", "lottery-or-sure", "--set", "loss_aversion=1", "--method", "mode")
+    assert "took_lottery must not be empty; got 'n/a'" in run(*words).output
+    done = run(*words, "--drop-missing")
+    assert "1 row with an empty cell was left out." in done.output
+    assert "posterior mode of 120 answers" in done.output
+
+
+def numbers(output):
+    return [line.split()[:2] for line in output.splitlines() if line.startswith("  ")]
+
+
+def test_any_shape_is_read_by_the_names_of_its_columns_and_rates_are_fitted_as_answers(table, tmp_path):
+    """The same answers, one by one, as counts, as shares and as a table of any columns, are the same fit."""
+    asked, took = {}, {}
+    for line in table.read_text().splitlines()[1:]:
+        _, _, p, sure, one = line.split(",")
+        asked[p, sure] = asked.get((p, sure), 0) + 1
+        took[p, sure] = took.get((p, sure), 0) + int(one)
+    rows = [f"all,13,{p},{sure},{took[p, sure]},{n},{took[p, sure] / n:.2f}" for (p, sure), n in asked.items()]
+    rates = tmp_path / "rates.csv"
+    rates.write_text("\n".join(["group,prize,p,safe,k,n,share", *rows]) + "\n")
+    words = ("--set", "loss_aversion=1", "--set", "utility_alpha=0.9", "--method", "mode")
+    each = run("people", "fit", table, "--shape", "lottery-or-sure", *words)
+    named = ["--column=person=group", "--column=win=prize", "--column=probability=p", "--column=sure=safe"]
+    counts = ("--column=took_lottery=k", "--column=of=n")
+    shares = ("--column=took_lottery=share", "--column=rate_of=n")
+    free_form = ("--column=person=group", "--column=chosen=k", "--column=of=n", "--option=lottery=prize:p,0:rest",
+                 "--option=sure=safe")  # fmt: skip
+    for shape, more in (("lottery-or-sure", (*named, *counts)), ("lottery-or-sure", (*named, *shares)),
+                        ("table", free_form)):  # fmt: skip
+        done = run("people", "fit", rates, "--shape", shape, *more, *words)
+        assert done.exit_code == 0, done.output
+        assert "posterior mode of 120 answers" in done.output
+        assert numbers(done.output) == numbers(each.output) != []
+
+
+def test_certainty_equivalents_are_read_too(tmp_path):
+    lines = ["who,x,p,worth", *(f"ann,100,{p},{100 * p**0.9:.1f}" for p in (0.1, 0.3, 0.5, 0.7, 0.9))]
+    (tmp_path / "ce.csv").write_text("\n".join(lines) + "\n")
+    done = run(
+        "people", "fit", tmp_path / "ce.csv", "--shape", "certainty-equivalents", "--lottery", "x:p,0:rest",
+        "--column", "person=who", "--column", "amount=worth", "--set", "noise=free", "--set", "loss_aversion=1",
+        "--set", "temperature=1", "--method", "mode",
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "posterior mode of 5 answers" in done.output
+
+
+def test_types_and_families_are_compared_on_the_command_line(table):
+    words = ("--shape", "lottery-or-sure", "--set", "loss_aversion=1")
+    done = run("people", "groups", table, *words, "--set", "utility_alpha=1")
+    assert done.exit_code == 0, done.output
+    assert "of one continuous population:" in done.output
+    done = run("people", "compare", table, *words, "--family", "tk", "--family", "mean", "--folds", 2)
+    assert done.exit_code == 0, done.output
+    assert "log likelihood of 120 answers, trials held out" in done.output
+    wrong = run("people", "compare", table, *words, "--family", "tk", "--held-out", "questions")
+    assert "held_out is one of trials, people; got 'questions'" in wrong.output
+    wrong = run("people", "compare", table, *words, "--family", "tk", "--folds", 99)
+    assert "from 2 to the number of answers of 0, who gave the fewest (60); got 99" in wrong.output
+    wrong = run("people", "groups", table, *words, "--types", 3)
+    assert "types from 1 to the number of people; got 3" in wrong.output
 
 
 def test_a_spec_may_name_a_preference_file_beside_it(tmp_path):

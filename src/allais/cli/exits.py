@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from allais.errors import MissingExtra, RunFailed, ToolFailed
 
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
+BREAK = r"\r?\n(?!  )|\r"  # of a line, unless the next one is indented
 FULL = (errno.ENOSPC, errno.EDQUOT)
 CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 USAGE: Any = typer.BadParameter.__mro__[1]  # what typer raises about the words of a command; it has no other name there
@@ -25,8 +27,8 @@ FORMER = {"--jobs": "--workers", "--output": "--out", "--quick": "--scale quick"
 
 
 def stop(sentence: str, code: int = WRONG) -> NoReturn:
-    """End with a sentence."""
-    typer.echo(f"error: {' '.join(sentence.splitlines())}", err=True)
+    """End with a sentence; what is indented below it is a list, and stays one."""
+    typer.echo(f"error: {re.sub(BREAK, ' ', sentence.strip())}", err=True)
     raise typer.Exit(code)
 
 

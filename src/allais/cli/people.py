@@ -7,17 +7,34 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from allais.cli.choice_tables import (
+    Column,
+    Costs,
+    Data,
+    DropMissing,
+    Losses,
+    Lottery,
+    Option,
+    ProbitRule,
+    Reference,
+    Set,
+    Shape,
+    Stake,
+    Sure,
+    Weighing,
+    choices_of,
+    family_of,
+)
 from allais.cli.console import console
 from allais.cli.exits import Commands, writing
 from allais.cli.options import Plot, Seed
-from allais.cli.writable import require_picture
+from allais.cli.writable import require_picture, require_writable
 
 if TYPE_CHECKING:
-    from allais.people import Choices, Family
+    from allais.people import Choices
 
 app = typer.Typer(cls=Commands, help="Preferences from choices.", no_args_is_help=True, rich_markup_mode="markdown")
 
-SHAPES = ("lottery-or-sure", "mixed-gambles", "lines")
 METHODS = ("likelihood", "mode", "posterior", "hierarchical")
 
 
@@ -28,49 +45,57 @@ def _people() -> None:
 
 @app.command("fit")
 def fit_command(
-    data: Annotated[Path, typer.Argument(help="A table of choices, as CSV or as JSON lines.")],
-    shape: Annotated[str, typer.Option(help="lottery-or-sure (columns person, win, probability, sure, took_lottery), "
-                                       "mixed-gambles (person, gain, loss, accepted), or lines (JSON).")],
-    family: Annotated[str, typer.Option(help="How probabilities are weighed: tk, prelec, gonzalez-wu, power, wang, "
-                                        "tail-average, steep-middle or identity.")] = "tk",
-    losses: Annotated[str | None, typer.Option(help="How those of losses are, if otherwise; or dual.")] = None,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="A parameter: alpha=0.88, or lapse=free.")] = None,
+    data: Data,
+    shape: Shape,
+    column: Column = None,
+    option: Option = None,
+    lottery: Lottery = None,
+    family: Weighing = "tk",
+    losses: Losses = None,
+    set_: Set = None,
     method: Annotated[str, typer.Option(help="likelihood, mode, posterior or hierarchical.")] = "posterior",
     by_person: Annotated[bool, typer.Option("--by-person", help="Each person by themselves.")] = False,
-    sure: Annotated[bool, typer.Option("--sure", help="Compare certainty equivalents, and not values.")] = False,
-    probit: Annotated[bool, typer.Option("--probit", help="Probit in place of logit.")] = False,
-    stake: Annotated[float, typer.Option(help="The size of a typical outcome, for the prior.")] = 10.0,
-    drop_missing: Annotated[bool, typer.Option("--drop-missing", help="Leave rows without an answer out.")] = False,
+    sure: Sure = False,
+    probit: ProbitRule = False,
+    stake: Stake = 10.0,
+    costs: Costs = False,
+    reference: Reference = 0.0,
+    drop_missing: DropMissing = False,
     out: Annotated[Path | None, typer.Option(help="Write what was found to this preference file.")] = None,
     plot: Plot = None,
     seed: Seed = 0,
-) -> None:  # fmt: skip
+) -> None:
     """Fit weights, utility and choice rule to a table of choices.
 
     Examples:
 
     - `allais people fit choices.csv --shape lottery-or-sure --family prelec --set loss_aversion=1 --out ann.json`
-    - `allais people fit gambles.csv --shape mixed-gambles --set eta=0.65 --method mode --by-person`
+    - `allais people fit gambles.csv --shape mixed-gambles --set weight_eta=0.65 --method mode --by-person`
+    - `allais people fit rates.csv --shape lottery-or-sure --column took_lottery=k --column of=n`
+    - `allais people fit any.csv --shape table --option "left=x:p,0:rest" --option "right=sure"`
     """
     from allais import people
 
-    for name, given, known in (("--shape", shape, SHAPES), ("--method", method, METHODS)):
-        if given not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}; got {given!r}. Choose one.")
+    if method not in METHODS:
+        raise ValueError(f"--method must be one of {', '.join(METHODS)}; got {method!r}. Choose one.")
     if method == "hierarchical" and by_person:
         raise ValueError("a hierarchical fit is of each person already. Leave --by-person out.")
     if plot is not None:
         require_picture(plot)
-    model = _family(family, losses, set_ or [], sure, probit, stake)
-    choices = _choices(data, shape, drop_missing)
+    if out is not None:
+        require_writable(out)
+    model = family_of(
+        family, losses, set_, sure=sure, probit=probit, stake=stake, costs=costs, reference=reference
+    )  # fmt: skip
+    choices = choices_of(data, shape, column, option, lottery, drop_missing)
     if method == "hierarchical":
         found = people.hierarchical(choices, model, seed=seed)
     elif method == "posterior":
         found = people.posterior(choices, model, by_person=by_person, seed=seed)
     else:
         found = people.fit(choices, model, prior=method == "mode", by_person=by_person, seed=seed)
-    console().print(str(found.summary()), markup=False, highlight=False)
-    _say_attention(choices)
+    _say(found.summary())
+    _say_attention(choices, costs)
     if out is not None:
         with writing(out):
             found.save(out)
@@ -81,9 +106,84 @@ def fit_command(
         typer.echo(f"The picture is in {plot}.")
 
 
-def _say_attention(choices: Choices) -> None:
+@app.command("groups")
+def groups_command(
+    data: Data,
+    shape: Shape,
+    types: Annotated[int | None, typer.Option(min=1, help="How many; else 1, 2 or 3, by BIC.")] = None,
+    column: Column = None,
+    option: Option = None,
+    lottery: Lottery = None,
+    family: Weighing = "tk",
+    losses: Losses = None,
+    set_: Set = None,
+    sure: Sure = False,
+    probit: ProbitRule = False,
+    stake: Stake = 10.0,
+    costs: Costs = False,
+    reference: Reference = 0.0,
+    drop_missing: DropMissing = False,
+    seed: Seed = 0,
+) -> None:
+    """Sort people into types, and say whether one continuous population explains their answers as well.
+
+    - `allais people groups gambles.csv --shape mixed-gambles --set weight_eta=0.65 --set utility_alpha=1`
+    """
+    from allais import people
+
+    model = family_of(
+        family, losses, set_, sure=sure, probit=probit, stake=stake, costs=costs, reference=reference
+    )  # fmt: skip
+    choices = choices_of(data, shape, column, option, lottery, drop_missing)
+    _say(people.groups(choices, model, n_types=types, seed=seed))
+
+
+@app.command("compare")
+def compare_command(
+    data: Data,
+    shape: Shape,
+    family: Annotated[list[str], typer.Option(help="A weight, as for fit, or mean (what goes by the mean); several "
+                                              "times.")],
+    column: Column = None,
+    option: Option = None,
+    lottery: Lottery = None,
+    set_: Set = None,
+    held_out: Annotated[str, typer.Option(help="trials (of the same people) or people.")] = "trials",
+    folds: Annotated[int, typer.Option(min=2, help="Into how many parts answers are divided.")] = 5,
+    sure: Sure = False,
+    probit: ProbitRule = False,
+    stake: Stake = 10.0,
+    costs: Costs = False,
+    reference: Reference = 0.0,
+    drop_missing: DropMissing = False,
+    seed: Seed = 0,
+) -> None:  # fmt: skip
+    """Score families on answers that they have not seen.
+
+    - `allais people compare choices.csv --shape lottery-or-sure --family tk --family prelec --set loss_aversion=1`
+    """
+    from allais import people
+    from allais.weights import Identity
+
+    point = {"stake": stake, "costs": costs, "reference": reference}
+    rules = {"sure": sure, "probit": probit}
+    candidates = {
+        name: people.Family(Identity, utility=None, **point)  # type: ignore[arg-type]
+        if name == "mean"
+        else family_of(name, None, set_, **rules, **point)  # type: ignore[arg-type]
+        for name in family
+    }
+    choices = choices_of(data, shape, column, option, lottery, drop_missing)
+    _say(people.compare(candidates, choices, held_out=held_out, folds=folds, seed=seed))
+
+
+def _say(found: object) -> None:
+    console().print(str(found), markup=False, highlight=False, soft_wrap=True)
+
+
+def _say_attention(choices: Choices, costs: bool) -> None:
     """Say who took an option that is worse in everything."""
-    checks = choices.attention()
+    checks = choices.attention(costs=costs)
     missed = {name: one.asked - one.passed for name, one in checks.items() if one.passed < one.asked}
     if missed:
         most = max(missed, key=lambda name: missed[name])
@@ -92,31 +192,3 @@ def _say_attention(choices: Choices) -> None:
             f"worse in everything it was taken, by {len(missed)} of {len(checks)} people (most often by {most}: "
             f"{missed[most]} of {checks[most].asked}). Read their answers with care."
         )
-
-
-def _choices(data: Path, shape: str, drop_missing: bool) -> Choices:
-    from allais.people import Choices
-
-    missing = "drop" if drop_missing else "refuse"
-    if shape == "lines":
-        return Choices.read(data)
-    return (Choices.lottery_or_sure if shape == "lottery-or-sure" else Choices.mixed_gambles)(data, missing=missing)
-
-
-def _family(gains: str, losses: str | None, given: list[str], sure: bool, probit: bool, stake: float) -> Family:
-    from allais.cli.shorthand import WEIGHTS, nearest
-    from allais.people import Family, Logit, Probit, free
-
-    for name in (gains, losses or gains):
-        if name not in WEIGHTS and not (name == "dual" and name == losses):
-            raise ValueError(f"a family weighs by one that exists; got {name!r}.{nearest(name, WEIGHTS)}")
-    parameters = {}
-    for one in given:
-        name, _, number = one.partition("=")
-        try:
-            parameters[name.strip()] = free() if number.strip() == "free" else float(number)
-        except ValueError:
-            raise ValueError(f"--set is written alpha=0.88 or lapse=free; got {one!r}. Repair it.") from None
-    rule = (Probit if probit else Logit)("certainty equivalents" if sure else "values")
-    kinds = [WEIGHTS.get(str(name), name) for name in (gains, losses)]
-    return Family(kinds[0], kinds[1], choice=rule, stake=stake, **parameters)  # type: ignore[arg-type]

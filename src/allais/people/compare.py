@@ -96,11 +96,13 @@ def _named(families: Sequence[Family]) -> dict[str, Family | Fitter]:
 
 def _folds(choices: Choices, held_out: str, folds: int, rng: np.random.Generator) -> IntArray:
     """The fold of each answer."""
-    units = len(choices.people) if held_out == "people" else int(np.bincount(choices.person).min())
+    answers = np.bincount(choices.person)
+    units = len(choices.people) if held_out == "people" else int(answers.min())
     if not (isinstance(folds, int) and 2 <= folds <= units):
+        of = "people" if held_out == "people" else f"answers of {choices.people[answers.argmin()]}, who gave the fewest"
         raise ValueError(
-            f"folds must be from 2 to {units}, the number of people or of the answers of one; got {folds!r}. "
-            "Give another number, or leave people with few answers out."
+            f"folds must be from 2 to the number of {of} ({units}); got {folds!r}. Give another number, or leave "
+            "people with few answers out."
         )
     if held_out == "people":
         return (rng.permutation(len(choices.people)) % folds)[choices.person]
