@@ -227,16 +227,20 @@ class Application:
         """All that waits has waited too long: the service finds out by itself."""
         for world in self.worlds.values():
             until = time.monotonic() + 30.0
-            while self.shown(world)["open_decisions"]:
-                assert time.monotonic() < until, f"{self.shown(world)['open_decisions']} decisions do not expire"
+            while left := self.read(world)["open_decisions"]:
+                assert time.monotonic() < until, f"{left} decisions do not expire"
                 time.sleep(0.1)
             for number in world.open():
                 world.decisions[number].state = "expired"
 
     # -- what the service says ---------------------------------------------------------------------
 
-    def shown(self, world: World) -> Any:
-        return self.client.get(f"/v1/experiments/{world.name}").json()
+    def read(self, world: World, what: str = "", person: str | None = None) -> Any:
+        """What a call that reads answers, for everybody or for a person."""
+        asked = {} if person is None else {"person": person}
+        answer = self.client.get(f"/v1/experiments/{world.name}{what}", params=asked)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
 
     def exported(self, world: World) -> dict[int, Decision]:
         """Every decision, by its number, as the service has it."""

@@ -216,6 +216,7 @@ class Recommended(Strict):
     high: float | None
     settled: bool
     person: str | None
+    feels_like: float | None  # what would be worth as much for sure, in the experiment's unit
 
 
 class ArmValue(Strict):
@@ -224,7 +225,8 @@ class ArmValue(Strict):
     name: str
     in_play: bool
     outcomes: int
-    value: float | None
+    value: float | None  # as felt: higher is better
+    feels_like: float | None  # what would be worth as much for sure, in the experiment's unit
     mean: float | None
     low: float | None
     high: float | None

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 
 from allais.learner import Learner, LinearLearner
 from allais.preferences import Preference, expected_value
+from allais.preferences.sure import sure_amount
 from allais.serve.experiment import Experiment
 from allais.serve.features import Encoding
 from allais.serve.loading import detail_of
@@ -48,7 +49,7 @@ async def recommend(service: Service, name: str, person: str | None) -> dict[str
     low, high = (None, None) if best.interval is None else (best.interval.low, best.interval.high)
     return {
         "arm": str(best.arm), "value": finite(best.value), "low": low, "high": high, "settled": best.settled,
-        "person": person,
+        "person": person, "feels_like": finite(sure_amount(_framed(learner, preference), best.value)),
     }  # fmt: skip
 
 
@@ -69,17 +70,22 @@ async def value(service: Service, name: str, person: str | None) -> dict[str, An
     }
 
 
+def _framed(learner: Learner, preference: Preference | None) -> Preference:
+    """Somebody's preference as it values the outcomes of this experiment."""
+    mine = learner.policy.preference
+    return mine if preference is None else preference.in_frame_of(mine)
+
+
 def _highest(arms: list[dict[str, Any]], by: str) -> str:
     return str(max(arms, key=lambda arm: -math.inf if arm[by] is None else arm[by])["name"])
 
 
 def values_of(learner: Learner, preference: Preference | None, outcomes: dict[str, int]) -> list[dict[str, Any]]:
     """All arms as somebody values them, and as the mean does: as gains of the experiment, so that higher is better."""
-    mine = learner.policy.preference
+    framed = _framed(learner, preference)
     means = learner.value(expected_value())
     values = learner.value(preference)
-    own = preference is None or preference.in_frame_of(mine) == mine
-    intervals = learner.intervals() if own else {}
+    intervals = learner.intervals() if framed == learner.policy.preference else {}
     drift = learner.drift() if learner.policy.keeps_outcomes else {}
     in_play = set(learner.arms)
     return [
@@ -88,6 +94,7 @@ def values_of(learner: Learner, preference: Preference | None, outcomes: dict[st
             "in_play": arm in in_play,
             "outcomes": outcomes[str(arm)],
             "value": finite(values[arm]),
+            "feels_like": finite(sure_amount(framed, values[arm])),
             "mean": finite(means[arm]),
             "low": finite(intervals[arm].low) if arm in intervals else None,
             "high": finite(intervals[arm].high) if arm in intervals else None,
