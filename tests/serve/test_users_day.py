@@ -122,7 +122,7 @@ def test_a_day_with_late_lost_repeated_and_wrong_rewards_a_kill_and_clocks_that_
         compare(app)
         for name, world in app.worlds.items():  # everybody goes her own way, whatever her file says about costs
             for person, went in shares(world, marks[name]).items():
-                assert went[BEST[name][person]] > 0.6 * went.total(), (name, person, went)
+                assert went.most_common(1)[0][0] == BEST[name][person], (name, person, went)
             assert all(world.outcomes(arm) for arm in world.in_play), "an arm was starved"
 
         offers, to_work = app.worlds["offers"], app.worlds["to-work"]
@@ -157,7 +157,7 @@ def test_a_day_with_late_lost_repeated_and_wrong_rewards_a_kill_and_clocks_that_
         compare(app)
         for name, world in app.worlds.items():
             for person, went in shares(world, marks[name]).items():
-                assert went[LATER[name]] > 0.6 * went.total(), (name, person, went)
+                assert went.most_common(1)[0][0] == LATER[name], (name, person, went)
         server.move(passed=1.5 * EXPIRES)  # the clock of the day is behind, and time passes all the same
         app.expired()
         compare(app)
