@@ -11,6 +11,7 @@ from typing import Any
 
 from allais.learner import Learner, LinearLearner
 from allais.preferences import Preference
+from allais.serve import loading
 from allais.serve.building import preference_from, rows_of_arms, setting_from
 from allais.serve.experiment import Experiment, sentences
 from allais.serve.keys import Key
@@ -30,6 +31,8 @@ async def change(service: Service, name: str, call: ChangeExperiment, key: Key) 
         learner, settings, events = changed(experiment, call)
         if not events and settings == experiment.settings:
             return experiment, []  # a repeated call
+        with sentences():
+            loading.settings_of(settings.model_dump_json())  # what is stored must be readable again
         rows = experiment.adopt(learner, settings, events, time.time())
         return experiment, [
             *rows, audited(key, "change", name, call.model_dump(mode="json", exclude_unset=True))

@@ -79,7 +79,7 @@ class Database:
             ) from None
 
     def _upgrade(self) -> None:
-        if self._version() == HEAD:
+        if self.version() == HEAD:
             return
         from alembic import command  # half a second, which a start that needs nothing is spared
         from alembic.config import Config
@@ -103,7 +103,7 @@ class Database:
                 f"a service needs its database; {self.shown} cannot be opened ({brief_of(error)}). Check the address."
             ) from None
 
-    def _version(self) -> str | None:
+    def version(self) -> str | None:
         """The last step that the database has taken; None before the first."""
         with contextlib.suppress(DatabaseError), self.engine.connect() as connection:  # said when it migrates
             if inspect(connection).has_table("alembic_version"):

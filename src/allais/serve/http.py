@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from allais.serve.jsons import dumps
-from allais.serve.keys import Key
+from allais.serve.keys import ITS_OWN, Key
 from allais.serve.refusals import Refused
 from allais.serve.schemas import Refusal, Text
 from allais.serve.service import Service
@@ -39,7 +39,7 @@ OURS = Refused(500, "the service made a mistake of its own; its log has more.")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
     for status, description in {
-        400: "The body is no JSON.", 401: "No key, or one that is not in force.", 403: "The key lacks the scope.",
+        400: "The body is no JSON.", 401: "No key, or one that is not in force.", 403: "The key does not open this.",
         404: "There is no such thing.", 409: "Not in this state.", 410: "The decision has expired.",
         413: "The body is too large.", 421: "Another process serves this experiment.",
         422: "The body does not fit.", 429: "Too fast.", 503: "The database is away; repeat the call.",
@@ -99,9 +99,12 @@ class _JSONRequest(Request):
             raise JSONDecodeError(str(error), "", 0) from None
 
 
-def _admitting(scope: str) -> Callable[..., Awaitable[Key]]:
+def _admitting(scope: str, about: str | None = None) -> Callable[..., Awaitable[Key]]:
+    """What looks at keys: for the experiment whose name is in the path, else `about`."""
+
     async def admitted(request: Request, _: Annotated[Any, Depends(bearer)]) -> Key:
-        return service_of(request).ring.admit(given_key(request.scope["headers"]), scope, address_of(request.scope))
+        given, name = given_key(request.scope["headers"]), request.path_params.get("name", about)
+        return service_of(request).ring.admit(given, scope, address_of(request.scope), name)
 
     return admitted
 
@@ -109,6 +112,8 @@ def _admitting(scope: str) -> Callable[..., Awaitable[Key]]:
 ToRead = Annotated[Key, Depends(_admitting("read"))]
 ToDecide = Annotated[Key, Depends(_admitting("decide"))]
 ToManage = Annotated[Key, Depends(_admitting("manage"))]
+ToReadItsOwn = Annotated[Key, Depends(_admitting("read", ITS_OWN))]
+ToManageItsOwn = Annotated[Key, Depends(_admitting("manage", ITS_OWN))]
 TheService = Annotated[Service, Depends(service_of)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import secrets
 import time
 from typing import Any, NamedTuple
@@ -16,6 +17,7 @@ from allais.serve.refusals import Refused, unknown
 
 PREFIX = "alk"
 SCOPES = ("read", "decide", "manage")
+ITS_OWN = ""  # about no experiment in particular: about those that a key may see
 FRESH = 2.0  # seconds after which a key that another process revoked is known here, too
 
 
@@ -28,13 +30,28 @@ class Key(NamedTuple):
     scopes: tuple[str, ...]
     created_at: float
     revoked_at: float | None
+    expires_at: float | None = None  # never, if it is None
+    experiments: tuple[str, ...] | None = None  # all it opens; everything, if it is None
+
+    def may_see(self, experiment: str) -> bool:
+        """Whether it opens an experiment at all."""
+        return self.experiments is None or experiment in self.experiments
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it manages everything, and for ever."""
+        limited = self.revoked_at is not None or self.expires_at is not None or self.experiments is not None
+        return "manage" in self.scopes and not limited
 
 
-def new_key(name: str, scopes: tuple[str, ...], now: float) -> tuple[str, Key]:
+def new_key(
+    name: str, scopes: tuple[str, ...], now: float, expires_in: float | None, experiments: tuple[str, ...] | None
+) -> tuple[str, Key]:
     """A key, which is shown once, and what is stored of it."""
+    expires_at = None if expires_in is None else now + expires_in
     id_ = secrets.token_hex(6)
     whole = f"{PREFIX}_{id_}_{secrets.token_urlsafe(32)}"
-    return whole, Key(id_, name, digest_of(whole), scopes, now, None)
+    return whole, Key(id_, name, digest_of(whole), scopes, now, None, expires_at, experiments)
 
 
 def digest_of(whole: str) -> str:
@@ -44,7 +61,8 @@ def digest_of(whole: str) -> str:
 
 def store(connection: Connection, key: Key) -> None:
     """Write a new key."""
-    entries = {**key._asdict(), "scopes": " ".join(key.scopes)}
+    listed = None if key.experiments is None else json.dumps(key.experiments)
+    entries = {**key._asdict(), "scopes": " ".join(key.scopes), "experiments": listed}
     connection.execute(insert(tables.keys).values(entries))
 
 
@@ -52,15 +70,24 @@ def stored(connection: Connection) -> list[Key]:
     """All keys."""
     rows = connection.execute(select(tables.keys).order_by(tables.keys.c.created_at)).all()
     return [
-        Key(row.id, row.name, row.digest, tuple(row.scopes.split()), row.created_at, row.revoked_at) for row in rows
-    ]
+        Key(
+            row.id, row.name, row.digest, tuple(row.scopes.split()), row.created_at, row.revoked_at, row.expires_at,
+            None if row.experiments is None else tuple(json.loads(row.experiments)),
+        )
+        for row in rows
+    ]  # fmt: skip
 
 
 def revoke(connection: Connection, id_: str, now: float) -> None:
     """Let a key open nothing any more."""
     this = tables.keys.c.id == id_
-    if connection.execute(select(tables.keys.c.id).where(this)).first() is None:
+    found = {key.id: key for key in stored(connection)}
+    if id_ not in found:
         raise unknown("a key", id_, "See GET /v1/keys.")
+    if found[id_].lasts and not any(key.lasts for key in found.values() if key.id != id_):
+        raise Refused(
+            409, "one key that does not expire must be left to manage everything; this is the last. Make another first."
+        )
     connection.execute(update(tables.keys).where(this, tables.keys.c.revoked_at.is_(None)).values(revoked_at=now))
 
 
@@ -77,9 +104,12 @@ class KeyRing:
         """Know these keys and no others."""
         self._keys = {key.id: key for key in keys}
 
-    def admit(self, given: str, scope: str, address: str) -> Key:
-        """The key that came from an address, if it opens what is asked for."""
-        return self._allowed(self.known(given, address), scope)
+    def admit(self, given: str, scope: str, address: str, about: str | None = None) -> Key:
+        """The key that came from an address, if it opens what is asked for.
+
+        `about` is the experiment that is asked about, `ITS_OWN`, or None for what concerns all of them.
+        """
+        return self._allowed(self.known(given, address), scope, about)
 
     def known(self, given: str, address: str) -> Key:
         """The key that came from an address, if it is in force."""
@@ -91,14 +121,16 @@ class KeyRing:
             raise Refused(401, "a call needs a key that is known; this one is not. Send Authorization: Bearer KEY.")
         return _in_force(key)
 
-    def admit_known(self, id_: str, scope: str) -> Key:
+    def admit_known(self, id_: str, scope: str, about: str | None = None) -> Key:
         """The key of somebody who has shown it before, if it still opens what is asked for."""
         key = self._keys.get(id_)
         if key is None:
             raise Refused(401, "a call needs a key that is known; this one is not any more. Use another.")
-        return self._allowed(_in_force(key), scope)
+        return self._allowed(_in_force(key), scope, about)
 
-    def _allowed(self, key: Key, scope: str) -> Key:
+    def _allowed(self, key: Key, scope: str, about: str | None) -> Key:
+        if about != ITS_OWN:
+            require_sight(key, about)
         if scope not in key.scopes:
             raise Refused(
                 403,
@@ -127,7 +159,17 @@ class KeyRing:
 def _in_force(key: Key) -> Key:
     if key.revoked_at is not None:
         raise Refused(401, "a call needs a key that is in force; this one was revoked. Ask for another.")
+    if key.expires_at is not None and time.time() >= key.expires_at:
+        raise Refused(401, "a call needs a key that is in force; this one has expired. Ask for another.")
     return key
+
+
+def require_sight(key: Key, about: str | None) -> None:
+    """Refuse a key that is for other experiments, or for some where a call concerns all."""
+    if key.experiments is not None and (about is None or about not in key.experiments):
+        what = "all experiments" if about is None else repr(about)
+        listed = ", ".join(key.experiments[:8])
+        raise Refused(403, f"this key is for the experiments {listed}; the call is about {what}. Use another key.")
 
 
 NOBODY = "0" * 64  # compared with when there is no such key, so that both cases take as long
@@ -137,5 +179,11 @@ def shown(key: Key) -> dict[str, Any]:
     """A key as callers see it."""
     return {
         "id": key.id, "name": key.name, "scopes": list(key.scopes), "created_at": key.created_at,
-        "revoked_at": key.revoked_at,
+        "revoked_at": key.revoked_at, "expires_at": key.expires_at,
+        "experiments": None if key.experiments is None else list(key.experiments),
     }  # fmt: skip
+
+
+def limits(key: Key) -> dict[str, Any]:
+    """What the audit trail says about a new key."""
+    return {name: entry for name, entry in shown(key).items() if entry is not None and name not in ("id", "created_at")}

@@ -98,7 +98,7 @@ class Lane:
                       seen: Seen) -> int:  # fmt: skip
         try:
             service: Service = self.app.state.service
-            seen.key = service.ring.admit(given_key(scope["headers"]), "decide", address_of(scope)).name
+            seen.key = service.ring.admit(given_key(scope["headers"]), "decide", address_of(scope), name).name
             try:
                 body = read(await self._body(receive))
             except ValidationError as error:

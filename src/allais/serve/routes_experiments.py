@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Response
 
 from allais.serve import changing, erasing, managing
-from allais.serve.http import REFUSALS, JSONRoute, Segment, TheService, ToManage, ToRead
+from allais.serve.http import REFUSALS, JSONRoute, Segment, TheService, ToManage, ToManageItsOwn, ToRead, ToReadItsOwn
+from allais.serve.keys import require_sight
 from allais.serve.schemas import (
     AddArm,
     ChangeExperiment,
@@ -23,19 +24,20 @@ Name = Annotated[ExperimentName, Path()]
 
 
 @router.get("", response_model=list[ExperimentShown])
-async def listed(service: TheService, key: ToRead) -> Any:
-    """All experiments of this process."""
+async def listed(service: TheService, key: ToReadItsOwn) -> Any:
+    """All experiments of this process that the key may see."""
     await service.write([])  # what is shown is on disk
-    found = list(service.experiments.values())
+    found = [one for one in service.experiments.values() if key.may_see(one.name)]
     for one in found:
         await one.idle()
     whole = [managing.shown(one) for one in found]
-    return [*whole, *(managing.shown_broken(*one) for one in service.broken.items())]
+    return [*whole, *(managing.shown_broken(*one) for one in service.broken.items() if key.may_see(one[0]))]
 
 
 @router.post("", response_model=ExperimentShown, status_code=201)
-async def create(service: TheService, key: ToManage, body: CreateExperiment) -> Any:
+async def create(service: TheService, key: ToManageItsOwn, body: CreateExperiment) -> Any:
     """Begin an experiment."""
+    require_sight(key, body.name)
     settings = ExperimentSettings.model_validate(body.model_dump(exclude={"name"}))
     return managing.shown(await managing.create(service, body.name, settings, key))
 

@@ -38,6 +38,14 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
+def shallow(given: Any) -> Any:
+    """Refuse a document that a database would take and no start could read."""
+    if is_too_deep(given):
+        said = "a document has {deepest} levels at most; this one has more"
+        raise PydanticCustomError("too_deep", said, {"deepest": DEEPEST})
+    return given
+
+
 class ExperimentSettings(Strict):
     """How an experiment begins. `policy` may leave out `preference` and `rewards`, which have their own fields."""
 
@@ -60,14 +68,7 @@ class ExperimentSettings(Strict):
     seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
     unit: Annotated[str, StringConstraints(max_length=40)] = ""  # of outcomes, such as "minutes"
 
-    @field_validator("policy", "preference", "rewards", "features")
-    @classmethod
-    def _shallow(cls, given: Any) -> Any:
-        """Refuse what a database would take and no start could read."""
-        if is_too_deep(given):
-            said = "a document has {deepest} levels at most; this one has more"
-            raise PydanticCustomError("too_deep", said, {"deepest": DEEPEST})
-        return given
+    _shallow = field_validator("policy", "preference", "rewards", "features")(shallow)
 
 
 class CreateExperiment(ExperimentSettings):
@@ -86,6 +87,7 @@ class ChangeExperiment(Strict):
     terms: Annotated[list[Text], Field(min_length=1, max_length=MOST_TERMS)] | None = None  # old ones first, then new
     features: OfArms | None = None  # of listed arms, for the new terms
     expires_after: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    _shallow = field_validator("preference", "rewards", "features")(shallow)
 
 
 class ArmShown(Strict):
@@ -283,6 +285,8 @@ class NewKey(Strict):
 
     name: Text
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
+    expires_in: Annotated[float, Field(gt=0, le=1e9)] | None = None  # seconds; never, if it is left out
+    experiments: Annotated[list[ExperimentName], Field(min_length=1, max_length=1_000)] | None = None  # the only ones
 
 
 class KeyShown(Strict):
@@ -293,6 +297,8 @@ class KeyShown(Strict):
     scopes: list[Scope]
     created_at: float
     revoked_at: float | None
+    expires_at: float | None
+    experiments: list[str] | None
 
 
 class KeyMade(KeyShown):

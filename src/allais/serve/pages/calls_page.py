@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from allais.serve.keys import ITS_OWN
 from allais.serve.pages import layout
 from allais.serve.pages.routes import PageRoute, may
 
@@ -20,7 +21,7 @@ WORDS = {"minimum": "at least", "exclusiveMinimum": "above", "maximum": "at most
 @router.get("/docs")
 async def calls(request: Request) -> Response:
     """All calls."""
-    return layout.page("Calls", page_of(request.app.openapi()), signed_in=may(request, "read"), here="/docs")
+    return layout.page("Calls", page_of(request.app.openapi()), signed_in=may(request, "read", ITS_OWN), here="/docs")
 
 
 def page_of(document: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from allais.serve import interviewing, managing
 from allais.serve import people as acquainted
 from allais.serve.http import OURS, address_of, service_of
-from allais.serve.keys import Key
+from allais.serve.keys import ITS_OWN, Key
 from allais.serve.pages import experiment_page, layout, other_pages, session
 from allais.serve.pages.watching import Dashboard, tag_of
 from allais.serve.refusals import Refused, unknown
@@ -65,7 +65,7 @@ class PageRoute(APIRoute):
 
 def refused(request: Request, refusal: Refused) -> Response:
     """A refusal as a page."""
-    response = layout.refusal(refusal.sentence, refusal.status, signed_in=may(request, "read"))
+    response = layout.refusal(refusal.sentence, refusal.status, signed_in=_signed_in(request))
     if refusal.retry_after is not None:
         response.headers["Retry-After"] = str(refusal.retry_after)
     return response
@@ -79,18 +79,31 @@ def _dashboard(request: Request) -> Dashboard:
     return dashboard
 
 
-def viewer(request: Request, scope: str = "read") -> Key:
-    """The key of whoever looks."""
-    return _dashboard(request).sessions.viewer(request, scope)
+def viewer(request: Request, scope: str = "read", about: str | None = None) -> Key:
+    """The key of whoever looks: at the experiment whose name is in the path, else at what `about` says."""
+    return _dashboard(request).sessions.viewer(request, scope, request.path_params.get("name", about))
 
 
-def may(request: Request, scope: str) -> bool:
+def may(request: Request, scope: str, about: str | None = None) -> bool:
     """Whether whoever looks has signed in with a key of a scope."""
     try:
-        viewer(request, scope)
+        viewer(request, scope, about)
     except (session.SignInNeeded, Refused):
         return False
     return True
+
+
+def _signed_in(request: Request) -> bool:
+    """Whether anybody looks, be it at what the key does not open."""
+    try:
+        _dashboard(request).sessions.viewer(request, "read", ITS_OWN)
+    except (session.SignInNeeded, Refused):
+        return False
+    return True
+
+
+def _seen(found: list[other_pages.Summary], key: Key) -> list[other_pages.Summary]:
+    return [one for one in found if key.may_see(one.name)]
 
 
 def _to(address: str) -> Response:
@@ -128,7 +141,7 @@ async def signed_in(request: Request) -> Response:
     """Take a key."""
     form = await session.form_of(request)
     try:
-        key = service_of(request).ring.admit(form.get("key", ""), "read", address_of(request.scope))
+        key = service_of(request).ring.admit(form.get("key", ""), "read", address_of(request.scope), ITS_OWN)
     except Refused as refusal:
         said = "This key opens nothing here." if refusal.status == 401 else refusal.sentence.capitalize()
         return layout.html(layout.whole("Sign in", other_pages.sign_in(said), signed_in=False), refusal.status)
@@ -152,16 +165,17 @@ async def sign_out(request: Request) -> Response:
 @router.get("/")
 async def experiments(request: Request) -> Response:
     """All experiments."""
-    viewer(request)
-    listed = layout.live("/live", other_pages.experiments(await _dashboard(request).summaries()))
+    key = viewer(request, about=ITS_OWN)
+    found = _seen(await _dashboard(request).summaries(), key)
+    listed = layout.live("/live", other_pages.experiments(found))
     return layout.page("Experiments", other_pages.framed(listed, manages=may(request, "manage")), here="/")
 
 
 @router.get("/live")
 async def experiments_now(request: Request) -> Response:
     """The list, as it is now."""
-    viewer(request)
-    return _fresh(request, other_pages.experiments(await _dashboard(request).summaries()))
+    key = viewer(request, about=ITS_OWN)
+    return _fresh(request, other_pages.experiments(_seen(await _dashboard(request).summaries(), key)))
 
 
 @router.get("/experiments/{name}")

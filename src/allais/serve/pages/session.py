@@ -50,13 +50,13 @@ class Sessions:
         self._begun.pop(_digest(request.cookies.get(COOKIE, "")), None)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
 
-    def viewer(self, request: Request, scope: str) -> Key:
+    def viewer(self, request: Request, scope: str, about: str | None) -> Key:
         """The key of whoever looks."""
         id_, until = self._begun.get(_digest(request.cookies.get(COOKIE, "")), ("", 0.0))
         if until < time.monotonic():
             raise SignInNeeded
         try:
-            return service_of(request).ring.admit_known(id_, scope)
+            return service_of(request).ring.admit_known(id_, scope, about)
         except Refused as refusal:
             if refusal.status == 401:
                 raise SignInNeeded from None
