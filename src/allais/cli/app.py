@@ -14,6 +14,8 @@ from allais.cli.interview import interview_command
 from allais.cli.paper import app as paper
 from allais.cli.people import app as people
 from allais.cli.serve import app as serve
+from allais.cli.serve_beside import backup_command
+from allais.cli.serve_beside import key as keys
 from allais.cli.simulate import simulate_command
 from allais.cli.study import study_command
 from allais.cli.traffic import app as traffic
@@ -58,5 +60,7 @@ app.add_typer(serve, name="serve")
 app.add_typer(paper, name="paper")
 people.command("study")(study_command)
 app.add_typer(people, name="people")
+serve.command("backup")(backup_command)
+serve.add_typer(keys, name="key")
 app.add_typer(serve, name="serve")
 app.add_typer(traffic, name="traffic")
