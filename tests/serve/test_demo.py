@@ -68,4 +68,9 @@ def test_the_files_to_deploy_fit_the_service():
     docker = (DEPLOY / "Dockerfile").read_text("utf-8")
     assert re.search(r"^USER \d+$", docker, re.MULTILINE)  # not root
     assert f"EXPOSE {ServerSettings().port}" in docker
-    assert "NoNewPrivileges=yes" in (DEPLOY / "allais.service").read_text("utf-8")
+    bases = [*re.findall(r"^FROM (\S+)", docker, re.MULTILINE), services["database"]["image"]]
+    assert all(re.search(r":\d+\.\d+", base) for base in bases)  # exact versions
+    assert "-c constraints.txt" in docker
+    unit = (DEPLOY / "allais.service").read_text("utf-8")
+    for limit in ("NoNewPrivileges=yes", "SystemCallFilter=@system-service", "LimitNOFILE=65536", "MemoryMax=4G"):
+        assert limit in unit
