@@ -6,29 +6,63 @@ import numpy as np
 
 from allais._kernels import kernel
 from allais.bands.base import widen
+from allais.samples.draws import uniform
+from allais.samples.lifetimes import told_ever
+
+PAIRING = 1_000_003  # a prime: two counts as one number, so that one cannot make up for the other
 
 
 @kernel
 def survey(first, state):
-    """The next arm that was not yet asked for `first` times, in turn, or -1; and the round m.
+    """The next arm that is asked whatever its value, or -1; and the round m.
 
-    Marks as eligible the arms that were told often enough to be judged; all active ones if none was.
+    Every arm is asked `first` times, in turn. One whose outcomes were lost or are late is asked again now and then,
+    until it has so many (`_asks_again`). Marks as eligible the arms that were told often enough to be judged; all
+    active ones if none was.
     """
-    chosen = -1
-    m = 1
+    chosen, overdue = -1, -1
+    m, told, most = 1, 0, 0
+    vain = 0.0
     any_judged = False
     for arm in range(state.asked.size):
-        asked = state.asked[arm]
+        asked, pulls = state.asked[arm], state.memory.pulls[arm]
         m += asked
-        judged = state.active[arm] and state.memory.pulls[arm] >= first
+        told += pulls
+        judged = state.active[arm] and pulls >= first
         state.eligible[arm] = judged
         any_judged = any_judged or judged
-        if asked < first and state.active[arm] and (chosen < 0 or asked < state.asked[chosen]):
-            chosen = arm
+        if not state.active[arm]:
+            continue
+        most = max(most, pulls)
+        if asked < first:
+            if chosen < 0 or asked < state.asked[chosen]:
+                chosen = arm
+        elif pulls < first:
+            in_vain = (asked - first + 1.0) / (pulls + 1.0)
+            if overdue < 0 or in_vain < vain:
+                overdue, vain = arm, in_vain
+    # If all outcomes are equally late, no arm has more than `first` of them before every arm has that many
+    if chosen < 0 and overdue >= 0 and most > first:
+        out = m - 1 - told - (state.asked[overdue] - state.memory.pulls[overdue])
+        if _asks_again(state, m, told, out, vain):
+            chosen = overdue
     if not any_judged:
         for arm in range(state.asked.size):
             state.eligible[arm] = state.active[arm]
     return chosen, m
+
+
+@kernel
+def _asks_again(state, m, told, out, vain):
+    """Whether an arm is asked again that lacks outcomes, while others have had more than they needed.
+
+    Its chance halves with each ask in vain, so that the n-th comes after some 2^n outcomes of others, and falls with
+    the choices of others that are out, which show how late outcomes usually are. It is never below one in as many
+    outcomes as are remembered. The coin is a hash of what was told and asked so far: live, simulated and reloaded
+    learners ask alike.
+    """
+    coin, _ = uniform(np.uint64(told_ever(state.lifetimes, told) * PAIRING + m))
+    return coin < max(0.5**vain / (1.0 + out), 1.0 / (1.0 + told))
 
 
 @kernel

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import by_reference, kernel, routine
+from allais._kernels import by_reference, kernel, routine, verb
 from allais.samples.draws import uniform
 
 NOW, ALIVE = 0, 1  # places in `clock`
@@ -33,6 +33,24 @@ class Lifetimes(NamedTuple):
     raw: FloatArray
     clock: IntArray  # outcomes told so far, and how many are remembered; (2,)
     life: FloatArray  # how long an outcome lives: always, and on average beyond that; (2,)
+
+
+def _told_ever(lifetimes, told):
+    """How many outcomes were told so far, also those that were forgotten since."""
+
+
+@kernel
+def all_told(lifetimes, told):
+    """Where nothing is forgotten, what is remembered is all that was told."""
+    return told
+
+
+told_ever = verb(_told_ever, default=all_told)
+
+
+@told_ever.of(Lifetimes)
+def _(lifetimes, told):
+    return lifetimes.clock[NOW]
 
 
 def new_lifetimes(fixed: int, mean: float, room: int) -> Lifetimes:
