@@ -86,6 +86,24 @@ def rarest_event(name: str, given: float) -> float:
     return share(name, given, advice="Give the probability of the rarest event that matters, such as 0.01.")
 
 
+def require_unbroken(preference: Preference) -> None:
+    """Refuse weights for which the influence of an outcome has no bound: a jump, or an infinite derivative inside.
+
+    >>> require_unbroken(Preference(Weight.from_function(lambda p: (p >= 0.05) * 1.0, name="percentile")))
+    Traceback (most recent call last):
+        ...
+    ValueError: an asymptotic answer needs weights without jumps, and without an infinite derivative inside (0, 1); \
+    Weight.from_function(percentile) has one at 0.05. Declare bounds, and use WLUCB or NPTS, which take any weight.
+    """
+    for weight in (preference.gains, preference.losses):
+        if weight.breaks:
+            raise ValueError(
+                "an asymptotic answer needs weights without jumps, and without an infinite derivative inside (0, 1); "
+                f"{weight!r} has one at {weight.breaks[0]:g}. Declare bounds, and use WLUCB or NPTS, which take any "
+                "weight."
+            )
+
+
 class AsymptoticRule(NamedTuple):
     """The asymptotic band: how values are computed, and how rare an event may be missed."""
 
@@ -124,6 +142,7 @@ def asymptotic_rule(
             "the asymptotic band takes values as they are, and SubGaussian truncates them; got SubGaussian. "
             "Leave rewards out."
         )
+    require_unbroken(preference)
     gains, losses = preference.gains, preference.losses
     undistorted = isinstance(gains, Identity) and isinstance(losses, Identity)
     worth = Worth(distortion_of(gains), distortion_of(losses), np.zeros(0), np.zeros(0), False, undistorted)

@@ -10,7 +10,14 @@ import numpy as np
 
 from allais._checks import truth
 from allais._kernels import kernel, routine
-from allais.bands.asymptotic import AsymptoticRule, allowance, asymptotic_rule, multiple, rarest_event
+from allais.bands.asymptotic import (
+    AsymptoticRule,
+    allowance,
+    asymptotic_rule,
+    multiple,
+    rarest_event,
+    require_unbroken,
+)
 from allais.policies.base import FixedConfidence, KArmed, setting
 from allais.policies.common_runs import (
     apart_variances,
@@ -62,6 +69,10 @@ class PairwiseScreening(FixedConfidence, KArmed):
     common_random_numbers: bool = setting(False, truth)
 
     called: ClassVar[str] = "pairwise screening"
+
+    def check(self) -> None:
+        """Refuse weights whose influence functions have no variance."""
+        require_unbroken(self.preference)
 
     @property
     def promise(self) -> Promise:

@@ -10,7 +10,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel
-from allais.bands.asymptotic import LEAST, rarest_event
+from allais.bands.asymptotic import LEAST, rarest_event, require_unbroken
 from allais.bands.base import NoBand
 from allais.policies.base import KArmed, setting
 from allais.policies.budget import spent, whole_budget
@@ -44,6 +44,10 @@ class WOCBA(KArmed):
 
     called: ClassVar[str] = "W-OCBA"
     goal: ClassVar[str] = "budget"
+
+    def check(self) -> None:
+        """Refuse weights whose influence functions have no variance."""
+        require_unbroken(self.preference)
 
     def floor(self) -> int:
         """How many samples every arm has at least.

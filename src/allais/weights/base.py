@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy import special
 from allais._checks import FloatArray, real
 from allais.errors import DominanceWarning
 from allais.weights.bounds import certified_maximum
+from allais.weights.breaks import around, breaks_in
 
 if TYPE_CHECKING:
     from allais.weights.function import FunctionWeight
@@ -68,6 +70,17 @@ class Weight(ABC):
     @abstractmethod
     def singularities(self) -> tuple[float, ...]:
         """The points of [0, 1] where w is not smooth, ascending."""
+
+    @cached_property
+    def breaks(self) -> tuple[float, ...]:
+        """Where w jumps, or has an infinite derivative inside (0, 1), ascending; looked for at its singularities.
+
+        An infinite derivative at 0 or 1, such as people show, is none.
+
+        >>> TverskyKahneman(0.61).breaks, TailAverage(0.25).breaks, SteepMiddle(0.5).breaks
+        ((), (), (0.5,))
+        """
+        return tuple(point for point in self.singularities if breaks_in(self, *around((point,))))
 
     @property
     def turning_points(self) -> tuple[float, ...]:

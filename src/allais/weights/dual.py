@@ -66,6 +66,10 @@ class Dual(Weight):
         return tuple(1.0 - point for point in reversed(self.of.singularities))
 
     @cached_property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple(1.0 - point for point in reversed(self.of.breaks))
+
+    @cached_property
     def turning_points(self) -> tuple[float, ...]:
         return tuple(1.0 - point for point in reversed(self.of.turning_points))
 
