@@ -152,3 +152,17 @@ def test_a_page_counts_alike_on_both_databases(caller):
     page = caller.get("/experiments/routes").text
     assert "1 person, 100 decisions" in page
     assert "the experiment's own, 50 decisions" in page
+
+
+def test_an_arm_whose_rewards_never_come_is_tried_again_and_the_page_says_what_it_waits_for(caller):
+    tried = 0
+    for _ in range(100):
+        choice = caller.ask()
+        if choice["arm"] == "A21":
+            tried += 1
+        else:
+            caller.tell(choice["choice"], 7.0)
+    assert tried >= 4
+    caller.post("/sign-in", data={"key": caller.key})
+    page = caller.get("/experiments/routes").text
+    assert f"&quot;A21&quot; has 0 outcomes, {tried} waiting: what has none is tried again" in page

@@ -63,6 +63,19 @@ class View(Durable):
 
     @property
     @one_at_a_time
+    def waiting(self) -> dict[Hashable, int]:
+        """How many choices of each arm wait for their outcome, retired arms included.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> asked = learner.ask(3)
+        >>> sum(learner.waiting.values())
+        3
+        """
+        out = self._state.asked - self._state.memory.pulls
+        return dict(zip(self._names, out.tolist(), strict=True))
+
+    @property
+    @one_at_a_time
     def outstanding(self) -> tuple[Choice, ...]:
         """The choices that were asked and neither told nor cancelled."""
         return tuple(Choice(id_, self._names[arm]) for id_, (arm, _) in self._out.items())

@@ -15,7 +15,7 @@ from scipy import special
 from allais._checks import FloatArray, real
 from allais.errors import DominanceWarning
 from allais.weights.bounds import certified_maximum
-from allais.weights.breaks import around, breaks_in
+from allais.weights.breaks import breaks_at
 
 if TYPE_CHECKING:
     from allais.weights.function import FunctionWeight
@@ -80,7 +80,7 @@ class Weight(ABC):
         >>> TverskyKahneman(0.61).breaks, TailAverage(0.25).breaks, SteepMiddle(0.5).breaks
         ((), (), (0.5,))
         """
-        return tuple(point for point in self.singularities if breaks_in(self, *around((point,))))
+        return breaks_at(self, self.singularities)
 
     @property
     def turning_points(self) -> tuple[float, ...]:

@@ -47,11 +47,15 @@ def breaks_in(weight: Callable[[FloatArray], FloatArray], low: FloatArray, high:
     return tuple(float(0.5 * (left[k] + right[k])) for k in found)
 
 
-def around(points: tuple[float, ...]) -> tuple[FloatArray, FloatArray]:
-    """Two cells for each point inside (0, 1), one on each side."""
-    inside = np.array([point for point in points if 0.0 < point < 1.0])
-    reach = 1e-3 * np.minimum(inside, 1.0 - inside)
-    return np.column_stack([inside - reach, inside]).ravel(), np.column_stack([inside, inside + reach]).ravel()
+def breaks_at(weight: Callable[[FloatArray], FloatArray], points: tuple[float, ...]) -> tuple[float, ...]:
+    """The points inside (0, 1) at which a weight breaks, on either side."""
+    found = []
+    for point in points:
+        reach = 1e-3 * min(point, 1.0 - point)
+        edges = np.array([point - reach, point, point + reach])
+        if reach > 0.0 and breaks_in(weight, edges[:-1], edges[1:]):
+            found.append(point)
+    return tuple(found)
 
 
 def jumps_at_ends(weight: Callable[[FloatArray], FloatArray]) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, positive, share
 from allais.settings import address_of, trusted
 from allais.weights.base import HolderPair, Weight
-from allais.weights.breaks import GRID, around, breaks_in, jumps_at_ends
+from allais.weights.breaks import GRID, breaks_at, breaks_in, jumps_at_ends
 
 SAME = 1e-6  # a break between two cells is found in both
 TOLERANCE = 1e-12  # rounding that a well-written curve may show at its ends
@@ -138,7 +138,7 @@ class FunctionWeight(Weight):
     @cached_property
     def breaks(self) -> tuple[float, ...]:
         """Found on a fine grid, whether they were declared or not; a curve may jump at its ends, too."""
-        found = [point for point in self._kinks if breaks_in(self, *around((point,)))]  # to the last digit
+        found = [*breaks_at(self, self._kinks)]  # to the last digit
         for point in breaks_in(self, GRID[:-1], GRID[1:]):
             if not any(abs(point - known) < SAME for known in found):
                 found.append(point)

@@ -24,6 +24,8 @@ from allais.serve.pages.pictures import (
 )
 from allais.serve.service import log
 
+MOST_SILENT = 3  # arms without outcomes that are named
+
 
 def heading(facts: Facts, *, manages: bool) -> str:
     """The name, the state, and the one click that pauses."""
@@ -154,8 +156,18 @@ def _arms(facts: Facts) -> str:
         note += f" Intervals are {kept}."
     if facts.others > 0:
         note += f" {facts.others:,} other {'arm is' if facts.others == 1 else 'arms are'} not drawn."
+    note += _unanswered(facts)
     size = "wide12" if facts.mean_best is None else "wide7"
     return card("The arms", arms_picture(facts) + _table(facts), size, note)
+
+
+def _unanswered(facts: Facts) -> str:
+    """What is said of arms that were tried and have no outcomes, while others have some."""
+    silent = [arm for arm in facts.arms if arm.in_play and arm.waiting and not arm.outcomes and facts.outcomes]
+    said = [f"{quoted(arm.name)} has 0 outcomes, {arm.waiting:,} waiting" for arm in silent[:MOST_SILENT]]
+    if len(silent) > MOST_SILENT:
+        said.append(f"so have {len(silent) - MOST_SILENT:,} more")
+    return f" {'; '.join(said)}: what has none is tried again now and then until one arrives." if said else ""
 
 
 def _table(facts: Facts) -> str:

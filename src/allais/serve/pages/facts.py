@@ -39,6 +39,7 @@ class ArmFacts:
     name: str
     in_play: bool
     outcomes: int
+    waiting: int  # its decisions that wait for a reward
     mean: float
     sure: Interval  # what it feels like to the experiment's own preference, in the user's units
     lately: float  # its share of the last decisions
@@ -138,11 +139,11 @@ def gather(connection: Connection, glance: Glance, traffic: Traffic, history: Hi
     best_mean = None if mean.arm is None else str(mean.arm)
     tastes = worked_out("People", tastes, lambda: _tastes(connection, learner, traffic, shown, best_mean))
     lately = sum((taste.lately for taste in tastes), Counter[str]())
-    in_play, pulls = set(learner.arms), glance.pulls
+    in_play, pulls, waiting = set(learner.arms), glance.pulls, learner.waiting
     drift = learner.drift() if learner.policy.keeps_outcomes else {}
     arms = [
         ArmFacts(
-            name, name in in_play, pulls[name], mean.means.get(name, math.nan),
+            name, name in in_play, pulls[name], waiting[name], mean.means.get(name, math.nan),
             sure.get(name, Interval(math.nan, math.nan, math.nan)), lately[name] / max(lately.total(), 1),
             drift[name].alarms if name in drift else 0, drift[name].ago if name in drift else None,
         )
