@@ -211,7 +211,7 @@ def _regret() -> str:
     theta = rng.normal(size=8)
     problem = LinearBandit(rng.normal(size=(60, 8)), theta / np.linalg.norm(theta), NOISE)
     policies = [LinTS(PEOPLE, NOISE), WOFUL(PEOPLE, NOISE, delta=0.05, beta=1.0), OFUL(NOISE, delta=0.05, beta=1.0)]
-    text = str(compare(policies, problem, n_rounds=5_000, n_runs=20, seed=1))
+    text = str(compare(policies, problem, n_rounds=5_000, n_runs=20, seed=1, judge=PEOPLE))
     rare = ArmNoise([Normal(0, 1), Discrete({1.0: 0.99, -99.0: 0.01})])
     tailed = LinearBandit(np.eye(2), [9.0, 11.0], rare)
     policies = [
@@ -219,7 +219,7 @@ def _regret() -> str:
         WOFUL(PEOPLE, rare, delta=0.05, beta=15.0, regularisation=0.01),
         OFUL(rare, delta=0.05, beta=15.0, regularisation=0.01),
     ]
-    other = str(compare(policies, tailed, n_rounds=20_000, n_runs=20, seed=1))
+    other = str(compare(policies, tailed, n_rounds=20_000, n_runs=20, seed=1, judge=PEOPLE))
     return (
         f"Regret, 60 arms of 8 features, 5,000 rounds, 20 runs:\n\n```\n{text}\n```\n\n"
         f"Regret where the preferred arm is not the best on average, 20,000 rounds, 20 runs:\n\n```\n{other}\n```"

@@ -163,7 +163,7 @@ def test_the_picture_shows_the_mean_the_band_and_the_bound():
 
 
 def test_a_comparison_measures_every_policy_by_what_people_prefer():
-    comparison = compare([POLICY, UCB1(Bounded(0, 50))], LOTTERY, 50_000, n_runs=4, seed=1)
+    comparison = compare([POLICY, UCB1(Bounded(0, 50))], LOTTERY, 50_000, n_runs=4, seed=1, judge=PEOPLE)
     rows = {row["policy"]: row for row in comparison.rows()}
     assert set(rows) == {"W-UCB", "UCB1"}
     assert rows["W-UCB"]["error rate"] == 0.0

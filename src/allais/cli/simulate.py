@@ -35,7 +35,8 @@ def simulate_command(
     Exit code 0; 2: refused; 1: a disk is full; 130: interrupted. Finished results are in --out.
     """
     from allais.cli.specs import read_comparison
-    from allais.simulation import Comparison, Results, simulate
+    from allais.simulation import Results, simulate
+    from allais.simulation.comparison import compared
 
     wanted = read_comparison(spec)
     at_once = counted(workers)
@@ -59,12 +60,13 @@ def simulate_command(
     judges = [wanted.judge] if wanted.judge else [policy.preference for policy in wanted.policies.values()]
     for judge in dict.fromkeys(judges):
         typer.echo("\n".join(_worth(judge, wanted.problem, wanted.unit)))
-    comparison = Comparison(found)
+    comparison = compared(found, judges, wanted.problem)
     console().print(comparison.table())
     if plot is not None:
+        judge_of_picture = next(iter(comparison.worths))
         with writing(plot):
-            comparison.plot().figure.savefig(plot)  # type: ignore[union-attr]
-        typer.echo(f"The picture is in {plot}.")
+            comparison.plot(judge=judge_of_picture).figure.savefig(plot)  # type: ignore[union-attr]
+        typer.echo(f"The picture is in {plot}: regret by {judge_of_picture}.")
 
 
 def _worth(judge: Preference, problem: Bandit, unit: str) -> list[str]:

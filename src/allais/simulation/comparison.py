@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from allais._checks import FloatArray
 from allais._system.extras import extra
 from allais.policies.base import Policy
 from allais.preferences import Preference
+from allais.preferences.words import in_words
 from allais.problems import Problem
 from allais.simulation.python_policy import as_policy
 from allais.simulation.results import Results
@@ -19,30 +24,52 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+HEADINGS = ("policy", "judged by", "regret", "std. error", "wrong in", "samples")
+DIGITS = 4  # that a table shows of a regret
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """The results of several policies, by name.
+    """The results of several policies, by name, and what the arms are worth to those who judge them.
 
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
     >>> policies = [NPTS(expected_value(), Bounded(0, 1)), UCB1(Bounded(0, 1))]
     >>> comparison = compare(policies, problem, n_rounds=1_000, n_runs=5, seed=1)
-    >>> [row["policy"] for row in comparison.rows()]
-    ['NPTS', 'UCB1']
+    >>> [(row["policy"], row["judge"]) for row in comparison.rows()]
+    [('NPTS', 'the mean'), ('UCB1', 'the mean')]
     """
 
     results: dict[str, Results]
+    worths: dict[str, FloatArray | None] = field(default_factory=dict)  # true values of the arms, by the judge's words
+
+    def judged(self, judge: str | None = None) -> dict[str, Results]:
+        """The results with regret as one judge counts it, by the words of `rows`; there may be one judge only."""
+        if not self.worths:
+            return self.results
+        if judge is None and len(self.worths) == 1:
+            judge = next(iter(self.worths))
+        if judge not in self.worths:
+            raise ValueError(
+                f"regret is counted by one judge; got {judge!r} of {', '.join(map(repr, self.worths))}. "
+                "Name one of them, or give compare a judge."
+            )
+        return {name: _by(one, judge, self.worths[judge]) for name, one in self.results.items()}
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per policy: final regret with its standard error, error rate and samples used."""
+        """One row per policy and judge: final regret with its standard error, error rate, runs and samples used."""
+        by_judge = [self.judged(judge) for judge in self.worths] or [self.results]
         return [
             {
                 "policy": name,
-                "regret": float(one.mean_regret[-1]),
-                "standard error": float(one.regret_error[-1]),
-                "error rate": float(one.error_rate[-1]),
+                "judge": judged[name].judge,
+                "regret": float(judged[name].mean_regret[-1]),
+                "standard error": float(judged[name].regret_error[-1]),
+                "error rate": float(judged[name].error_rate[-1]),
+                "runs": int(one.samples.size),
                 "samples": float(one.samples.mean()),
             }
             for name, one in self.results.items()
+            for judged in by_judge
         ]
 
     def table(self) -> Table:
@@ -52,28 +79,53 @@ class Comparison:
             from rich.text import Text
 
         table = Table()
-        for heading in ("policy", "regret", "standard error", "error rate", "samples"):
-            table.add_column(heading, justify="left" if heading == "policy" else "right")
+        for heading in HEADINGS:
+            table.add_column(heading, justify="left" if heading in HEADINGS[:2] else "right")
         for row in self.rows():
-            numbers = [f"{row[key]:.4g}" for key in ("regret", "standard error", "error rate", "samples")]
-            table.add_row(Text(row["policy"]), *numbers)  # a name may hold brackets, which are markup
+            table.add_row(*map(Text, _cells(row)))  # a name may hold brackets, which are markup
         return table
 
     def __str__(self) -> str:
-        lines = [f"{'policy':<12} {'regret':>12} {'std. error':>12} {'error rate':>10} {'samples':>12}"]
-        for row in self.rows():
-            lines.append(
-                f"{row['policy']:<12} {row['regret']:>12.5g} {row['standard error']:>12.3g} "
-                f"{row['error rate']:>10.3f} {row['samples']:>12.6g}"
-            )
-        return "\n".join(lines)
+        lines = [HEADINGS, *(_cells(row) for row in self.rows())]
+        widths = [max(len(line[k]) for line in lines) for k in range(len(HEADINGS))]
+        return "\n".join(
+            "  ".join(cell.ljust(wide) if k < 2 else cell.rjust(wide) for k, (cell, wide) in enumerate(placed)).rstrip()
+            for placed in (list(zip(line, widths, strict=True)) for line in lines)
+        )
 
-    def plot(self, ax: Axes | None = None, *, lower_slope: float | None = None) -> Axes:
-        """Every policy's mean regret in one picture, and the limit of growth if a slope is given."""
-        for index, one in enumerate(self.results.values()):
+    def plot(self, ax: Axes | None = None, *, lower_slope: float | None = None, judge: str | None = None) -> Axes:
+        """Every policy's mean regret in one picture, and the limit of growth if a slope is given.
+
+        Where several judge, `judge` is the words of one of them.
+        """
+        for index, one in enumerate(self.judged(judge).values()):
             ax = one.plot(ax, bound=False, lower_slope=lower_slope if index == 0 else None)
         assert ax is not None
         return ax
+
+
+def _by(one: Results, judge: str, worth: FloatArray | None) -> Results:
+    same = worth is not None and one.values is not None and np.array_equal(one.values, worth)
+    return replace(one, values=worth, bound=one.bound if same else None, judge=judge)
+
+
+def _cells(row: dict[str, Any]) -> tuple[str, ...]:
+    """A row in words."""
+    wrong = f"{round(row['error rate'] * row['runs'])} of {row['runs']} runs"
+    numbers = _written(row["regret"], DIGITS), _written(row["standard error"], DIGITS - 1)
+    return row["policy"], row["judge"] or "unknown", *numbers, wrong, f"{row['samples']:,.0f}"
+
+
+def _written(number: float, digits: int) -> str:
+    """A number with so many digits or more, never as a power of ten; a dash where there is none.
+
+    >>> [_written(number, 4) for number in (213940.4, 17.426, 0.0, float("nan"))]
+    ['213,940', '17.43', '0', '-']
+    """
+    if math.isnan(number):
+        return "-"
+    size = math.floor(math.log10(abs(number))) if number else digits
+    return f"{number:,.{max(digits - 1 - size, 0)}f}"
 
 
 def compare(
@@ -83,16 +135,18 @@ def compare(
     judge: Preference | None = None,
     **settings: Any,
 ) -> Comparison:
-    """Simulate several policies on one problem; regret is what `judge` loses, by default the first policy's preference.
+    """Simulate several policies on one problem; regret is what `judge` loses.
 
-    `settings` go to `simulate`. The same seed lets all policies meet the same outcomes.
+    Without a judge it is the policies' own preference; where these differ, the table has the regret of every policy by
+    each of them. `settings` go to `simulate`. The same seed lets all policies meet the same outcomes.
 
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
     >>> people = Preference(TverskyKahneman(0.61))
     >>> policies = {"W-UCB": WUCB.as_printed(people, Bounded(0, 50)), "UCB1": UCB1(Bounded(0, 50))}
-    >>> comparison = compare(policies, problem, n_rounds=100_000, n_runs=5, seed=1)
-    >>> [row["error rate"] for row in comparison.rows()]
-    [0.0, 1.0]
+    >>> print(compare(policies, problem, n_rounds=100_000, n_runs=5, seed=1, judge=people))
+    policy  judged by               regret  std. error     wrong in  samples
+    W-UCB   Tversky-Kahneman 0.61   ...  0 of 5 runs  100,000
+    UCB1    Tversky-Kahneman 0.61   ...  5 of 5 runs  100,000
     """
     if isinstance(policies, Policy) or not isinstance(policies, Sequence | Mapping):
         raise TypeError(
@@ -105,13 +159,24 @@ def compare(
         named = _named([as_policy(policy) for policy in policies])
     if not named:
         raise ValueError("there must be a policy to compare; got none. Give two or more.")
-    # what people prefer is the yardstick, also for a policy that does not know it
-    judge = next(iter(named.values())).preference if judge is None else judge
     results = {
         name: replace(simulate(policy, problem, n_rounds, judge=judge, **settings), label=name)
         for name, policy in named.items()
     }
-    return Comparison(results)
+    return compared(results, [policy.preference for policy in named.values()] if judge is None else [judge], problem)
+
+
+def compared(results: dict[str, Results], judges: Sequence[Preference], problem: Problem) -> Comparison:
+    """Results side by side, with regret by each of the judges."""
+    distinct = list(dict.fromkeys(judges))
+    plain = [in_words(judge) for judge in distinct]
+    words = [
+        text if plain.count(text) == 1 else f"{text}, {'costs' if judge.costs else 'gains'} from {judge.reference:g}"
+        for judge, text in zip(distinct, plain, strict=True)
+    ]
+    for k, text in enumerate(words):  # a curve of one's own may share its name with another
+        words[k] = text if text not in words[:k] else f"{text}, number {k + 1}"
+    return Comparison(results, {text: problem.true_values(one) for text, one in zip(words, distinct, strict=True)})
 
 
 def _named(policies: Sequence[Policy]) -> dict[str, Policy]:

@@ -42,6 +42,7 @@ class Results:
     choices: IntArray  # every choice, (runs, rounds), if the run was traced
     values: FloatArray | None  # the true value of each arm, or None where nobody knows it
     bound: FloatArray | None = None  # what theory says about the mean regret, (checkpoints,)
+    judge: str = ""  # whose regret it is, in words; empty in files of version 0.2.0
 
     def __repr__(self) -> str:
         return f"<Results of {self.label}: {self.samples.size} runs, {self.checkpoints[-1]} rounds>"
@@ -84,7 +85,8 @@ class Results:
         Arms whose names are neither strings nor whole numbers are saved by their text.
         """
         arms = [name if isinstance(name, str | int) else str(name) for name in self.arms]
-        header = {"format": FORMAT, "version": VERSION, "policy": self.policy, "label": self.label, "arms": arms}
+        about = {"policy": self.policy, "label": self.label, "arms": arms, "judge": self.judge}
+        header = {"format": FORMAT, "version": VERSION, **about}
         arrays = {name: getattr(self, name) for name in ARRAYS if getattr(self, name) is not None}
         write_arrays(Path(path), header, arrays)
 
@@ -102,7 +104,8 @@ class Results:
         fits = fits and np.isin(known["recommended"], np.arange(-1, shape[2])).all()  # an arm, or none yet
         if not fits:
             raise ValueError(f"saved results must be whole; the tables of {path} do not fit together. Use a backup.")
-        return Results(header["policy"], header["label"], tuple(header["arms"]), **known)
+        judge = str(header.get("judge", ""))
+        return Results(header["policy"], header["label"], tuple(header["arms"]), **known, judge=judge)
 
     def plot(self, ax: Axes | None = None, *, bound: bool = True, lower_slope: float | None = None) -> Axes:
         """Mean regret on a log axis with a band of two standard errors, and the proven bound if there is one.
@@ -125,7 +128,10 @@ class Results:
                 self.checkpoints, mean - spread, mean + spread, alpha=0.2, color=line.get_color(), linewidth=0
             )
         if bound and self.bound is not None:
-            ax.plot(self.checkpoints, self.bound, linestyle=":", color=line.get_color(), label=f"{label}, bound")
+            assert self.values is not None
+            vacuous = self.bound[-1] >= self.checkpoints[-1] * np.ptp(self.values)
+            named = f"{label}, bound{' (more than can be lost)' if vacuous else ''}"
+            ax.plot(self.checkpoints, self.bound, linestyle=":", color=line.get_color(), label=named)
             ax.set_yscale("log")  # the bound is far above
             ax.set_ylim(bottom=max(float(mean[mean > 0.0].min(initial=1.0)), 1e-3))
         if lower_slope is not None:
@@ -133,7 +139,7 @@ class Results:
             ax.plot(self.checkpoints, limit, linestyle="--", color="0.5", label="limit")
         ax.set_xscale("log")
         ax.set_xlabel("round")
-        ax.set_ylabel("regret")
+        ax.set_ylabel(f"regret by {self.judge}".replace("$", r"\$") if self.judge else "regret")
         ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False)
         return ax

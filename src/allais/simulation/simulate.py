@@ -18,6 +18,7 @@ from allais._random import Seed
 from allais._system.processes import process_pool
 from allais.policies.base import Policy
 from allais.preferences import Preference
+from allais.preferences.words import in_words
 from allais.problems import Problem
 from allais.simulation.population import People, SharedResults, simulate_people
 from allais.simulation.progress import Progress
@@ -123,6 +124,7 @@ def simulate(
         checkpoints=marks,
         values=values,
         bound=policy.regret_bound(values, marks) if values is not None and judged_by == policy.preference else None,
+        judge=in_words(judged_by),
         **joined,
     )
 
