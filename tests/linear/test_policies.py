@@ -356,7 +356,7 @@ def test_refusals_say_what_to_do():
 def test_wg_stops_within_the_corrected_bound():
     problem = LinearBandit(np.eye(3), [2.0, 0.5, 0.0], ParameterNoise())
     values = problem.true_values(PEOPLE)
-    bound = theory.wg_samples(PEOPLE, values, 3, 0.05, 2.1, excess=0.1)
+    bound = theory.wg_samples(PEOPLE, values, dimension=3, delta=0.05, beta=2.1, excess=0.1)
     for seed in range(5):
         answer = best_arm(WG(PEOPLE, ParameterNoise(), delta=0.05, beta=2.1, stopping="paper"), problem, seed=seed)
         assert answer.arm == 0

@@ -235,7 +235,7 @@ def test_an_arm_with_the_printed_number_of_pulls_is_almost_surely_still_needy():
     d_alpha = (1.0 - 0.25 ** (ALPHA / 2)) ** (-2 / ALPHA)
     assert d_alpha == pytest.approx(32.8, abs=0.05)
     hardness = 2.0 * (2.0 * L / gap) ** (2 / ALPHA)  # H_alpha of two arms
-    assert theory.h_alpha([gap, 0.0], HolderPair(L, ALPHA)) == pytest.approx(hardness)
+    assert theory.h_alpha(HolderPair(L, ALPHA), [gap, 0.0]) == pytest.approx(hardness)
     beta = math.ceil(hardness / 2.0 / (2.0 * d_alpha) * math.log(m**4 * n_arms * A / delta))
     assert m - 2 > 4 * beta
     assert chance_of_needy(m) > 0.999 > 1e-9 > hardness * d_alpha * delta / (2.0 * m**4 * n_arms * A)
@@ -282,7 +282,7 @@ def test_step_a_of_the_wsr_proof_is_false_and_the_corrected_bound_holds():
     truth = chance_of_error(0.6, 0.4, pulls)
     assert truth == pytest.approx(0.0026354, abs=1e-7)
     assert math.exp(-2.0 * pulls * gap**2) == pytest.approx(3.35e-4, abs=1e-6)  # step (a): less than the truth
-    h2 = theory.h2_alpha([0.6, 0.4], HolderPair(1.0, 1.0))
+    h2 = theory.h2_alpha(HolderPair(1.0, 1.0), [0.6, 0.4])
     assert truth <= 2.0 * math.exp(-(2.0 ** (1 - 2)) * (n - 2) / h2)
     # the theorem leaves a factor 2 of step (a)'s exponent out; for the identity that makes it Hoeffding's
     assert truth <= math.exp(-(n - 2) / h2)
@@ -297,7 +297,7 @@ def test_the_wsr_theorem_itself_is_false_for_a_weight_that_is_steep_in_the_middl
     wrong = estimates[0][:, None] < estimates[1][None, :]
     truth = np.sum(np.outer(*chances)[wrong])
     best, other = Discrete({1: 0.52, 0.5: 0.48}), Bernoulli(0.45)
-    h2 = theory.h2_alpha([Preference(weight).value(best), Preference(weight).value(other)], HolderPair(1.0, alpha))
+    h2 = theory.h2_alpha(HolderPair(1.0, alpha), [Preference(weight).value(best), Preference(weight).value(other)])
     printed, corrected = math.exp(-800 / h2), 2.0 * math.exp(-(2.0 ** (1 - 2 / alpha)) * 800 / h2)
     assert printed < 1e-5 < 1e-3 < truth <= corrected
 
@@ -306,18 +306,18 @@ def test_the_last_line_of_the_wsr_proof_counts_the_holder_constant_twice():
     values, constant, alpha = np.array([0.7, 0.4]), 2.0, 0.61
     pulls, budget = 100, 200  # n_1, and n - K, for two arms
     exponent = pulls * ((values[0] - values[1]) / constant) ** (2 / alpha)
-    h2 = theory.h2_alpha(values, HolderPair(constant, alpha))
+    h2 = theory.h2_alpha(HolderPair(constant, alpha), values)
     assert exponent == pytest.approx(budget / h2)  # H_2 has L within
     assert exponent / (budget * constant ** (-2 / alpha) / h2) == pytest.approx(constant ** (2 / alpha))
 
 
 def test_h2_exceeds_h1_for_two_arms_and_never_by_more_than_twice():
     pair = HolderPair(1.0, 0.61)
-    assert theory.h2_alpha([0.6, 0.4], pair) == pytest.approx(2.0 * theory.h1_alpha([0.6, 0.4], pair))
+    assert theory.h2_alpha(pair, [0.6, 0.4]) == pytest.approx(2.0 * theory.h1_alpha(pair, [0.6, 0.4]))
     rng = np.random.default_rng(17)
     for n_arms in (2, 3, 5, 10, 40):
         values = rng.random(n_arms)
-        h1, h2 = theory.h1_alpha(values, pair), theory.h2_alpha(values, pair)
+        h1, h2 = theory.h1_alpha(pair, values), theory.h2_alpha(pair, values)
         assert h2 / 2.0 <= h1 * (1 + 1e-12)
         assert h1 <= math.log(n_arms) * h2 * (1 + 1e-12)
 

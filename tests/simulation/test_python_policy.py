@@ -111,3 +111,21 @@ def test_it_is_said_that_python_is_slow():
 def test_what_cannot_run_is_refused_in_a_sentence(call, sentence):
     with pytest.raises((TypeError, ValueError), match=sentence):
         call()
+
+
+@pytest.mark.usefixtures("_quiet")
+def test_a_policy_in_python_recommends_once_each_arm_has_an_outcome():
+    class Averages(PlainUCB1):
+        def __init__(self, n_arms, rng):
+            super().__init__(n_arms, rng)
+            self.outcomes = [[] for _ in range(n_arms)]
+
+        def tell(self, arm, reward):
+            super().tell(arm, reward)
+            self.outcomes[arm].append(reward)
+
+        def recommend(self):
+            return int(np.argmax([sum(one) / len(one) for one in self.outcomes]))  # fails for an arm without outcomes
+
+    results = simulate(Averages, PROBLEM, n_rounds=100, n_runs=2, seed=1)
+    assert results.recommended.shape[0] == 2

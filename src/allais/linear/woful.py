@@ -52,8 +52,8 @@ class WOFUL(Fades):
         return np.array(
             [
                 theory.woful_regret(
-                    self.preference, int(n), d, self.delta, self.beta, self.regularisation,
-                    float(noise.scale.max()), float(lengths.max()),
+                    self.preference, dimension=d, n_rounds=int(n), delta=self.delta, beta=self.beta,
+                    regularisation=self.regularisation, scale=float(noise.scale.max()), length=float(lengths.max()),
                 )
                 for n in rounds
             ]

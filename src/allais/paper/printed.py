@@ -73,7 +73,7 @@ def _negative_bound() -> Finding:
 
 def _order_of_hardness() -> Finding:
     pair, values = HolderPair(1.0, 0.61), [0.6, 0.4]
-    ratio = theory.h2_alpha(values, pair) / theory.h1_alpha(values, pair)
+    ratio = theory.h2_alpha(pair, values) / theory.h1_alpha(pair, values)
     return Finding(
         "the hardness H_2 is at most H_1",
         "H_2 <= H_1",
@@ -105,23 +105,27 @@ def wsr_counterexample(alpha: float = 0.3, pulls: int = 400) -> tuple[float, flo
     truth = float(np.outer(*chances)[(0.5 + 0.5 * share)[:, None] < share[None, :]].sum())
     people = Preference(weight)
     values = [people.value(Discrete({1: 0.52, 0.5: 0.48})), people.value(Discrete({1: 0.45, 0: 0.55}))]
-    return truth, math.exp(-2 * pulls / theory.h2_alpha(values, HolderPair(1.0, alpha)))
+    return truth, math.exp(-2 * pulls / theory.h2_alpha(HolderPair(1.0, alpha), values))
 
 
 def _regret_of_woful() -> Finding:
     # the first round of W-OFUL on two arms: theta_hat = 0, A = I, so that the longer arm has the larger bonus
     arms, theta = np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([-0.2, 0.9])
     lengths = np.linalg.norm(arms, axis=1)
-    radius = theory.ellipsoid_radius(0, 2, DELTA, float(np.linalg.norm(theta)), 1.0)
+    radius = theory.ellipsoid_radius(
+        dimension=2, n_rounds=0, delta=DELTA, beta=float(np.linalg.norm(theta)), regularisation=1.0
+    )
     played = int(np.argmax(PEOPLE.value_of_normal(radius * lengths, lengths)))
     values = PEOPLE.value_of_normal(arms @ theta, lengths)
     regret = float(values.max() - values[played])
     printed = math.sqrt(32.0 * 2 * 1 * radius * math.log(1))
+    settings = {"delta": DELTA, "beta": float(np.linalg.norm(theta)), "scale": 2.0}
+    corrected = theory.woful_regret(PEOPLE, dimension=2, n_rounds=1, **settings)
     return Finding(
         "Theorem 10 as printed bounds the regret of W-OFUL",
         f"at most {printed:g} after one round",
         f"{regret:.3f} on two arms",
         regret <= printed,
         19,
-        f"corrected: at most {theory.woful_regret(PEOPLE, 1, 2, DELTA, float(np.linalg.norm(theta)), scale=2.0):.3g}",
+        f"corrected: at most {corrected:.3g}",
     )

@@ -169,7 +169,10 @@ class PythonRollout:
         mark = record.done[0]
         record.pulls[mark] = self._pulls
         recommend = getattr(self._player, "recommend", None)
-        best = int(self._pulls.argmax()) if recommend is None else self._arm(recommend(), "recommend")
+        if recommend is None or not self._pulls.all():  # an average of nothing is none
+            best = int(self._pulls.argmax())
+        else:
+            best = self._arm(recommend(), "recommend")
         record.recommended[mark] = best
         record.done[0] += 1
 

@@ -1,5 +1,11 @@
-"""What is provable: the paper's bounds, corrected, and the limits that no policy beats."""
+"""What is provable: the paper's bounds, corrected, and the limits that no policy beats.
 
+Arguments go from who values (a preference, or a Hölder pair) to what is known of rewards and to the arms; numbers
+follow. A problem may stand for its lotteries, or with a preference for their values. A bound that says nothing says so
+(`Bound`).
+"""
+
+from allais.theory.arguments import Bound
 from allais.theory.bounds import (
     EDPMCounterexample,
     edpm_counterexample,
@@ -16,6 +22,7 @@ from allais.theory.linear import ellipsoid_radius, wg_samples, woful_regret
 from allais.theory.nearest_law import k_inf
 
 __all__ = [
+    "Bound",
     "CharacteristicTime",
     "EDPMCounterexample",
     "characteristic_time",

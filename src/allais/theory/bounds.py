@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import finite_array, positive, share
+from allais._checks import positive, share
 from allais.bands import Holder
 from allais.preferences import Preference
 from allais.rewards import Rewards
+from allais.theory.arguments import Bound, Valued, formerly, regret_bound, values_alone, worths
 from allais.theory.hardness import gaps, h2_alpha
 from allais.weights import HolderPair, Power
 
@@ -65,32 +66,34 @@ def _samples_for_radius(preference: Preference, rewards: Rewards, radius: float,
 def wucb_regret(
     preference: Preference,
     rewards: Rewards | Sequence[Rewards],
-    values: ArrayLike,
+    values: ArrayLike | Valued,
     n_rounds: float,
     exploration: float = 3.0,
-) -> float:
+) -> Bound:
     """An upper bound on W-UCB's expected regret after n rounds (Theorem 2, any support and two weights).
 
     Each arm is pulled at most until twice the width of its interval falls below its gap, and then 7.6 times more on
-    average. `rewards` are one for all arms or one per arm.
+    average. `rewards` are one for all arms or one per arm; `values` may be a `Bandit`. A bound above the largest gap
+    times n says nothing, and says so:
 
     >>> people = Preference(TverskyKahneman(0.61))
-    >>> round(wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000))
-    310385
+    >>> round(wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000_000))
+    543173
+    >>> wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000)
+    310384.9... (says nothing: no policy can lose more than 679.8 in 10,000 rounds)
     """
-    worth = finite_array("values", values)
+    worth = worths(preference, values)
     each = list(rewards) if isinstance(rewards, Sequence) else [rewards] * worth.size
     exponent = positive("exploration", exploration) * math.log(n_rounds)
-    return float(
-        sum(
-            gap * (_samples_for_radius(preference, known, gap / 2.0, exponent) + CONSTANT_PULLS)
-            for gap, known in zip((worth.max() - worth).tolist(), each, strict=True)
-            if gap > 0.0
-        )
+    lost = sum(
+        gap * (_samples_for_radius(preference, known, gap / 2.0, exponent) + CONSTANT_PULLS)
+        for gap, known in zip((worth.max() - worth).tolist(), each, strict=True)
+        if gap > 0.0
     )
+    return regret_bound(lost, n_rounds * float(np.ptp(worth)), n_rounds) if lost else Bound(0.0)
 
 
-def wucb_regret_any_gap(holder: HolderPair, span: float, n_arms: int, n_rounds: int) -> float:
+def wucb_regret_any_gap(holder: HolderPair, span: float, n_arms: int, n_rounds: int) -> Bound:
     """A bound on W-UCB's regret for any gaps: the corollary to Theorem 2, with its constant made explicit.
 
         R_n <= M K^(alpha/2) (3 / 2 (2 L)^(2/alpha) log n + 1 + 2 pi^2/3)^(alpha/2) n^(1 - alpha/2)
@@ -100,20 +103,22 @@ def wucb_regret_any_gap(holder: HolderPair, span: float, n_arms: int, n_rounds: 
     """
     constant, alpha = holder
     inner = 1.5 * (2.0 * constant) ** (2.0 / alpha) * math.log(n_rounds) + CONSTANT_PULLS
-    return float(positive("span", span) * (n_arms * inner) ** (alpha / 2.0) * n_rounds ** (1.0 - alpha / 2.0))
+    lost = positive("span", span) * (n_arms * inner) ** (alpha / 2.0) * n_rounds ** (1.0 - alpha / 2.0)
+    return regret_bound(lost, n_rounds * span, n_rounds)
 
 
-def regret_lower_slope(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
+@formerly("values", "holder", "span")
+def regret_lower_slope(holder: HolderPair, values: ArrayLike, *, span: float = 1.0) -> float:
     """The least regret per log n of any consistent policy, for the hardest weight of a Hölder class (Theorem 3).
 
         sum_k (L M/2)^(2/alpha) / Delta_k^(2/alpha - 1)
 
     The paper's constant is wrong (docs/paper/errata.md, 13).
 
-    >>> round(regret_lower_slope([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
+    >>> round(regret_lower_slope(HolderPair(1.0, 1.0), [0.5, 0.3]), 6)
     1.25
     """
-    worth = finite_array("values", values)
+    worth = values_alone(values)
     below = np.delete(worth.max() - worth, int(np.argmax(worth)))
     if (below <= 0.0).any():
         raise ValueError("the lower bound needs one best arm; got two with the same value. Drop one of them.")
@@ -121,7 +126,7 @@ def regret_lower_slope(values: ArrayLike, holder: HolderPair, span: float = 1.0)
     return float(np.sum((holder.constant * span / 2.0) ** power / below ** (power - 1.0)))
 
 
-def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike, delta: float) -> int:
+def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike | Valued, delta: float) -> int:
     """How many samples W-LUCB with the Hölder band takes at most, with probability 1 - delta (Theorem 5).
 
     While all intervals hold, every round samples an arm whose radius exceeds a quarter of its gap. So the search ends
@@ -133,7 +138,7 @@ def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike, d
     >>> wlucb_samples(people, Bounded(0, 50), [9.31512831885871, 7.822895485040594, 7.0], 0.05) > 10**8
     True
     """
-    each = gaps(values)
+    each = gaps(worths(preference, values))
     failure = share("delta", delta)
 
     def rounds_needed(m: int) -> int:
@@ -146,22 +151,27 @@ def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike, d
     return int(each.size + 2 * m)
 
 
-def wsr_error(values: ArrayLike, holder: HolderPair, span: float, budget: int, *, monotone: bool = True) -> float:
+@formerly("values", "holder", "span", "budget")
+def wsr_error(holder: HolderPair, values: ArrayLike, *, span: float, budget: int, monotone: bool = True) -> Bound:
     """An upper bound on the chance that W-SR recommends a wrong arm (Theorem 7, corrected; at most 1).
 
         K (K - 1) exp(-(2^(1 - 2/alpha) (n - K)) / (logbar(K) (b - a)^(2/alpha) H_2))
 
     It is twice that for a weight that is not monotone. The printed theorem is false (docs/paper/errata.md, 17).
 
-    >>> wsr_error([0.9, 0.1], HolderPair(1.0, 1.0), span=1.0, budget=1000) < 1e-50
+    >>> wsr_error(HolderPair(1.0, 1.0), [0.9, 0.1], span=1.0, budget=1000) < 1e-50
     True
+    >>> wsr_error(HolderPair(1.0, 1.0), [0.9, 0.1], span=1.0, budget=4)
+    1.0 (says nothing: no chance is above 1, and 4 samples are too few for less)
     """
-    n_arms = finite_array("values", values).size
+    n_arms = values_alone(values).size
     log_bar = 0.5 + sum(1.0 / i for i in range(2, n_arms + 1))
     power = 2.0 / holder.exponent
     rate = 2.0 ** (1.0 - power) * (budget - n_arms) / (log_bar * positive("span", span) ** power)
     pairs = n_arms * (n_arms - 1) * (1 if monotone else 2)
-    return min(1.0, pairs * math.exp(-rate / h2_alpha(values, holder)))
+    chance = pairs * math.exp(-rate / h2_alpha(holder, values))
+    why = "" if chance < 1.0 else f"no chance is above 1, and {budget:,} samples are too few for less"
+    return Bound(min(chance, 1.0), why)
 
 
 class EDPMCounterexample(NamedTuple):

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, positive
+from allais.theory.arguments import formerly, values_alone
 from allais.weights import HolderPair, Weight
 
 
@@ -15,7 +16,7 @@ def gaps(values: ArrayLike) -> FloatArray:
     >>> gaps([9.0, 7.5, 7.0])
     array([1.5, 1.5, 2. ])
     """
-    worth = finite_array("values", values)
+    worth = values_alone(values)
     if worth.size < 2:
         raise ValueError(f"a gap needs two arms; got {worth.size}. Give the value of every arm.")
     best = int(np.argmax(worth))
@@ -29,30 +30,33 @@ def gaps(values: ArrayLike) -> FloatArray:
     return below
 
 
-def h_alpha(values: ArrayLike, holder: HolderPair, span: float = 1.0) -> float:
+@formerly("values", "holder", "span")
+def h_alpha(holder: HolderPair, values: ArrayLike, *, span: float = 1.0) -> float:
     """The hardness of a problem at fixed confidence (Theorem 5): a sum over all arms.
 
         H_alpha = sum_k ((2 L M) / Delta_k)^(2/alpha)
 
-    >>> round(h_alpha([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
+    >>> round(h_alpha(HolderPair(1.0, 1.0), [0.5, 0.3]), 6)
     200.0
     """
     constant, alpha = holder
     return float(np.sum((2.0 * constant * positive("span", span) / gaps(values)) ** (2.0 / alpha)))
 
 
-def h1_alpha(values: ArrayLike, holder: HolderPair) -> float:
+@formerly("values", "holder")
+def h1_alpha(holder: HolderPair, values: ArrayLike) -> float:
     """The hardness of a problem at fixed budget: a sum over the suboptimal arms.
 
         H_{1, alpha} = sum_k (L / Delta_k)^(2/alpha)
 
-    >>> round(h1_alpha([0.5, 0.3], HolderPair(1.0, 1.0)), 6)
+    >>> round(h1_alpha(HolderPair(1.0, 1.0), [0.5, 0.3]), 6)
     25.0
     """
-    return float(np.sum(_suboptimal(values, holder)))
+    return float(np.sum(_suboptimal(holder, values)))
 
 
-def h2_alpha(values: ArrayLike, holder: HolderPair) -> float:
+@formerly("values", "holder")
+def h2_alpha(holder: HolderPair, values: ArrayLike) -> float:
     """The hardness that the error of W-SR depends on (Theorem 7): the greatest over ranks i from 2 on.
 
         H_{2, alpha} = max_i i (L / Delta_i)^(2/alpha)
@@ -63,16 +67,16 @@ def h2_alpha(values: ArrayLike, holder: HolderPair) -> float:
 
     The paper prints H_2 <= H_1, which is false: two arms have H_2 = 2 H_1.
 
-    >>> h2_alpha([0.5, 0.3], HolderPair(1.0, 1.0)) / h1_alpha([0.5, 0.3], HolderPair(1.0, 1.0))
+    >>> h2_alpha(HolderPair(1.0, 1.0), [0.5, 0.3]) / h1_alpha(HolderPair(1.0, 1.0), [0.5, 0.3])
     2.0
     """
-    hardness = _suboptimal(values, holder)
+    hardness = _suboptimal(holder, values)
     return float(np.max(np.arange(2, hardness.size + 2) * hardness))
 
 
-def _suboptimal(values: ArrayLike, holder: HolderPair) -> FloatArray:
+def _suboptimal(holder: HolderPair, values: ArrayLike) -> FloatArray:
     """(L / Delta_i)^(2/alpha) for the suboptimal arms, nearest first."""
-    worth = finite_array("values", values)
+    worth = values_alone(values)
     below = np.sort(np.delete(gaps(worth), int(np.argmax(worth))))
     return (holder.constant / below) ** (2.0 / holder.exponent)
 

@@ -16,23 +16,28 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray
 from allais.lotteries import Lottery
 from allais.preferences import Preference
+from allais.theory.arguments import Drawn, lotteries_of
 from allais.theory.nearest_law import FiniteLaw, finite_law, k_inf, least_divergence
 
 NODES = 81  # values at which a divergence is computed exactly; between them its root is interpolated
 DEPTH = 20.0  # how near to its lowest value a leader is looked at: e^-20 of the way, beyond which digits are lost
 
 
-def regret_slope(preference: Preference, lotteries: Sequence[Lottery], support: ArrayLike | None = None) -> float:
+def regret_slope(
+    preference: Preference, lotteries: Sequence[Lottery] | Drawn, support: ArrayLike | None = None
+) -> float:
     """The regret per log n that no consistent policy beats in the long run (Lai and Robbins 1985).
 
         sum_k Delta_k / K_inf(F_k, mu_max)
 
-    It is for finite lotteries whose values are known arm by arm, or known to be among those of `support`.
+    It is for finite lotteries, in a list or a `Bandit`, whose values are known arm by arm, or known to be among those
+    of `support`.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(regret_slope(people, [Discrete({1: .1, .2: .1, 0: .8}), Discrete({1: .001, .2: .8, 0: .199})]), 3)
     2.875
     """
+    lotteries = lotteries_of(lotteries)
     values = [preference.value(lottery) for lottery in lotteries]
     best = max(values)
     return float(
@@ -52,7 +57,7 @@ class CharacteristicTime(NamedTuple):
 
 
 def characteristic_time(
-    preference: Preference, lotteries: Sequence[Lottery], support: ArrayLike | None = None
+    preference: Preference, lotteries: Sequence[Lottery] | Drawn, support: ArrayLike | None = None
 ) -> CharacteristicTime:
     """The time T*: a policy that is wrong with probability at most delta needs T* log(1/2.4 delta) samples on average.
 
@@ -61,7 +66,8 @@ def characteristic_time(
 
         1 / T = max_s min_j min_c (s_i K_low(F_i, c) + s_j K_high(F_j, c))
 
-    It is for finite lotteries whose values are known arm by arm, or known to be among those of `support`.
+    It is for finite lotteries, in a list or a `Bandit`, whose values are known arm by arm, or known to be among those
+    of `support`.
 
     Where the leader's lowest value m lies above a rival's, K_low(F_i, c) is infinite for c <= m: the two can meet
     above m only. The leader's share may then be arbitrarily small, and without any, T* is the sum over j of
@@ -74,6 +80,7 @@ def characteristic_time(
     >>> round(characteristic_time(people, setup).time * np.log(1 / (2.4 * 0.05)))
     273
     """
+    lotteries = lotteries_of(lotteries)
     values = np.array([preference.value(lottery) for lottery in lotteries])
     leader = int(np.argmax(values))
     rivals = [k for k in range(values.size) if k != leader]

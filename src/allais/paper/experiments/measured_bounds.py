@@ -61,7 +61,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
         ("Setup(*)", SETUP, PEOPLE, RANGE_SETUP),
     ):
         curve = simulate(WUCB.as_printed(people, rewards), problem, size.rounds, size.runs, **settings)
-        bound = theory.wucb_regret(people, rewards, curve.values, size.rounds)  # type: ignore[arg-type]
+        bound = float(theory.wucb_regret(people, rewards, curve.values, size.rounds))  # type: ignore[arg-type]
         mean, error = float(curve.mean_regret[-1]), float(curve.regret_error[-1])
         row("2: regret of W-UCB", case, None, with_error(mean, error), mean, bound)
     done(0.3)
@@ -84,7 +84,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     ):
         played = simulate(WSR(people, budget=BUDGET), problem, BUDGET, 10 * size.runs, checkpoints=[BUDGET], **settings)
         hits = round(played.error_rate[-1] * 10 * size.runs)
-        most = theory.wsr_error(problem.true_values(people), pair, span, BUDGET)
+        most = float(theory.wsr_error(pair, problem.true_values(people), span=span, budget=BUDGET))
         wrong = hits / (10 * size.runs)
         row(f"7: errors of W-SR at {BUDGET} samples", case, None, share_of(hits, 10 * size.runs), wrong, most, most=1.0)
     done(0.7)
@@ -97,13 +97,13 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
         **settings,
     )
     mean, error = float(linear.mean_regret[-1]), float(linear.regret_error[-1])
-    most = theory.woful_regret(PEOPLE, size.rounds, 3, DELTA, 1.2)
+    most = float(theory.woful_regret(PEOPLE, dimension=3, n_rounds=size.rounds, delta=DELTA, beta=1.2))
     row("10: regret of W-OFUL", "three axes", None, with_error(mean, error), mean, most)
     done(0.8)
     samples = stopped(
         WG(PEOPLE, ParameterNoise(), delta=DELTA, beta=1.2, stopping="paper"), AXES, size.runs // 5, seed
     ).samples
-    most = theory.wg_samples(PEOPLE, AXES.true_values(PEOPLE), 3, DELTA, 1.2)
+    most = theory.wg_samples(PEOPLE, AXES.true_values(PEOPLE), dimension=3, delta=DELTA, beta=1.2)
     row("11: samples of W-G", "three axes", None, mean_of(samples), float(samples.mean()), most)
     done(0.85)
     corollaries, spread = gap_independent(max(size.runs // 2, 10), seed)
