@@ -46,21 +46,21 @@ def rarely(outcome: float, chance: float, otherwise):
 def worlds() -> list[World]:
     """Minutes, less is better; and euros, more is better. The mean and the cautious part ways in both."""
     to_work = {
-        "car": rarely(55.0, 0.12, between(11, 13)), "bus": between(18, 22), "walk": between(38, 42),
+        "car": rarely(55.0, 0.08, between(11, 13)), "bus": between(19, 23), "walk": between(38, 42),
         "tram": between(6, 8),
     }  # fmt: skip
     offers = {
-        "discount": between(6.5, 7.5), "raffle": rarely(100.0, 0.05, lambda rng: 0.0), "nothing": between(1, 2),
+        "discount": between(0.5, 1.5), "gamble": rarely(20.0, 0.5, lambda rng: -10.0), "fee": between(-4, -3),
         "gift": between(30, 32),
     }  # fmt: skip
     return [
         World("to-work", to_work, {"car", "bus", "walk"}),
-        World("offers", offers, {"discount", "raffle", "nothing"}),
+        World("offers", offers, {"discount", "gamble", "fee"}),
     ]
 
 
 BEST = {"to-work": {None: "car", "joe": "car", "mia": "car", "ann": "bus", "bob": "bus", "eve": "bus"},
-        "offers": {None: "discount", "joe": "discount", "mia": "discount", "ann": "raffle", "bob": "raffle",
+        "offers": {None: "gamble", "joe": "gamble", "mia": "gamble", "ann": "discount", "bob": "discount",
                    "eve": "discount"}}  # fmt: skip
 LATER = {"to-work": "tram", "offers": "gift"}  # for everybody, once it is there
 
@@ -70,7 +70,7 @@ def begun(app: Application) -> None:
         body = {
             "name": name, "policy": {"type": "NPTS"}, "arms": sorted(world.in_play), "seed": 1,
             "preference": {"name": "expected_value", **({"costs": True, "reference": 25} if name == "to-work" else {})},
-            "rewards": {"type": "Bounded", "low": 0.0, "high": 60.0 if name == "to-work" else 100.0},
+            "rewards": {"type": "Bounded", "low": 0.0 if name == "to-work" else -20.0, "high": 60.0},
             "unit": "minutes" if name == "to-work" else "euros", "expires_after": EXPIRES,
         }  # fmt: skip
         assert app.client.post("/v1/experiments", json=body).status_code == 201
@@ -115,10 +115,10 @@ def test_a_day_with_late_lost_repeated_and_wrong_rewards_a_kill_and_clocks_that_
     app = Application(server, worlds(), [None, *PEOPLE], seed=1)
     try:
         begun(app)
-        app.unlucky = {("to-work", "car"): 3, ("offers", "discount"): 3}  # the best arms' first rewards get lost
-        app.live(450)
+        app.unlucky = {("to-work", "car"): 3, ("offers", "gamble"): 3}  # the best arms' first rewards get lost
+        app.live(400)
         marks = {name: max(world.decisions) for name, world in app.worlds.items()}
-        app.live(450)
+        app.live(400)
         compare(app)
         for name, world in app.worlds.items():  # everybody goes her own way, whatever her file says about costs
             for person, went in shares(world, marks[name]).items():
@@ -136,7 +136,7 @@ def test_a_day_with_late_lost_repeated_and_wrong_rewards_a_kill_and_clocks_that_
         compare(app)  # nothing has expired: no time has passed
 
         for world in app.worlds.values():  # an arm comes, another one goes; its late rewards still count
-            new, old = LATER[world.name], "walk" if world is to_work else "nothing"
+            new, old = LATER[world.name], "walk" if world is to_work else "fee"
             app.client.post(f"/v1/experiments/{world.name}/arms", json={"name": new}).raise_for_status()
             app.client.delete(f"/v1/experiments/{world.name}/arms/{old}").raise_for_status()
             world.in_play = (world.in_play | {new}) - {old}
@@ -151,7 +151,7 @@ def test_a_day_with_late_lost_repeated_and_wrong_rewards_a_kill_and_clocks_that_
         marks = {name: max(world.decisions) for name, world in app.worlds.items()}
         wide = {"rewards": {"type": "Bounded", "low": 0.0, "high": 90.0}}
         app.client.patch("/v1/experiments/to-work", json=wide).raise_for_status()
-        to_work.draw["bus"] = rarely(80.0, 0.1, between(18, 22))  # which was refused before
+        to_work.draw["bus"] = rarely(80.0, 0.1, between(19, 23))  # which was refused before
         app.live(300)
         app.killed()
         compare(app)
