@@ -34,6 +34,7 @@ from benchmarks import (
     shared,
     sharper,
     streams,
+    tastes,
     traffic,
     values,
     worlds,
@@ -45,8 +46,8 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, sampling, budgets, coverage, screening,
-        linear, executors, search, proofs, many, coordinator, forecasts, people, interview, shared, worlds, serve,
-        serve_limits, serve_long, traffic, networks, scenario,
+        linear, executors, search, proofs, many, coordinator, forecasts, people, interview, shared, tastes, worlds,
+        serve, serve_limits, serve_long, traffic, networks, scenario,
     )
 }  # fmt: skip
 

@@ -12,15 +12,16 @@ from allais.preferences import PowerUtility
 from allais.report.tables import markdown_table
 from allais.weights import Identity
 
+NEUTRAL = 9.0  # below it, everybody feels a loss
 TASTES = {
-    "the mean": Preference(Identity()),
-    "Tversky and Kahneman's weights": Preference(TverskyKahneman(0.61)),
-    "strong weights": Preference(TverskyKahneman(0.45)),
-    "averse to losses from 9": Preference(TverskyKahneman(0.61), TverskyKahneman(0.69), PowerUtility(0.88, 2.25), 9.0),
-    "very averse to losses from 12": Preference(Identity(), Identity(), PowerUtility(1.0, 4.0), 12.0),
+    "the mean": Preference(Identity(), reference=NEUTRAL),
+    "Tversky and Kahneman's weights": Preference(TverskyKahneman(0.61), reference=NEUTRAL),
+    "strong weights": Preference(TverskyKahneman(0.45), reference=NEUTRAL),
+    "averse to losses": Preference.tversky_kahneman(reference=NEUTRAL),
+    "very averse to losses": Preference(Identity(), Identity(), PowerUtility(1.0, 4.0), NEUTRAL),
 }
 # The mean of each parameter over the five tastes: what one would use who knows no better.
-AVERAGE = Preference(TverskyKahneman(0.734), TverskyKahneman(0.75), PowerUtility(0.976, 1.85), 4.2)
+AVERAGE = Preference(TverskyKahneman(0.734), TverskyKahneman(0.75), PowerUtility(0.976, 1.85), NEUTRAL)
 REWARDS = Bounded(0, 120)
 PROBLEM = Bandit(
     [

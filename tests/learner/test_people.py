@@ -30,9 +30,11 @@ def twins(policy, other, continuous, rounds=600):
     return shared, own
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    ("policy", "continuous"),
+    [(POLICIES[0], False), *((policy, kind) for policy in POLICIES[1:] for kind in (False, True))],
+)
 @pytest.mark.parametrize("other", [ALICE, BOB, SMALL])
-@pytest.mark.parametrize("continuous", [False, True])
 def test_a_choice_for_somebody_else_is_the_one_of_a_learner_of_her_own(policy, other, continuous):
     shared, own = twins(policy, other, continuous)
     hers, alone = shared.recommend(other), own.recommend()
@@ -45,8 +47,58 @@ def test_a_choice_for_somebody_else_is_the_one_of_a_learner_of_her_own(policy, o
     assert shared.pulls == own.pulls
 
 
-def test_people_take_turns_on_one_memory_and_each_is_served_by_her_own_value(monkeypatch):
-    monkeypatch.setattr(viewpoints, "MOST_NEWS", 16)  # so that some memories are made anew
+@pytest.mark.parametrize(
+    ("other", "distinct"),
+    [(ALICE, 200), (BOB, 200), (SMALL, 15_000), (allais.cvar(0.1), 15_000), (BOB, 20_000)],
+)
+def test_many_outcomes_are_drawn_in_groups_for_others_and_choices_are_as_likely(other, distinct):
+    """Two shares of 1,000 draws differ by less than 6 standard errors, but for a chance of 1 in 5e8."""
+    policy = NPTS(expected_value(reference=10.0), Bounded(0, 50))
+    hers = other.in_frame_of(policy.preference)
+    shared, own = policy.start(3, seed=1), policy.but(preference=hers).start(3, seed=1)
+    rng = np.random.default_rng(distinct)
+    for arm in range(3):
+        outcomes = np.where(rng.random(distinct) < 0.1, 40.0 + arm, 0.0) + rng.random(distinct)  # groups would blur
+        shared.observe(arm, outcomes)
+        own.observe(arm, outcomes)
+    exact = list(own.value().values())
+    noise = np.abs(exact).max() / np.sqrt(0.1 * distinct)
+    np.testing.assert_allclose(shared._view_for(other).values(), exact, rtol=0.0, atol=max(0.05 * noise, 1e-9))
+    likely = shared.chances(other, draws=1_000)
+    for arm, share in own.chances(draws=1_000).items():
+        assert abs(likely[arm] - share) < 6 * np.sqrt(2 * 0.25 / 1_000)
+    assert shared.recommend(other).value == pytest.approx(own.recommend().value, rel=1e-9)
+
+
+def test_thousands_of_people_of_their_own_tastes_leave_nothing_behind():
+    learner = NPTS(MEAN, Bounded(0, 50)).start(2, seed=1)
+    twin = learner.copy()
+    for k in range(2_000):
+        person = Preference(TverskyKahneman(0.4 + 2e-4 * k), utility=PowerUtility(0.5 + 2e-4 * k, 2.0))
+        choice = learner.ask(preference=person)
+        learner.tell(choice, 7.0 + choice.arm)
+        if k % 1_000 == 999:  # one who never saw the others chooses alike for her
+            assert twin.copy().ask(preference=person) == choice
+        twin.apply({"ask": [list(choice)]})
+        twin.apply({"tell": choice.id, "reward": 7.0 + choice.arm})
+    assert not learner._views
+    assert len(learner._guests._groups) == 1
+
+
+def test_a_memory_of_her_own_is_made_anew_where_she_missed_the_news(monkeypatch):
+    monkeypatch.setattr(viewpoints, "MOST_NEWS", 16)
+    policy = WUCB(MEAN, Bounded(0, 50))
+    shared, own = policy.start(2, seed=1), policy.but(preference=BOB.in_frame_of(MEAN)).start(2, seed=1)
+    for turn in range(60):
+        if turn % 20 == 0:
+            assert shared.recommend(BOB).arm == own.recommend().arm
+        for learner in (shared, own):
+            learner.apply({"ask": [[turn + 1, turn % 2]]})
+            learner.tell(turn + 1, float(turn % 7))
+    np.testing.assert_allclose(shared.recommend(BOB).interval, own.recommend().interval, rtol=1e-9)
+
+
+def test_people_take_turns_on_one_memory_and_each_is_served_by_her_own_value():
     learner = NPTS(MEAN, Bounded(0, 50)).start(["sure", "risky"], seed=1)
     rng = np.random.default_rng(1)
     chosen = {name: [] for name in ("mean", "alice", "bob")}
@@ -159,7 +211,7 @@ def test_linear_learners_choose_for_others_among_listed_arms_and_rows():
 
 def test_the_views_of_many_people_are_bounded(monkeypatch):
     monkeypatch.setattr("allais.learner.recommending.MOST", 4)
-    learner = NPTS(MEAN, Bounded(0, 50)).start(2, seed=1)
+    learner = WUCB(MEAN, Bounded(0, 50)).start(2, seed=1)
     for k in range(12):
         learner.tell(learner.ask(preference=Preference(TverskyKahneman(0.4 + 0.03 * k))), 7.0)
     assert len(learner._views) == 4

@@ -22,8 +22,9 @@ from allais import (
 )
 from allais._kernels import loop
 from allais.learner.document import document_of, learner_from
-from allais.policies.bins import SHARE, arrange, bins_for, draw_value, stride
+from allais.policies.bins import SHARE, arrange, bins_for, draw_value
 from allais.samples.draws import stream_of
+from allais.samples.groups import stride
 from allais.samples.layout import outcomes_of_arm, remembered
 from allais.samples.worth import measure
 from allais.weights import SteepMiddle
@@ -154,7 +155,7 @@ def test_the_error_of_bins_is_known_and_bounded(law, kind):
 def cut(points, pulls, ends):
     done = k = 0
     while done < pulls:
-        done = min(done + stride(points, done, pulls), pulls)
+        done = min(done + stride(points, done, pulls, SHARE), pulls)
         ends[k] = done
         k += 1
     return k

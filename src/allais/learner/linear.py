@@ -157,7 +157,7 @@ class LinearLearner(Rows):
     @one_change_at_a_time
     def _ask_among(self, features: ArrayLike | None, among: ArmSet | None, preference: Preference | None) -> Choice:
         view = None if preference is None else self._view_for(preference)
-        policy: Any = self.policy if view is None else view.policy
+        policy: Any = view.policy if isinstance(view, Viewpoint) else self.policy
         arm, row = self._best_row(policy, features) if among is None else self._best_of_set(policy, among)
         return self._issue(arm, row)
 

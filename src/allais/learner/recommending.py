@@ -13,9 +13,11 @@ from allais._kernels import held
 from allais._system.locks import one_at_a_time
 from allais.learner.binding import verbs_for
 from allais.learner.choices import NotNow, Recommendation
+from allais.learner.guests import Guest, Guests
 from allais.learner.view import View, intervals_of
 from allais.learner.viewpoints import MOST, News, Viewpoint
 from allais.policies.base import Policy
+from allais.policies.bins import BinsRule
 from allais.policies.verbs import recommend
 from allais.preferences import Preference
 
@@ -23,7 +25,9 @@ from allais.preferences import Preference
 class Recommending(View):
     """A learner that recommends, and knows the views of others."""
 
+    _state_at: Any  # where compiled code finds the state
     _views: dict[Preference, Viewpoint]  # of people who asked, the one who asked last at the end
+    _guests: Guests | None = None  # what people share where values are drawn
     _news: News | None  # what was told since the first of them whose memory is her own
 
     @one_at_a_time
@@ -43,12 +47,14 @@ class Recommending(View):
         other = self._someone(preference)
         if other == self.policy.preference:
             return self._recommended(self.policy, self._rule, self._state)
-        if self.policy.open_to_people:
+        if self.policy.open_to_people and not self._draws_values():
             view = self._seen_by(other)
+            assert isinstance(view, Viewpoint)
             return self._recommended(view.policy, view.rule, view.state)
         values = self._values(other)
         known = {name: values[name] for name in self.arms if not math.isnan(values[name])}
-        best = max(known, key=known.__getitem__, default=self.arms[0])
+        pulls = dict(zip(self._names, self._state.memory.pulls.tolist(), strict=True))
+        best = max(known, key=lambda name: (known[name], pulls[name]), default=self.arms[0])
         return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
 
     def _recommended(self, policy: Policy, rule: Any, state: Any) -> Recommendation:
@@ -82,6 +88,8 @@ class Recommending(View):
         counts = dict.fromkeys(self.arms, 0)
         asked = state.asked.copy()
         for u in np.random.default_rng(0).random(int(draws)).tolist():
+            if view is not None:
+                view.prepare(u)
             arm = int(choosing(*places, u))
             if arm < 0:
                 raise NotNow("nothing can be asked now; the policy has settled or waits. See recommend().")
@@ -89,18 +97,26 @@ class Recommending(View):
             state.asked[:] = asked
         return {name: count / draws for name, count in counts.items()}
 
-    def _view_for(self, preference: Preference) -> Viewpoint | None:
+    def _view_for(self, preference: Preference) -> Viewpoint | Guest | None:
         """The arms as somebody sees them, or None where it is the policy's own view."""
         other = self._someone(preference)
         return None if other == self.policy.preference else self._seen_by(other)
 
-    def _seen_by(self, preference: Preference) -> Viewpoint:
+    def _draws_values(self) -> bool:
+        """Whether the policy draws values, which can be done for anybody from what all share."""
+        return isinstance(getattr(self._rule, "band", None), BinsRule)
+
+    def _seen_by(self, preference: Preference) -> Viewpoint | Guest:
         """The arms as somebody else sees them."""
         if not self.policy.open_to_people:
             raise ValueError(
                 f"{type(self.policy).__name__} explores for one preference only; got another. Use NPTS, WUCB or LinTS, "
                 "which choose for anybody."
             )
+        if self._draws_values():
+            if self._guests is None or self._guests.of is not self._rule:
+                self._guests = Guests(self.policy, self._rule)
+            return self._guests.seat(preference, self._state, self._state_at)
         view = self._views.pop(preference, None) or self._new_view(preference)
         if not view.alike and self._news is None:
             self._news = News()
@@ -116,3 +132,5 @@ class Recommending(View):
     def _forget_views(self) -> None:
         """Let everybody look anew, after a change that is more than one outcome told."""
         self._views, self._news = {}, None
+        if self._guests is not None:
+            self._guests.forget()

@@ -19,6 +19,7 @@ from allais._checks import number
 from allais._kernels import compiled_for, held
 from allais.learner.binding import remeasure, room_check, verbs_for
 from allais.learner.choices import Choice, NotNow
+from allais.learner.guests import Guest
 from allais.learner.recommending import Recommending
 from allais.learner.viewpoints import Viewpoint
 from allais.learner.watching import Watching
@@ -49,7 +50,7 @@ class Steps(Watching, Recommending):
 
     # -- choosing ---------------------------------------------------------------------------------
 
-    def _ask_batch(self, n: int, view: Viewpoint | None = None) -> list[Choice]:
+    def _ask_batch(self, n: int, view: Viewpoint | Guest | None = None) -> list[Choice]:
         first, last, late = self._next, self._next + n, None
         done = False
         while not done:
@@ -69,7 +70,7 @@ class Steps(Watching, Recommending):
             raise late
         return [Choice(id_, self._names[self._out[id_][0]]) for id_ in range(first, self._next)]
 
-    def _ask(self, view: Viewpoint | None = None) -> Choice:
+    def _ask(self, view: Viewpoint | Guest | None = None) -> Choice:
         before = self._midway  # True within a batch that is yet to be written down
         if self._draw is None:
             drawing = starmap(self._rng.random, NOTHING)
@@ -79,6 +80,7 @@ class Steps(Watching, Recommending):
         if view is None:
             choosing = starmap(self._choose, ((self._rule_at, self._state_at, self._draw),))
         else:
+            view.prepare(self._draw)
             choosing = starmap(view.choose, ((view.rule_at, view.state_at, self._draw),))
         self._midway = True
         (arm,) = choosing

@@ -140,6 +140,14 @@ class Viewpoint:
             )
         return felt
 
+    def prepare(self, u: float) -> None:
+        """All that a choice needs is there."""
+
+    def values(self) -> FloatArray:
+        """What each arm is worth to her; -inf where nothing is known."""
+        found: FloatArray = self.state.memory.value
+        return found
+
 
 class LinearViewpoint(Viewpoint):
     """A person's own rule over arms with features: what is learned is theta, which is nobody's taste."""

@@ -22,18 +22,17 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import by_reference, kernel, late
+from allais._kernels import by_reference, kernel, late, verb
 from allais.bands.base import refresh
 from allais.numerics.distorted_sum import distorted_sum
 from allais.preferences import Preference
 from allais.samples.draws import gamma
+from allais.samples.groups import MOST_SAMPLES, stride
 from allais.samples.memory import FLAT
 from allais.samples.tree_search import outcome_at_rank
 from allais.samples.trees import ROOT, TOTAL
 
 SHARE = 8.0  # samples beyond a bin, over those in it; 12 costs a third more, and no regret was seen to fall
-FINE = 4.0  # bins per standard deviation of the mass beyond a singular point inside (0, 1)
-MOST_SAMPLES = 2.0**40  # per arm: what the arrays have room for; more would only widen the last bin
 
 
 @by_reference
@@ -77,13 +76,29 @@ class Bins(NamedTuple):
     masses: Masses
 
 
+class DrawnRule(NamedTuple):
+    """In the place of bins where values were drawn beforehand, for somebody else (`learner/guests.py`)."""
+
+
+@by_reference
+class Drawn(NamedTuple):
+    """What was drawn."""
+
+    values: FloatArray  # (n_arms,)
+
+
 def bins_for(preference: Preference, tops: FloatArray) -> BinsRule:
     """How to put the arms' outcomes into bins; `tops` are the best outcomes that could occur, as felt."""
-    inside = {p for p in preference.gains.singularities if 0.0 < p < 1.0}
-    inside |= {1.0 - p for p in preference.losses.singularities if 0.0 < p < 1.0}  # w- sees P(X <= z)
-    points = np.array(sorted({0.0, *inside, 1.0}))
+    points = np.array(narrow_at(preference))
     most = max(FLAT, (points.size - 1) * _most_toward(MOST_SAMPLES)) + 1
     return BinsRule(Narrowing(points, most), tops)
+
+
+def narrow_at(preference: Preference) -> tuple[float, ...]:
+    """Shares of the samples, from the best down, toward which bins narrow."""
+    inside = {p for p in preference.gains.singularities if 0.0 < p < 1.0}
+    inside |= {1.0 - p for p in preference.losses.singularities if 0.0 < p < 1.0}  # w- sees P(X <= z)
+    return tuple(sorted({0.0, *inside, 1.0}))
 
 
 def _most_toward(samples: float) -> int:
@@ -110,19 +125,6 @@ def _felt_at(memory, arm, rank):
     return -outcome_at_rank(trees, 2 * arm + 1, losses - (rank - gains) + 1)
 
 
-@kernel
-def stride(points, done, pulls):
-    """How many samples the next bin holds after `done` samples: a matter of ranks only, never of a tree's layout."""
-    widest = float(pulls)
-    for point in points:
-        ahead = point * pulls - done
-        near = ahead / (SHARE + 1.0) if ahead > 0.0 else -ahead / SHARE
-        # reweighting moves the mass beyond a point by this much: far narrower bins gain nothing
-        moves = np.sqrt(point * (1.0 - point) * pulls)
-        widest = min(widest, max(near, moves / FINE))
-    return max(int(widest), 1)
-
-
 @late(None)
 def _arrange_by_rank(rule, bins, worth, memory, arm):
     places, counts = bins.places[arm], bins.counts[arm]
@@ -130,7 +132,7 @@ def _arrange_by_rank(rule, bins, worth, memory, arm):
     pulls, done, k = memory.pulls[arm], 0, top
     while done < pulls:
         k -= 1
-        upto = min(done + stride(rule.narrowing.points, done, pulls), pulls)
+        upto = min(done + stride(rule.narrowing.points, done, pulls, SHARE), pulls)
         if k == 0:
             upto = pulls
         places[k] = _felt_at(memory, arm, (done + upto + 1) // 2)
@@ -162,9 +164,20 @@ def _value(worth, places, masses, first, last, total):
     return distorted_sum(worth.gains.table, worth.losses.table, places, masses, first, last, total, 0.0, np.inf)
 
 
-@kernel
-def draw_value(rule, bins, worth, memory, arm, stream):
+def _draw_value(rule, bins, worth, memory, arm, stream):
     """The value of an arm under random masses, each drawn from Gamma(count); and where the stream goes on."""
+
+
+draw_value = verb(_draw_value)
+
+
+@draw_value.of(DrawnRule)
+def _(rule, drawn, worth, memory, arm, stream):
+    return drawn.values[arm], stream
+
+
+@draw_value.of(BinsRule)
+def _(rule, bins, worth, memory, arm, stream):
     if bins.sizes[arm] == 0:
         arrange(rule, bins, worth, memory, arm)
     places, counts, masses = bins.places[arm], bins.counts[arm], bins.masses.of_bins

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from allais.bands.base import bounds_of, refuse_unbounded
-from allais.policies.bins import BinsRule, bins_for, draw_value
+from allais.policies.bins import BinsRule, DrawnRule, bins_for, draw_value
 from allais.policies.forgetting import Forgetful
 from allais.policies.knowledge import as_list
 from allais.policies.steps import issue, pick_highest, survey
@@ -60,7 +60,7 @@ class NPTSRule(NamedTuple):
     """The settings of NPTS."""
 
     worth: Worth
-    band: BinsRule  # NPTS draws values and has no intervals: bins stand where others have a band
+    band: BinsRule | DrawnRule  # NPTS draws values and has no intervals: bins stand where others have a band
 
 
 @choose.of(NPTSRule)

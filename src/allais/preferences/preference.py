@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -137,9 +138,10 @@ class Preference:
             utility = PowerUtility(1.0, float(-loss / gain))
         if (self.reference, self.costs, self.utility) == (other.reference, other.costs, utility):
             return self
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DominanceWarning)  # it was given when the person's preference was made
-            return replace(self, utility=utility, reference=other.reference, costs=other.costs)
+        moved = copy.copy(self)  # all that it is made of was checked when it was made
+        for name, value in (("utility", utility), ("reference", other.reference), ("costs", other.costs)):
+            object.__setattr__(moved, name, value)
+        return moved
 
     @property
     def is_scale_free(self) -> bool:

@@ -59,9 +59,10 @@ def apply(learner: Learner, event: Mapping[str, Any], preferences: Mapping[int, 
 
 
 def look(learner: Learner, preference: Preference) -> None:
-    """Let somebody look at the arms, as she does when a choice is for her."""
+    """Let somebody look at the arms, as she does when a choice is for her; what is drawn leaves no trace of her."""
     with learner._lock:
-        learner._view_for(preference)
+        if not learner._draws_values():
+            learner._view_for(preference)
 
 
 def lay_out(learner: Learner) -> None:

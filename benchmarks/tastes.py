@@ -1,0 +1,77 @@
+"""Many different preferences on one memory: what ask and tell cost when every person has a taste of her own."""
+
+from __future__ import annotations
+
+from itertools import cycle, islice
+from time import process_time
+
+import numpy as np
+
+from allais import NPTS, WUCB, Bounded, Preference, TverskyKahneman, expected_value
+from allais.policies import Policy
+from allais.preferences import PowerUtility
+from allais.report.tables import markdown_table
+
+ARMS = 2
+PEOPLE = (200, 300, 10_000)
+DISTINCT = (1_000, 15_000)  # outcomes per arm
+CALLS, MOST_SECONDS = 400, 6.0  # that are timed, after everybody has come once; fewer where they take long
+OWN = expected_value(reference=30.0)
+
+
+def weights(k: int) -> Preference:
+    """Somebody whose weights are her own."""
+    return Preference(TverskyKahneman(0.4 + 0.00005 * k))
+
+
+def both(k: int) -> Preference:
+    """Somebody whose weights, utility and loss aversion are her own, as after an interview."""
+    return Preference(TverskyKahneman(0.4 + 0.00005 * k), utility=PowerUtility(0.5 + 0.00004 * k, 1.0 + 0.0001 * k))
+
+
+HERS = {weights: "weights", both: "weights and utility"}
+
+
+def run() -> str:
+    rows = []
+    for kind_of_policy, sizes in ((NPTS, DISTINCT), (WUCB, DISTINCT[:1])):
+        policy = kind_of_policy(OWN, Bounded(0, 60))
+        for kind in (weights, both):
+            for distinct in sizes:
+                each = [_measured(policy, [kind(k) for k in range(many)], distinct) for many in PEOPLE]
+                times = [f"{1e3 * usual:.2f} ms" for usual, _ in each]
+                rows.append((policy.name, HERS[kind], f"{distinct:,}", *times, f"{1e3 * each[-1][1]:.1f} ms"))
+    header = ("policy", "her own", "outcomes per arm", *(f"{many:,} people" for many in PEOPLE), "a new one, at most")
+    return (
+        "## Many different preferences on one memory\n\n"
+        f"CPU time of ask + tell with {ARMS} arms and distinct outcomes, everybody in turn; and of the dearest first "
+        f"choice for somebody among {PEOPLE[-1]:,}.\n\n" + markdown_table(header, rows) + "\n"
+    )
+
+
+def _measured(policy: Policy, people: list[Preference], distinct: int) -> tuple[float, float]:
+    """Seconds per ask and tell when everybody has come before, and of the dearest choice for somebody new."""
+    rng = np.random.default_rng(1)
+    learner = policy.start(ARMS, seed=1)
+    for arm in range(ARMS):
+        learner.observe(arm, rng.uniform(0.0, 60.0, distinct))
+    learner.tell(learner.ask(preference=Preference(TverskyKahneman(0.3))), 30.0)  # compiled code is loaded by now
+    began, dearest = process_time(), 0.0
+    for person in people:
+        before = process_time()
+        choice = learner.ask(preference=person)
+        dearest = max(dearest, process_time() - before)
+        learner.tell(choice, float(rng.uniform(0.0, 60.0)))
+        if process_time() - began > MOST_SECONDS:
+            break
+    began, calls = process_time(), 0
+    for person in islice(cycle(people), CALLS):
+        learner.tell(learner.ask(preference=person), float(rng.uniform(0.0, 60.0)))
+        calls += 1
+        if process_time() - began > MOST_SECONDS:
+            break
+    return (process_time() - began) / calls, dearest
+
+
+if __name__ == "__main__":
+    print(run())
