@@ -30,7 +30,7 @@ MOST_NEWS = 4096  # outcomes that are kept for people who have not yet taken the
 
 def feel_alike(one: Preference, other: Preference) -> bool:
     """Whether every outcome feels the same to both, so that they can share one memory."""
-    return one.utility == other.utility  # their reference and direction are the learner's
+    return (one.utility, one.reference, one.costs) == (other.utility, other.reference, other.costs)
 
 
 class News:
