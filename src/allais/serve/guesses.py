@@ -1,4 +1,4 @@
-"""How often an address may send a key that is wrong.
+"""How often an address may send a key that is wrong, and a link may be used.
 
 No pace makes a key of 256 random bits guessable; but whoever tries, or loops with an old key, should be told to stop.
 A right key is never counted here, and never waits for the wrong ones of its address.
@@ -16,10 +16,12 @@ MOST = 10_000  # addresses that are remembered
 
 
 class Guesses:
-    """A bucket of wrong keys for each address, which fills up to one minute's worth."""
+    """A bucket of wrong keys for each address, which fills up to one minute's worth; or of others who are counted."""
 
-    def __init__(self, per_minute: float) -> None:
-        self.per_minute = per_minute
+    def __init__(
+        self, per_minute: float, rule: str = "an address may send {:g} wrong keys per minute; this one sent more. Check the key."
+    ) -> None:
+        self.per_minute, self._rule = per_minute, rule.format(per_minute)
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # guesses that are left, and when
 
     def count(self, address: str) -> None:
@@ -33,8 +35,4 @@ class Guesses:
             self._left.popitem(last=False)
         if left < 1.0:
             wait = math.ceil((1.0 - left) * 60.0 / self.per_minute)
-            raise Refused(
-                429,
-                f"an address may send {self.per_minute:g} wrong keys per minute; this one sent more. Check the key.",
-                wait,
-            )
+            raise Refused(429, self._rule, wait)

@@ -48,6 +48,10 @@ class Conversation:
             self.events.append(event)
         return question
 
+    def answered(self, question: int) -> Question | None:
+        """A question that has an answer; None if there is none of this number."""
+        return next((one for one, _ in self.interview.answers if one.id == question), None)
+
     def answer(self, question: int, side: str) -> None:
         """Take an answer; another one to the same question replaces it."""
         told = {one.id: answer for one, answer in self.interview.answers}
@@ -83,12 +87,17 @@ async def start(service: Service, person: str, call: StartInterview, key: Key) -
         return shown
 
 
-async def show(service: Service, id_: str) -> dict[str, Any]:
-    """Where an interview is."""
+async def show(service: Service, id_: str, question: int | None = None) -> dict[str, Any]:
+    """Where an interview is; or a question that was answered, whose answer may change."""
     with service.talks.place():
         talk = await _talk(service, id_)
         async with talk.lock:
-            return await service.talks.run(lambda: _shown(talk, talk.next_question()))
+            if question is None:
+                return await service.talks.run(lambda: _shown(talk, talk.next_question()))
+            again = talk.answered(question)
+            if again is None:
+                raise unknown("a question to go back to", question, "Leave it out for the next one.")
+            return await service.talks.run(lambda: _shown(talk, again))
 
 
 async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> dict[str, Any]:
@@ -111,7 +120,8 @@ async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> 
 
             def writing(connection: Connection) -> None:
                 entries = {"events": json.dumps(talk.events), "changed_at": time.time()}
-                connection.execute(update(interviews).where(interviews.c.id == id_).values(entries))
+                if not connection.execute(update(interviews).where(interviews.c.id == id_).values(entries)).rowcount:
+                    raise unknown("an interview", id_, "Start one.")  # it was erased meanwhile
                 if preference is not None:
                     fitted_in = {"unit": talk.interview.unit, "stakes": list(talk.interview.stakes)}
                     put_person(connection, talk.person, preference, f"interview {id_}", fitted_in)
@@ -173,13 +183,20 @@ def _again(row: Any) -> Interview:
 
 def _shown(talk: Conversation, question: Question | None) -> dict[str, Any]:
     interview = talk.interview
+    answers = interview.answers
+    before = [one.id for one, _ in answers]
+    place = before.index(question.id) if question is not None and question.id in before else len(answers)
     asked = None
     if question is not None:
         a, b = ([list(pair) for pair in zip(one.outcomes.tolist(), one.probabilities.tolist(), strict=True)]
                 for one in question.options)  # fmt: skip
-        asked = {"id": question.id, "wording": question.wording, "a": a, "b": b}
-    known = to_spec(interview.preference) if interview.answers else None
+        given = None if place == len(answers) else answers[place][1]
+        asked = {
+            "id": question.id, "number": place + 1, "wording": question.wording, "a": a, "b": b, "given": given,
+        }  # fmt: skip
+    known = to_spec(interview.preference) if answers else None
     return {
-        "id": talk.id, "person": talk.person, "answered": len(interview.answers), "questions": interview.questions,
-        "settled": question is None, "question": asked, "preference": known,
+        "id": talk.id, "person": talk.person, "answered": len(answers), "questions": interview.questions,
+        "settled": question is None or interview.settled, "question": asked,
+        "previous": answers[place - 1][0].id if place else None, "preference": known,
     }  # fmt: skip

@@ -139,6 +139,17 @@ class KeyRing:
         self._count(key.id)
         return key
 
+    def count_wrong(self, address: str) -> None:
+        """Count a wrong token as a wrong key of its address."""
+        self._guesses.count(address)
+
+    def made_by(self, id_: str) -> Key | None:
+        """The key that made something, while it is in force."""
+        try:
+            return _in_force(self._keys[id_])
+        except (KeyError, Refused):
+            return None
+
     def charge(self, key: Key, calls: int) -> None:
         """Count further calls that came in one: whoever sends more than a second's worth waits the longer."""
         self._pace[key.id][0] -= calls

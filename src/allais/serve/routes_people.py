@@ -6,9 +6,18 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from allais.serve import erasing, interviewing, people
+from allais.serve import erasing, interviewing, links, people
 from allais.serve.http import REFUSALS, JSONRoute, Segment, TheService, ToDecide, ToManage, ToRead
-from allais.serve.schemas_people import AnswerQuestion, InterviewShown, PersonShown, PutPerson, StartInterview
+from allais.serve.schemas import LARGEST_INT
+from allais.serve.schemas_people import (
+    AnswerQuestion,
+    InterviewShown,
+    LinkMade,
+    MakeLink,
+    PersonShown,
+    PutPerson,
+    StartInterview,
+)
 
 router = APIRouter(route_class=JSONRoute, prefix="/v1", tags=["people"], responses=REFUSALS)
 Person = Segment
@@ -49,9 +58,24 @@ async def start(service: TheService, key: ToManage, person: Person, body: StartI
 
 
 @router.get("/interviews/{id}", response_model=InterviewShown)
-async def interview(service: TheService, key: ToDecide, id: Segment) -> Any:
-    """Where an interview is, and its next question."""
-    return await interviewing.show(service, id)
+async def interview(
+    service: TheService, key: ToDecide, id: Segment, question: Annotated[int | None, Query(ge=1, le=LARGEST_INT)] = None
+) -> Any:
+    """Where an interview is, and its next question; or one that was answered, to go back to."""
+    return await interviewing.show(service, id, question)
+
+
+@router.post("/interviews/{id}/link", response_model=LinkMade, status_code=201)
+async def make_link(service: TheService, key: ToManage, id: Segment, body: MakeLink) -> Any:
+    """A link by which a person answers without a key: it opens this interview only, until it ends."""
+    return await links.make(service, id, body.expires_after, key)
+
+
+@router.delete("/interviews/{id}/link", status_code=204)
+async def revoke_links(service: TheService, key: ToManage, id: Segment) -> Response:
+    """Let no link to an interview open it any more."""
+    await links.revoke(service, id, key)
+    return Response(status_code=204)
 
 
 @router.post("/interviews/{id}/answer", response_model=InterviewShown)

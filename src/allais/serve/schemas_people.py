@@ -48,9 +48,11 @@ class QuestionShown(Strict):
     """Two options: each a list of outcomes with their probabilities."""
 
     id: int
+    number: int  # the first is 1
     wording: str
     a: list[list[float]]
     b: list[list[float]]
+    given: Literal["A", "B"] | None = None  # the answer that it has; another one replaces it
 
 
 class InterviewShown(Strict):
@@ -62,7 +64,22 @@ class InterviewShown(Strict):
     questions: int
     settled: bool
     question: QuestionShown | None
+    previous: int | None  # the id of the question before, to go back to
     preference: Document | None
+
+
+class MakeLink(Strict):
+    """A link to an interview, for whoever has no key."""
+
+    expires_after: Annotated[float, Field(ge=60, le=90 * 86_400)] = 7 * 86_400.0  # seconds
+
+
+class LinkMade(Strict):
+    """A new link; it is shown this once."""
+
+    token: str
+    path: str  # behind the address of the service
+    expires_at: float
 
 
 class AnswerQuestion(Strict):

@@ -20,6 +20,7 @@ from allais.serve.acquaintances import Acquaintances
 from allais.serve.checksums import checksum
 from allais.serve.database import PROBE, Database, Gone, is_away, why_failed
 from allais.serve.experiment import Experiment
+from allais.serve.guesses import Guesses
 from allais.serve.ownership import PATIENCE, Ownership
 from allais.serve.pools import Pool
 from allais.serve.refusals import Refused, broken, reason_of, unavailable, unknown
@@ -34,6 +35,8 @@ Result = TypeVar("Result")
 TICK = 1.0  # seconds between two looks at what expires and what is worth a snapshot
 PROBED = 1.0  # seconds for which a write that worked is good enough for /ready
 LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the database
+
+SLOWLY = "a link may be used {:g} times per minute; this one was used more often. Wait a moment."
 
 log = logging.getLogger("allais.serve")
 
@@ -52,6 +55,7 @@ class Service:
         self.elsewhere: set[str] = set()  # experiments of other processes
         self.people = Acquaintances(self.read)
         self.interviews: dict[str, Any] = {}  # conversations by their ids
+        self.answering = Guesses(settings.limits.answers_per_minute, SLOWLY)  # of each link to an interview
         self.requests = Requests(logged=settings.request_log)
         self.calls: Counter[tuple[str, int]] = Counter()  # of decide and reward, by status
         self.ready = False

@@ -16,6 +16,7 @@ class Limits(Strict):
 
     requests_per_second: Annotated[float, Field(gt=0)] = 10_000.0  # of each key
     wrong_keys_per_minute: Annotated[float, Field(ge=1)] = 60.0  # from each address
+    answers_per_minute: Annotated[float, Field(ge=1)] = 120.0  # by each link to an interview
     body_bytes: Annotated[int, Field(ge=1_000)] = 1_000_000
     head_bytes: Annotated[int, Field(ge=1_000)] = 32_768  # of the address and the headers of a request
     head_seconds: Annotated[float, Field(gt=0)] = 10.0  # until they are complete

@@ -151,39 +151,56 @@ def people(found: Sequence[tuple[str, Preference, str]], more: str | None, *, ma
         'value="-50" required></label><label>Greatest stake<input type="number" step="any" name="high" value="200" '
         'required></label></div><label>Unit<input name="unit" maxlength="40" placeholder="euros"></label>'
         '<label class="tick"><input type="checkbox" name="costs" value="yes"> Less is better</label>'
-        "<button>Ask a few questions</button></form>"
+        '<button name="by" value="here">Ask a few questions here</button>'
+        '<button name="by" value="link" class="plain">Make a link to send</button></form>'
     )
     interview = card("An interview", ask, "", "Twenty questions tell what somebody goes by.") if manages else ""
     return f'<div class="sides">{card("People", body)}{interview}</div>'
 
 
-def interview(shown: dict[str, Any], unit: str) -> str:
-    """The next question, or what the answers showed."""
+def link(person: str, address: str) -> str:
+    """A link to send to a person."""
+    return (
+        f'<section class="card narrow"><h1>A link for {escape(person)}</h1><p>Whoever has it answers these questions, '
+        "without a key, for seven days. It is shown this once.</p>"
+        f'<p class="fields"><input readonly value="{escape(address)}" aria-label="link"></p>'
+        '<p><a href="/people">To all people</a></p></section>'
+    )
+
+
+def interview(shown: dict[str, Any], unit: str, here: str, *, signed_in: bool) -> str:
+    """The next question, or what the answers showed; `here` is the address of this page."""
     question = shown["question"]
+    back = ""
+    if shown["previous"] is not None:
+        back = f'<p><a class="button plain" href="{escape(here)}?question={shown["previous"]}">Back</a></p>'
     if question is None:
+        others = '<p><a href="/people">To all people</a></p>' if signed_in else ""
         shows = in_words(from_spec(shown["preference"]))
         return (
             f'<section class="card narrow"><h1>Thank you, {escape(shown["person"])}</h1>'
             f"<p>From now on, decisions for you go by your own answers: {escape(shows)}.</p>"
-            '<p><a href="/people">To all people</a></p></section>'
+            f"{back}{others}</section>"
         )
-    options = "".join(_option(side, question[side.lower()], unit) for side in "AB")
-    done = 100.0 * shown["answered"] / max(shown["questions"], 1)
+    options = "".join(_option(side, question[side.lower()], unit, question["given"]) for side in "AB")
+    done = 100.0 * (question["number"] - 1) / max(shown["questions"], 1)
+    asking = question["wording"].splitlines()[0]
     return (
-        f'<section class="question"><p class="small">Question {shown["answered"] + 1} of {shown["questions"]} for '
+        f'<section class="question"><p class="small">Question {question["number"]} of {shown["questions"]} for '
         f'{escape(shown["person"])}</p><svg class="progress" width="100%" height="6" aria-hidden="true">'
         f'<rect width="100%" height="6" rx="3" class="rest"/><rect width="{done:.1f}%" height="6" rx="3"/></svg>'
-        "<h1>Which would you rather have?</h1>"
-        f'<form method="post" action="/interviews/{escape(shown["id"])}" class="options">'
-        f'<input type="hidden" name="question" value="{question["id"]}">{options}</form></section>'
+        f"<h1>{escape(asking)}</h1>"
+        f'<form method="post" action="{escape(here)}" class="options">'
+        f'<input type="hidden" name="question" value="{question["id"]}">{options}</form>{back}</section>'
     )
 
 
-def _option(side: str, outcomes: list[list[float]], unit: str) -> str:
+def _option(side: str, outcomes: list[list[float]], unit: str, given: str | None) -> str:
     lines = "".join(
         f'<span class="outcome"><b>{escape(amount(x, unit))}</b> <span>{"for sure" if p >= 1.0 else share(p)}</span>'
         f'<svg width="100%" height="8" aria-hidden="true"><rect class="rest" width="100%" height="8" rx="4"/>'
         f'<rect width="{100.0 * p:.1f}%" height="8" rx="4"/></svg></span>'
         for x, p in outcomes
     )
-    return f'<button name="answer" value="{side}"><span class="side">{side}</span>{lines}</button>'
+    chosen = ' <span class="small">your answer</span>' if given == side else ""
+    return f'<button name="answer" value="{side}"><span class="side">{side}{chosen}</span>{lines}</button>'

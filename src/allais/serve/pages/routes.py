@@ -7,25 +7,25 @@ import json
 import math
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
-from allais.serve import interviewing, managing
+from allais.serve import interviewing, links, managing
 from allais.serve import people as acquainted
 from allais.serve.http import OURS, address_of, service_of
 from allais.serve.keys import ITS_OWN, Key
 from allais.serve.pages import experiment_page, layout, other_pages, session
 from allais.serve.pages.watching import Dashboard, tag_of
 from allais.serve.refusals import Refused, unknown
-from allais.serve.schemas import ExperimentSettings
-from allais.serve.schemas_people import AnswerQuestion, StartInterview
+from allais.serve.schemas import LARGEST_INT, ExperimentSettings
+from allais.serve.schemas_people import AnswerQuestion, MakeLink, StartInterview
 from allais.serve.service import log
 from allais.serve.settings_file import sentence_of
 from allais.serve.tables import PAUSED, RUNNING
@@ -35,6 +35,7 @@ STATIC = {
     name: (Path(__file__).with_name("static") / name, kind)
     for name, kind in {"dashboard.css": "text/css", "dashboard.js": "text/javascript"}.items()
 }
+AQuestion = Annotated[int | None, Query(ge=1, le=LARGEST_INT)]
 VERBS = {"pause": PAUSED, "resume": RUNNING}
 
 
@@ -292,23 +293,53 @@ async def ask(request: Request) -> Response:
         call = StartInterview.model_validate_json(json.dumps(body))
     except ValidationError as error:
         raise Refused(422, sentence_of(error)) from None
-    shown = await interviewing.start(service_of(request), person, call, key)
+    service = service_of(request)
+    shown = await interviewing.start(service, person, call, key)
+    if form.get("by") == "link":
+        made = await links.make(service, shown["id"], MakeLink().expires_after, key)
+        scheme = "https" if session.is_secure(request) else "http"
+        whole = f"{scheme}://{request.headers.get('host', '')}{made['path']}"
+        return layout.page("A link", other_pages.link(person, whole))
     return _to(f"/interviews/{shown['id']}")
 
 
 @router.get("/interviews/{id}")
-async def interview(request: Request, id: str) -> Response:
-    """The next question."""
+async def interview(request: Request, id: str, question: AQuestion = None) -> Response:
+    """The next question, or one to go back to."""
     viewer(request, "decide")
-    shown = await interviewing.show(service_of(request), id)
-    unit = service_of(request).interviews[id].interview.unit
-    return layout.page("An interview", other_pages.interview(shown, unit))
+    return await _question(request, id, question, f"/interviews/{id}", signed_in=True)
 
 
 @router.post("/interviews/{id}")
 async def answer(request: Request, id: str) -> Response:
     """Take an answer."""
-    key = viewer(request, "decide")
+    return await _answered(request, id, viewer(request, "decide"), f"/interviews/{id}")
+
+
+@router.get("/answer/{token}")
+async def question_by_link(request: Request, token: str, question: AQuestion = None) -> Response:
+    """The next question for somebody who has a link."""
+    id_, _ = await links.admit(service_of(request), token, address_of(request.scope))
+    return await _question(request, id_, question, f"/answer/{token}", signed_in=False)
+
+
+@router.post("/answer/{token}")
+async def answer_by_link(request: Request, token: str) -> Response:
+    """Take an answer of somebody who has a link."""
+    id_, maker = await links.admit(service_of(request), token, address_of(request.scope))
+    return await _answered(request, id_, maker, f"/answer/{token}")
+
+
+async def _question(request: Request, id_: str, question: int | None, here: str, *, signed_in: bool) -> Response:
+    service = service_of(request)
+    shown = await interviewing.show(service, id_, question)
+    content = other_pages.interview(shown, service.interviews[id_].interview.unit, here, signed_in=signed_in)
+    response = layout.page("An interview", content, signed_in=signed_in)
+    response.headers["Referrer-Policy"] = "no-referrer"  # the address of a link is a secret
+    return response
+
+
+async def _answered(request: Request, id_: str, key: Key, here: str) -> Response:
     form = await session.form_of(request)
     try:
         call = AnswerQuestion.model_validate_json(
@@ -316,5 +347,5 @@ async def answer(request: Request, id: str) -> Response:
         )
     except ValueError:
         raise Refused(422, "an answer is A or B to the question that is out; this is neither. Go back.") from None
-    await interviewing.answer(service_of(request), id, call, key)
-    return _to(f"/interviews/{id}")
+    await interviewing.answer(service_of(request), id_, call, key)
+    return _to(here)

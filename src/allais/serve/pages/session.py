@@ -42,7 +42,7 @@ class Sessions:
         self._begun[_digest(named)] = (key.id, time.monotonic() + LASTS)
         if len(self._begun) > MOST:
             del self._begun[next(iter(self._begun))]
-        secure = request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
+        secure = is_secure(request)
         response.set_cookie(COOKIE, named, max_age=LASTS, httponly=True, samesite="strict", secure=secure)
 
     def end(self, request: Request, response: Response) -> None:
@@ -66,6 +66,11 @@ class Sessions:
 def _digest(cookie: str) -> str:
     """What a cookie is looked up by: how long that takes says nothing about the cookies that there are."""
     return hashlib.sha256(cookie.encode()).hexdigest()
+
+
+def is_secure(request: Request) -> bool:
+    """Whether a browser came by https, to us or to the proxy before us."""
+    return request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
 
 
 async def form_of(request: Request) -> dict[str, str]:
