@@ -12,15 +12,14 @@ from collections import OrderedDict
 
 from allais.serve.refusals import Refused
 
+WRONG = "an address may send {:g} wrong keys per minute; this one sent more. Check the key."
 MOST = 10_000  # addresses that are remembered
 
 
 class Guesses:
     """A bucket of wrong keys for each address, which fills up to one minute's worth; or of others who are counted."""
 
-    def __init__(
-        self, per_minute: float, rule: str = "an address may send {:g} wrong keys per minute; this one sent more. Check the key."
-    ) -> None:
+    def __init__(self, per_minute: float, rule: str = WRONG) -> None:
         self.per_minute, self._rule = per_minute, rule.format(per_minute)
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # guesses that are left, and when
 
