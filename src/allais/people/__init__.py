@@ -8,6 +8,7 @@
 from allais.people.attention import Attention
 from allais.people.choices import Choices
 from allais.people.compare import Comparison, compare, expected_value_family
+from allais.people.continuous import Continuous
 from allais.people.family import Family
 from allais.people.fit import fit
 from allais.people.fitted import Fitted
@@ -16,6 +17,7 @@ from allais.people.hierarchical import hierarchical
 from allais.people.interview import Interview
 from allais.people.page import write_page
 from allais.people.parameters import Free, free
+from allais.people.population import PopulationTable
 from allais.people.posterior import posterior
 from allais.people.priors import Prior
 from allais.people.questions import Question
@@ -27,6 +29,7 @@ __all__ = [
     "Attention",
     "Choices",
     "Comparison",
+    "Continuous",
     "Family",
     "Fitted",
     "Free",
@@ -34,6 +37,7 @@ __all__ = [
     "Interview",
     "Logit",
     "PeoplePrefer",
+    "PopulationTable",
     "Prior",
     "Probit",
     "Question",
