@@ -1,6 +1,5 @@
 """Hierarchical fits: the posterior of a grid, chains in processes of their own, and their signs in words."""
 
-import json
 import os
 import pickle
 import re
@@ -11,10 +10,11 @@ import numpy as np
 import pytest
 
 from allais import Discrete, TverskyKahneman
+from allais.files.reading import Damaged
 from allais.people import Choices, Family, Fitted, fit, hierarchical
 from allais.people.hierarchical import checked
 from allais.people.likelihood import Likelihood
-from allais.people.population import chains_from
+from allais.people.population import chains_content, chains_from
 from allais.people.sampling import Task, begin, sampled
 from tests.people.test_fits import AVERSE, two_kinds
 
@@ -46,11 +46,7 @@ def test_a_population_is_found_with_its_people_and_survives_its_file(tmp_path):
     again = Fitted.load(tmp_path / "people.json")
     assert again.inference.posterior.equals(found.inference.posterior)
     assert str(again.summary()) == str(found.summary())
-    document = json.loads((tmp_path / "people.json").read_text())
     assert again.family.names == ("loss_aversion", "temperature")
-    damaged = {**document["fitted"], "chains": {**document["fitted"]["chains"], "spread": {"shape": [2], "data": ""}}}
-    with pytest.raises(ValueError, match="a chain must be of all parameters"):
-        chains_from(damaged["chains"], 8, 2)
 
 
 def of_a_grid(choices, family, side=41, cells=24):
@@ -161,6 +157,22 @@ def test_signs_are_put_into_words():
     assert said[0].startswith("3 of 2,000 steps diverged")
     assert any("missed a narrow place" in one for one in said)
     assert any("1 of 2 people yet, least about bob" in one for one in said)
+
+
+def test_chains_come_back_to_the_last_bit_and_damage_is_noticed():
+    rng = np.random.default_rng(1)
+    drawn = {"middle": rng.normal(size=(2, 5, 3)), "spread": rng.normal(size=(2, 5, 3)),
+             "people": rng.normal(size=(2, 5, 4, 3))}  # fmt: skip
+    content = chains_content(drawn)
+    again = chains_from(content, 4, 3)
+    assert all(np.array_equal(again[name], drawn[name]) for name in drawn)
+    with pytest.raises(Damaged, match="a chain must be of all parameters"):
+        chains_from(content, 4, 2)
+    with pytest.raises(Damaged, match="a chain must be complete"):
+        chains_from({**content, "spread": {**content["spread"], "data": ""}}, 4, 3)
+    nothing = chains_content({**drawn, "spread": np.full((2, 5, 3), np.nan)})
+    with pytest.raises(Damaged, match="a chain must be of finite numbers"):
+        chains_from(nothing, 4, 3)
 
 
 def test_only_a_hierarchical_fit_has_a_table_of_its_population():

@@ -125,9 +125,12 @@ class Rows:
         if self._wrong:
             more = len(self._wrong) - MOST_SHOWN
             listed = [*self._wrong[:MOST_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+            advice = "Repair them, or leave them out"
+            if len(self._wrong) == self._n_tried:
+                advice = "Is the table of another shape? What is wrong"
             raise ValueError(
                 f"{len(self._wrong):,} of {self._n_tried:,} rows cannot be read (counted from 1, without a header). "
-                "Repair them, or leave them out:\n" + "\n".join(f"  {one}" for one in listed)
+                f"{advice}:\n" + "\n".join(f"  {one}" for one in listed)
             )
         if not self._person:
             raise ValueError("choices need at least one row; got none. Check the table.")

@@ -36,7 +36,11 @@ class Columns:
             return self._columns[name]
         near = difflib.get_close_matches(str(name), self._columns, n=1)
         there = ", ".join(map(repr, list(self._columns)[:20]))
-        meant = f" Did you mean {near[0]!r}?" if near else f" It has {there}: say which of them it is."
+        meant = (
+            f" Did you mean {near[0]!r}?"
+            if near
+            else f" It has {there}: say which of them it is (by --column on the command line)."
+        )
         raise ValueError(f"a column must be in the table; {name!r} is not.{meant}")
 
     def rows(self, *names: str | None) -> Iterator[tuple[int, tuple[Any, ...]]]:
@@ -135,7 +139,8 @@ def cell_answer(row: int, name: str, cell: Any) -> bool:
     if text not in (*YES, *NO):
         refuse(
             row,
-            f"{name} must be 1 or 0, or yes or no; got {brief(cell)}. Write one of them. Counts need of=.",
+            f"{name} must be 1 or 0, or yes or no; got {brief(cell)}. Write one of them, or for counts name the column "
+            "of how many were asked (of=, --column of=n).",
         )
     return text in YES
 
