@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -15,7 +16,7 @@ from typing import Any
 from tests.serve.conftest import Caller
 
 from allais.report.tables import markdown_table
-from allais.serve.running import SWITCH
+from allais.serve.running import share_the_interpreter
 from allais.serve.schemas import MOST_ARMS
 from allais.serve.settings_file import ServerSettings
 
@@ -61,7 +62,7 @@ class Probe:
 def run() -> str:
     """The section."""
     before = sys.getswitchinterval()
-    sys.setswitchinterval(SWITCH)  # as `allais serve` does
+    share_the_interpreter()  # as `allais serve` does
     try:
         with (
             tempfile.TemporaryDirectory() as folder,
@@ -70,14 +71,15 @@ def run() -> str:
             rows = _measured(caller)
     finally:
         sys.setswitchinterval(before)
+        gc.unfreeze()
     table = markdown_table(["call", "took, ms", "the loop computed, ms", "the loop was late, ms"], rows)
     busy = os.getloadavg()[0]
     return (
         "## The service: how long one caller holds the event loop\n\n"
         "The largest calls that the limits admit, on SQLite, beside a probe that looks at the clock in the event loop "
         "every millisecond: the processor time that the loop spent without a break, and what it was late, which is "
-        f"what anybody else waits. The machine had a load of {busy:.1f} on {os.cpu_count()} cores, so that what is late is "
-        f"also what others did there.\n\n{table}\n"
+        f"what anybody else waits. The machine had a load of {busy:.1f} on {os.cpu_count()} cores, so what is late "
+        f"is also what others did there.\n\n{table}\n"
     )
 
 

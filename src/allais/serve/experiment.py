@@ -28,6 +28,7 @@ from allais.serve.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOL
 from allais.serve.why import why
 
 Known = tuple[int, Preference]  # a preference with its number
+FEW = 300  # arms
 LONG = 10_000  # microseconds, roughly, after which the event loop should have its turn
 MOST_AT_ONCE = 500  # decisions that expire in one go
 
@@ -120,6 +121,11 @@ class Experiment:
             self.numbers[call.key] = number
         self.counts["asked"] += 1
         return answer, rows
+
+    @property
+    def has_few_arms(self) -> bool:
+        """Whether its learner is copied, and looked at, in a few milliseconds."""
+        return len(self.learner._names) <= FEW
 
     def takes_long(self, call: Decide) -> bool:
         """Whether a decision would hold the event loop for long: with many rows of many terms, or of many draws."""

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from allais._checks import FloatArray
 from allais.learner import Choice, Learner
 from allais.preferences import Preference
 from allais.serve.propensity import propensity_of
@@ -24,7 +25,7 @@ def ask(
     learner: Learner,
     preference: tuple[int, Preference] | None = None,
     allowed: Sequence[str] | None = None,
-    features: Sequence[Sequence[float]] | None = None,
+    features: Sequence[Sequence[float]] | FloatArray | None = None,
     draws: int = 0,
 ) -> tuple[Choice, dict[str, Any], float | None]:
     """A choice, the event that repeats it, and how likely it was; `draws` pay for an estimate of that."""

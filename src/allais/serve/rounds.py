@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from allais._checks import FloatArray
 from allais.learner import Learner
 from allais.serve.features import Encoding, Flat, flat, shortened
 from allais.serve.schemas import Decide, ExperimentSettings
@@ -12,7 +15,7 @@ from allais.serve.schemas import Decide, ExperimentSettings
 class Round(NamedTuple):
     """Rows to choose from."""
 
-    rows: list[list[float]]
+    rows: list[list[float]] | FloatArray
     arms: list[str] | None  # their names; None for rows that have numbers only
 
     def name_of(self, place: Any) -> Any:
@@ -21,7 +24,8 @@ class Round(NamedTuple):
 
     def row_of(self, name: Any) -> tuple[float, ...]:
         """The row that is called so."""
-        return tuple(self.rows[name if self.arms is None else self.arms.index(name)])
+        row = self.rows[name if self.arms is None else self.arms.index(name)]
+        return tuple(map(float, row))
 
 
 class Rounds:
@@ -50,7 +54,9 @@ class Rounds:
             raise ValueError(f"an arm is in play, or comes with its features; {strange[0]!r} does not. Describe it.")
         if len(set(arms)) != len(arms):
             raise ValueError("allowed arms must be distinct; got one twice. Name each once.")
-        rows = [self.row(arm, context, given.get(arm, {})) for arm in arms]
+        rows = np.empty((len(arms), len(self.encoding.names)))
+        for k, arm in enumerate(arms):  # one by one: an array of all at once would keep other threads waiting
+            rows[k] = self.row(arm, context, given.get(arm, {}))
         return Round(rows, arms), self.encoding.unused([context, *given.values()]) if sent else None
 
     def row(self, arm: str, context: Flat, own: Flat) -> list[float]:

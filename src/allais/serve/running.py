@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import logging
 import os
 import socket
@@ -50,7 +51,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
     logging.getLogger("uvicorn.error").addFilter(lambda record: bool(serving))
     if settings.request_log:
         log_to_stderr()
-    sys.setswitchinterval(SWITCH)
+    share_the_interpreter()
     try:
         with contextlib.closing(listening):
             uvicorn.Server(config).run(sockets=[listening])
@@ -61,6 +62,13 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
         everybody.stop()
     if hasattr(app.app.state, "failure"):
         raise app.app.state.failure
+
+
+def share_the_interpreter() -> None:
+    """Let threads take turns often, and look for garbage among what calls made only, not in all that was imported."""
+    sys.setswitchinterval(SWITCH)
+    gc.collect()
+    gc.freeze()
 
 
 def config_for(app: Lane, limits: Limits) -> uvicorn.Config:

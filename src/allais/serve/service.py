@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
+from allais.learner import Learner
 from allais.serve import keys, loading
 from allais.serve.acquaintances import Acquaintances
 from allais.serve.checksums import checksum
@@ -136,6 +137,13 @@ class Service:
         while (experiment := self.experiment(name)).busy is not None:
             await experiment.idle()
         return experiment
+
+    async def twin(self, name: str) -> Learner:
+        """A copy of an experiment's learner; one of many arms takes long."""
+        experiment = await self.idle(name)
+        if experiment.has_few_arms:
+            return experiment.learner.copy()
+        return await self.at_length(name, lambda one: (one.learner.copy(), []))
 
     async def at_length(self, name: str, work: Callable[[Experiment], tuple[Result, list[Row]]]) -> Result:
         """Change an experiment in another thread, since it takes long: its other calls wait, and no others.
@@ -312,14 +320,16 @@ class Service:
                 experiment.closing.pop(number, None)
 
     async def _take_snapshot(self, experiment: Experiment) -> None:
-        """Write a snapshot: laid out here, turned into a document in another thread."""
+        """Write a snapshot: laid out and turned into a document by other threads."""
         now = time.time()
         if experiment.seq == experiment.snapshot_at or experiment.busy is not None:
             return
-        with self.changing():
-            rows = experiment.lay_out(now)
-        twin, seq = experiment.learner.copy(), experiment.seq
-        await self.write(rows)
+
+        def laid_out(one: Experiment) -> tuple[tuple[Experiment, Learner, int], list[Row]]:
+            rows = one.lay_out(now)
+            return (one, one.learner.copy(), one.seq), rows
+
+        experiment, twin, seq = await self.at_length(experiment.name, laid_out)
 
         def written() -> tuple[bytes, int]:
             document = self._scribe.document(twin)

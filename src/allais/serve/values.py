@@ -33,8 +33,8 @@ async def _copy_for(service: Service, name: str, person: str | None) -> tuple[Ex
     A copy, since looking at the live one would make views that a restarted service does not have.
     """
     known = None if person is None else await service.people.preference_of(person)
-    experiment = await service.idle(name)
-    twin = experiment.learner.copy()
+    twin = await service.twin(name)
+    experiment = service.experiment(name)
     await service.write([])
     return experiment, twin, None if known is None else known[1]
 

@@ -10,6 +10,7 @@ from functools import partial
 
 from sqlalchemy import Connection, func, select
 
+from allais.learner import Learner
 from allais.serve.experiment import Experiment
 from allais.serve.pages.facts import Facts, Glance, gather, summarised
 from allais.serve.pages.history import History, row_of
@@ -69,7 +70,7 @@ class Dashboard:
                     counts = dict(experiment.counts)
                     stored = await self.service.read(partial(_ended, experiment=experiment.id))
                     watched.before = {end: stored.get(end, 0) - counts[end] for end in ENDS}
-                glance = _glance(experiment, watched.before)
+                glance = _glance(experiment, watched.before, await self._learner(experiment))
                 work = partial(gather, glance=glance, traffic=watched.traffic, history=watched.history)
                 began = time.monotonic()
                 watched.facts = await self.service.read(work, long=True)
@@ -86,11 +87,17 @@ class Dashboard:
             await experiment.idle()
             watched = self._of(experiment)
             if watched.summary is None or time.monotonic() - watched.summary[0] >= FRESH:
-                glance = _glance(experiment, dict.fromkeys(ENDS, 0))
+                glance = _glance(experiment, dict.fromkeys(ENDS, 0), await self._learner(experiment))
                 watched.summary = (time.monotonic(), await asyncio.to_thread(_summary, glance))
             found.append(watched.summary[1]._replace(state=experiment.state, waiting=len(experiment.open)))
         broken = self.service.broken.items()
         return [*found, *(Summary(name, "broken", "", 0, 0, 0, None, 0.0, 0, why) for name, why in broken)]
+
+    async def _learner(self, experiment: Experiment) -> Learner:
+        """A learner that threads may look at, while decisions go on."""
+        if experiment.learner.policy.keeps_outcomes and experiment.has_few_arms:
+            return experiment.learner  # a linear one writes while it is asked
+        return await self.service.twin(experiment.name)
 
     def _of(self, experiment: Experiment) -> Watched:
         """What is known about an experiment; after a failure it is another object, and its counts begin anew."""
@@ -111,7 +118,7 @@ class Dashboard:
         if not watched.history.restored:
             await self.service.read(partial(watched.history.restore, experiment=watched.experiment.id))
         if watched.history.is_due(outcomes):
-            twin = learner if learner.policy.keeps_outcomes else learner.copy()
+            twin = await self._learner(watched.experiment)
             moment = await asyncio.to_thread(watched.history.look, twin, outcomes)
             await self.service.write([row_of(moment, watched.experiment.id)])
 
@@ -136,13 +143,11 @@ def _ended(connection: Connection, experiment: int) -> dict[str, int]:
     return {row[0]: int(row[1]) for row in connection.execute(counted.group_by(decisions.c.state))}
 
 
-def _glance(experiment: Experiment, before: dict[str, int]) -> Glance:
-    learner = experiment.learner
+def _glance(experiment: Experiment, before: dict[str, int], learner: Learner) -> Glance:
     first = next(iter(experiment.open.values()), None)
     return Glance(
         experiment.name, experiment.id, experiment.state, experiment.settings, experiment.created_at,
-        learner if learner.policy.keeps_outcomes else learner.copy(),  # a linear one writes while it is asked
-        experiment.pulls(), len(experiment.open), None if first is None else first.asked_at,
+        learner, experiment.pulls(), len(experiment.open), None if first is None else first.asked_at,
         {end: before[end] + experiment.counts[end] for end in ENDS},
     )  # fmt: skip
 
