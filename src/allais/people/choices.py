@@ -178,12 +178,13 @@ class Choices:
 
     def of(self, person: str) -> Choices:
         """The answers of one person."""
-        if str(person) not in self.people:
+        name = str(person).strip()
+        if name not in self.people:
             raise ValueError(
                 f"a person must have answers in the table; got {person!r}. "
                 f"There are {len(self.people)}, such as {self.people[0]!r}."
             )
-        return self.where(self.person == self.people.index(str(person)))
+        return self.where(self.person == self.people.index(name))
 
     def where(self, mask: NDArray[np.bool_]) -> Choices:
         """The answers for which a mask holds; people without any are left out."""

@@ -12,6 +12,7 @@ import numpy as np
 from allais._checks import FloatArray
 from allais._system.extras import extra
 from allais.files.reading import require
+from allais.people.parameters import ByName
 from allais.people.summary import interval, rounded
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class PopulationTable:
     rows: tuple[Group, ...]
 
     def __getitem__(self, name: str) -> Group:
-        return next(row for row in self.rows if row.name == name)
+        return ByName({row.name: row for row in self.rows})[name]
 
     def __str__(self) -> str:
         lines = [list(HEADER)]
