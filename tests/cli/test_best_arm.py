@@ -129,13 +129,27 @@ def test_a_limit_ends_with_the_best_known_answer_and_resume_goes_on_to_the_same_
     assert first.exit_code == 3
     assert "stopped before it settled" in first.output
     assert "continue with --resume" in first.output
-    again = run(spec)
-    assert again.exit_code == 2
-    assert "Add --resume, or move it away" in again.output
     last = run(spec, "--resume")
     assert last.exit_code == 0
     assert last.output == whole.output
     assert len(runs_of(spec.with_suffix(".runs.jsonl"))) == len(runs_of(spec.parent / "whole.jsonl"))
+
+
+def test_the_same_command_again_goes_on_and_once_it_has_settled_shows_the_answer(spec):
+    whole = run(spec, "--journal", spec.parent / "whole.jsonl")
+    path = spec.with_suffix(".runs.jsonl")
+    assert run(spec, "--max-runs", 25).exit_code == 3
+    second = run(spec)
+    assert second.exit_code == 0
+    assert re.match(r"note: 2\d finished runs are used again; delete \S+ to start anew", second.output)
+    assert second.output.endswith(whole.output)
+    kept = path.read_bytes()
+    third = run(spec)
+    assert third.exit_code == 0
+    assert whole.output.strip() in third.output
+    assert f"The search had settled before, so nothing was run; delete {path} to start anew." in third.output
+    assert re.search(r"^\d+ runs were used, \d+ of them of ", third.output, re.MULTILINE)
+    assert path.read_bytes() == kept
 
 
 @pytest.mark.filterwarnings("default")

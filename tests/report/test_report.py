@@ -14,6 +14,7 @@ from allais import (
     WLUCB,
     WSR,
     Bandit,
+    Bernoulli,
     Bounded,
     Discrete,
     Finite,
@@ -28,6 +29,7 @@ from allais import (
     Uniform,
     best_arm,
     compare,
+    expected_value,
     search,
     simulate,
     theory,
@@ -230,6 +232,21 @@ def test_the_picture_has_every_interval():
         drawn = [share(bar.get("x1")), share(dot.get("cx")), share(bar.get("x2"))]
         assert drawn == pytest.approx([start + slope * x for x in answer.intervals[name]], abs=0.02)
     assert [group.get("class") for group in rows] == ["best", *["other"] * (len(rows) - 1)]
+
+
+def test_a_page_about_many_options_shows_contenders_and_folds_the_rest(tmp_path):
+    problem = Bandit([Bernoulli(0.9 - 0.005 * k) for k in range(81)], [f"plan {k}" for k in range(81)])
+    answer = best_arm(PatientTopTwo(expected_value(), Bounded(0, 1), budget=3_000), problem, seed=1)
+    picture = ElementTree.fromstring(intervals_as_svg(answer))
+    assert float(picture.get("height")) < 800.0
+    write_page(answer, tmp_path / "page.html")
+    shown, folded = (
+        (tmp_path / "page.html").read_text().split("<details><summary>66 other options, of lower value</summary>")
+    )
+    rest = folded.partition("</details>")[0]
+    best = sorted(answer.intervals, key=lambda name: (name != answer.arm, -answer.intervals[name].value))
+    assert all(f">{name}</td>" in shown for name in best[:15])
+    assert all(f">{name}</td>" in rest for name in best[15:])
 
 
 def share(text):

@@ -176,7 +176,7 @@ def test_a_spec_has_an_indifference_and_a_dry_run_says_what_others_cost(tmp_path
     assert len(found) >= 2
     runs = [int(one.replace(",", "")) for _, one in found]
     assert runs == sorted(runs)
-    assert "By what the pilot runs leave in doubt, it may as well be" in result.output
+    assert "Pilot runs leave that in doubt: about nine in ten searches take " in result.output
     answer = run(spec)
     assert "by more than 0.3 points" in answer.output
     spec.write_text(f"indifference = -1\n{plain}")

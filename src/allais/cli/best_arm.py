@@ -60,9 +60,9 @@ def best_arm_command(
 
     Examples:
 
-    - `allais best-arm examples/inventory/inventory.toml --workers 2 --report answer.html`
+    - `allais best-arm examples/call_centre/call_centre.toml --workers 2 --report answer.html`
     - `allais best-arm SPEC.toml --dry-run`, to see what it will take
-    - `allais best-arm SPEC.toml --resume`, after an interruption
+    - the same command again, after an interruption or to see the answer: finished runs are used again
 
     Exit code 0: the policy has stopped; 3: a limit came first; 2: refused before anything ran; 1: a run failed, or
     brought what the spec rules out; 130: interrupted; 129 and 143: ended by a signal.
@@ -71,7 +71,7 @@ def best_arm_command(
     from allais.problems.base import require_rivals
     from allais.rewards import Bounded
 
-    at_once = counted(workers)
+    at_once, before = counted(workers), 0
     book = spec.with_suffix(".runs.jsonl") if journal is None else journal
     wanted = read_search(spec)
     if common_random_numbers:
@@ -81,7 +81,7 @@ def best_arm_command(
     if dry_run:
         require_writable(pilots)
     else:
-        _require_intended(book, resume)
+        before = _already(book, resume)
         require_writable(book)
         if report is not None:
             require_writable(report)
@@ -92,7 +92,7 @@ def best_arm_command(
     def once() -> bool:
         with _executor(wanted, at_once, cluster) as executor:
             if not dry_run:
-                return _search(wanted, executor, book, pilots, report, settings)
+                return _search(wanted, executor, book, before, pilots, report, settings)
             from allais.cli.dry_run import predict
 
             typer.echo(predict(wanted, executor, pilot, pilots, book, patience))
@@ -112,19 +112,26 @@ def _kept(book: Path) -> str:
     return f"{many} kept in {book}: continue with --resume." if runs else ""
 
 
-def _require_intended(book: Path, resume: bool) -> None:
+def _already(book: Path, resume: bool) -> int:
+    """How many finished runs there are to go on from; without `resume` that is said."""
     from allais.searches import finished_runs
 
-    if not resume and finished_runs(book):
-        raise ValueError(f"a journal is continued on request only; {book} exists. Add --resume, or move it away.")
     if resume and not (book.exists() and book.stat().st_size > 0):
         raise ValueError(f"only a journal that exists can be resumed; {book} does not. Leave --resume out.")
+    runs = finished_runs(book)
+    if runs and not resume:
+        many = "1 finished run is" if runs == 1 else f"{runs:,} finished runs are"
+        typer.echo(
+            f"note: {many} used again; delete {book} to start anew, as after a change of the simulator.", err=True
+        )
+    return runs
 
 
 def _search(
     spec: SearchSpec,
     executor: Executor,
     book: Path,
+    before: int,
     pilots: Path,
     report: Path | None,
     settings: dict[str, Any],
@@ -132,7 +139,7 @@ def _search(
     from allais.cli.pilot import Piloted, kept
     from allais.report import LiveView, write_page
     from allais.report.words import contrast, recommendation
-    from allais.searches import search
+    from allais.searches import finished_runs, search
     from allais.searches.failures import FailureLog
 
     known = kept(pilots, spec)
@@ -157,6 +164,8 @@ def _search(
     if answer.failures:
         typer.echo(f"{len(answer.failures)} runs failed; the first: {answer.failures[0].reason}")
         typer.echo(f"More about failed runs is in {FailureLog(book).path}.")
+    if answer.settled and before and finished_runs(book) == before:
+        typer.echo(f"The search had settled before, so nothing was run; delete {book} to start anew.")
     if not answer.settled:
         typer.echo(f"Finished runs are in {book}: continue with --resume.")
     if report is not None:
@@ -168,14 +177,11 @@ def _search(
 
 def _effort(answer: BestArm) -> str:
     """How many runs it took."""
-    from allais.report.numbers import duration
     from allais.report.sure import quoted
 
     text = f"{answer.samples:,} runs were used, {answer.pulls[answer.arm]:,} of them of {quoted(answer.arm)}"
-    if left_out := sum(answer.excluded.values()):
-        text += f", and {left_out:,} were left out"
-    seconds = None if answer.origin is None else answer.origin.run_seconds
-    return f"{text}." if seconds is None else f"{text}; all runs together took {duration(seconds)}."
+    left_out = sum(answer.excluded.values())
+    return f"{text}, and {left_out:,} were left out." if left_out else f"{text}."
 
 
 @contextmanager

@@ -113,7 +113,7 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
     lines.append(f"{needs}: {duration(predicted.expected * seconds / workers)} on {workers} workers.")
     if predicted.between is not None and math.isfinite(predicted.between[1]):
         low, high = predicted.between
-        lines.append(f"By what the pilot runs leave in doubt, it may as well be {low:,.0f} to {high:,.0f}.")
+        lines.append(f"Pilot runs leave that in doubt: about nine in ten searches take {low:,.0f} to {high:,.0f} runs.")
     lines += _ladder(policy, values, seen, table, spec.unit)
     if predicted.at_most is not None and predicted.at_most > predicted.expected:
         lines.append(f"At most {predicted.at_most:,.0f} runs, by theory.")

@@ -22,10 +22,10 @@ from allais.report.failing import withdrawal
 from allais.report.groups import explained
 from allais.report.html_page import html_page
 from allais.report.numbers import duration, plain, share
-from allais.report.picture import axis_label, intervals_as_svg
+from allais.report.picture import axis_label, contenders_first, intervals_as_svg
 from allais.report.sure import amount, sure_intervals
 from allais.report.tables import html_table
-from allais.report.words import by_mean, chances, contrast, ranked, recommendation
+from allais.report.words import by_mean, chances, contrast, recommendation
 from allais.searches.limit import Proof, Seen, least_proof
 from allais.simulation import BestArm
 
@@ -139,10 +139,9 @@ def _unbroken(text: str, unit: str) -> str:
 def _options(answer: BestArm, unit: str) -> str:
     best_in, means = chances(answer), by_mean(answer.learner).means
     sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
-    names = ranked(answer)
-    names += [name for name in answer.intervals if name not in names]
+    shown, rest = contenders_first(answer)
     rows = []
-    for name in names:
+    for name in (*shown, *rest):
         low, felt, high = sure[name]
         bounded = math.isfinite(low) and math.isfinite(high)
         rows.append(
@@ -163,9 +162,12 @@ def _options(answer: BestArm, unit: str) -> str:
         f"interval and its mean are too. {_intervals_in_words(answer)} Gains and losses are counted from "
         f"{reference}. The chance of being best is a bootstrap, for the eye only."
     )
-    shown = _table(header, rows, best=names.index(answer.arm))
     picture = f'{intervals_as_svg(answer)}\n<p class="small axis">{escape(axis_label(answer, unit))}</p>'
-    return f'<h2>The options</h2>\n{picture}\n{shown}\n<p class="small">{escape(note)}</p>'
+    parts = ["<h2>The options</h2>", picture, _table(header, rows[: len(shown)], best=shown.index(answer.arm))]
+    if rest:
+        folded = f"<summary>{len(rest):,} other options, of lower value</summary>"
+        parts.append(f"<details>{folded}\n{_table(header, rows[len(shown) :])}</details>")
+    return "\n".join([*parts, f'<p class="small">{escape(note)}</p>'])
 
 
 def _intervals_in_words(answer: BestArm) -> str:

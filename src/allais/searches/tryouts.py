@@ -32,6 +32,7 @@ TRIED = 300_000  # runs of one trial, at most, and a third of those of all
 PER_ARM = 100  # or so many per arm, where there are thousands
 NEAR = 1.5  # standard errors by which two arms may each be off: with 2 and 3, forecasts came out lower
 STEEP, HALVINGS = 8.0, 20  # no share is tilted by more than e^8, and to a hundred-thousandth of it
+STRETCH = 2.5  # of the range of trials, both ways: it then holds some nine in ten searches (benchmarks/results.md)
 SHAPE = 1_000  # outcomes of a shape that arms share
 STEPS = 12  # how often a tolerance is doubled until a policy settles in time
 
@@ -41,7 +42,9 @@ Seen = tuple[FloatArray, IntArray]
 def tried_out(
     policy: Policy, values: FloatArray, seen: Sequence[Seen], table: FloatArray | None = None
 ) -> tuple[float, float, float] | None:
-    """The runs that a policy takes on arms that are like those seen: the mean of trials, and a range of most of them.
+    """The runs that a policy takes on arms that are like those seen: the mean of trials, and a range for one search.
+
+    Trials differ less than searches do, since they share what the pilot runs got wrong: so their range is stretched.
 
     With a `table` of outcomes, arms by rows and runs by columns, trials have common random numbers. None where it
     cannot be told; infinite where two arms seem equal.
@@ -60,6 +63,7 @@ def tried_out(
         if sum(one if math.isfinite(one) else limit for one in took) >= 3 * limit:
             break
     low, middle, high = np.quantile(took, (0.1, 0.5, 0.9), method="nearest").tolist()
+    low, high = max(low / STRETCH, float(values.size)), high * STRETCH
     if math.isfinite(middle):  # the mean, but for trials that were broken off
         return float(np.mean(took)) if math.isfinite(max(took)) else middle, low, high
     beyond = _extrapolated(policy, values, seen, table, limit)
