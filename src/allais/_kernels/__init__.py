@@ -7,10 +7,7 @@ sooner than it is reached; a `loop` over them may hold a generator. NamedTuples 
 """
 
 from allais._kernels.cache import CACHE, cache_folder
-from allais._kernels.compiling import compiled_for
-from allais._kernels.functions import bound, kernel, late, loop, loose_kernel, routine, settings
-from allais._kernels.held import held
-from allais._kernels.references import by_reference
+from allais._kernels.mode import bound, by_reference, compiled_for, held, kernel, late, loop, loose_kernel, routine
 from allais._kernels.verbs import Kernels, verb
 
 __all__ = [
@@ -26,6 +23,5 @@ __all__ = [
     "loop",
     "loose_kernel",
     "routine",
-    "settings",
     "verb",
 ]

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 from numba.core import types
+from numba.core.datamodel import register_default
+from numba.core.datamodel.models import OpaqueModel
 
-from allais._kernels.cache import compiled, is_kept
-from allais._kernels.compiling import ready
+from allais._kernels.cache import CACHE
+from allais._kernels.compiling import found_on_disk, ready, undisturbed
 from allais._kernels.copied import CompilerOfCopied
-from allais._kernels.late_calls import LateCall, announce
+from allais._kernels.late_calls import LateCall, announce, is_own
 from allais._kernels.references import is_outside
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -27,6 +31,45 @@ LOOP: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper
 LOOSE: dict[str, Any] = {"fastmath": {"reassoc", "contract"}}
 RETURNED = {float: types.float64, int: types.int64, bool: types.boolean, None: types.none}
 _numbers = itertools.count()
+
+
+def is_kept(function: Callable[..., Any]) -> bool:
+    """Whether a function's code goes to the folder.
+
+    Without a folder, code is compiled in every process: numba's other folders do not see edits. So is a user's own
+    kernel: the digest does not cover it, and one that was typed into a console has no file at all.
+    """
+    return CACHE is not None and function.__module__.startswith("allais.")
+
+
+def compiled(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Numba's dispatcher of a function, which reads code from the folder and writes it there."""
+    made = _kept(function, options) if is_kept(function) else numba.njit(**options)(function)
+    compile_for = made._compile_for_args  # what a call does whose arguments are of new types
+    made._compile_for_args = lambda *arguments, **named: undisturbed(lambda: compile_for(*arguments, **named))
+    return made
+
+
+def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    before = numba.config.CACHE_DIR  # the setting is numba's own and global: put back what the user had
+    numba.config.CACHE_DIR = CACHE
+    try:
+        made: Any = numba.njit(cache=True, **options)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+    # code for types from outside the package stays out of the cache: the digest does not cover them, and a
+    # process that cannot import them could not even read the cache's index
+    save = made._cache.save_overload
+
+    def save_own(types: Any, code: Any) -> None:
+        if all(map(is_own, getattr(types, "args", types))):
+            with contextlib.suppress(OSError):  # a full disk costs the next process its compiled code, and no more
+                save(types, code)
+
+    made._cache.save_overload = save_own
+    read = made._cache.load_overload
+    made._cache.load_overload = lambda types, context: found_on_disk(lambda: read(types, context), Path(str(CACHE)))
+    return made
 
 
 class Kernel:
@@ -141,21 +184,17 @@ def late(returns: Any) -> Callable[[Function], Function]:
 
 def loop(function: Function) -> Function:
     """Compile a loop over kernels; it may hold a generator."""
-    if settings().DISABLE_JIT:
+    if numba.config.DISABLE_JIT:
         return _interpreted(function)
     return cast(Function, Loop(function))  # it is called as the function is
 
 
 def _made(function: Function, kind: Any, options: dict[str, Any]) -> Function:
-    if settings().DISABLE_JIT:
+    # NUMBA_DISABLE_JIT=1 runs every kernel in Python, for those who debug one
+    if numba.config.DISABLE_JIT:
         return _interpreted(function)
     made: Function = kind(function, options)
     return made
-
-
-def settings() -> Any:
-    """Numba's settings; NUMBA_DISABLE_JIT=1 runs every kernel in Python, for those who debug one."""
-    return numba.config
 
 
 def _interpreted(function: Function) -> Function:
@@ -175,6 +214,38 @@ def bound(made: Any, *arguments: Any) -> Callable[..., Any]:
     The look-up takes 9 microseconds for a rule and a state, the call half of one. The caller binds
     anew whenever it makes new arrays; their types never change, as all are made by this package.
     """
-    if settings().DISABLE_JIT:
+    if numba.config.DISABLE_JIT:
         return made
     return bound_to(made.entry, arguments)
+
+
+class VerbType(types.Callable, types.Opaque):
+    """The type of a verb in compiled code: what it does is what the kernel does that it finds."""
+
+    def __init__(self, verb: Any) -> None:
+        self.verb = verb
+        super().__init__(f"verb {verb.__module__}.{verb.__name__}")
+
+    def found(self, first: Any) -> Any:
+        """The numba type of the kernel for a first argument."""
+        return self.verb.kernels[first.instance_class]._numba_type_
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        """The signature of the kernel's call."""
+        return self.found(args[0]).get_call_type(context, args, kws)
+
+    def get_call_signatures(self) -> tuple[tuple[()], bool]:
+        """One for each kernel."""
+        return (), True
+
+    def get_impl_key(self, sig: Any) -> Any:
+        """How the kernel is called."""
+        return self.found(sig.args[0]).get_impl_key(sig)
+
+
+register_default(VerbType)(OpaqueModel)
+
+
+def announce_verb(verb: Any, stub: Callable[..., Any]) -> None:
+    """Let compiled code call a verb."""
+    verb._numba_type_ = VerbType(verb)

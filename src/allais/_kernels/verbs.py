@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from numba.core import types
-from numba.core.datamodel import register_default
-from numba.core.datamodel.models import OpaqueModel
+from allais._kernels.mode import announce_verb, by_reference, kernel
 
-from allais._kernels.functions import Function, kernel
-from allais._kernels.references import by_reference
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Kernels(dict[type, Any]):
@@ -32,13 +29,10 @@ class Verb:
         self.kernels = Kernels()
         self.kernels.default = default
         self._make = make
+        announce_verb(self, stub)
 
     def __call__(self, first: Any, *others: Any) -> Any:
         return self.kernels[type(first)](first, *others)
-
-    @property
-    def _numba_type_(self) -> VerbType:
-        return VerbType(self)
 
     def of(self, *kinds: type) -> Callable[[Function], Function]:
         """Write the kernel for a type; its parameters are those of the verb. The type is passed by reference."""
@@ -51,33 +45,6 @@ class Verb:
             return made
 
         return register
-
-
-class VerbType(types.Callable, types.Opaque):
-    """The type of a verb in compiled code: what it does is what the kernel does that it finds."""
-
-    def __init__(self, verb: Verb) -> None:
-        self.verb = verb
-        super().__init__(f"verb {verb.__module__}.{verb.__name__}")
-
-    def found(self, first: Any) -> Any:
-        """The numba type of the kernel for a first argument."""
-        return self.verb.kernels[first.instance_class]._numba_type_
-
-    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
-        """The signature of the kernel's call."""
-        return self.found(args[0]).get_call_type(context, args, kws)
-
-    def get_call_signatures(self) -> tuple[tuple[()], bool]:
-        """One for each kernel."""
-        return (), True
-
-    def get_impl_key(self, sig: Any) -> Any:
-        """How the kernel is called."""
-        return self.found(sig.args[0]).get_impl_key(sig)
-
-
-register_default(VerbType)(OpaqueModel)
 
 
 def verb(stub: Callable[..., Any], default: Any = None, make: Callable[..., Any] = kernel) -> Any:
