@@ -86,7 +86,7 @@ def test_a_damaged_experiment_does_not_keep_the_others_from_starting(calling, da
         ]
         assert {one.status_code for one in answers} == {503}
         assert all(why in one.json()["error"] for one in answers)
-        assert all(one.json()["error"].endswith("Restore a backup.") for one in answers)
+        assert all(one.json()["error"].endswith("Restore a backup, or delete the experiment.") for one in answers)
         listed = {one["name"]: one for one in again.get("/v1/experiments").json()}
         assert (listed["bad"]["state"], listed["good"]["state"]) == ("broken", "running")
         assert why in listed["bad"]["broken"]
@@ -98,6 +98,26 @@ def test_a_damaged_experiment_does_not_keep_the_others_from_starting(calling, da
         page = again.get("/")
         assert (page.status_code, "It cannot be read" in page.text) == (200, True)
         assert again.get("/experiments/bad").status_code == 503
+
+
+def test_a_broken_experiment_can_be_deleted_and_its_name_used_again(calling, database):
+    with calling() as caller:
+        caller.create("bad")
+        caller.create("good")
+        caller.tell(caller.ask("bad")["choice"], 7.0, "bad")
+    change(database, "UPDATE experiments SET settings = '[[' WHERE name = 'bad'")
+    with calling() as again:
+        assert again.post("/v1/experiments/bad/archive").status_code == 503
+        assert again.delete("/v1/experiments/bad").status_code == 204
+        assert again.delete("/v1/experiments/bad").status_code == 404
+        assert again.get("/ready").json() == {"status": "ready", "experiments": 1, "broken": 0}
+        entries = [(one["action"], one["target"]) for one in again.get("/v1/audit").json()]
+        assert entries.count(("delete", "bad")) == 1
+        assert again.delete("/v1/experiments/good").status_code == 409  # only what is broken need not be archived
+        again.create("bad")
+        assert again.ask("bad")["choice"] == 1
+    with calling() as third:
+        assert (third.ask("bad")["choice"], third.ask("good")["choice"]) == (2, 1)
 
 
 async def no_snapshot(*_: Any) -> None:

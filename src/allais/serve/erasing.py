@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection, delete, select, tuple_, update
 
 from allais.serve import tables
-from allais.serve.experiment import Experiment
 from allais.serve.keys import Key
 from allais.serve.managing import audited
 from allais.serve.refusals import Refused
@@ -25,27 +24,40 @@ ABOUT_PEOPLE = ("put person", "remove person", "interview", "answer interview", 
 
 
 async def delete_experiment(service: Service, name: str, key: Key) -> None:
-    """Delete an archived experiment; a server that is stopped meanwhile goes on with it at its next start."""
-    experiment = await service.idle(name)
-    if experiment.state != ARCHIVED:
-        raise Refused(
-            409, f"an experiment is archived before it is deleted; {name!r} is {experiment.state}. Archive it."
-        )
-    del service.experiments[name]
-    try:
-        await service.change(partial(_hide, experiment=experiment))
-    except BaseException:
-        service.experiments.setdefault(name, experiment)
-        raise
+    """Delete an archived or a broken experiment; a server that is stopped meanwhile goes on with it at its next start.
+
+    A broken one cannot be archived: nothing of it can be read.
+    """
+    if service.ready and name in service.broken:
+        id_ = await _hidden(service, name, service.broken)
+    else:
+        experiment = await service.idle(name)
+        if experiment.state != ARCHIVED:
+            raise Refused(
+                409, f"an experiment is archived before it is deleted; {name!r} is {experiment.state}. Archive it."
+            )
+        id_ = await _hidden(service, name, service.experiments)
     await service.write([audited(key, "delete", name)])
-    await clear(service, experiment.id)
+    await clear(service, id_)
 
 
-def _hide(connection: Connection, experiment: Experiment) -> None:
+async def _hidden(service: Service, name: str, among: dict[str, Any]) -> int:
+    """Take an experiment out of those that are served, or of the broken ones; returns its number."""
+    taken = among.pop(name)
+    try:
+        return await service.change(partial(_hide, name=name))
+    except BaseException:
+        among.setdefault(name, taken)
+        raise
+
+
+def _hide(connection: Connection, name: str) -> int:
     """Give the name of an experiment back; nothing reads it any more."""
-    this = tables.experiments.c.id == experiment.id
-    hidden = {"state": DELETED, "name": f"deleted {experiment.id}"}  # a name that no experiment can have
-    connection.execute(update(tables.experiments).where(this).values(hidden))
+    table = tables.experiments
+    id_ = int(connection.execute(select(table.c.id).where(table.c.name == name)).scalar_one())
+    hidden = {"state": DELETED, "name": f"deleted {id_}"}  # a name that no experiment can have
+    connection.execute(update(table).where(table.c.id == id_).values(hidden))
+    return id_
 
 
 async def clear_hidden(service: Service) -> None:

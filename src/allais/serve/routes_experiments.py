@@ -58,7 +58,7 @@ async def change(service: TheService, key: ToManage, name: Name, body: ChangeExp
 
 @router.delete("/{name}", status_code=204)
 async def delete(service: TheService, key: ToManage, name: Name) -> Response:
-    """Delete an archived experiment with all its decisions, for ever."""
+    """Delete an archived experiment, or one that cannot be read, with all its decisions, for ever."""
     await erasing.delete_experiment(service, name, key)
     return Response(status_code=204)
 

@@ -65,7 +65,7 @@ def _line(one: Summary) -> str:
     if one.trouble:
         return (
             f'<div class="card line"><h2>{escape(one.name)} <span class="pill changed">broken</span></h2>'
-            f"<p>It cannot be read: {escape(one.trouble)}. Restore a backup; the others go on.</p></div>"
+            f"<p>It cannot be read: {escape(one.trouble)}. Restore a backup, or delete it; the others go on.</p></div>"
         )
     best = "nothing told yet"
     if one.best is not None:
