@@ -13,6 +13,7 @@ MEAN = expected_value()
 ALICE = Preference(TverskyKahneman(0.61))
 BOB = Preference(TverskyKahneman(0.5), TverskyKahneman(0.69), PowerUtility(0.8, 2.0), reference=10.0)
 SMALL = Preference(TverskyKahneman(0.61), reference=20.0, costs=True)
+WAVE = allais.Weight.from_function(lambda p: p + 0.5 * np.sin(2.0 * np.pi * p))  # rises and falls
 POLICIES = [NPTS(MEAN, Bounded(0, 50)), WUCB(MEAN, Bounded(0, 50)), WUCB.as_printed(MEAN, Bounded(0, 50))]
 
 
@@ -40,8 +41,8 @@ def test_a_choice_for_somebody_else_is_the_one_of_a_learner_of_her_own(policy, o
     hers, alone = shared.recommend(other), own.recommend()
     assert hers.arm == alone.arm
     np.testing.assert_allclose(hers.value, alone.value, rtol=1e-9)
-    if hers.interval is not None:
-        np.testing.assert_allclose(hers.interval, alone.interval, rtol=1e-9)
+    if hers.interval is not None:  # w(1e-16) is 1e-8 under the steepest of the weights
+        np.testing.assert_allclose(hers.interval, alone.interval, rtol=1e-8)
     mine, others = shared.value(other), own.value()
     np.testing.assert_allclose(list(mine.values()), list(others.values()), rtol=1e-9)
     assert shared.pulls == own.pulls
@@ -70,8 +71,55 @@ def test_many_outcomes_are_drawn_in_groups_for_others_and_choices_are_as_likely(
     assert shared.recommend(other).value == pytest.approx(own.recommend().value, rel=1e-9)
 
 
-def test_thousands_of_people_of_their_own_tastes_leave_nothing_behind():
-    learner = NPTS(MEAN, Bounded(0, 50)).start(2, seed=1)
+@pytest.mark.parametrize(
+    ("other", "distinct", "rewards"),
+    [
+        (ALICE, 100, Bounded(0, 50)), (BOB, 5_000, Bounded(0, 50)), (allais.cvar(0.1), 5_000, Bounded(0, 50)),
+        (BOB, 40, allais.Finite(range(51))), (WAVE, 300, Bounded(20, 50)),
+        (SMALL, 300, Bounded(0, 50)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("own", [expected_value(reference=10.0), expected_value(reference=30.0, costs=True)])
+@pytest.mark.filterwarnings("ignore::allais.errors.DominanceWarning")
+def test_upper_bounds_for_others_are_those_of_a_learner_of_their_own(own, other, distinct, rewards):
+    other = Preference(WAVE) if other is WAVE else other
+    policy = WUCB(own, rewards)
+    shared, hers = policy.start(4, seed=1), policy.but(preference=other.in_frame_of(own)).start(4, seed=1)
+    rng = np.random.default_rng(distinct)
+    outcomes = rng.uniform(*rewards.support, (3, distinct))
+    outcomes[:, : distinct // 5] = outcomes[:, :1]  # one outcome has a fifth of the samples
+    for learner in (shared, hers):
+        for arm in range(3):
+            learner.observe(arm, np.round(outcomes[arm]) if isinstance(rewards, allais.Finite) else outcomes[arm])
+    for arm in (0, 3):
+        assert shared.recommend(other).arm == hers.recommend().arm
+        view = shared._view_for(other)
+        view.prepare(0.0)
+        exact = hers.intervals()
+        for k in range(arm + 1 if arm == 3 else 3):
+            np.testing.assert_allclose((view.state.kept.low[k], view.state.kept.high[k]), exact[k][::2], atol=1e-6)
+        assert shared.ask(preference=other) == hers.ask()
+        for learner in (shared, hers):
+            learner.tell(1 + (arm == 3), 25.0)
+            learner.observe(3, [30.0, 30.0, 45.0])
+    assert not shared._views
+
+
+def test_upper_bounds_hold_where_outcomes_share_cells():
+    policy = WUCB(expected_value(reference=10.0), Bounded(0, 50))
+    shared, exact = policy.start(1, seed=1), policy.but(preference=BOB).start(1, seed=1, exact=True)
+    outcomes = np.random.default_rng(1).uniform(0, 50, 40_000)
+    for learner in (shared, exact):
+        learner.observe(0, outcomes)
+    assert shared.memory_error(BOB)[0] > 0.0
+    wider, narrower = shared.recommend(BOB).interval, exact.recommend().interval
+    assert wider.low <= narrower.low + 1e-6
+    assert narrower.high - 1e-6 <= wider.high <= narrower.high + 0.01
+
+
+@pytest.mark.parametrize("policy", POLICIES[:2])
+def test_thousands_of_people_of_their_own_tastes_leave_nothing_behind(policy):
+    learner = policy.start(2, seed=1)
     twin = learner.copy()
     for k in range(2_000):
         person = Preference(TverskyKahneman(0.4 + 2e-4 * k), utility=PowerUtility(0.5 + 2e-4 * k, 2.0))
@@ -87,7 +135,7 @@ def test_thousands_of_people_of_their_own_tastes_leave_nothing_behind():
 
 def test_a_memory_of_her_own_is_made_anew_where_she_missed_the_news(monkeypatch):
     monkeypatch.setattr(viewpoints, "MOST_NEWS", 16)
-    policy = WUCB(MEAN, Bounded(0, 50))
+    policy = WUCB.as_printed(MEAN, Bounded(0, 50))
     shared, own = policy.start(2, seed=1), policy.but(preference=BOB.in_frame_of(MEAN)).start(2, seed=1)
     for turn in range(60):
         if turn % 20 == 0:
@@ -211,7 +259,7 @@ def test_linear_learners_choose_for_others_among_listed_arms_and_rows():
 
 def test_the_views_of_many_people_are_bounded(monkeypatch):
     monkeypatch.setattr("allais.learner.recommending.MOST", 4)
-    learner = WUCB(MEAN, Bounded(0, 50)).start(2, seed=1)
+    learner = WUCB.as_printed(MEAN, Bounded(0, 50)).start(2, seed=1)
     for k in range(12):
         learner.tell(learner.ask(preference=Preference(TverskyKahneman(0.4 + 0.03 * k))), 7.0)
     assert len(learner._views) == 4

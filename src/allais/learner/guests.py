@@ -70,11 +70,11 @@ class Guests:
     """What people share who choose by values that are drawn."""
 
     def __init__(self, policy: Policy, rule: Any) -> None:
-        self.of = rule
+        self.of, self.policy = rule, policy
         known, costs = policy.rewards_of(rule.worth.edge.size), policy.preference.costs
         self._tops = np.array([one.support[0 if costs else 1] for one in known])
-        self._rule = rule._replace(band=DrawnRule())
-        self.rule_at = held(self._rule)
+        self.rule = self._rule_of(rule)
+        self.rule_at = held(self.rule)
         self.drawn = np.zeros(self._tops.size)
         self._groups: dict[tuple[float, ...], Groups] = {}
         self._shared: Any = None
@@ -83,20 +83,32 @@ class Guests:
         self.choose: Callable[..., Any]
         self._drawing: Callable[..., Any] | None = None
 
+    def _rule_of(self, rule: Any) -> Any:
+        """The rule by which choices for others are made."""
+        return rule._replace(band=DrawnRule())
+
+    def _state_of(self, shared: Any) -> Any:
+        """The learner's state, with what is a person's own in it."""
+        return shared._replace(kept=Drawn(self.drawn))
+
     def seat(self, preference: Preference, shared: Any, shared_at: Any) -> Guest:
         """A person who looks at what the learner knows."""
+        return Guest(self, self._looked(preference, shared, shared_at), preference)
+
+    def _looked(self, preference: Preference, shared: Any, shared_at: Any) -> Groups:
+        """The groups that a person's weights need, in line with what the learner knows."""
         if shared is not self._shared:
-            self.state = shared._replace(kept=Drawn(self.drawn))
+            self.state = self._state_of(shared)
             self.state_at, self._shared = held(self.state), shared
-            with compiled_for("NPTS"):
-                self.choose, _ = verbs_for(type(self._rule), self.rule_at, self.state_at)
+            with compiled_for(type(self.policy).__name__):
+                self.choose, _ = verbs_for(type(self.rule), self.rule_at, self.state_at)
         points = narrow_at(preference)
         groups = self._groups.pop(points, None) or Groups(points, self._tops)
         self._groups[points] = groups
         if len(self._groups) > MOST:
             del self._groups[next(iter(self._groups))]
         groups.look(shared, shared_at)
-        return Guest(self, groups, preference)
+        return groups
 
     def forget(self) -> None:
         """Let every group be made anew, after a change that is more than outcomes told."""
@@ -118,7 +130,7 @@ class Guest:
 
     def __init__(self, guests: Guests, groups: Groups, preference: Preference) -> None:
         self.rule_at, self.state_at, self.choose = guests.rule_at, guests.state_at, guests.choose
-        self.rule, self.state = guests._rule, guests.state
+        self.rule, self.state = guests.rule, guests.state
         self._guests, self._groups, self._preference = guests, groups, preference
         self._felt = preference.felt(groups.raw)
         if not np.isfinite(self._felt).all():

@@ -12,6 +12,7 @@ import numpy as np
 from allais._kernels import held
 from allais._system.locks import one_at_a_time
 from allais.learner.binding import verbs_for
+from allais.learner.bounds import BoundGuests, serves_by_bounds
 from allais.learner.choices import NotNow, Recommendation
 from allais.learner.guests import Guest, Guests
 from allais.learner.view import View, intervals_of
@@ -27,7 +28,7 @@ class Recommending(View):
 
     _state_at: Any  # where compiled code finds the state
     _views: dict[Preference, Viewpoint]  # of people who asked, the one who asked last at the end
-    _guests: Guests | None = None  # what people share where values are drawn
+    _guests: Guests | None = None  # what people share where nothing is kept about them
     _news: News | None  # what was told since the first of them whose memory is her own
 
     @one_at_a_time
@@ -49,8 +50,12 @@ class Recommending(View):
             return self._recommended(self.policy, self._rule, self._state)
         if self.policy.open_to_people and not self._draws_values():
             view = self._seen_by(other)
-            assert isinstance(view, Viewpoint)
-            return self._recommended(view.policy, view.rule, view.state)
+            if isinstance(view, Viewpoint):
+                return self._recommended(view.policy, view.rule, view.state)
+            view.prepare(0.0)
+            found = np.array(list(self._values(other).values()))
+            view.state.memory.value[:] = np.where(np.isnan(found), -np.inf, found)
+            return self._recommended(self.policy.but(preference=other), view.rule, view.state)
         values = self._values(other)
         known = {name: values[name] for name in self.arms if not math.isnan(values[name])}
         pulls = dict(zip(self._names, self._state.memory.pulls.tolist(), strict=True))
@@ -106,6 +111,10 @@ class Recommending(View):
         """Whether the policy draws values, which can be done for anybody from what all share."""
         return isinstance(getattr(self._rule, "band", None), BinsRule)
 
+    def _keeps_no_views(self) -> bool:
+        """Whether people choose from what all share, and nothing is kept about anybody."""
+        return self._draws_values() or serves_by_bounds(self._rule)
+
     def _seen_by(self, preference: Preference) -> Viewpoint | Guest:
         """The arms as somebody else sees them."""
         if not self.policy.open_to_people:
@@ -113,9 +122,9 @@ class Recommending(View):
                 f"{type(self.policy).__name__} explores for one preference only; got another. Use NPTS, WUCB or LinTS, "
                 "which choose for anybody."
             )
-        if self._draws_values():
+        if self._keeps_no_views():
             if self._guests is None or self._guests.of is not self._rule:
-                self._guests = Guests(self.policy, self._rule)
+                self._guests = (Guests if self._draws_values() else BoundGuests)(self.policy, self._rule)
             return self._guests.seat(preference, self._state, self._state_at)
         view = self._views.pop(preference, None) or self._new_view(preference)
         if not view.alike and self._news is None:

@@ -20,8 +20,8 @@ def broken(name: str, why: str) -> Refused:
     """The refusal of an experiment that could not be read; the others go on."""
     return Refused(
         503,
-        f"an experiment must be on disk as it was written; {name!r} cannot be read ({why}). Restore a backup, or delete "
-        "the experiment.",
+        f"an experiment must be on disk as it was written; {name!r} cannot be read ({why}). Restore a backup, or "
+        "delete the experiment.",
     )
 
 

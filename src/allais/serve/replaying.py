@@ -60,9 +60,9 @@ def apply(learner: Learner, event: Mapping[str, Any], preferences: Mapping[int, 
 
 
 def look(learner: Learner, preference: Preference) -> None:
-    """Let somebody look at the arms, as she does when a choice is for her; what is drawn leaves no trace of her."""
+    """Let somebody look at the arms, as she does when a choice is for her; a guest leaves no trace."""
     with learner._lock:
-        if not learner._draws_values():
+        if not learner._keeps_no_views():
             learner._view_for(preference)
 
 
