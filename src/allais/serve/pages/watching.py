@@ -120,7 +120,8 @@ class Dashboard:
         if watched.history.is_due(outcomes):
             twin = await self._learner(watched.experiment)
             moment = await asyncio.to_thread(watched.history.look, twin, outcomes)
-            await self.service.write([row_of(moment, watched.experiment.id)])
+            if self.service.experiments.get(watched.experiment.name) is watched.experiment:  # else it was deleted
+                await self.service.write([row_of(moment, watched.experiment.id)])
 
 
 def _summary(glance: Glance) -> Summary:
