@@ -402,14 +402,16 @@ def test_a_search_that_is_ended_leaves_nothing_running(tmp_path, kind, number):
     spec.write_text(text)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     command = [sys.executable, "-m", "allais.cli", "best-arm", str(spec), "--workers", "2"]
+    ignored = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup, which ignores it
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGHUP, ignored)
     pids = []
     while len(pids) < 6:  # of two runs: itself, a child, and a child in a session of its own
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.05)
         pids = [int(pid) for path in tmp_path.glob("*.pids") for pid in path.read_text().split()]
     process.send_signal(number)
-    _, said = process.communicate()
+    _, said = process.communicate(timeout=300)
     assert is_gone(*pids)
     if number != signal.SIGKILL:
         assert process.returncode == 128 + number
