@@ -103,7 +103,7 @@ def test_values_are_as_near_as_certified(law, name, small):
         assert abs(learner._state.memory.value[0] - exact.value) <= own + rounding
         assert own <= learner._state.memory.slack[0, :2].sum() + rounding  # what the bands add, at any time
         for other in (TK, PREFERENCES["costs"], PREFERENCES["own"]):
-            there = other.estimate_parts(samples[:size])
+            there = other.in_frame_of(preference).estimate_parts(samples[:size])
             off = abs(learner.value(other)[0] - there.value)
             assert off <= learner.memory_error(other)[0] + 1e-12 * (there.gain + there.loss)
         assert outcomes_of_arm(learner._state.memory, 0)[0].size <= 600

@@ -119,7 +119,7 @@ def test_a_retired_arm_comes_back_with_what_was_learned(tmp_path):
         learner.add("A28")
         assert learner.arms == tuple(ARMS)
         assert learner.pulls["A28"] == 2
-        assert learner.ask().arm == "A28"  # the others have no outcome yet, and were asked more often
+        assert "A28" in {choice.arm for choice in learner.ask(8)}  # the others have no outcome yet
         with pytest.raises(ValueError, match="distinct names; 'A28' is there already"):
             learner.add("A28")
         live = document_of(learner)

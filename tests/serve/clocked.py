@@ -14,12 +14,11 @@ from pathlib import Path
 from allais.cli.app import app
 from allais.serve import clock
 
-_place = Path(os.environ["DAY_CLOCK"])
 _time, _steady = time.time, clock.steady
 
 
 def moved() -> tuple[float, float]:
-    passed, set_ahead = map(float, _place.read_text().split())
+    passed, set_ahead = map(float, Path(os.environ["DAY_CLOCK"]).read_text().split())
     return passed, set_ahead
 
 

@@ -233,3 +233,23 @@ def test_an_interview_gives_a_person_her_preference(browser, caller):
         view.wait_for_selector("text=Thank you, Zoë <b>")
     people = {one["name"]: one["source"] for one in caller.get("/v1/people").json()}
     assert people["Zoë <b>"].startswith("interview")
+
+
+def test_somebody_with_a_link_answers_in_a_browser_and_goes_back(browser, caller):
+    talk = caller.post("/v1/people/Joe/interview", json={"stakes": [0.0, 200.0], "unit": "euros"}).json()
+    link = caller.post(f"/v1/interviews/{talk['id']}/link", json={}).json()
+    view = browser.new_page(viewport={"width": 390, "height": 900})
+    view.set_default_timeout(300_000)  # milliseconds: a first interview compiles
+    view.goto(f"{caller.base_url}{link['path']}")
+    view.wait_for_selector("text=Question 1 of")
+    first = view.inner_text("section")
+    view.click("button[value=A]")
+    view.wait_for_selector("text=Question 2 of")
+    view.click("text=Back")
+    view.wait_for_selector("text=Question 1 of")
+    assert [line for line in first.splitlines() if "%" in line] == [
+        line for line in view.inner_text("section").splitlines() if "%" in line
+    ]
+    view.click("button[value=B]")
+    view.wait_for_selector("text=Question 2 of")
+    view.close()

@@ -27,7 +27,6 @@ class Continuous(NamedTuple):
 
     population: Prior
     log_likelihood: float  # of all answers, each person's over the population
-    n_numbers: int  # that were fitted
     bic: float
 
 
@@ -51,7 +50,7 @@ def continuous(
     for together in (False, True) if d > 1 else (False,):
         population, log_likelihood = _climbed(likelihood, prior, alone, together, rng)
         bic = numbers[together] * float(np.log(n_answers)) - 2.0 * log_likelihood
-        found.append(Continuous(population, log_likelihood, numbers[together], bic))
+        found.append(Continuous(population, log_likelihood, bic))
     return min(found, key=lambda one: one.bic)
 
 

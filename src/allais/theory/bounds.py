@@ -80,7 +80,7 @@ def wucb_regret(
     >>> round(wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000_000))
     543173
     >>> wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000)
-    310384.9... (says nothing: no policy can lose more than 679.8 in 10,000 rounds)
+    310384.6... (says nothing: no policy can lose more than 679.8 in 10,000 rounds)
     """
     worth = worths(preference, values)
     each = list(rewards) if isinstance(rewards, Sequence) else [rewards] * worth.size

@@ -334,9 +334,9 @@ async def _question(request: Request, id_: str, question: int | None, here: str,
     service = service_of(request)
     shown = await interviewing.show(service, id_, question)
     content = other_pages.interview(shown, service.interviews[id_].interview.unit, here, signed_in=signed_in)
-    response = layout.page("An interview", content, signed_in=signed_in)
-    response.headers["Referrer-Policy"] = "no-referrer"  # the address of a link is a secret
-    return response
+    # the address of a link is a secret: every answer has the policy `same-origin`. With `no-referrer`, browsers would
+    # send forms without an origin, which are refused
+    return layout.page("An interview", content, signed_in=signed_in)
 
 
 async def _answered(request: Request, id_: str, key: Key, here: str) -> Response:
