@@ -9,16 +9,18 @@ endif
 WORKERS ?= auto
 export MPLBACKEND := Agg
 
-.PHONY: paper test test-slow check benchmark docs figures notebooks dist clean
+.PHONY: paper test test-slow nightly check benchmark docs figures notebooks dist clean
 
 paper: $(VENV)/installed  ## every table and figure of the paper, run again; says how long, where the page is, what was found
 	@$(BIN)/allais paper run --check --out build/paper
 
 test: check  ## every check and every test but the slow ones
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --timeout 600
 
 test-slow: $(VENV)/installed  ## the statistical checks that take minutes
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+nightly: test test-slow  ## everything
 
 check: $(VENV)/installed  ## style, types and layers
 	$(BIN)/ruff check .

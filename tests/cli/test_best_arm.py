@@ -65,7 +65,10 @@ def runs_of(path):
 
 @pytest.mark.parametrize(
     ("example", "best", "by_mean"),
-    [("call_centre", "four and a promise", "seven agents, slower"), ("inventory", "30-80", "30-80")],
+    [
+        ("call_centre", "four and a promise", "seven agents, slower"),
+        pytest.param("inventory", "30-80", "30-80", marks=pytest.mark.slow),
+    ],
 )
 def test_the_examples_give_what_people_prefer_and_a_page_that_says_why(tmp_path, example, best, by_mean):
     folder = shutil.copytree(ROOT / "examples" / example, tmp_path / example)

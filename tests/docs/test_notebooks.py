@@ -36,7 +36,11 @@ def test_a_notebook_was_run_from_top_to_bottom_and_is_small(path):
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")  # of the notebook's own tools
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [path if path.stem == "tutorial" else pytest.param(path, marks=pytest.mark.slow) for path in NOTEBOOKS],
+    ids=lambda path: path.stem,
+)
 def test_a_notebook_prints_again_what_is_stored_in_it(path):
     stored, again = nbformat.read(path, 4), executed(path)
     for before, after in zip(code_of(stored), code_of(again), strict=True):

@@ -44,6 +44,7 @@ def printed(process):
     return out.strip()
 
 
+@pytest.mark.slow
 def test_code_is_compiled_when_it_is_reached(tmp_path):
     """Trees of outcomes serve arms with many distinct outcomes: a first session needs none."""
     code = f"""
@@ -61,6 +62,7 @@ print(round(people.estimate([7.0, *(outcome / 10 for outcome in range(300))]), 6
     assert after == f"1 {exact}"
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_compile_nothing_twice(tmp_path):
     code = f"{COUNTED}\n{POLICY}\n{LIVE}\nprint(len(Count.seen))"
     alone = int(printed(start(code, tmp_path / "alone")))
@@ -78,6 +80,7 @@ def test_code_that_was_written_between_the_first_look_and_the_lock_is_read(tmp_p
         compiling._let_go()
 
 
+@pytest.mark.slow
 def test_code_that_was_compiled_ahead_is_not_compiled_again(tmp_path):
     environment = {**os.environ, "ALLAIS_CACHE_DIR": str(tmp_path)}
     ahead = [sys.executable, "-m", "allais.cli", "warm", "EXP3"]
@@ -105,6 +108,7 @@ signal.signal(signal.SIGALRM, ring)
 """
 
 
+@pytest.mark.slow
 def test_an_interrupt_of_a_first_use_is_heard_and_leaves_no_lock_behind(tmp_path):
     code = f"""
 {INTERRUPTED}
@@ -126,6 +130,7 @@ print(done, policy.start(["a", "b"], seed=1).ask().arm)
     assert after == "[0] a"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.05, 0.3, 0.8])
 def test_an_interrupt_of_code_that_looks_for_a_routine_spoils_nothing(tmp_path, seconds):
     """The alarm rings while the loop is held up in a call of a routine that is not compiled yet."""

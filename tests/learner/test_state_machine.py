@@ -207,6 +207,16 @@ class LearnerAndModel(RuleBasedStateMachine):
 
 
 LearnerAndModel.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, derandomize=True, database=None
+    max_examples=15, stateful_step_count=40, deadline=None, derandomize=True, database=None
 )
 TestLearner = LearnerAndModel.TestCase
+
+
+class LearnerAndModelForLonger(LearnerAndModel):
+    """The same with other examples, and more of them."""
+
+
+LearnerAndModelForLonger.TestCase.settings = settings(
+    max_examples=200, stateful_step_count=50, deadline=None, derandomize=True, database=None
+)
+TestLearnerForLonger = pytest.mark.slow(LearnerAndModelForLonger.TestCase)

@@ -119,7 +119,14 @@ def lived_in(policy, rounds=60, seed=1):
 # -- going on exactly where it was --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pytest.param(policy, marks=pytest.mark.slow) if name == "top-two" else policy
+        for name, policy in POLICIES.items()
+    ],
+    ids=POLICIES,
+)
 def test_a_loaded_learner_goes_on_exactly_as_the_saved_one(policy, tmp_path):
     learner = lived_in(policy)
     learner.save(tmp_path / "learner.json")

@@ -22,6 +22,7 @@ needs_numpyro = pytest.mark.skipif(find_spec("numpyro") is None, reason="needs N
 
 
 @needs_numpyro
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # of ArviZ, about itself
 def test_a_population_is_found_with_its_people_and_survives_its_file(tmp_path):
     choices = two_kinds(n_people=8, n_trials=40)
@@ -78,6 +79,7 @@ def of_a_grid(choices, family, side=41, cells=24):
 
 
 @needs_numpyro
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_population_is_that_of_a_grid():
     """Two parameters, few answers of six people: five standard errors of the draws, and the grid's own error."""

@@ -88,6 +88,12 @@ POLICIES = [
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy.name}")
+def test_learner_and_loop_choose_alike(policy):
+    testing.check_policy(policy, rounds=2_000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy.name}")
 def test_learner_and_loop_choose_alike_for_20000_rounds(policy):
     testing.check_policy(policy, rounds=20_000)
 

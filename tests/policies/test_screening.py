@@ -185,6 +185,7 @@ def test_with_common_random_numbers_the_leader_runs_ahead_only_where_its_rivals_
         assert least < 4.0 * pulls[4] / pulls[:4].sum() < most
 
 
+@pytest.mark.slow
 def test_errors_stay_within_delta_with_common_random_numbers() -> None:
     # 200 runs; at an error rate of 0.1 more than 43 are wrong with probability below 1e-6
     assert stats.binom.sf(43, 200, 0.1) < 1e-6

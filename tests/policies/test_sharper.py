@@ -107,14 +107,17 @@ def test_npts_bins_an_arm_with_many_outcomes():
     gain = BOTH.gains(above) @ np.diff(np.maximum(felt, 0.0), prepend=0.0)
     loss = BOTH.losses(below) @ -np.diff(np.maximum(-felt, 0.0), append=0.0)
     drawn = gain - loss
+    best = float(BOTH.felt(np.array([1.0]))[0])
+    mass = np.random.default_rng(4).beta(1.0, 20_000.0, size=8_000)  # what the best outcome gets in a draw of arm 1
     for target in (-1.0, 0.0, 1.0):  # standard deviations of a draw: its place and its spread
         learner = NPTS(BOTH, Bounded(-1, 1)).start(2, seed=3)
         learner.observe(0, samples)
         sure = drawn.mean() + target * drawn.std()
-        learner.observe(1, [float(BOTH.unfelt(np.array([sure]))[0])] * 1_000_000)  # so often that its own draw is sure
+        learner.observe(1, [float(BOTH.unfelt(np.array([sure]))[0])] * 20_000)
         first = np.mean([choice.arm == 0 for choice in learner.ask(4_000)])
-        expected = (drawn > sure).mean()
-        # five standard errors of 4,000 choices and 8,000 draws, and 0.02 for the bins and the sure arm's own draw
+        other = max(sure, 0.0) + BOTH.gains(mass) * (best - max(sure, 0.0)) - BOTH.losses(1.0 - mass) * max(-sure, 0.0)
+        expected = (drawn > other).mean()
+        # five standard errors of 4,000 choices and 8,000 draws, and 0.02 for the bins
         assert first == pytest.approx(expected, abs=5 * math.sqrt(0.25 / 4_000 + 0.25 / 8_000) + 0.02)
 
 

@@ -46,6 +46,7 @@ def _shut_half_the_day(demand):
     return replace(demand, crossing=Crossing("X", closures_per_day=72.0))
 
 
+@pytest.mark.slow
 def test_a_learner_a_simulation_and_a_search_run_on_the_simulator(grid):
     problem = few(grid, "fresh")
     learner = WUCB.as_printed(PEOPLE, SHORT).start(problem.arms, seed=1)
