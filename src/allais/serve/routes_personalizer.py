@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
+from fastapi.responses import JSONResponse
 
 from allais.serve import personalizing
 from allais.serve.http import REFUSALS, JSONRoute, Segment, TheService, ToDecide
@@ -23,7 +24,9 @@ Event = Segment
 @router.post("/rank", response_model=Ranking, response_model_exclude_unset=True, status_code=201)
 async def rank(service: TheService, key: ToDecide, name: Name, version: Version, body: Rank) -> Any:
     """Decide: the first action of the ranking is the one to show."""
-    return await personalizing.rank(service, name, body, key)
+    ranking = await personalizing.rank(service, name, body, key)
+    # as it is: to check thousands of our own entries would hold the event loop
+    return JSONResponse(ranking, status_code=201)
 
 
 @router.post("/events/{event}/reward", status_code=204)
