@@ -98,7 +98,7 @@ class Changes(Arms):
             _, raw, counts = outcomes_of_arm(memory, k)
             felt = preference.felt(raw)
             if not np.isfinite(felt).all():
-                raise ValueError("every outcome must feel finite under the new preference; one does not. Bound them.")
+                raise ValueError("the utility of each outcome must be finite; that of one is not. Bound the rewards.")
             order = np.lexsort((raw, felt))
             outcomes.append((felt[order], raw[order], counts[order]))
             if counts.size:

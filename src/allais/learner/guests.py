@@ -136,7 +136,7 @@ class Guest:
         if not np.isfinite(self._felt).all():
             strange = float(groups.raw[~np.isfinite(self._felt)][0])
             raise ValueError(
-                f"an outcome must feel finite to everybody; {strange:g} does not under this utility. Bound the rewards."
+                f"the utility of an outcome must be finite; that of {strange:g} is not. Bound the rewards."
             )
 
     def prepare(self, u: float) -> None:

@@ -188,9 +188,7 @@ class Learner(Copies):
         try:
             self._apply(event, trust)
         except DAMAGE as error:
-            raise ValueError(
-                f"an event must be one that can be; {brief(event)} is not ({reason(error)}). Check where it came from."
-            ) from None
+            raise ValueError(f"invalid event {brief(event)}: {reason(error)}. Check where it came from.") from None
 
     def _apply(self, event: dict[str, Any], trust: Sequence[str]) -> None:
         match event:

@@ -136,7 +136,7 @@ class Viewpoint:
         if not np.isfinite(felt).all():
             strange = float(outcomes[~np.isfinite(felt)][0])
             raise ValueError(
-                f"an outcome must feel finite to everybody; {strange:g} does not under this utility. Bound the rewards."
+                f"the utility of an outcome must be finite; that of {strange:g} is not. Bound the rewards."
             )
         return felt
 

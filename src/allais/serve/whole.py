@@ -88,7 +88,7 @@ def _opened(path: Path, mode: str) -> IO[str]:
     except FileExistsError:
         raise ValueError(f"an export is a new file; {path} is there already. Name another.") from None
     except OSError as error:
-        raise ValueError(f"a file must be one that can be opened; {path} cannot ({error.strerror}).") from None
+        raise ValueError(f"cannot open {path}: {error.strerror}. Check the path.") from None
     return _Closing(stream, raw)
 
 
