@@ -36,7 +36,7 @@ docs: $(VENV)/installed  ## the documentation as a site that opens from disk; br
 	@echo "Open site/index.html"
 
 figures: $(VENV)/installed  ## the pictures of the documentation
-	$(BIN)/python -m allais.paper.docs_figures docs/figures
+	$(BIN)/python -m allais.paper.drawing docs/figures
 	$(BIN)/python tools/layers.py docs/figures
 
 notebooks: $(VENV)/installed  ## the notebooks of the examples, run again

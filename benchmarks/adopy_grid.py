@@ -30,16 +30,16 @@ def main() -> None:
     def value(side: Any, index: Any, eta: Any, alpha: Any, aversion: Any) -> Any:
         high, p, low = (column[index.astype(int)] for column in sides[side])
 
-        def felt(x: Any) -> Any:
+        def utility(x: Any) -> Any:
             size = np.abs(x) ** alpha
             return np.where(x < 0, -aversion * size, size)
 
         def weight(q: Any) -> Any:
             return q**eta / (q**eta + (1 - q) ** eta) ** (1 / eta)
 
-        gains = felt(low) + (felt(high) - felt(low)) * weight(p)
-        losses = felt(high) + (felt(low) - felt(high)) * weight(1 - p)
-        mixed = weight(p) * felt(high) + weight(1 - p) * felt(low)
+        gains = utility(low) + (utility(high) - utility(low)) * weight(p)
+        losses = utility(high) + (utility(low) - utility(high)) * weight(1 - p)
+        mixed = weight(p) * utility(high) + weight(1 - p) * utility(low)
         return np.where(low >= 0, gains, np.where(high <= 0, losses, mixed))
 
     def log_likelihood(choice: Any, index: Any, eta: Any, alpha: Any, aversion: Any, temperature: Any) -> Any:

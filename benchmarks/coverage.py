@@ -1,4 +1,4 @@
-"""How often an asymptotic confidence sequence ever misses the true value: twelve laws, rare events at either end."""
+"""How often an asymptotic confidence sequence ever misses the value: twelve distributions with rare events."""
 
 from __future__ import annotations
 
@@ -23,17 +23,16 @@ from allais import (
 from allais._kernels import loop
 from allais.bands import Asymptotic
 from allais.bands.base import refresh, widen
-from allais.policies.knowledge import worth_of
+from allais.policies.core.knowledge import worth_of
 from allais.report.tables import markdown_table
 from allais.samples.layout import grown
-from allais.samples.memory import empty_memory, insert, is_full
-from allais.samples.worth import measure
+from allais.samples.memory import empty_memory, insert, is_full, measure
 
 DELTA, RAREST = 0.05, 0.002
 MANY, FEW = (400, 100_000), (200, 20_000)  # streams, and samples of each
 STEP = 1.05  # looks are this far apart: more of them find hardly more misses, and cost as much as all samples do
 
-LAWS: list[tuple[str, Lottery, float, tuple[int, int]]] = [  # a sign of -1 turns gains into losses
+DISTRIBUTIONS: list[tuple[str, Lottery, float, tuple[int, int]]] = [  # a sign of -1 turns gains into losses
     ("normal", Normal(0.0, 1.0), 1.0, MANY),
     ("uniform", Uniform(0.0, 1.0), 1.0, MANY),
     ("a coin of .3", Discrete({1: 0.3, 0: 0.7}), 1.0, MANY),
@@ -81,17 +80,17 @@ def looks_from(first: int, last: int) -> np.ndarray[Any, Any]:
     return np.array([*found, 2**62])
 
 
-def missed(preference: Preference, law: Lottery, sign: float, seed: int, streams: int, samples: int) -> float:
+def missed(preference: Preference, distribution: Lottery, sign: float, seed: int, streams: int, samples: int) -> float:
     """The share of streams in which the interval ever misses the true value."""
-    felt = Preference(preference.gains, preference.losses, costs=sign < 0.0)
-    truth = felt.value(law)
+    utility = Preference(preference.gains, preference.losses, costs=sign < 0.0)
+    truth = utility.value(distribution)
     band = Asymptotic(rarest=RAREST).anytime_rule(preference, [])
     worth, exponent = worth_of(preference, [], 1), math.log(1.0 / DELTA)
     looks = looks_from(band.least(exponent), samples)
     rng = np.random.default_rng(seed)
     misses = 0
     for _ in range(streams):
-        tape, told = sign * law.sample(rng, samples), np.zeros(2, dtype=np.int64)
+        tape, told = sign * distribution.sample(rng, samples), np.zeros(2, dtype=np.int64)
         memory, code = empty_memory(1, capacity=128), 2
         while code == 2:
             code = _until(worth, band, band.kept(1), memory, tape, told, looks, exponent, truth, np.zeros((2, 1)))
@@ -103,8 +102,8 @@ def missed(preference: Preference, law: Lottery, sign: float, seed: int, streams
 
 def row(k: int) -> tuple[str, ...]:
     """One line of the table."""
-    name, law, sign, (streams, samples) = LAWS[k]
-    shares = [missed(preference, law, sign, k, streams, samples) for _, preference in PREFERENCES]
+    name, distribution, sign, (streams, samples) = DISTRIBUTIONS[k]
+    shares = [missed(preference, distribution, sign, k, streams, samples) for _, preference in PREFERENCES]
     return (name, *(f"{share:.3f}" for share in shares), str(streams), f"{samples:,}")
 
 
@@ -123,7 +122,7 @@ def section(rows: list[tuple[str, ...]]) -> str:
 
 def run() -> str:
     rows = []
-    for k in range(len(LAWS)):
+    for k in range(len(DISTRIBUTIONS)):
         rows.append(row(k))
         print(*rows[-1], flush=True)  # it takes minutes
     return section(rows)

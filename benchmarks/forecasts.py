@@ -104,7 +104,7 @@ def _problems() -> list[tuple[str, FloatArray, Policy, int]]:
         ("inventory, CVaR .1", inventory, screening(worst, 20.0), PILOT),
         ("inventory, mean, common random numbers", inventory, screening(mean, 10.0, common=True), PILOT),
         ("emergency department, mean", emergency, screening(mean, 1.0), PILOT),
-        ("20 normal laws, mean", normal, screening(expected_value(), 0.1), PILOT),
+        ("20 normal distributions, mean", normal, screening(expected_value(), 0.1), PILOT),
         ("10 coins, TK, proven", coins, WLUCB(Preference(TverskyKahneman(0.61)), Finite([0, 1]), delta=0.05,
                                               tolerance=0.05), PILOT),
         ("10 coins, mean, bounds only, proven", coins, WLUCB(expected_value(), Bounded(0, 1), delta=0.05,
@@ -131,9 +131,9 @@ def _fresh(
     return [
         (f"{FRESH}inventory, TK, common random numbers", inventory, screening(people, 10.0, common=True), PILOT),
         (f"{FRESH}emergency department, CVaR .1", emergency, screening(cvar(0.1, costs=True), 2.0), PILOT),
-        (f"{FRESH}8 gamma laws, CVaR .1", gamma, screening(cvar(0.1), 0.05), PILOT),
-        (f"{FRESH}30 uniform laws, TK", uniform, screening(people_of_gains, 0.05), PILOT),
+        (f"{FRESH}8 gamma distributions, CVaR .1", gamma, screening(cvar(0.1), 0.05), PILOT),
+        (f"{FRESH}30 uniform distributions, TK", uniform, screening(people_of_gains, 0.05), PILOT),
         (f"{FRESH}12 arms, a loss of .05, mean", risky, screening(expected_value(), 0.1, rarest=0.05), PILOT),
-        (f"{FRESH}6 beta laws, TK, bounds only, proven", beta, WLUCB(people_of_gains, Bounded(0, 1), delta=0.05,
-                                                                   tolerance=0.05), PILOT),
+        (f"{FRESH}6 beta distributions, TK, bounds only, proven", beta,
+         WLUCB(people_of_gains, Bounded(0, 1), delta=0.05, tolerance=0.05), PILOT),
     ]  # fmt: skip

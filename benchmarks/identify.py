@@ -72,8 +72,8 @@ def rare_jackpot() -> Bandit:
 
 
 def _own(problem: Bandit) -> list[Finite]:
-    laws = [lottery.as_finite() for lottery in problem.lotteries]
-    return [Finite(law.outcomes) for law in laws if law is not None]
+    distributions = [lottery.as_finite() for lottery in problem.lotteries]
+    return [Finite(distribution.outcomes) for distribution in distributions if distribution is not None]
 
 
 def _all(problem: Bandit) -> Finite:

@@ -21,8 +21,8 @@ from scipy import special
 
 from allais._checks import FloatArray
 from allais.people import Choices, Family, Interview, posterior, study
-from allais.people.page import planned
-from allais.people.study import answer_of
+from allais.people.interview.page import planned
+from allais.people.interview.study import answer_of
 from allais.report.tables import markdown_table
 
 FAMILY = Family(stake=100.0)

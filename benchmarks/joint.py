@@ -25,8 +25,8 @@ def run() -> str:
     ]
     rows = []
     for name, problem, rewards in cases:
-        law = [lottery.as_finite() for lottery in problem.lotteries]
-        support = np.unique(np.concatenate([one.outcomes for one in law if one is not None]))
+        distribution = [lottery.as_finite() for lottery in problem.lotteries]
+        support = np.unique(np.concatenate([one.outcomes for one in distribution if one is not None]))
         time = characteristic_time(BOTH, problem.lotteries, support).time
         for delta, runs in ((0.05, 1_000), (0.01, 200), (1e-4, 200), (1e-8, 200)):
             result = simulate(TopTwo(BOTH, rewards, delta=delta), problem, 10**7, runs, **SETTINGS)
@@ -35,4 +35,4 @@ def run() -> str:
             rows.append((name, f"{delta:g}", f"{mean:,.0f} ± {error:,.0f}", f"{ratio:.2f}", str(wrong), str(runs)))
             print(*rows[-1], flush=True)
     header = ("top-two, bounds known", "delta", "samples", "over T* log(1/delta)", "wrong", "runs")
-    return "## Laws judged as a whole\n\n" + markdown_table(header, rows)
+    return "## Distributions judged as a whole\n\n" + markdown_table(header, rows)

@@ -22,8 +22,8 @@ from allais.linear import (
     Routes,
     linear_characteristic_time,
 )
-from allais.paper.problems import BETA, LAWS, PEOPLE, grid_network, traveller
-from allais.policies.base import Policy
+from allais.paper.problems import BETA, DISTRIBUTIONS, PEOPLE, grid_network, traveller
+from allais.policies.core.base import Policy
 from allais.report.tables import markdown_table
 from allais.simulation.rollout import Rollout
 
@@ -131,7 +131,10 @@ def _scaling() -> str:
 def _grid_network() -> str:
     """Samples until W-G and G-allocation stop on the paper's 3x3 grid, by both rules; medians of 10 runs."""
     problem, rows = grid_network(), []
-    for label, noise in (("valid", ArmNoise(LAWS)), ("all taken for 1, as printed", ArmNoise(LAWS, [1.0] * 6))):
+    for label, noise in (
+        ("valid", ArmNoise(DISTRIBUTIONS)),
+        ("all taken for 1, as printed", ArmNoise(DISTRIBUTIONS, [1.0] * 6)),
+    ):
         for name in ("W-G .61", "W-G .69", "G-allocation"):
             samples = []
             for stopping in ("exact", "paper"):

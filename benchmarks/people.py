@@ -27,8 +27,8 @@ from allais.people import (
     hierarchical,
     posterior,
 )
-from allais.people.likelihood import Likelihood
-from allais.people.summary import interval, rounded
+from allais.people.inference.summary import interval, rounded
+from allais.people.model.likelihood import Likelihood
 from allais.report.tables import markdown_table
 from allais.weights import SteepMiddle, TailAverage
 

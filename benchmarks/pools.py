@@ -1,8 +1,8 @@
 """Pools: every option of a simulator run many times, once, under common seeds; repetitions draw from them.
 
-A draw from a pool is a draw from its empirical law, whose value is known exactly. So a hundred repetitions cost no run
-of the simulator, and whether an answer is right is no matter of opinion. Row r of a pool was run with one seed for all
-options: drawing the same rows for all options is what common random numbers do.
+A draw from a pool is a draw from its empirical distribution, whose value is known exactly. So a hundred repetitions
+cost no run of the simulator, and whether an answer is right is no matter of opinion. Row r of a pool was run with one
+seed for all options: drawing the same rows for all options is what common random numbers do.
 """
 
 from __future__ import annotations

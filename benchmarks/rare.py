@@ -35,7 +35,7 @@ COSTS = Preference(TverskyKahneman(0.61), costs=True)
 
 
 class _TruncatedLognormal(stats.rv_continuous):  # type: ignore[misc]  # scipy has no types
-    """exp of a normal law that is cut off at log(top)."""
+    """exp of a normal distribution that is cut off at log(top)."""
 
     def __init__(self, sd: float, top: float) -> None:
         super().__init__(a=0.0, b=top, name=f"lognormal, sd {sd:g}, up to {top:g}")

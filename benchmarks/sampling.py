@@ -13,17 +13,19 @@ import numpy as np
 
 from allais import Bandit, Bernoulli, Bounded, Finite, TopTwo, simulate
 from allais.extend import choose, issue
-from allais.policies.steps import bounds_at, pick_highest, survey
+from allais.policies.core.steps import bounds_at, pick_highest, survey
+from allais.policies.core.verbs import SETTLED
 from allais.policies.toptwo import all_parted
-from allais.policies.verbs import SETTLED
 from allais.report.tables import markdown_table
 from allais.samples.draws import stream_of, uniform
-from allais.samples.worth import Worth
+from allais.samples.memory import Worth
 from benchmarks import against
 from benchmarks.identify import BOTH, twenty_coins
 
 DELTA = 0.05
-BEFORE = "25b07a5"  # laws were not yet judged as a whole, levels of the grid had equal shares, strides their loss
+BEFORE = (
+    "25b07a5"  # distributions were not yet judged as a whole, levels of the grid had equal shares, strides their loss
+)
 CONTINUOUS = f"""
 import json
 from scipy import stats
@@ -32,9 +34,9 @@ both = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
 smooth = [Continuous(stats.beta(4, 2)), Continuous(stats.beta(2, 2)), Continuous(stats.beta(1, 3))]
 risky = Mixture([Uniform(0.6, 1), Uniform(-1, -0.5)], [0.99, 0.01])
 cases = {{
-    "three beta laws": (Bandit(smooth), Bounded(0, 1)),
+    "three beta distributions": (Bandit(smooth), Bounded(0, 1)),
     "four arms, a rare disaster": (Bandit([risky, Uniform(0.3, 0.7), Uniform(0, 0.9), Uniform(0.2, 0.5)]), Bounded(-1, 1)),
-    "four uniform laws": (Bandit([Uniform(0.2, 1), Uniform(0.1, 0.9), Uniform(0, 0.8), Uniform(0, 0.7)]), Bounded(0, 1)),
+    "four uniform distributions": (Bandit([Uniform(0.2, 1), Uniform(0.1, 0.9), Uniform(0, 0.8), Uniform(0, 0.7)]), Bounded(0, 1)),
 }}
 found = {{}}
 for called, policy in {{"W-LUCB": WLUCB, "top-two": TopTwo}}.items():

@@ -41,7 +41,7 @@ def _disastrous(mean: float) -> Lottery:
     return Mixture([Uniform(usual - 1, usual + 1), Uniform(mean - 21, mean - 19)], [0.99, 0.01])
 
 
-LAWS: dict[str, tuple[Noise, Callable[[float], Lottery]]] = {
+DISTRIBUTIONS: dict[str, tuple[Noise, Callable[[float], Lottery]]] = {
     "normal": (lambda rng, size: rng.normal(size=size), lambda mean: Normal(mean, 1.0)),
     "lognormal": (
         lambda rng, size: rng.lognormal(0.0, 0.8, size) - math.exp(0.32),
@@ -49,7 +49,7 @@ LAWS: dict[str, tuple[Noise, Callable[[float], Lottery]]] = {
     ),
     "disasters": (_disaster, _disastrous),  # of probability .01
 }
-CASES: list[tuple[int, str, str, float, int]] = [  # arms, law, shape, rarest, runs
+CASES: list[tuple[int, str, str, float, int]] = [  # arms, distribution, shape, rarest, runs
     (10, "normal", "slippage", 0.1, 200),
     (10, "lognormal", "slippage", 0.1, 100),
     (10, "disasters", "slippage", 0.1, 40),  # rarer than what was said to matter
@@ -102,10 +102,10 @@ def _shown(samples: np.ndarray[Any, Any], wrong: float) -> tuple[str, str]:
     return f"{samples.mean():,.0f} ± {error:,.0f}", f"{wrong:.3f}"
 
 
-def row(n_arms: int, law: str, shape: str, rarest: float, runs: int) -> tuple[str, ...]:
+def row(n_arms: int, distribution: str, shape: str, rarest: float, runs: int) -> tuple[str, ...]:
     """One line: KN and screening by the mean; screening by two other preferences, within the same tolerance."""
     means = slippage(n_arms) if shape == "slippage" else spread(n_arms)
-    noise, lottery = LAWS[law]
+    noise, lottery = DISTRIBUTIONS[distribution]
     theirs = [kn(means, noise, np.random.default_rng(seed)) for seed in range(runs)]
     arms = [lottery(float(mean)) for mean in means]
     cells = [*_shown(np.array([one[1] for one in theirs]), float(np.mean([one[0] != 0 for one in theirs])))]
@@ -115,7 +115,7 @@ def row(n_arms: int, law: str, shape: str, rarest: float, runs: int) -> tuple[st
         chosen, samples = _ours(policy, Bandit(arms), runs)
         wrong = values[chosen] < values.max() - TOLERANCE * (1.0 - 1e-9)  # by the tolerance or more
         cells += _shown(samples, float(wrong.mean()))
-    return (f"{n_arms:,} arms, {law}, {shape}, rarest {rarest:g}", *cells, str(runs))
+    return (f"{n_arms:,} arms, {distribution}, {shape}, rarest {rarest:g}", *cells, str(runs))
 
 
 def section(rows: list[tuple[str, ...]]) -> str:

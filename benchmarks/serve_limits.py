@@ -16,8 +16,8 @@ from typing import Any
 from tests.serve.conftest import Caller
 
 from allais.report.tables import markdown_table
+from allais.serve.api.schemas import MOST_ARMS
 from allais.serve.running import share_the_interpreter
-from allais.serve.schemas import MOST_ARMS
 from allais.serve.settings_file import ServerSettings
 
 EVERY = 0.001  # seconds between two looks of the probe

@@ -12,13 +12,13 @@ import random
 import sys
 from pathlib import Path
 
-from allais.serve.database import Database
-from allais.serve.deciding import decide, reward
-from allais.serve.keys import Key
-from allais.serve.managing import create
-from allais.serve.schemas import Decide, ExperimentSettings, Reward
-from allais.serve.service import Service
+from allais.serve.api.schemas import Decide, ExperimentSettings, Reward
+from allais.serve.core.decisions import decide, reward
+from allais.serve.core.experiments import create
+from allais.serve.core.keys import Key
+from allais.serve.core.service import Service
 from allais.serve.settings_file import ServerSettings
+from allais.serve.store.database import Database
 
 CALLERS = 200
 SETTINGS = {

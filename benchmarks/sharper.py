@@ -28,8 +28,8 @@ def _random(seed: int, n_arms: int, values: int = 3) -> Bandit:
 
 
 def _own(problem: Bandit) -> list[Finite]:
-    laws = [lottery.as_finite() for lottery in problem.lotteries]
-    return [Finite(law.outcomes) for law in laws if law is not None]
+    distributions = [lottery.as_finite() for lottery in problem.lotteries]
+    return [Finite(distribution.outcomes) for distribution in distributions if distribution is not None]
 
 
 def _run(policy: Policy, problem: Bandit, rounds: int, runs: int) -> Results:

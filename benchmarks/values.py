@@ -63,11 +63,11 @@ def _one_value() -> tuple[str, ...]:
 
     preference = Preference(TverskyKahneman())
     normal, gamma = Normal(9, 1), Continuous(stats.gamma(2.0))
-    by_quadrature, scipy_law = best_of(20, lambda: preference.value(normal), lambda: preference.value(gamma))
+    by_quadrature, scipy_distribution = best_of(20, lambda: preference.value(normal), lambda: preference.value(gamma))
     return (
         "`value` by quadrature, normal",
         f"{1e3 * by_quadrature:.2f} ms",
-        f"gamma {1e3 * scipy_law:.2f} ms",
+        f"gamma {1e3 * scipy_distribution:.2f} ms",
         "",
         "",
         "",

@@ -114,7 +114,7 @@ def _linear() -> str:
     return f"Twelve arms with two features, 2,000 rounds, {RUNS} runs.\n\n{markdown_table(head, table)}"
 
 
-LAWS: dict[str, Callable[[Any, int], np.ndarray]] = {
+DISTRIBUTIONS: dict[str, Callable[[Any, int], np.ndarray]] = {
     "uniform": lambda rng, n: rng.random(n),
     "a coin of .1": lambda rng, n: 1.0 * (rng.random(n) < 0.1),
     "a prize of 50 at .002": lambda rng, n: rng.random(n) + 50.0 * (rng.random(n) < 0.002),
@@ -145,9 +145,12 @@ def _first_alarm(outcomes: np.ndarray) -> int:
 def _alarms() -> str:
     rng = np.random.default_rng(1)
     n, times = 5_000, 200
-    false = [(name, sum(_first_alarm(law(rng, n)) >= 0 for _ in range(times)), times) for name, law in LAWS.items()]
-    text = f"Alarms of an arm whose {n:,} outcomes are of one law, looked at after each (promised: 1 in 1,000):\n\n"
-    text += markdown_table(("law", "alarms", "arms"), [(a, str(b), str(c)) for a, b, c in false])
+    false = [
+        (name, sum(_first_alarm(distribution(rng, n)) >= 0 for _ in range(times)), times)
+        for name, distribution in DISTRIBUTIONS.items()
+    ]
+    text = f"Alarms of an arm with {n:,} outcomes of one distribution, looked at after each (promised: 1 in 1,000):\n\n"
+    text += markdown_table(("distribution", "alarms", "arms"), [(a, str(b), str(c)) for a, b, c in false])
     rows = []
     for name, (before, after) in CHANGES.items():
         delays = []

@@ -30,7 +30,7 @@ from pathlib import Path
 import allais
 import allais.traffic.preferred
 import allais.traffic.study
-import allais.traffic.watch
+import allais.traffic.play
 from allais.report import write_page
 
 people = allais.Preference(allais.TverskyKahneman(0.61))

@@ -14,7 +14,7 @@ import pytest
 
 import allais
 from allais.paper.findings import ExperimentResult
-from allais.paper.store import kept
+from allais.paper.runner import kept
 from allais.people import Fitted, Interview
 from allais.simulation import Results
 from allais.traffic import Recording

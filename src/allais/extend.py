@@ -7,13 +7,12 @@ kernel for `choose`; the verbs `learn`, `recommend`, `exponent` and `bracket` ha
 
 from allais._checks import not_negative, positive, share
 from allais._kernels import kernel, routine
+from allais.bands._distribution_bounds import steady, tail_rule
+from allais.bands._tail_walks import ceiling
 from allais.bands.base import Band, NoBand, bounds_of, refresh, widen
-from allais.bands.tail_ends import steady
-from allais.bands.tail_walks import ceiling
-from allais.bands.tails import tail_rule
-from allais.policies.base import BandPolicy, FixedConfidence, KArmed, Policy, setting
-from allais.policies.state import State, fresh_state, require_place
-from allais.policies.steps import (
+from allais.policies.core.base import BandPolicy, FixedConfidence, KArmed, Policy, setting
+from allais.policies.core.state import State, fresh_state, require_place
+from allais.policies.core.steps import (
     anticipate,
     best_value,
     bounds_at,
@@ -25,11 +24,20 @@ from allais.policies.steps import (
     rounds_so_far,
     survey,
 )
-from allais.policies.verbs import SETTLED, WAITING, bracket, choose, exponent, lacks_room, learn, recommend, take_in
+from allais.policies.core.verbs import (
+    SETTLED,
+    WAITING,
+    bracket,
+    choose,
+    exponent,
+    lacks_room,
+    learn,
+    recommend,
+    take_in,
+)
 from allais.problems import Problem
 from allais.samples.draws import gamma, normal, stream_of, uniform
-from allais.samples.memory import Memory, insert, moments
-from allais.samples.worth import Worth, measure
+from allais.samples.memory import Memory, Worth, insert, measure, moments
 from allais.simulation import AskAndTell, PythonPolicy
 
 __all__ = [

@@ -17,13 +17,12 @@ import numpy as np
 
 from allais.learner import Choice, Learner, NotNow
 from allais.lotteries import Discrete, Lottery, Normal, Uniform
-from allais.policies.base import Policy
-from allais.policies.verbs import bracket
+from allais.policies.core.base import Policy
+from allais.policies.core.verbs import bracket
 from allais.problems import Bandit, Problem
 from allais.rewards import Finite, SubGaussian
 from allais.settings import modules_of, to_spec
-from allais.simulation.outcomes import outcomes_of
-from allais.simulation.record import new_record
+from allais.simulation.outcomes import new_record, outcomes_of
 from allais.simulation.rollout import Rollout
 from allais.weights import Weight
 

@@ -10,8 +10,8 @@ from scipy import stats
 
 from allais import Bounded, Normal, Preference, SubGaussian, TverskyKahneman, cvar, expected_value
 from allais.bands import Asymptotic
+from allais.bands._distribution_bounds import memory_of
 from allais.bands.asymptotic import multiple
-from allais.bands.tails import memory_of
 from allais.samples.influence import SUMS, influence
 from allais.weights import Weight
 
@@ -94,9 +94,9 @@ def test_settings_that_do_not_fit_are_refused() -> None:
 @pytest.mark.parametrize("preference", [BOTH, expected_value()])
 def test_an_interval_holds_about_as_often_as_it_says(preference: Preference) -> None:
     # 1,000 samples of 300 each; a band at its level 0.9 misses in more than 150 with probability below 1e-6
-    law = np.random.default_rng(4).normal(size=(1_000, 300))
+    distribution = np.random.default_rng(4).normal(size=(1_000, 300))
     truth = preference.value(Normal(0.0, 1.0))
     band = Asymptotic(rarest=0.05)
-    ends = [band.interval(preference, None, samples, confidence=0.9) for samples in law]
+    ends = [band.interval(preference, None, samples, confidence=0.9) for samples in distribution]
     assert sum(not one.low <= truth <= one.high for one in ends) <= 150
     assert stats.binom.sf(150, 1_000, 0.1) < 1e-6

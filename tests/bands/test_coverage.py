@@ -14,9 +14,8 @@ from allais._kernels import loop
 from allais.bands import DKW, KL, Envelope, Holder
 from allais.bands.base import refresh, widen
 from allais.errors import DominanceWarning
-from allais.policies.knowledge import worth_of
-from allais.samples.memory import empty_memory, insert
-from allais.samples.worth import measure
+from allais.policies.core.knowledge import worth_of
+from allais.samples.memory import empty_memory, insert, measure
 
 STREAMS, DELTA = 10_000, 0.1
 MOST_MISSES = DELTA + 5 * math.sqrt(DELTA * (1 - DELTA) / STREAMS)
@@ -63,7 +62,7 @@ def misses(rule, rewards, lottery, exponent, looks, preference=BOTH):
     worth = worth_of(preference, [rewards], 1)
     truth = preference.value(lottery)
     return share_missed(
-        rule, rule.kept(1), worth, memory, preference.felt(tapes), np.array(looks), exponent, truth, *ends
+        rule, rule.kept(1), worth, memory, preference.utilities(tapes), np.array(looks), exponent, truth, *ends
     )
 
 

@@ -35,7 +35,7 @@ FIFTY = Bounded(0, 50)
 
 
 def felt_ends(preference, rewards):
-    return np.sort(preference.felt(np.array(rewards.support))).tolist()
+    return np.sort(preference.utilities(np.array(rewards.support))).tolist()
 
 
 @pytest.mark.parametrize("preference", [PEOPLE, CPT, FALLING], ids=["gains", "both", "not monotone"])

@@ -41,7 +41,7 @@ BAND = Holder()
     ],
 )
 def test_the_interval_holds_the_value(preference, lottery, rewards):
-    # The Hölder band is far wider than needed (DKW holds at 1 - delta for every law at once, and the
+    # The Hölder band is far wider than needed (DKW holds at 1 - delta for every distribution at once, and the
     # Hölder step only widens it), so not one of 300 intervals at confidence 0.99 may miss more often
     # than Binomial(300, 0.01) allows: 14 misses have probability below one in a million.
     rng = np.random.default_rng(4)

@@ -12,11 +12,10 @@ from scipy.special import betaln
 
 from allais import Bounded, Finite, Normal, Power, Preference, Prelec, SubGaussian, TverskyKahneman
 from allais.bands import DKW, KL, Envelope, Holder
+from allais.bands._distribution_bounds import ends_of, memory_of
+from allais.bands._tail_walks import IDLE
 from allais.bands.base import anytime_rule, widen
 from allais.bands.kl import STRENGTH, kl_ceiling, log_ratio
-from allais.bands.quantiles import IDLE
-from allais.bands.tail_ends import ends_of
-from allais.bands.tails import memory_of
 from allais.errors import DominanceWarning
 from tests.strategies import monotone_weights
 
@@ -29,9 +28,9 @@ with pytest.warns(DominanceWarning):
 
 def plain(preference, support, samples, ceiling):
     """Both ends of the value, by the definition: bounds on P(Y >= z) at each z, seen through the weights."""
-    felt = preference.felt(np.asarray(samples, dtype=float))
-    low, high = np.sort(preference.felt(np.array(support)))
-    pulls = felt.size
+    utility = preference.utilities(np.asarray(samples, dtype=float))
+    low, high = np.sort(preference.utilities(np.array(support)))
+    pulls = utility.size
 
     def side(weight, outcomes, start, end):
         least = most = max(start, 0.0)
@@ -46,8 +45,8 @@ def plain(preference, support, samples, ceiling):
             most += (outer - inner) * reached.max()
         return least, most
 
-    gain = side(preference.gains, felt, low, high) if high > 0 else (0.0, 0.0)
-    loss = side(preference.losses, -felt, -high, -low) if low < 0 else (0.0, 0.0)
+    gain = side(preference.gains, utility, low, high) if high > 0 else (0.0, 0.0)
+    loss = side(preference.losses, -utility, -high, -low) if low < 0 else (0.0, 0.0)
     return gain[0] - loss[1], gain[1] - loss[0]
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from allais import __version__
 from allais.cli.app import app
-from allais.cli.pilot import Piloted
+from allais.cli.dry_run import Piloted
 from allais.cli.specs import read_search
 from allais.problems import Simulator
 from allais.searches import Search

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import allais
 from allais import Preference, TverskyKahneman
 from allais.cli.app import app
-from allais.cli.shorthand import WEIGHTS, weight_of
-from allais.lotteries.text import lottery_of
+from allais.cli.reader import SHORTHANDS, weight_of
+from allais.lotteries.finite import lottery_of
 from allais.simulation import Results
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +82,7 @@ def test_value_and_weight_draw_into_a_file(tmp_path, suffix):
 
 
 def test_weight_draws_every_family():
-    for name in WEIGHTS:
+    for name in SHORTHANDS:
         text = {"identity": "identity", "gonzalez-wu": "gonzalez-wu:0.44,0.77"}.get(name, f"{name}:0.5")
         assert run("weight", text).exit_code == 0
         assert weight_of(text)(1.0) == 1.0

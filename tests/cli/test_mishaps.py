@@ -155,7 +155,7 @@ def test_a_disk_that_is_full_ends_in_one_sentence_with_the_file(tmp_path, monkey
 
     monkeypatch.chdir(tmp_path)
     paper = arguments[0] == "paper"  # its experiments draw in memory, and its results are written
-    monkeypatch.setattr("allais.paper.store.write_atomically" if paper else "matplotlib.figure.Figure.savefig", full)
+    monkeypatch.setattr("allais.paper.runner.write_atomically" if paper else "matplotlib.figure.Figure.savefig", full)
     last = run(*arguments).output.strip().splitlines()[-1]
     assert last == (
         f"error: a disk must have room for what is written; that of {written} is full. Make room, and try again."
@@ -170,7 +170,7 @@ def test_a_folder_that_is_closed_is_refused_before_anything_runs(tmp_path, monke
 
     path = tmp_path / "spec.toml"
     path.write_text(LOTTERIES)
-    monkeypatch.setattr("allais.cli.writable.tempfile.TemporaryFile", closed)
+    monkeypatch.setattr("allais.cli.specs.tempfile.TemporaryFile", closed)
     monkeypatch.setattr("allais.searches.runs.perform", None)  # nothing may run
     said = one_sentence(run("best-arm", path, *arguments))
     assert f"a file needs a folder that can be written to; {tmp_path} cannot (Read-only file system)" in said
@@ -209,7 +209,7 @@ def test_what_to_install_is_printed_whole(tmp_path, monkeypatch):
 
 def test_a_finding_with_brackets_is_printed_whole(tmp_path, monkeypatch):
     from allais.paper.findings import ExperimentResult, Finding
-    from allais.paper.store import Stored, keep
+    from allais.paper.runner import Stored, keep
 
     finding = Finding("rewards in [0, 1] and [/x]", "none", "[a] :car:", holds=True)
     keep(tmp_path / "quick-1", Stored("weight", "quick", 1, 2.0, ExperimentResult((), (finding,))))
@@ -309,5 +309,5 @@ def test_an_interrupted_command_says_so_and_ends_with_130(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("allais.lotteries.text.lottery_of", interrupted)
+    monkeypatch.setattr("allais.lotteries.finite.lottery_of", interrupted)
     assert one_sentence(run("value", "50:0.1,0:0.9"), code=130) == "error: interrupted.\n"

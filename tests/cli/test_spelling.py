@@ -29,9 +29,9 @@ from allais.cli.specs import POLICIES, read_comparison, read_search
 from allais.linear.policy import LinearPolicy
 from allais.policies import WLUCB, WUCB, Fading, Policy, Recent
 from allais.preferences import PowerUtility
-from allais.serve.building import policy_from, preference_from, setting_from
-from allais.serve.refusals import Refused
-from allais.serve.schemas import ExperimentSettings
+from allais.serve.api.schemas import ExperimentSettings
+from allais.serve.core.errors import Refused
+from allais.serve.core.parse_settings import policy_from, preference_from, setting_from
 from allais.settings import HOMES, KNOWN, from_spec, kind_named, to_spec
 from allais.weights import Weight
 

@@ -19,7 +19,7 @@ from allais import NPTS, WSR, WUCB, Bounded, Learner, Preference, TverskyKahnema
 from allais.learner import NotNow
 from allais.learner.document import document_of
 from allais.linear import LinTS, ParameterNoise
-from allais.streams.document import stream_document
+from allais.streams.stream import stream_document
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 120  # seconds that one file may take before it counts as a hang

@@ -28,8 +28,7 @@ from allais import (
     simulate,
 )
 from allais.bands import DKW, KL, Envelope, Holder
-from allais.bands.tail_ends import ends_of
-from allais.bands.tails import memory_of
+from allais.bands._distribution_bounds import ends_of, memory_of
 from allais.files.reading import checksum
 from allais.learner.document import document_of, learner_from
 from allais.samples.cells import HIGH, LIMIT, LOW
@@ -41,7 +40,7 @@ KNOWN = Bounded(-1001, 1001)
 TK = Preference.tversky_kahneman()
 
 
-def laws(n):
+def distributions(n):
     """Continuous outcomes with rare events at either end, both signs, heavy tails and ties."""
     rng = np.random.default_rng(n)
     normal, noise, u = rng.normal(size=n), rng.random(n), rng.random(n)
@@ -58,7 +57,7 @@ def laws(n):
     }
 
 
-LAWS = sorted(laws(1))
+DISTRIBUTIONS = sorted(distributions(1))
 
 
 @pytest.fixture
@@ -88,12 +87,12 @@ PREFERENCES = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("name", PREFERENCES)
-def test_values_are_as_near_as_certified(law, name, small):
+def test_values_are_as_near_as_certified(distribution, name, small):
     preference = PREFERENCES[name]
     learner = NPTS(preference, KNOWN).start(1, seed=1)
-    samples = laws(20_000)[law]
+    samples = distributions(20_000)[distribution]
     for size in (700, 3_000, 20_000):
         learner.observe(0, samples[learner.samples : size])
         exact = preference.estimate_parts(samples[:size])
@@ -111,14 +110,14 @@ def test_values_are_as_near_as_certified(law, name, small):
 
 def test_the_certificate_is_tight_at_the_default_size():
     """Of the second order: a few millionths of the value for people's weights, and more than the true error."""
-    for law in ("uniform", "rare jackpot", "rare disaster", "lognormal"):
-        samples = laws(60_000)[law]
+    for distribution in ("uniform", "rare jackpot", "rare disaster", "lognormal"):
+        samples = distributions(60_000)[distribution]
         learner = NPTS(PREFERENCES["TK"], KNOWN).start(1, seed=1)
         learner.observe(0, samples)
         assert cells_of_arm(learner._state.memory, 0).shape[1] > 1_000
         exact = PREFERENCES["TK"].estimate_parts(samples)
         error = learner.memory_error()[0]
-        assert abs(learner.value()[0] - exact.value) <= error < 1e-4 * (exact.gain + exact.loss), law
+        assert abs(learner.value()[0] - exact.value) <= error < 1e-4 * (exact.gain + exact.loss), distribution
 
 
 def fresh_ends(rule, preference, samples, exponent, monkeypatch):
@@ -129,13 +128,13 @@ def fresh_ends(rule, preference, samples, exponent, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::allais.errors.DominanceWarning")
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("name", ["TK", "costs", "utility", "falls"])
-def test_bands_on_probabilities_hold_what_the_outcomes_themselves_would_give(law, name, small, monkeypatch):
+def test_bands_on_probabilities_hold_what_the_outcomes_themselves_would_give(distribution, name, small, monkeypatch):
     falls = Weight.from_function(lambda p: p + 0.4 * np.sin(2.0 * np.pi * p), holder=(3.6, 1.0))
     preference = Preference(falls) if name == "falls" else PREFERENCES[name]
     learner = NPTS(preference, KNOWN).start(1, seed=1)
-    samples = laws(6_000)[law]
+    samples = distributions(6_000)[distribution]
     learner.observe(0, samples)
     for band in (DKW(), KL()):
         for rule in (band.rule(preference, [KNOWN]), band.anytime_rule(preference, [KNOWN])):
@@ -161,13 +160,13 @@ def test_the_envelope_holds_what_the_outcomes_themselves_would_give(small, monke
 
 
 @pytest.mark.filterwarnings("ignore::allais.errors.DominanceWarning")
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("name", ["TK", "costs", "falls"])
-def test_the_holder_band_holds_what_the_outcomes_themselves_would_give(law, name, small):
+def test_the_holder_band_holds_what_the_outcomes_themselves_would_give(distribution, name, small):
     falls = Weight.from_function(lambda p: p + 0.4 * np.sin(2.0 * np.pi * p), holder=(3.6, 1.0))
     preference = Preference(falls) if name == "falls" else PREFERENCES[name]
     learner = WUCB.as_printed(preference, KNOWN).start(1, seed=1)
-    samples = laws(6_000)[law]
+    samples = distributions(6_000)[distribution]
     learner.observe(0, samples)
     interval = learner.intervals()[0]
     radius = Holder().radius(preference, KNOWN, 6_000, 3.0 * np.log(6_001))
@@ -213,7 +212,7 @@ def test_a_short_history_and_an_exact_learner_keep_every_outcome():
 
 def test_the_outermost_outcomes_and_those_of_many_samples_stay_single(small):
     learner = NPTS(PREFERENCES["TK"], KNOWN).start(1, seed=1)
-    samples = laws(20_000)["both"]
+    samples = distributions(20_000)["both"]
     learner.observe(0, samples)
     outcomes, counts = learner.outcomes(0)
     for extreme in (1000.0, -1000.0):
@@ -245,7 +244,7 @@ def test_live_simulated_and_reloaded_learners_agree_beyond_the_limit(policy, sma
 
 def test_a_saved_learner_goes_on_bit_for_bit_with_its_cells(small, tmp_path):
     learner = NPTS(TK, KNOWN).start(["A21", "A28"], seed=1)
-    samples = laws(12_000)["rare disaster"]
+    samples = distributions(12_000)["rare disaster"]
     learner.observe("A21", samples[:2_000])
     learner.save(tmp_path / "learner.json")
     again = Learner.load(tmp_path / "learner.json")
@@ -281,7 +280,7 @@ def test_a_folder_goes_on_bit_for_bit_with_its_cells(small, tmp_path):
 
 def test_what_an_older_version_saved_stays_exact():
     learner = NPTS(TK, KNOWN).start(["A21", "A28"], seed=1)
-    learner.observe("A21", laws(300)["uniform"])
+    learner.observe("A21", distributions(300)["uniform"])
     document = json.loads(json.dumps(document_of(learner)))
     document["version"] = 1
     del document["exact"]
@@ -295,7 +294,7 @@ def test_what_an_older_version_saved_stays_exact():
 
 def test_an_outcome_in_a_cell_is_forgotten_by_its_count(small):
     learner = NPTS(PREFERENCES["TK"], Bounded(0, 50)).start(1, seed=1)
-    samples = laws(5_000)["uniform"]
+    samples = distributions(5_000)["uniform"]
     learner.observe(0, samples)
     for sample in samples[:4_000].tolist():
         learner.forget(0, sample)
@@ -313,7 +312,7 @@ def test_an_outcome_in_a_cell_is_forgotten_by_its_count(small):
 
 def test_new_arms_come_and_others_stay_as_they_were_when_one_makes_cells(small):
     learner = WUCB.as_printed(PREFERENCES["TK"], KNOWN).start(["A21", "A28"], seed=1)
-    samples = laws(3_000)["both"]
+    samples = distributions(3_000)["both"]
     learner.observe("A21", samples[:500])
     before = learner.outcomes("A21"), learner.value()["A21"]
     learner.observe("A28", samples)
@@ -342,7 +341,7 @@ DAMAGES = {
     "an end is text": lambda arm: arm["cells"][1].__setitem__(3, "7"),
     "cells overlap": lambda arm: arm["cells"][1].__setitem__(3, arm["cells"][1][4]),
     "an outcome lies outside": lambda arm: arm["cells"][2].__setitem__(3, arm["cells"][0][3] - 1e-3),
-    "an end was not felt so": lambda arm: arm["cells"][5].__setitem__(3, arm["cells"][5][5]),
+    "an end was not utilities so": lambda arm: arm["cells"][5].__setitem__(3, arm["cells"][5][5]),
     "no cell for its outcome": lambda arm: arm["outcomes"].__setitem__(arm["felt"].index(arm["cells"][2][3]), 0.5),
     "another sum": lambda arm: arm["cells"][6].__setitem__(3, 1e9),
 }
@@ -351,7 +350,7 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_cells_that_cannot_be_are_refused_under_a_right_checksum(damage, small):
     learner = NPTS(PREFERENCES["TK"], KNOWN).start(1, seed=1)
-    learner.observe(0, laws(3_000)["uniform"])
+    learner.observe(0, distributions(3_000)["uniform"])
     document = json.loads(json.dumps(document_of(learner)))
     learner_from(document)
     DAMAGES[damage](document["arms"][0])

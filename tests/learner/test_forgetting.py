@@ -191,7 +191,7 @@ def test_a_change_raises_an_alarm_and_the_arm_is_watched_anew():
     assert again.alarms == 2
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "uniform": lambda rng, n: rng.random(n),
     "coin": lambda rng, n: 1.0 * (rng.random(n) < 0.1),
     "rare jackpot": lambda rng, n: rng.random(n) + 49.0 * (rng.random(n) < 0.002),
@@ -200,11 +200,11 @@ LAWS = {
 }
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_a_world_that_stands_still_raises_no_alarm(law):
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_a_world_that_stands_still_raises_no_alarm(distribution):
     """An arm raises one with a probability of .001 at most: four or more of 40 would be luck of 1 in 1e7."""
     rng = np.random.default_rng(5)
-    assert sum(watched(LAWS[law](rng, 3_000)).alarms for _ in range(40)) <= 3
+    assert sum(watched(DISTRIBUTIONS[distribution](rng, 3_000)).alarms for _ in range(40)) <= 3
 
 
 def test_what_is_watched_survives_files_copies_and_new_arms(tmp_path):

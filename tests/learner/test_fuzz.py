@@ -38,8 +38,8 @@ from allais import (
 from allais.learner import Choice, LinearLearner, NotNow
 from allais.linear import LinTS, ParameterNoise
 from allais.policies import EXP3
-from allais.policies.state import saved_parts
-from allais.streams.document import stream_document
+from allais.policies.core.state import saved_parts
+from allais.streams.stream import stream_document
 
 ROOT = Path(__file__).parents[2]
 CALLS = 200_000

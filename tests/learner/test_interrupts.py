@@ -343,33 +343,33 @@ CHANGES = {
 
 @pytest.mark.parametrize("where", ["memory", "folder"])
 def test_no_change_begins_inside_another(where, tmp_path):
-    """What a handler would do, at a place that is known: where an outcome is turned into what is felt."""
+    """What a handler would do, at a place that is known: where an outcome is turned into what is utility."""
     folder = tmp_path / "folder"
     learner = POLICY.start(ARMS, seed=1) if where == "memory" else Learner.open(folder, POLICY, ARMS, seed=1)
     learner.observe("A28", [7.0, 7.0])
     learner.ask(3)
-    felt, refusals, looks = learner._felt, [], []
+    utility, refusals, looks = learner._utilities, [], []
 
     def calling(outcome):
         for change in (*CHANGES.values(), lambda one: one.save(tmp_path / "learner.json")):
             with pytest.raises(ValueError, match=r"must end before the next begins; .* in the middle of another"):
                 change(learner)
             refusals.append(change)
-        return felt(outcome)
+        return utility(outcome)
 
     def looking(outcome):
         if not learner._midway:
             looks.append(learner.pulls)
-        return felt(outcome)
+        return utility(outcome)
 
     for change in ("tell", "observe", "forget"):
-        learner._felt = calling
+        learner._utilities = calling
         CHANGES[change](learner)
     assert len(refusals) == 8 * 3
-    learner._felt = looking
+    learner._utilities = looking
     CHANGES["tell"](learner)
     assert looks == [{"A21": 2, "A28": 1, "A40": 0}]
-    learner._felt = felt
+    learner._utilities = utility
     assert learner.pulls == {"A21": 2, "A28": 1, "A40": 1}
     for change in CHANGES.values():
         change(learner)

@@ -5,7 +5,7 @@ import pytest
 
 import allais
 from allais import NPTS, WUCB, Bounded, Preference, TverskyKahneman, expected_value
-from allais.learner import viewpoints
+from allais.learner import views
 from allais.linear import LinTS, ParameterNoise
 from allais.preferences.utilities import PowerUtility
 
@@ -134,7 +134,7 @@ def test_thousands_of_people_of_their_own_tastes_leave_nothing_behind(policy):
 
 
 def test_a_memory_of_her_own_is_made_anew_where_she_missed_the_news(monkeypatch):
-    monkeypatch.setattr(viewpoints, "MOST_NEWS", 16)
+    monkeypatch.setattr(views, "MOST_NEWS", 16)
     policy = WUCB.as_printed(MEAN, Bounded(0, 50))
     shared, own = policy.start(2, seed=1), policy.but(preference=BOB.in_frame_of(MEAN)).start(2, seed=1)
     for turn in range(60):

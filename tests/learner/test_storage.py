@@ -368,7 +368,7 @@ DAMAGE = {
     "a count is missing": lambda d: d["arms"][0]["counts"].pop(),
     "all counts are missing": lambda d: d["arms"][0].update(counts=[]),
     "an outcome is missing": lambda d: d["arms"][0]["outcomes"].pop(),
-    "what it felt like is one number": lambda d: d["arms"][0].update(felt=0.0),
+    "what it utilities like is one number": lambda d: d["arms"][0].update(utility=0.0),
     "a count is negative": lambda d: d["arms"][0]["counts"].__setitem__(0, -1),
     "a count is zero": lambda d: d["arms"][0]["counts"].__setitem__(0, 0),
     "a count is a fraction": lambda d: d["arms"][0]["counts"].__setitem__(0, 1.5),

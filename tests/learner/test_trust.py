@@ -30,7 +30,7 @@ from allais.files.atomic import write_atomically
 from allais.files.reading import checksum
 from allais.learner.document import document_of, learner_from
 from allais.linear import WG, EstimatedNoise, LinTS, ParameterNoise
-from allais.linear.estimated_noise import MOST_SEEN
+from allais.linear.noise import MOST_SEEN
 from allais.settings import from_spec, to_spec
 from tests.policies.own_policy import Greedy
 
@@ -124,9 +124,9 @@ def test_a_folder_imports_only_what_is_trusted_or_at_hand(tmp_path):
 
 def test_settings_are_read_by_their_names_in_whatever_order_they_stand():
     """A tool that sorts keys changes no checksum, so it may change no setting."""
-    for law in (Uniform(1.0, 3.0), Normal(1.0, 3.0)):
-        spec = to_spec(law)
-        assert repr(from_spec(dict(reversed(spec.items())))) == repr(law)
+    for distribution in (Uniform(1.0, 3.0), Normal(1.0, 3.0)):
+        spec = to_spec(distribution)
+        assert repr(from_spec(dict(reversed(spec.items())))) == repr(distribution)
 
 
 def test_a_stream_imports_only_what_is_trusted(tmp_path):
@@ -270,7 +270,7 @@ def test_a_generators_state_that_would_be_read_beyond_its_end_is_refused(kind, d
 
 def test_an_outcome_that_an_older_version_listed_twice_is_joined():
     document = document_of(NPTS(PEOPLE, Bounded(0, 50)).start(2, seed=1))
-    document["arms"][0].update(outcomes=[7.0, 7.0, 50.0], felt=[7.0, 7.0, 50.0], counts=[1, 2, 1], pulls=4)
+    document["arms"][0].update(outcomes=[7.0, 7.0, 50.0], utility=[7.0, 7.0, 50.0], counts=[1, 2, 1], pulls=4)
     document["state"]["asked"][0] = 4
     outcomes, counts = learner_from(signed(document)).outcomes(0)
     assert (outcomes.tolist(), counts.tolist()) == ([7.0, 50.0], [3, 1])
@@ -290,11 +290,11 @@ def rewritten(path, damage):
 
 STREAMS = {
     "counts are fewer": (None, lambda h, a: a.update(gains_counts=a["gains_counts"][:-1])),
-    "what is felt is longer": (None, lambda h, a: a.update(gains_felt=np.append(a["gains_felt"], 99.0))),
+    "what is utility is longer": (None, lambda h, a: a.update(gains_felt=np.append(a["gains_felt"], 99.0))),
     "a count is negative": (None, lambda h, a: a["gains_counts"].__setitem__(0, -5)),
     "a count is huge": (None, lambda h, a: a["gains_counts"].__setitem__(0, 2**62)),
     "counts are of another kind": (None, lambda h, a: a.update(gains_counts=a["gains_counts"].astype(np.float32))),
-    "what is felt is a table": (None, lambda h, a: a.update(gains_felt=a["gains_felt"][:, None])),
+    "what is utility is a table": (None, lambda h, a: a.update(gains_felt=a["gains_felt"][:, None])),
     "an outcome is NaN": (None, lambda h, a: a["gains_raw"].__setitem__(0, np.nan)),
     "an outcome is another": (None, lambda h, a: a["gains_raw"].__setitem__(0, 3.0)),
     "a gain is a loss": (None, lambda h, a: a["gains_felt"].__setitem__(0, -3.0)),

@@ -6,10 +6,10 @@ from scipy.stats import norm
 
 from allais import best_arm
 from allais.linear import WG, ArmNoise, GAllocation
-from allais.paper.problems import BETA, CLOCK, LAWS, grid_network, traveller
+from allais.paper.problems import BETA, CLOCK, DISTRIBUTIONS, grid_network, traveller
 
-VALID_NOISE = ArmNoise(LAWS)
-NOISE_AS_RUN = ArmNoise(LAWS, scales=[1.0] * 6)  # the paper takes every noise for a standard normal one
+VALID_NOISE = ArmNoise(DISTRIBUTIONS)
+NOISE_AS_RUN = ArmNoise(DISTRIBUTIONS, scales=[1.0] * 6)  # the paper takes every noise for a standard normal one
 
 
 def test_the_values_of_both_tables():

@@ -101,7 +101,7 @@ def test_the_scale_of_noise_is_the_smallest_that_is_known():
     assert AdditiveNoise(Discrete({-1: 0.5, 1: 0.5})).of(one).scale[0] == pytest.approx(1.0)
     assert AdditiveNoise(Discrete({100: 0.01, 0: 0.99})).of(one).scale[0] == pytest.approx(32.655, abs=1e-4)
     assert AdditiveNoise(Discrete({0: 0.2, 1: 0.3, 4: 0.5})).of(one).scale[0] == 2.0
-    # E exp(t (X - EX)) <= exp(t^2 s^2 / 2) for the two-point law, where it is tightest
+    # E exp(t (X - EX)) <= exp(t^2 s^2 / 2) for the two-point distribution, where it is tightest
     t = np.linspace(-0.2, 0.2, 2001)
     mgf = 0.01 * np.exp(t * 99.0) + 0.99 * np.exp(-t)
     assert (np.log(mgf) <= 0.5 * (t * 32.65500) ** 2 + 1e-12).all()
@@ -119,7 +119,7 @@ def test_noise_without_a_known_scale_or_a_finite_value_is_refused():
         locations_of(
             Preference(Power(0.5)), AdditiveNoise(Continuous(stats.pareto(1.2)), scale=1.0).of(np.ones((1, 1)))
         )
-    with pytest.raises(ValueError, match="one law per arm"):
+    with pytest.raises(ValueError, match="one distribution per arm"):
         ArmNoise([Normal(0, 1)]).of(np.ones((2, 1)))
 
 

@@ -38,7 +38,7 @@ RARE_LOSS = Discrete({1.0: 0.99, -99.0: 0.01})  # centred
 NOISES = {
     "in the parameter": ParameterNoise(),
     "additive": AdditiveNoise(Normal(0, 2)),
-    "a law per arm": ArmNoise([Normal(0, 1), RARE_LOSS, Normal(0, 0.5), Discrete({-1: 0.5, 1: 0.5})]),
+    "a distribution per arm": ArmNoise([Normal(0, 1), RARE_LOSS, Normal(0, 0.5), Discrete({-1: 0.5, 1: 0.5})]),
 }
 FEATURES = np.array([[1.0, 0.0, 0.5], [0.0, 2.0, 0.0], [0.3, 0.3, 3.0], [1.0, 1.0, 1.0]])
 THETA = np.array([0.5, -0.2, 0.3])
@@ -157,12 +157,12 @@ def test_the_papers_stop_takes_its_kappa():
 
 
 def test_the_exact_stop_holds_for_every_theta_of_the_ellipsoid():
-    noise = NOISES["a law per arm"]
+    noise = NOISES["a distribution per arm"]
     problem = LinearBandit(FEATURES, 3 * THETA, noise)
     rollout = played(WG(PEOPLE, noise, delta=0.05, beta=3.0), problem, 10**6)
     assert rollout.stopped
     from allais.linear.ellipsoid import radius
-    from allais.policies.verbs import recommend
+    from allais.policies.core.verbs import recommend
 
     state, world = rollout.state, rollout.rule.world
     best = recommend(rollout.rule, state)

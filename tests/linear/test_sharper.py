@@ -71,7 +71,7 @@ def test_estimating_policies_keep_the_contract():
     testing.check_policy(LinTS(PEOPLE, EstimatedNoise(1.0)), five_axes_and_a_near_one(), rounds=1_500)
 
 
-def test_a_drawn_theta_has_the_right_law():
+def test_a_drawn_theta_has_the_right_distribution():
     problem = five_axes_and_a_near_one()
     policy = LinTS(PEOPLE, ParameterNoise(), inflation=2.0).on(problem)
     learner = policy.start(6, seed=1)
@@ -195,7 +195,7 @@ def test_noise_of_features_adds_up():
     assert arms.scale[1] == pytest.approx(math.hypot(32.655, 1.0), abs=1e-3)
     problem = LinearBandit([[1.0, 0, 0], [0, 1.0, 1.0]], [5.0, 3.0, 1.0], noise)
     testing.check_policy(LinTS(PEOPLE, noise), problem, rounds=300)
-    with pytest.raises(ValueError, match="one law per feature"):
+    with pytest.raises(ValueError, match="one distribution per feature"):
         noise.of(np.eye(2))
 
 

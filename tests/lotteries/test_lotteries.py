@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from allais import Bernoulli, Continuous, Discrete, Empirical, Mixture, Normal, Uniform
-from allais.lotteries.affine import moved
+from allais.lotteries.combined import moved
 
 LOTTERIES = [
     Discrete({50: 0.1, 0: 0.9}),
@@ -19,7 +19,7 @@ LOTTERIES = [
 
 
 @pytest.mark.parametrize("lottery", LOTTERIES, ids=repr)
-def test_samples_follow_the_law(lottery):
+def test_samples_follow_the_distribution(lottery):
     n = 200_000
     drawn = lottery.sample(np.random.default_rng(7), n)
     assert drawn.shape == (n,)
@@ -124,7 +124,7 @@ def made_again():
 
 
 @pytest.mark.parametrize("index", range(len(LOTTERIES)), ids=lambda index: repr(LOTTERIES[index]))
-def test_two_lotteries_of_one_law_are_equal_and_others_are_not(index):
+def test_two_lotteries_of_one_distribution_are_equal_and_others_are_not(index):
     first, again = LOTTERIES[index], made_again()[index]
     assert first == again
     assert hash(first) == hash(again)
@@ -148,7 +148,7 @@ def test_equality_tells_parameters_apart_and_zeros_alike():
     assert hash(below) == hash(above)
 
 
-def test_a_law_that_scipy_does_not_know_by_name_equals_itself_only():
+def test_a_distribution_that_scipy_does_not_know_by_name_equals_itself_only():
     class Triangle(stats.rv_continuous):
         def _pdf(self, x):
             return 2.0 * x

@@ -1,7 +1,7 @@
 """An independent route to the values: formulas written anew, in 40 digits, with mpmath's own quadrature.
 
 Each case is a pair of weights and the two tails of Y = outcome minus reference (or reference minus
-outcome for costs), felt through the utility. Nothing here comes from the library's own quadrature.
+outcome for costs), utilities through the utility. Nothing here comes from the library's own quadrature.
 
 Observed: values off by at most 4e-16 of gain plus loss part, in every case, also where the distorted
 tail falls like z^-1.037 or where probabilities below 1e-300 matter; the normal tables by at most 3e-15 of the sd.
@@ -55,7 +55,7 @@ def dual(weight):
     return lambda p, q: 1 - weight(q, p)
 
 
-# -- laws, as pairs P(X > x), P(X <= x), neither a difference of nearly equal numbers -------------------
+# -- distributions, as pairs P(X > x), P(X <= x), neither a difference of nearly equal numbers -------------------
 
 
 def normal(mean, sd):
@@ -65,11 +65,11 @@ def normal(mean, sd):
 def uniform(low, high):
     width = mp.mpf(high) - low
 
-    def law(x):
+    def distribution(x):
         below = min(max((x - low) / width, mp.mpf(0)), mp.mpf(1))
         return 1 - below, below
 
-    return law
+    return distribution
 
 
 def lognormal(sigma):
@@ -84,7 +84,7 @@ def pareto(index):
 def student_t(df):
     half = mp.mpf(df) / 2
 
-    def law(x):
+    def distribution(x):
         far = df / (df + x * x)
         # the regularised incomplete beta function by its series in the smaller of x and 1 - x
         if far < HALF:
@@ -94,7 +94,7 @@ def student_t(df):
             outside = HALF - mp.sqrt(near) / mp.beta(half, HALF) * mp.hyp2f1(HALF, 1 - half, mp.mpf(3) / 2, near)
         return (outside, 1 - outside) if x > 0 else (1 - outside, outside)
 
-    return law
+    return distribution
 
 
 def gamma_of_two(x):
@@ -109,14 +109,14 @@ def beta(a, b):
     def lower(a, b, x):  # the regularised incomplete beta function for x <= 1/2
         return x**a / a / mp.beta(a, b) * mp.hyp2f1(a, 1 - mp.mpf(b), 1 + mp.mpf(a), x)
 
-    def law(x):
+    def distribution(x):
         if x <= HALF:
             below = lower(a, b, x)
             return 1 - below, below
         above = lower(b, a, 1 - x)
         return above, 1 - above
 
-    return law
+    return distribution
 
 
 def exponential(x):
@@ -132,23 +132,23 @@ def atom(at):
 
 
 def mixture(*parts):
-    def law(x):
+    def distribution(x):
         tails = [(share, *part(x)) for share, part in parts]
         return sum(s * above for s, above, _ in tails), sum(s * below for s, _, below in tails)
 
-    return law
+    return distribution
 
 
 # -- the value ---------------------------------------------------------------------------------------
 
 
-def seen_from(law, reference=0, costs=False, inverse_utility=lambda y: y):
-    """The upper tail of the felt outcome, and the one of its mirror image, as functions of z > 0."""
+def seen_from(distribution, reference=0, costs=False, inverse_utility=lambda y: y):
+    """The upper tail of the utilities outcome, and the one of its mirror image, as functions of z > 0."""
 
     def tail(side):
         def at(z):
             y = inverse_utility(side * z)
-            above, below = law(reference - y if costs else reference + y)
+            above, below = distribution(reference - y if costs else reference + y)
             return (above, below) if (side > 0) != costs else (below, above)
 
         return at
@@ -194,7 +194,7 @@ class Case:
     tails: Any  # of gains and of losses
     gains: Any  # the weights of both
     losses: Any = None
-    breaks: tuple[Any, ...] = (1,)  # where the integrals are split, in felt units
+    breaks: tuple[Any, ...] = (1,)  # where the integrals are split, in utilities units
     loss_breaks: tuple[Any, ...] = (1,)
     top: Any = mp.inf  # the largest gain and the largest loss
     bottom: Any = mp.inf
@@ -405,15 +405,15 @@ def test_the_normal_table_agrees_with_forty_digits(name):
 
 
 @pytest.mark.parametrize("level", [0.001, 0.05, 0.5])
-def test_the_tail_average_of_a_uniform_law_is_the_middle_of_its_worst_end(level):
-    law = allais.Uniform(-3.0, 7.0)
-    assert allais.cvar(level).value(law) == pytest.approx(-3.0 + 5.0 * level, rel=PROMISED)
-    as_costs = allais.cvar(level, reference=1.0, costs=True).value(law)
+def test_the_tail_average_of_a_uniform_distribution_is_the_middle_of_its_worst_end(level):
+    distribution = allais.Uniform(-3.0, 7.0)
+    assert allais.cvar(level).value(distribution) == pytest.approx(-3.0 + 5.0 * level, rel=PROMISED)
+    as_costs = allais.cvar(level, reference=1.0, costs=True).value(distribution)
     assert as_costs == pytest.approx(1.0 - (7.0 - 5.0 * level), rel=PROMISED)
 
 
 @pytest.mark.parametrize("level", [0.001, 0.05, 0.5])
-def test_the_tail_average_of_a_normal_law_is_its_mean_below_the_quantile(level):
+def test_the_tail_average_of_a_normal_distribution_is_its_mean_below_the_quantile(level):
     with mp.workdps(DIGITS):
         quantile = mp.findroot(lambda x: mp.ncdf(x) - mp.mpf(level), stats.norm.ppf(level))
         expected = float(2 - 3 * mp.npdf(quantile) / mp.mpf(level))
@@ -421,9 +421,9 @@ def test_the_tail_average_of_a_normal_law_is_its_mean_below_the_quantile(level):
 
 
 @pytest.mark.parametrize("shift", [0.5, -1.5])
-def test_a_wang_weight_shifts_a_normal_law(shift):
-    law = Normal(0.7, 1.3)
-    ranked = Preference.rank_dependent(allais.Wang(shift)).value(law)
+def test_a_wang_weight_shifts_a_normal_distribution(shift):
+    distribution = Normal(0.7, 1.3)
+    ranked = Preference.rank_dependent(allais.Wang(shift)).value(distribution)
     assert ranked == pytest.approx(0.7 + 1.3 * shift, rel=PROMISED)
 
     def gain_of_normal(mean):  # E max(N(mean, 1), 0)
@@ -432,12 +432,12 @@ def test_a_wang_weight_shifts_a_normal_law(shift):
     with mp.workdps(DIGITS):
         t = mp.mpf(0.7) / mp.mpf(1.3)
         gain, loss = 1.3 * gain_of_normal(t + shift), 1.3 * gain_of_normal(shift - t)
-        off = abs(Preference(allais.Wang(shift)).value(law) - (gain - loss)) / (gain + loss)
+        off = abs(Preference(allais.Wang(shift)).value(distribution) - (gain - loss)) / (gain + loss)
     assert off < PROMISED
 
 
 @pytest.mark.parametrize("shift", [0.5, -1.5])
-def test_a_wang_weight_of_an_exponential_law_agrees_with_an_integral_over_normal_quantiles(shift):
+def test_a_wang_weight_of_an_exponential_distribution_agrees_with_an_integral_over_normal_quantiles(shift):
     def integrand(x):  # z = -log Phi(-x), so that P(Y > z) = Phi(-x), and dz = phi(x) / Phi(-x) dx
         return mp.ncdf(shift - x) * mp.npdf(x) / mp.ncdf(-x)
 
@@ -470,7 +470,7 @@ def test_a_tail_that_is_too_heavy_for_the_weight_is_worth_infinitely_much(weight
     assert Preference(weight, costs=True).value(Continuous(stats.pareto(index))) == -math.inf
 
 
-def test_a_law_with_two_tails_that_are_too_heavy_has_no_value():
+def test_a_distribution_with_two_tails_that_are_too_heavy_has_no_value():
     assert grows_without_end(tversky_kahneman(0.61), 1.6)
     with pytest.raises(allais.errors.UndefinedValueError, match="both of Continuous"):
         Preference(tk(0.61)).value(Continuous(stats.t(1.6)))

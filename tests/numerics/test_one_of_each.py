@@ -5,7 +5,7 @@ import pytest
 
 from allais import Preference, Prelec, TverskyKahneman
 from allais.numerics.chebyshev import FIRST_POWER, basis, cells_of, fit, halved_until, joined
-from allais.numerics.distorted_sum import distorted_sum
+from allais.numerics.sums import distorted_sum
 from allais.numerics.table import table_of
 from allais.weights import Power
 

@@ -3,7 +3,7 @@
 from allais.paper.drawing import drawing
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import ExperimentResult, Finding, ResultTable
-from allais.paper.store import Stored
+from allais.paper.runner import Stored
 
 FINDINGS = (
     Finding("it is so", "so", "so", True),

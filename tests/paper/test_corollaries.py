@@ -3,7 +3,7 @@
 import numpy as np
 
 from allais.paper.corollaries import ALPHA, forced_regret, gap_independent
-from allais.paper.printed import printed_statements
+from allais.paper.problems import printed_statements
 
 
 def test_two_problems_force_the_order_of_the_second_corollary():

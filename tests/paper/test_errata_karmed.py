@@ -452,7 +452,7 @@ def test_the_tversky_kahneman_weight_is_holder_with_one_over_eta(eta):
     assert (steps <= apart**eta / eta + 1e-12).all()
 
 
-def test_algorithm_one_is_the_value_of_the_empirical_law():
+def test_algorithm_one_is_the_value_of_the_empirical_distribution():
     samples = np.sort(np.random.default_rng(30).normal(0.3, 2.0, 57))
     weight, size, below = TverskyKahneman(0.61), samples.size, int((samples <= 0).sum())
     i = np.arange(1, size + 1)

@@ -7,7 +7,6 @@ import pytest
 
 from allais.bands import Holder
 from allais.paper.batched import stops
-from allais.paper.experiment import SCALES
 from allais.paper.experiments import (
     BY_NAME,
     EXPERIMENTS,
@@ -22,9 +21,8 @@ from allais.paper.experiments import (
     setup_regret,
     sharper,
 )
-from allais.paper.findings import ExperimentResult
-from allais.paper.printed import printed_statements
-from allais.paper.problems import PEOPLE, RANGE_SETUP, RANGE_THREE, SETUP, THREE
+from allais.paper.findings import SCALES, ExperimentResult
+from allais.paper.problems import PEOPLE, RANGE_SETUP, RANGE_THREE, SETUP, THREE, printed_statements
 from allais.policies import WLUCB, WUCB
 from allais.preferences import Preference
 from allais.simulation import simulate

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from allais.cli.paper_progress import Progress
-from allais.paper.costs import Expected, Memory, calibration
+from allais.cli.paper import Progress
+from allais.paper.costs import Expected, Forecast, Memory, calibration, in_words
 from allais.paper.experiments import BY_NAME, EXPERIMENTS
-from allais.paper.forecast import Forecast, in_words
 from tests.paper.made_up import made_up
 
 TICK = 0.25

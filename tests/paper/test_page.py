@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from allais.paper.findings import ExperimentResult, Finding, ResultTable
-from allais.paper.html_report import html_report, write_html
-from allais.paper.markdown_report import markdown_report
-from allais.paper.page.errata import ERRATA
-from allais.paper.page.words import found
-from allais.paper.store import Stored
+from allais.paper.page_words import ERRATA, found
+from allais.paper.report import html_report, markdown_report, write_html
+from allais.paper.runner import Stored
 from tests.browser import opened_without_complaint
 from tests.paper.made_up import FINDINGS, made_up
 

@@ -16,9 +16,8 @@ from allais.cli.app import app
 from allais.paper.experiments import BY_NAME
 from allais.paper.findings import ExperimentResult, Finding
 from allais.paper.report import write_report
-from allais.paper.runner import run_experiments
-from allais.paper.store import Stored, keep, kept, path_of
-from allais.report.numbers import with_error
+from allais.paper.runner import Stored, keep, kept, path_of, run_experiments
+from allais.report.tables import with_error
 from tests.paper.conftest import FAST
 
 

@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from allais.cli.app import app
-from allais.paper import sources
+from allais.paper import runner
 from allais.paper.findings import Finding
-from allais.paper.store import keep, kept, path_of
+from allais.paper.runner import keep, kept, path_of
 from tests.paper.conftest import FAST
 from tests.paper.made_up import FINDINGS, made_up
 
@@ -110,14 +110,14 @@ def test_an_edit_of_the_program_makes_results_old_but_one_of_the_page_does_not(t
     files = [tmp_path / "paper" / "page" / "style.py", tmp_path / "paper" / "problems.py"]
     for file in files:
         file.write_text("x = 1\n")
-    names = [sources.digest(tmp_path)]
+    names = [runner.digest(tmp_path)]
     for file in files:
         file.write_text("x = 2\n")
-        sources.digest.cache_clear()
-        names.append(sources.digest(tmp_path))
+        runner.digest.cache_clear()
+        names.append(runner.digest(tmp_path))
     assert names[0] == names[1] != names[2]
-    package = sources.PACKAGE
-    assert all((package / place).exists() for place in sources.SHOWING)
+    package = runner.PACKAGE
+    assert all((package / place).exists() for place in runner.SHOWING)
 
 
 def test_a_call_with_nothing_to_do_loads_neither_compiled_code_nor_a_plotting_library(folder, tmp_path):

@@ -6,9 +6,9 @@ import numpy as np
 
 from allais import Discrete
 from allais.people import Choices, Family
-from allais.people.likelihood import Likelihood
-from allais.people.priors import Prior
-from allais.people.summary import interval
+from allais.people.inference.summary import interval
+from allais.people.model.likelihood import Likelihood
+from allais.people.model.parameters import Prior
 
 
 def gambles(rng: np.random.Generator, n: int, *, losses: bool = True) -> list[list[Discrete]]:

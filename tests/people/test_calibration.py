@@ -9,8 +9,8 @@ import pytest
 
 from allais import GonzalezWu, Power, Prelec, TverskyKahneman, Wang
 from allais.people import Family, posterior
-from allais.people.likelihood import Likelihood
-from allais.people.summary import interval
+from allais.people.inference.summary import interval
+from allais.people.model.likelihood import Likelihood
 from allais.weights import SteepMiddle, TailAverage
 from tests.people.simulated import answering, gambles, mass_within
 

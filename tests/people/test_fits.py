@@ -18,8 +18,8 @@ from allais.people import (
     groups,
     posterior,
 )
-from allais.people.likelihood import Likelihood
-from allais.people.tempering import temper
+from allais.people.inference.posterior import temper
+from allais.people.model.likelihood import Likelihood
 from tests.people.simulated import answering, gambles
 
 TRUE = [0.61, 0.88, 2.25, 3.0]
@@ -38,11 +38,11 @@ def test_maximum_likelihood_finds_a_person_again_within_its_standard_errors():
     assert fitted.log_likelihood >= Family().log_likelihood([TRUE], many())[0]
 
 
-def test_the_peak_has_no_slope_and_the_curvature_is_that_of_the_likelihood():
+def test_the_peak_has_no_gradient_and_the_curvature_is_that_of_the_likelihood():
     choices, family = many(), Family()
     fitted, likelihood = fit(choices, family), Likelihood(family, choices)
-    _, slope = likelihood.slopes_on_line(fitted.place[None])
-    assert np.abs(slope).max() < 1e-3
+    _, gradient = likelihood.gradients_on_line(fitted.place[None])
+    assert np.abs(gradient).max() < 1e-3
     step = 1e-3 * np.eye(4)[1]
     ends = likelihood.on_line(np.stack([fitted.place - step, fitted.place, fitted.place + step]))
     second = (ends[0] - 2 * ends[1] + ends[2]) / 1e-6

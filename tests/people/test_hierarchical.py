@@ -12,10 +12,10 @@ import pytest
 from allais import Discrete, TverskyKahneman
 from allais.files.reading import Damaged
 from allais.people import Choices, Family, Fitted, fit, hierarchical
-from allais.people.hierarchical import checked
-from allais.people.likelihood import Likelihood
-from allais.people.population import chains_content, chains_from
-from allais.people.sampling import Task, begin, sampled
+from allais.people.inference.hierarchical import checked
+from allais.people.inference.nuts_start import Task, begin, sampled
+from allais.people.inference.population import chains_content, chains_from
+from allais.people.model.likelihood import Likelihood
 from tests.people.test_fits import AVERSE, two_kinds
 
 needs_numpyro = pytest.mark.skipif(find_spec("numpyro") is None, reason="needs NumPyro")  # which is not imported here
@@ -57,17 +57,17 @@ def of_a_grid(choices, family, side=41, cells=24):
     places = np.stack(np.meshgrid(*z, indexing="ij"), axis=-1).reshape(-1, 2)
     middles = prior.mean[:, None] + np.linspace(-2.5, 2.5, cells) * prior.spread[:, None]
     spreads = np.linspace(0.03, 3.0, cells) * prior.spread[:, None]
-    laws, log_prior, values = [], [], []
+    distributions, log_prior, values = [], [], []
     for j in range(2):
         m, s = (one.ravel() for one in np.meshgrid(middles[j], spreads[j], indexing="ij"))
-        law = np.exp(-0.5 * np.square((z[j] - m[:, None]) / s[:, None]))
-        laws.append(law / law.sum(axis=1, keepdims=True))
+        distribution = np.exp(-0.5 * np.square((z[j] - m[:, None]) / s[:, None]))
+        distributions.append(distribution / distribution.sum(axis=1, keepdims=True))
         log_prior.append(-0.5 * np.square((m - prior.mean[j]) / prior.spread[j]) - 0.5 * np.square(s / prior.spread[j]))
         values.append((m, s))
     log_posterior = log_prior[0][:, None] + log_prior[1]
     for name in choices.people:
         fit = Likelihood(family, choices.of(name)).on_line(places).reshape(side, side)
-        log_posterior += np.log(laws[0] @ np.exp(fit - fit.max()) @ laws[1].T)
+        log_posterior += np.log(distributions[0] @ np.exp(fit - fit.max()) @ distributions[1].T)
     weights = np.exp(log_posterior - log_posterior.max())
     weights /= weights.sum()
     found = []

@@ -10,9 +10,9 @@ import pytest
 from allais import Discrete, Preference
 from allais.learner.choices import NotNow
 from allais.people import Choices, Family, Fitted, Interview, Prior, posterior
-from allais.people.information import about_decision, about_parameters
-from allais.people.pool import dominates, pool
-from allais.people.questions import Question
+from allais.people.interview.candidates import dominates, pool
+from allais.people.interview.design import about_decision, about_parameters
+from allais.people.interview.questions import Question
 
 FAMILY = Family(stake=100)
 TRUE = np.array([[0.61, 0.88, 2.25, 3.0]])

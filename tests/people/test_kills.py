@@ -20,7 +20,7 @@ import pytest
 from allais.learner import durable
 from allais.learner.choices import NotNow
 from allais.people import Family, Interview
-from allais.people.interview_files import content_of
+from allais.people.interview.files import content_of
 
 ROOT = Path(__file__).parents[2]
 FAMILY = Family(stake=100)

@@ -1,4 +1,4 @@
-"""The compiled likelihood is that of the library's own preferences, and its slopes are exact."""
+"""The compiled likelihood is that of the library's own preferences, and its gradients are exact."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from scipy import special
 
 from allais import Discrete, GonzalezWu, Power, PowerUtility, Prelec, TverskyKahneman, Wang, Weight
 from allais.people import Choices, Family, Logit, Probit, free
-from allais.people.likelihood import Likelihood
+from allais.people.model.likelihood import Likelihood
 from allais.weights import Identity, SteepMiddle, TailAverage
 from tests.people.simulated import gambles
 
@@ -80,21 +80,21 @@ def test_the_likelihood_is_that_of_the_librarys_own_values(name):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_slopes_are_those_of_finite_differences(name):
+def test_gradients_are_those_of_finite_differences(name):
     rng = np.random.default_rng(2)
     family, choices = FAMILIES[name], table(rng)
     likelihood, z = Likelihood(family, choices), drawn(family, rng)
-    values, slopes = likelihood.slopes_on_line(z)
+    values, gradients = likelihood.gradients_on_line(z)
     np.testing.assert_allclose(values, likelihood.on_line(z), rtol=1e-13)
     for i in range(z.shape[1]):
         step = np.zeros(z.shape[1])
         step[i] = 1e-6
         numeric = (likelihood.on_line(z + step) - likelihood.on_line(z - step)) / 2e-6
-        np.testing.assert_allclose(slopes[:, i], numeric, rtol=2e-6, atol=2e-6)
+        np.testing.assert_allclose(gradients[:, i], numeric, rtol=2e-6, atol=2e-6)
 
 
 @pytest.mark.parametrize("on", ["values", SURE])
-def test_certainty_equivalents_have_a_density_with_exact_slopes(on):
+def test_certainty_equivalents_have_a_density_with_exact_gradients(on):
     family = Family(TverskyKahneman, Prelec, choice=Logit(on=on), noise=free(), temperature=1.0)
     sizes = [(50, 0.1, 8.0), (20, 0.9, 15.0), (-30, 0.4, -9.0), (100, 0.5, 35.0)]
     columns = {"person": ["a"] * 4, "x": [one[0] for one in sizes], "p": [one[1] for one in sizes],
@@ -110,28 +110,28 @@ def test_certainty_equivalents_have_a_density_with_exact_slopes(on):
         spread = np.log([abs(x) * noise for x, _, _ in sizes])
         expected = np.sum(-0.5 * (np.array(off) / noise) ** 2 - spread - 0.5 * np.log(2 * np.pi))
         assert found == pytest.approx(expected, rel=1e-9)
-    _, slopes = likelihood.slopes_on_line(z)
+    _, gradients = likelihood.gradients_on_line(z)
     for i in range(z.shape[1]):
         step = np.zeros(z.shape[1])
         step[i] = 1e-6
         numeric = (likelihood.on_line(z + step) - likelihood.on_line(z - step)) / 2e-6
-        np.testing.assert_allclose(slopes[:, i], numeric, rtol=2e-6, atol=2e-6)
+        np.testing.assert_allclose(gradients[:, i], numeric, rtol=2e-6, atol=2e-6)
 
 
-def test_three_options_are_a_softmax_with_exact_slopes():
+def test_three_options_are_a_softmax_with_exact_gradients():
     options = [Discrete({50: 0.1, 0: 0.9}), 4, Discrete({10: 0.5, -2: 0.5})]
     choices = Choices.from_rows([("a", options, k) for k in (0, 1, 2, 2)])
     family = Family(lapse=0.1)
     z = family.prior.draw(3, 1)
     expected = [by_hand(family, one, choices) for one in family.natural(z)]
     likelihood = Likelihood(family, choices)
-    values, slopes = likelihood.slopes_on_line(z)
+    values, gradients = likelihood.gradients_on_line(z)
     np.testing.assert_allclose(values, expected, rtol=1e-10)
     for i in range(z.shape[1]):
         step = np.zeros(z.shape[1])
         step[i] = 1e-6
         numeric = (likelihood.on_line(z + step) - likelihood.on_line(z - step)) / 2e-6
-        np.testing.assert_allclose(slopes[:, i], numeric, rtol=2e-6, atol=2e-6)
+        np.testing.assert_allclose(gradients[:, i], numeric, rtol=2e-6, atol=2e-6)
 
 
 def test_people_are_blocks_and_their_sum_is_the_whole():
@@ -139,10 +139,10 @@ def test_people_are_blocks_and_their_sum_is_the_whole():
     rows = [(str(i % 4), pair, int(rng.integers(2))) for i, pair in enumerate(gambles(rng, 40))]
     choices, family = Choices.from_rows(rows), Family()
     z = np.tile(family.prior.mean, (4, 1))
-    by_person, slopes = Likelihood(family, choices, by_person=True).slopes_on_line(z, np.arange(4))
-    whole, slope = Likelihood(family, choices).slopes_on_line(z[:1])
+    by_person, gradients = Likelihood(family, choices, by_person=True).gradients_on_line(z, np.arange(4))
+    whole, gradient = Likelihood(family, choices).gradients_on_line(z[:1])
     assert by_person.sum() == pytest.approx(whole[0], rel=1e-12)
-    np.testing.assert_allclose(slopes.sum(axis=0), slope[0], rtol=1e-10)
+    np.testing.assert_allclose(gradients.sum(axis=0), gradient[0], rtol=1e-10)
     alone = [Likelihood(family, choices.of(str(i))).on_line(z[:1])[0] for i in range(4)]
     np.testing.assert_allclose(by_person, alone, rtol=1e-12)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from allais.people import Choices, Family, posterior, write_page
-from allais.people.information import about_parameters
-from allais.people.page import CHECK_EVERY, PAIRS, PEOPLE, planned
+from allais.people.interview.design import about_parameters
+from allais.people.interview.page import CHECK_EVERY, PAIRS, PEOPLE, planned
 from tests.browser import chromium as opened_browser
 from tests.browser import opened_without_complaint
 

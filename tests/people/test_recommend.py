@@ -5,7 +5,7 @@ import pytest
 
 from allais import NPTS, WUCB, Bounded, Discrete, Finite, Preference, SubGaussian, TverskyKahneman, expected_value
 from allais.people import Family, Fitted, recommend
-from allais.people.recommend import MOST_OUTCOMES, _joined, worths
+from allais.people.interview.recommend import MOST_OUTCOMES, _joined, worths
 
 FAMILY = Family(alpha=1.0, loss_aversion=1.0)
 
@@ -26,7 +26,7 @@ def learner_of(n):
 
 
 @pytest.mark.parametrize("costs", [False, True])
-def test_values_of_many_laws_are_those_of_the_preference(costs):
+def test_values_of_many_distributions_are_those_of_the_preference(costs):
     rng = np.random.default_rng(1)
     people = Preference.tversky_kahneman(reference=3.0, costs=costs)
     outcomes = np.sort(rng.normal(3.0, 10.0, 7))
@@ -67,7 +67,7 @@ def test_chances_are_those_of_draws_one_by_one():
     assert sum(recommend(learner, fitted).chances.values()) == pytest.approx(1.0)
 
 
-def test_an_arm_that_nobody_played_is_any_law_within_the_rewards():
+def test_an_arm_that_nobody_played_is_any_distribution_within_the_rewards():
     learner = WUCB.as_printed(Preference(TverskyKahneman(0.61)), Finite([0, 7, 50])).start(["seen", "unseen"], seed=1)
     learner.observe("seen", [7.0] * 50)
     found = recommend(learner, known_to(0.1))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from allais.people import Family, Study, study
-from allais.people.pool import dominates
-from allais.people.study import SOURCES, _arms
+from allais.people.interview.candidates import dominates
+from allais.people.interview.study import SOURCES, _arms
 
 
 @pytest.fixture(scope="module")

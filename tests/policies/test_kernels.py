@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from allais import Preference, TverskyKahneman, Weight
 from allais.numerics.table import table_of, weigh
-from allais.policies.knowledge import worth_of
-from allais.policies.steps import pick
+from allais.policies.core.knowledge import worth_of
+from allais.policies.core.steps import pick
 from allais.samples.layout import grown
-from allais.samples.memory import empty_memory, insert, remove
-from allais.samples.worth import measure
+from allais.samples.memory import empty_memory, insert, measure, remove
 from allais.weights import TailAverage
 from tests.strategies import outcomes, weights_and_duals
 
@@ -42,7 +41,7 @@ def test_a_memory_values_what_it_holds(told, weight, data):
     memory = empty_memory(2, capacity=1)
     held = ([], [])
     for arm, outcome in told:
-        while memory.sizes[arm] == memory.felt.shape[1]:
+        while memory.sizes[arm] == memory.utility.shape[1]:
             memory = grown(memory, arm)
         insert(memory, arm, outcome, outcome)
         held[arm].append(outcome)

@@ -9,8 +9,8 @@ import pytest
 from allais import WUCB, Bandit, Bounded, Discrete, SubGaussian, expected_value, simulate
 from allais.extend import NoBand, Worth, choose, setting
 from allais.linear import WOFUL, ParameterNoise
-from allais.policies.knowledge import worth_of
-from allais.policies.state import started
+from allais.policies.core.knowledge import worth_of
+from allais.policies.core.state import started
 from allais.samples.memory import empty_memory
 from tests.policies.own_band import WideRule
 from tests.policies.own_policy import Greedy, GreedyRule
@@ -47,7 +47,7 @@ class Short(Greedy):
         ("asked", np.zeros(2, dtype=np.int64), r"for each of its 3 arms in state.asked; got \(2,\)"),
         ("active", np.ones(4, dtype=np.bool_), r"for each of its 3 arms in state.active; got \(4,\)"),
         ("active", None, r"for each of its 3 arms in state.active; got None"),
-        ("memory", empty_memory(2), r"for each of its 3 arms in memory.felt; got \(2,\)"),
+        ("memory", empty_memory(2), r"for each of its 3 arms in memory.utility; got \(2,\)"),
         ("memory", empty_memory(3)._replace(trees=empty_memory(1).trees), r"made by empty_memory\(3\)"),
         ("memory", None, r"keeps its arms' outcomes in `memory`"),
         ("ticket", np.zeros(0), r"must have a ticket"),
@@ -84,7 +84,7 @@ class ShortNoise:
 
 def test_a_users_noise_of_too_few_arms_is_refused():
     policy = WOFUL(expected_value(), ShortNoise(), delta=0.05, beta=1.0)
-    with pytest.raises(ValueError, match=r"noise must be one law per arm; got 1 for 2 arms"):
+    with pytest.raises(ValueError, match=r"noise must be one distribution per arm; got 1 for 2 arms"):
         policy.start(2, seed=1, features=[[1.0, 0.0], [0.0, 1.0]])
 
 

@@ -22,7 +22,7 @@ from allais import (
 )
 from allais.bands import Asymptotic
 from allais.policies import WELUCB, Policy
-from allais.policies.promises import PROMISES, promise_in_words
+from allais.policies.core.base import PROMISES, promise_in_words
 
 MEAN, UNIT = expected_value(), Bounded(0, 1)
 

@@ -22,11 +22,11 @@ from allais import (
 )
 from allais._kernels import loop
 from allais.learner.document import document_of, learner_from
-from allais.policies.bins import SHARE, arrange, bins_for, draw_value
+from allais.policies.npts import SHARE, arrange, bins_for, draw_value
 from allais.samples.draws import stream_of
 from allais.samples.groups import stride
 from allais.samples.layout import outcomes_of_arm, remembered
-from allais.samples.worth import measure
+from allais.samples.memory import measure
 from allais.weights import SteepMiddle
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -47,7 +47,7 @@ def rare(rng, n, share, event, usual):
     return np.where(rng.random(n) < share, event, usual)
 
 
-LAWS = {
+DISTRIBUTIONS = {
     "jackpot": lambda rng, n: rare(rng, n, 0.003, RANGE, rng.uniform(0, 1, n)),
     "jackpots": lambda rng, n: rare(rng, n, 0.003, rng.uniform(500, RANGE, n), rng.uniform(0, 1, n)),
     "disaster": lambda rng, n: rare(rng, n, 0.002, -RANGE, rng.uniform(6, 7, n)),
@@ -63,10 +63,10 @@ LAWS = {
 
 def remember(preference, samples, counts=1):
     raw, seen = np.unique(samples, return_counts=True)
-    felt = preference.felt(raw)
-    order = np.lexsort((raw, felt))
-    memory = remembered([(felt[order], raw[order], counts * seen[order])], np.zeros(1), np.zeros(1))
-    every = preference.felt(samples)
+    utility = preference.utilities(raw)
+    order = np.lexsort((raw, utility))
+    memory = remembered([(utility[order], raw[order], counts * seen[order])], np.zeros(1), np.zeros(1))
+    every = preference.utilities(samples)
     memory.mean[0], memory.spread[0] = every.mean(), counts * ((every - every.mean()) ** 2).sum()
     return memory
 
@@ -86,13 +86,13 @@ def best_first(bins):
     return bins.places[0, first:-1][::-1], bins.counts[0, first:-1][::-1].astype(int)
 
 
-def values(preference, felt, masses):
-    """The values of laws with these outcomes, descending, and masses, a row a law."""
+def values(preference, utility, masses):
+    """The values of distributions with these outcomes, descending, and masses, a row a distribution."""
     total = masses.sum(axis=1, keepdims=True)
     above = np.minimum(np.cumsum(masses, axis=1) / total, 1.0)
     below = np.minimum(np.cumsum(masses[:, ::-1], axis=1)[:, ::-1] / total, 1.0)
-    gains = -np.diff(np.maximum(felt, 0.0), append=0.0)
-    losses = np.diff(np.maximum(-felt, 0.0), prepend=0.0)
+    gains = -np.diff(np.maximum(utility, 0.0), append=0.0)
+    losses = np.diff(np.maximum(-utility, 0.0), prepend=0.0)
     return preference.gains(above) @ gains - preference.losses(below) @ losses
 
 
@@ -104,17 +104,17 @@ def many_draws(rule, bins, worth, memory, result):
 
 
 @pytest.mark.parametrize("n", [400, 6_000])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("kind", ["people", "gains and losses", "mean", "tail", "Prelec", "steep middle", "costs"])
-def test_values_are_drawn_as_if_every_sample_had_its_own_mass(law, kind, n):
+def test_values_are_drawn_as_if_every_sample_had_its_own_mass(distribution, kind, n):
     preference = PREFERENCES[kind]
-    samples = LAWS[law](np.random.default_rng(7), n)
+    samples = DISTRIBUTIONS[distribution](np.random.default_rng(7), n)
     rule, bins, memory = arranged(preference, samples)
     drawn = np.zeros(4_000)
     many_draws(rule.band, bins, rule.worth, memory, drawn)
-    felt, top = np.sort(preference.felt(samples))[::-1], preference.felt(np.array([-RANGE, RANGE])).max()
+    utility, top = np.sort(preference.utilities(samples))[::-1], preference.utilities(np.array([-RANGE, RANGE])).max()
     masses = np.random.default_rng(8).standard_exponential((500, n + 1))
-    full = values(preference, np.append(top, felt), masses)
+    full = values(preference, np.append(top, utility), masses)
     # five standard errors of 500 draws are 0.22 sd of the mean, and about as much of the sd itself (their kurtosis
     # is below 6): a chance of less than one in a million. Bins may add 0.1 to each.
     assert abs(drawn.mean() - full.mean()) < 0.35 * full.std()
@@ -124,27 +124,27 @@ def test_values_are_drawn_as_if_every_sample_had_its_own_mass(law, kind, n):
     assert np.abs(shares - [0.25, 0.5, 0.75]).max() < 5 * math.sqrt(0.25 / 500) + 0.05
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("kind", ["people", "gains and losses", "mean", "tail", "Prelec", "steep middle", "costs"])
-def test_the_error_of_bins_is_known_and_bounded(law, kind):
+def test_the_error_of_bins_is_known_and_bounded(distribution, kind):
     preference = PREFERENCES[kind]
     rng = np.random.default_rng(9)
-    samples = LAWS[law](rng, 3_000)
+    samples = DISTRIBUTIONS[distribution](rng, 3_000)
     _, bins, _ = arranged(preference, samples)
     places, counts = best_first(bins)
-    felt = np.sort(preference.felt(samples))[::-1]
+    utility = np.sort(preference.utilities(samples))[::-1]
     ends = np.cumsum(counts)
-    assert ends[-1] == felt.size
+    assert ends[-1] == utility.size
     # at equal masses: bins and what they lack are worth what the samples are (c / l is rounded, and w steep)
     of_bins = values(preference, places, counts[None].astype(float))[0]
     assert of_bins + bins.lacking[0] == pytest.approx(preference.estimate(samples), rel=1e-7, abs=1e-7)
     # at any masses: moved by the width of each bin times its decision weight, at most
-    masses = rng.standard_exponential((200, felt.size))
+    masses = rng.standard_exponential((200, utility.size))
     starts = ends - counts
     of_bins = values(preference, places, np.add.reduceat(masses, starts, axis=1))
-    full = values(preference, felt, masses)
-    best = values(preference, np.repeat(felt[starts], counts), masses)
-    worst = values(preference, np.repeat(felt[ends - 1], counts), masses)
+    full = values(preference, utility, masses)
+    best = values(preference, np.repeat(utility[starts], counts), masses)
+    worst = values(preference, np.repeat(utility[ends - 1], counts), masses)
     slack = 1e-9 * (1.0 + np.abs(full))
     assert (np.abs(of_bins - full) <= best - worst + slack).all()
     assert (worst - slack <= of_bins).all()
@@ -183,7 +183,7 @@ def test_a_bin_is_narrow_against_what_lies_beyond_it(kind, pulls):
 
 def test_an_outcome_seen_a_million_times_is_as_good_as_a_million_outcomes():
     # neighbouring outcomes joined to cells: 200 values with 100 to 2 million samples in each
-    samples = LAWS["few values"](np.random.default_rng(3), 3_000)
+    samples = DISTRIBUTIONS["few values"](np.random.default_rng(3), 3_000)
     rule, bins, memory = arranged(PEOPLE, samples, counts=10_000)
     assert best_first(bins)[1].sum() == memory.pulls[0] == 3_000 * 10_000
     drawn = np.zeros(1_000)
@@ -194,7 +194,7 @@ def test_an_outcome_seen_a_million_times_is_as_good_as_a_million_outcomes():
 
 def test_bins_depend_on_what_was_seen_and_not_on_its_order():
     rng = np.random.default_rng(2)
-    samples = LAWS["both ends"](rng, 2_000)
+    samples = DISTRIBUTIONS["both ends"](rng, 2_000)
     policy = NPTS(BOTH, Bounded(-RANGE, RANGE))
     learners = [policy.start(2, seed=5) for _ in range(3)]
     for learner, seen in zip(learners, (samples, samples[::-1], np.append(samples, 900.0)), strict=True):
@@ -239,14 +239,14 @@ def test_regret_is_not_linear_where_the_best_or_the_worst_is_rare(arms, rewards,
 
 def test_a_jackpot_is_chosen_as_often_as_a_reweighting_of_every_sample_says():
     rng = np.random.default_rng(4)
-    samples = LAWS["jackpot"](rng, 20_000)
+    samples = DISTRIBUTIONS["jackpot"](rng, 20_000)
     sure = PEOPLE.estimate(samples) - 2.0
     learner = NPTS(PEOPLE, Bounded(0, RANGE)).start(2, seed=3)
     learner.observe(0, samples)
     learner.observe(1, [sure] * 10**4)
     chosen = np.array([choice.arm for choice in learner.ask(400)])
-    felt = np.append(RANGE, np.sort(samples)[::-1])
-    of_jackpot = values(PEOPLE, felt, rng.standard_exponential((500, felt.size)))
+    utility = np.append(RANGE, np.sort(samples)[::-1])
+    of_jackpot = values(PEOPLE, utility, rng.standard_exponential((500, utility.size)))
     of_sure = values(PEOPLE, np.array([RANGE, sure]), rng.standard_gamma([1.0, 10**4], size=(500, 2)))
     expected = (of_jackpot[:, None] > of_sure).mean()
     # five standard errors of 400 choices, as many of 500 draws: one in a million; bins of equally many samples
@@ -256,10 +256,10 @@ def test_a_jackpot_is_chosen_as_often_as_a_reweighting_of_every_sample_says():
 
 
 def test_what_an_arm_saw_is_what_its_bins_hold():
-    samples = LAWS["heavy tail"](np.random.default_rng(6), 1_000)
+    samples = DISTRIBUTIONS["heavy tail"](np.random.default_rng(6), 1_000)
     _, bins, memory = arranged(PEOPLE, samples)
-    felt, _, _ = outcomes_of_arm(memory, 0)
+    utility, _, _ = outcomes_of_arm(memory, 0)
     places, _ = best_first(bins)
-    assert np.isin(places, felt).all()
-    assert places[0] == felt[-1]
-    assert places[-1] == felt[0]
+    assert np.isin(places, utility).all()
+    assert places[0] == utility[-1]
+    assert places[-1] == utility[0]

@@ -30,19 +30,18 @@ from allais import (
 )
 from allais._kernels import loop
 from allais.bands import KL, Envelope
-from allais.bands.tail_ends import ends_of
+from allais.bands._distribution_bounds import ends_of
 from allais.errors import DominanceWarning
 from allais.learner import NotNow
-from allais.numerics.k_inf import QUICK, LawOfThree, k_inf_of_three
+from allais.numerics.k_inf import QUICK, DistributionOfThree, k_inf_of_three
 from allais.policies import UniformSampling
-from allais.policies.halving import halving_phases
 from allais.policies.patient import patient_phases
 from allais.policies.toptwo import _parted
-from allais.policies.wsr import phases
+from allais.policies.wsr import halving_phases, phases
 from allais.problems import Bandit
 from allais.samples.draws import gamma, normal, stream_of, uniform
 from allais.samples.layout import remembered
-from allais.samples.worth import measure
+from allais.samples.memory import measure
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 BOTH = Preference.tversky_kahneman()
@@ -65,7 +64,7 @@ def fill(kind, shape, seed, result):
 
 
 @pytest.mark.parametrize(
-    ("kind", "shape", "law"),
+    ("kind", "shape", "distribution"),
     [
         (0, 0.0, stats.uniform()),
         (1, 0.0, stats.norm()),
@@ -77,11 +76,11 @@ def fill(kind, shape, seed, result):
     ],
     ids=["uniform", "normal", "exponential", "gamma 2", "gamma 50", "gamma 10^6", "streams"],
 )
-def test_draws_in_compiled_code_have_their_law(kind, shape, law):
+def test_draws_in_compiled_code_have_their_distribution(kind, shape, distribution):
     # Kolmogorov-Smirnov, fixed seed: a right generator has p below 1e-6 once in a million
     numbers = np.zeros(50_000)
     fill(kind, shape, 0.37, numbers)
-    assert stats.kstest(numbers, law.cdf).pvalue > 1e-6
+    assert stats.kstest(numbers, distribution.cdf).pvalue > 1e-6
 
 
 def test_npts_draws_the_value_of_a_random_reweighting():
@@ -100,20 +99,22 @@ def test_npts_draws_the_value_of_a_random_reweighting():
 
 def test_npts_bins_an_arm_with_many_outcomes():
     samples = np.random.default_rng(1).uniform(-1, 1, size=1_000)
-    felt = np.sort(np.append(BOTH.felt(samples), BOTH.felt(np.array([1.0]))))  # the best outcome counts once
-    shares = np.random.default_rng(2).dirichlet(np.ones(felt.size), size=8_000)
+    utility = np.sort(
+        np.append(BOTH.utilities(samples), BOTH.utilities(np.array([1.0])))
+    )  # the best outcome counts once
+    shares = np.random.default_rng(2).dirichlet(np.ones(utility.size), size=8_000)
     above = np.clip(np.cumsum(shares[:, ::-1], axis=1)[:, ::-1], 0.0, 1.0)
     below = np.clip(np.cumsum(shares, axis=1), 0.0, 1.0)
-    gain = BOTH.gains(above) @ np.diff(np.maximum(felt, 0.0), prepend=0.0)
-    loss = BOTH.losses(below) @ -np.diff(np.maximum(-felt, 0.0), append=0.0)
+    gain = BOTH.gains(above) @ np.diff(np.maximum(utility, 0.0), prepend=0.0)
+    loss = BOTH.losses(below) @ -np.diff(np.maximum(-utility, 0.0), append=0.0)
     drawn = gain - loss
-    best = float(BOTH.felt(np.array([1.0]))[0])
+    best = float(BOTH.utilities(np.array([1.0]))[0])
     mass = np.random.default_rng(4).beta(1.0, 20_000.0, size=8_000)  # what the best outcome gets in a draw of arm 1
     for target in (-1.0, 0.0, 1.0):  # standard deviations of a draw: its place and its spread
         learner = NPTS(BOTH, Bounded(-1, 1)).start(2, seed=3)
         learner.observe(0, samples)
         sure = drawn.mean() + target * drawn.std()
-        learner.observe(1, [float(BOTH.unfelt(np.array([sure]))[0])] * 20_000)
+        learner.observe(1, [float(BOTH.outcomes_of(np.array([sure]))[0])] * 20_000)
         first = np.mean([choice.arm == 0 for choice in learner.ask(4_000)])
         other = max(sure, 0.0) + BOTH.gains(mass) * (best - max(sure, 0.0)) - BOTH.losses(1.0 - mass) * max(-sure, 0.0)
         expected = (drawn > other).mean()
@@ -122,8 +123,10 @@ def test_npts_bins_an_arm_with_many_outcomes():
 
 
 def quick_k_inf(rule, arm, target, *shares):
-    law = LawOfThree(rule.worth.gains.table, rule.worth.losses.table, *rule.outcomes[arm].tolist(), *map(float, shares))
-    return k_inf_of_three(law, target, QUICK)
+    distribution = DistributionOfThree(
+        rule.worth.gains.table, rule.worth.losses.table, *rule.outcomes[arm].tolist(), *map(float, shares)
+    )
+    return k_inf_of_three(distribution, target, QUICK)
 
 
 def test_imed_knows_the_same_divergence_as_theory():
@@ -165,9 +168,9 @@ def test_three_values_with_rare_ones_are_as_near_as_a_search_of_40000_places_fin
     amount = (target - 30.0 * weight(top)) / 20.0
     needed = np.where(amount > 0.0, weight.inverse(np.clip(amount, 0.0, 1.0)), 0.0)
     tail = np.maximum(np.maximum(needed, 1.0 - shares[0] / (shares[0] + shares[1]) * (1.0 - top)), top)
-    laws = np.stack([1.0 - tail, tail - top, top])
+    distributions = np.stack([1.0 - tail, tail - top, top])
     with np.errstate(divide="ignore", invalid="ignore"):
-        terms = [p * np.log(p / q) if p > 0.0 else 0.0 * q for p, q in zip(shares, laws, strict=True)]
+        terms = [p * np.log(p / q) if p > 0.0 else 0.0 * q for p, q in zip(shares, distributions, strict=True)]
     nearest = np.nanmin(np.where(amount <= 1.0, sum(terms), np.inf))
     rule = IMED(people, Finite(v)).rule(1)
     # the search's own places are 0.2 % apart

@@ -23,7 +23,7 @@ from allais import (
 from allais.bands import Holder
 from allais.learner import NotNow
 from allais.policies import EXP3, UCBV
-from allais.policies.verbs import bracket
+from allais.policies.core.verbs import bracket
 from allais.policies.wsr import phases
 from allais.problems import Bandit
 

@@ -127,7 +127,7 @@ def test_scaling_outcomes_scales_the_value(weights, lottery, scale):
 
 
 @given(pairs, sample_lists, outcomes, st.booleans())
-def test_the_estimate_is_the_value_of_the_empirical_law(weights, samples, reference, costs):
+def test_the_estimate_is_the_value_of_the_empirical_distribution(weights, samples, reference, costs):
     preference = Preference(*weights, utility=PowerUtility(), reference=reference, costs=costs)
     parts = preference.estimate_parts(samples)
     assert close(preference.estimate(samples), preference.value(Empirical(samples)), parts, rel=1e-12)
@@ -266,7 +266,7 @@ def test_the_normal_table_knows_the_slope_of_the_value():
     np.testing.assert_allclose(slope, exact, atol=1e-6)
 
 
-def test_a_mixture_is_valued_as_one_law():
+def test_a_mixture_is_valued_as_one_distribution():
     people = Preference(TverskyKahneman(0.61))
     finite = Mixture([Discrete({10: 0.5, 0: 0.5}), Discrete({10: 1.0})], [0.4, 0.6])
     assert people.value(finite) == people.value(Discrete({10: 0.8, 0: 0.2}))
@@ -299,7 +299,7 @@ def test_a_users_utility_is_inverted_to_the_last_digit():
 
     preference = Preference(TverskyKahneman(0.61), utility=log_gain)
     assert preference.certainty_equivalent(Discrete({7: 1.0})) == pytest.approx(7.0, rel=1e-14)
-    # u(X) of X = e^Y - 1 with Y exponential is Y itself: the value of an exponential law
+    # u(X) of X = e^Y - 1 with Y exponential is Y itself: the value of an exponential distribution
     from scipy import stats
 
     lomax = Continuous(stats.lomax(2.0))  # P(X > x) = (1 + x)^-2, so log1p(X) has rate 2

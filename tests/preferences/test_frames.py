@@ -19,5 +19,5 @@ def test_a_taste_moves_to_another_frame_and_its_utility_to_another_unit_only_if_
 
 def saturating(x):
     """A utility of somebody who cares little beyond 10, and twice as much about losses."""
-    felt = np.abs(x) / (10.0 + np.abs(x))
-    return np.where(x < 0.0, -2.0 * felt, felt)
+    utilities = np.abs(x) / (10.0 + np.abs(x))
+    return np.where(x < 0.0, -2.0 * utilities, utilities)

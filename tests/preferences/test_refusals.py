@@ -28,8 +28,11 @@ STEEP = Preference(TverskyKahneman(), utility=PowerUtility(40.0))  # of 1e9 beyo
         (lambda: PEOPLE.estimate([1.0, np.inf]), "samples must be finite; got inf at position 1"),
         (lambda: PEOPLE.estimate(["a"]), "samples must be numbers"),
         (lambda: PEOPLE.estimate([True, False]), "samples must be numbers"),
-        (lambda: STEEP.estimate([1.0, 1e9]), r"samples must feel finite; 1e\+09 does not"),
-        (lambda: STEEP.value(Discrete({1e9: 0.5, 2e9: 0.5})), r"outcomes must feel finite; 1e\+09 does not"),
+        (lambda: STEEP.estimate([1.0, 1e9]), r"the utility of samples must be finite; that of 1e\+09 is not"),
+        (
+            lambda: STEEP.value(Discrete({1e9: 0.5, 2e9: 0.5})),
+            r"the utility of outcomes must be finite; that of 1e\+09 is not",
+        ),
         (lambda: PEOPLE.value_of_normal([0.0], 0.0), "sds finite and positive"),
         (lambda: Preference.tversky_kahneman().value_of_normal([0.0], 1.0), "linear utility"),
         (

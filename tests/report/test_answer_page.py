@@ -31,9 +31,9 @@ from allais import (
 )
 from allais.bands import Interval
 from allais.linear import LinearBandit, LinGapE, ParameterNoise
-from allais.preferences.sure import sure_amount
+from allais.preferences.words import sure_amount
 from allais.report import write_page
-from allais.report.closing import closing
+from allais.report.interval_history import closing
 from allais.report.sure import sure_interval
 from allais.report.words import recommendation
 from allais.searches import chances_of_best, least_proof
@@ -72,11 +72,13 @@ def page_of(answer, folder, **settings):
 
 
 @pytest.mark.parametrize("preference", [CALLERS, DELAYS, GAINS, MILD], ids=["callers", "delays", "gains", "mild"])
-@pytest.mark.parametrize("law", [Discrete({3: 0.9, 30: 0.1}), Discrete({-20: 0.2, 40: 0.8}), Discrete({7: 1.0})])
-def test_a_sure_amount_is_the_certainty_equivalent_in_the_users_units(preference, law):
-    sure = sure_amount(preference, preference.value(law))
-    assert sure == pytest.approx(preference.certainty_equivalent(law))
-    assert preference.value(Discrete({sure: 1.0})) == pytest.approx(preference.value(law))
+@pytest.mark.parametrize(
+    "distribution", [Discrete({3: 0.9, 30: 0.1}), Discrete({-20: 0.2, 40: 0.8}), Discrete({7: 1.0})]
+)
+def test_a_sure_amount_is_the_certainty_equivalent_in_the_users_units(preference, distribution):
+    sure = sure_amount(preference, preference.value(distribution))
+    assert sure == pytest.approx(preference.certainty_equivalent(distribution))
+    assert preference.value(Discrete({sure: 1.0})) == pytest.approx(preference.value(distribution))
 
 
 def test_an_interval_of_costs_turns_round_and_what_no_outcome_feels_like_has_no_amount():
@@ -100,9 +102,9 @@ def test_the_first_paragraph_says_what_to_do_and_what_the_mean_would_cost(routes
     )
     outcomes, counts = routes.learner.outcomes("motorway")
     seen = Discrete(dict(zip(outcomes.tolist(), (counts / counts.sum()).tolist(), strict=True)))
-    mean, felt, lost = map(float, found.groups())
+    mean, utilities, lost = map(float, found.groups())
     assert mean == pytest.approx(seen.mean, abs=0.01)
-    assert felt == pytest.approx(DELAYS.certainty_equivalent(seen), abs=0.01)
+    assert utilities == pytest.approx(DELAYS.certainty_equivalent(seen), abs=0.01)
     assert lost == pytest.approx(DELAYS.certainty_equivalent(seen) - 71.0, abs=0.01)
 
 
@@ -176,15 +178,15 @@ def test_the_history_is_what_a_learner_knew_after_so_many_samples():
 
 
 def test_a_run_is_repeated_from_its_own_seed_and_a_simulator_is_not_called_again():
-    policy, laws = LUCB(Bounded(0, 1), delta=0.1), [Bernoulli(0.9), Bernoulli(0.5)]
+    policy, distributions = LUCB(Bounded(0, 1), delta=0.1), [Bernoulli(0.9), Bernoulli(0.5)]
     calls = []
 
     def drawn(arm, rng):
         calls.append(arm)
-        return laws[arm].sample(rng)
+        return distributions[arm].sample(rng)
 
     for seed in (1, np.random.SeedSequence(5, spawn_key=(2,))):
-        answer = best_arm(policy, Bandit(laws), seed=seed)
+        answer = best_arm(policy, Bandit(distributions), seed=seed)
         assert answer.history[-1][:2] == (answer.samples, answer.pulls)
         assert answer.history[-1].intervals == answer.intervals
     answer = best_arm(policy, Simulator(drawn, 2), seed=1)
@@ -266,7 +268,7 @@ def test_a_search_that_ends_early_says_something_true_about_the_limit(tmp_path, 
     assert sum(one in text for one in said) == 1
 
 
-def test_continuous_laws_have_a_limit_too(tmp_path):
+def test_continuous_distributions_have_a_limit_too(tmp_path):
     problem = Bandit([Uniform(0.0, 0.6), Uniform(0.3, 1.0)], arms=["low", "high"])
     text = page_of(best_arm(WLUCB(MILD, Bounded(0, 1), delta=0.1), problem, seed=1), tmp_path)
     assert re.search(r"need about [\d,]+ runs to part, .* this search used [\d.]+ times that", text)

@@ -21,7 +21,7 @@ from allais import (
     expected_value,
     search,
 )
-from allais.policies.promises import promise_in_words
+from allais.policies.core.base import promise_in_words
 from allais.report import LiveView, write_page
 from allais.report.words import confidence
 from allais.searches import Search, drive
@@ -51,8 +51,10 @@ def test_a_tolerance_in_felt_value_is_said_in_units_where_the_answer_is():
     people = Preference(TverskyKahneman(0.61), utility=PowerUtility(0.88, 2.25), reference=0)
     policy = WLUCB(people, Bounded(0, 2), delta=0.05, tolerance=0.4)
     answer = best_arm(policy, Simulator(lambda arm, rng: 1.0 + 0.1 * arm, 2), seed=1)
-    worth = people.unfelt(np.array([answer.value, answer.value + 0.4]))
-    assert f"by more than about {worth[1] - worth[0]:.2g} minutes (0.4 in felt value)" in confidence(answer, "minutes")
+    worth = people.outcomes_of(np.array([answer.value, answer.value + 0.4]))
+    assert f"by more than about {worth[1] - worth[0]:.2g} minutes (0.4 in utilities value)" in confidence(
+        answer, "minutes"
+    )
 
 
 def test_the_live_view_names_the_promise_and_shows_the_best_of_many():

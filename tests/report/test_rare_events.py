@@ -20,8 +20,8 @@ from allais import (
 )
 from allais.bands import KL
 from allais.bands.kl import kl_ceiling
-from allais.linear.estimated_noise import MOST_SEEN, keep_seen
-from allais.report.groups import explained
+from allais.linear.noise import MOST_SEEN, keep_seen
+from allais.report.effort import explained
 from allais.report.page import _explanation
 from allais.report.words import _most_distorted
 from allais.searches.chances import _drawn
@@ -40,9 +40,9 @@ def disasters(n, seed=1):
     return np.where(rng.random(n) < 0.002, rng.uniform(-RANGE, -900, n), rng.uniform(6, 7, n))
 
 
-@pytest.mark.parametrize("law", [jackpots, disasters])
-def test_chances_draw_rare_events_with_all_others(law):
-    samples = law(20_000)
+@pytest.mark.parametrize("distribution", [jackpots, disasters])
+def test_chances_draw_rare_events_with_all_others(distribution):
+    samples = distribution(20_000)
     learner = WLUCB(PEOPLE, Bounded(-RANGE, RANGE), delta=0.1).start(["A", "B"], seed=1)
     learner.observe("A", samples)
     tracemalloc.start()
@@ -61,8 +61,8 @@ def test_chances_draw_rare_events_with_all_others(law):
 def test_a_rare_event_has_a_row_of_its_own(share, costs):
     preference = Preference(TverskyKahneman(0.61), costs=costs, reference=2.0)
     for event in (Discrete({RANGE: 1.0}), Uniform(500, RANGE), Discrete({-RANGE: 1.0}), Discrete({2.5: 1.0})):
-        law = Mixture([Uniform(3, 4), event], [1.0 - share, share])
-        explanation = preference.explain(law)
+        distribution = Mixture([Uniform(3, 4), event], [1.0 - share, share])
+        explanation = preference.explain(distribution)
         assert explanation.contributions.sum() == pytest.approx(explanation.value, rel=1e-9)
         assert explanation.probabilities.sum() == pytest.approx(1.0)
         rows = np.isclose(explanation.probabilities, share, rtol=1e-6, atol=0.0)
@@ -73,9 +73,9 @@ def test_a_rare_event_has_a_row_of_its_own(share, costs):
 
 
 @pytest.mark.parametrize("costs", [False, True])
-@pytest.mark.parametrize("law", [jackpots, disasters])
-def test_a_rare_event_that_was_seen_has_a_row_of_its_own(law, costs):
-    samples = law(20_000)
+@pytest.mark.parametrize("distribution", [jackpots, disasters])
+def test_a_rare_event_that_was_seen_has_a_row_of_its_own(distribution, costs):
+    samples = distribution(20_000)
     rare = samples[np.abs(samples) > 500.0]
     preference = Preference(TverskyKahneman(0.61), costs=costs, reference=2.0)
     learner = WLUCB(preference, Bounded(-RANGE, RANGE), delta=0.1).start(["A", "B"], seed=1)
@@ -96,10 +96,10 @@ def test_what_was_seen_once_in_a_million_times_is_not_shown_as_never():
     assert "the outcome 1000 came in 0.0001% of the runs and counts like 0.02%" in _most_distorted(learner, "A")
 
 
-@pytest.mark.parametrize("law", [jackpots, disasters])
-def test_the_kl_interval_of_many_outcomes_is_that_of_each_outcome_and_hardly_wider(law):
+@pytest.mark.parametrize("distribution", [jackpots, disasters])
+def test_the_kl_interval_of_many_outcomes_is_that_of_each_outcome_and_hardly_wider(distribution):
     n, confidence = 20_000, 0.95
-    samples = law(n)
+    samples = distribution(n)
     low, value, high = KL().interval(PEOPLE, Bounded(-RANGE, RANGE), samples, confidence)
     level = (math.log(2 / (1 - confidence)) + math.log(n)) / n
 
@@ -130,15 +130,15 @@ class Seen:
 
 
 @pytest.mark.parametrize("kind", ["people", "Prelec", "tail", "mean"])
-@pytest.mark.parametrize("law", ["jackpots", "disasters", "heavy tails"])
-def test_estimated_noise_keeps_its_rare_ends_apart(law, kind):
+@pytest.mark.parametrize("distribution", ["jackpots", "disasters", "heavy tails"])
+def test_estimated_noise_keeps_its_rare_ends_apart(distribution, kind):
     preference = {
         "people": PEOPLE, "Prelec": Preference(Prelec(0.3)), "tail": cvar(0.05), "mean": expected_value(),
     }[kind]  # fmt: skip
     rng = np.random.default_rng(2)
     n = 2_000
     heavy = rng.standard_t(3, n)
-    samples = {"jackpots": jackpots(n), "disasters": disasters(n), "heavy tails": heavy}[law]
+    samples = {"jackpots": jackpots(n), "disasters": disasters(n), "heavy tails": heavy}[distribution]
     state = Seen()
     for outcome in samples.tolist():
         state.pulls[0] += 1

@@ -35,13 +35,12 @@ from allais import (
     theory,
 )
 from allais.bands import DKW, KL, Holder
+from allais.bands._distribution_bounds import ends_of, memory_of
 from allais.bands.base import anytime_rule
-from allais.bands.tail_ends import ends_of
-from allais.bands.tails import memory_of
 from allais.policies import UniformSampling
 from allais.report import LiveView, write_page
-from allais.report.groups import explained
-from allais.report.picture import intervals_as_svg
+from allais.report.effort import explained
+from allais.report.pictures import intervals_as_svg
 from allais.report.words import by_mean, contrast, recommendation
 from allais.searches import Failures, Outcome, Search, chances_of_best, fewest_runs, forecast
 from allais.simulation.progress import Progress
@@ -53,7 +52,10 @@ ROUTES = Bandit(
 )
 MILD = Preference(TverskyKahneman(0.8), TverskyKahneman(0.85))
 GAINS_AND_LOSSES = Bandit([Discrete({1: 0.95, -1: 0.05}), Discrete({1: 0.5, -1: 0.5}), Discrete({1: 0.7, -1: 0.3})])
-SEEN = [(law.outcomes, np.round(1000 * law.probabilities).astype(int)) for law in GAINS_AND_LOSSES.lotteries]
+SEEN = [
+    (distribution.outcomes, np.round(1000 * distribution.probabilities).astype(int))
+    for distribution in GAINS_AND_LOSSES.lotteries
+]
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +112,10 @@ def test_the_fewest_runs_are_what_a_table_of_all_shares_says(band):
     rule = band.rule(MILD, [policy.rewards]) if always is None else always
     share, growth = policy.rule(2).log_share, policy.rule(2).growth
     each = np.unique(np.geomspace(0.02 * found, found, 100).astype(int))
-    ends = [[ends_of(rule, _repeated(law, n), 0, share + growth * math.log(n)) for n in each] for law in pair]
+    ends = [
+        [ends_of(rule, _repeated(distribution, n), 0, share + growth * math.log(n)) for n in each]
+        for distribution in pair
+    ]
     low, high = np.array(ends[0])[:, 0], np.array(ends[1])[:, 1]
     apart = low[:, None] >= high[None, :]
     table = np.where(apart, each[:, None] + each[None, :], np.inf).min()
@@ -119,20 +124,24 @@ def test_the_fewest_runs_are_what_a_table_of_all_shares_says(band):
 
 def test_the_fewest_runs_of_top_two_are_those_of_the_joint_test():
     people = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
-    laws = [Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})]
+    distributions = [Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})]
     counts = [(np.array([0.0, 50.0]), np.array([900, 100])), (np.array([0.0, 30.0]), np.array([800, 200]))]
     seen = [*counts, (np.array([7.0]), np.array([1_000]))]
     policy = TopTwo(people, Bounded(0, 50), delta=0.05)
-    limit = fewest_runs(policy, np.array([people.value(law) for law in laws]), seen)
-    took = simulate(policy, Bandit(laws), 10**6, 20, seed=1, checkpoints=[10**6]).samples
+    limit = fewest_runs(policy, np.array([people.value(distribution) for distribution in distributions]), seen)
+    took = simulate(policy, Bandit(distributions), 10**6, 20, seed=1, checkpoints=[10**6]).samples
     # samples have a standard deviation of under half of their mean: six standard errors of 20 runs are 0.65 of it
     assert 0.35 * took.mean() < limit < 1.65 * took.mean()
-    cuts = fewest_runs(WLUCB(people, Bounded(0, 50), delta=0.05), np.array([people.value(law) for law in laws]), seen)
+    cuts = fewest_runs(
+        WLUCB(people, Bounded(0, 50), delta=0.05),
+        np.array([people.value(distribution) for distribution in distributions]),
+        seen,
+    )
     assert limit < 0.3 * cuts
 
 
-def _repeated(law, runs):
-    outcomes, counts = law
+def _repeated(distribution, runs):
+    outcomes, counts = distribution
     return memory_of(
         MILD, np.repeat(outcomes, np.diff(np.rint(np.cumsum(counts) * runs / counts.sum()), prepend=0).astype(int))
     )
@@ -178,7 +187,7 @@ def test_chances_of_being_best_know_gains_losses_and_costs(answer):
     chances = chances_of_best(answer.learner, np.random.default_rng(1))
     assert sum(chances.values()) == pytest.approx(1.0)
     assert chances["train"] < 0.01
-    # the value of the drawn laws scatters around the estimate: one arm seen often is nearly certain
+    # the value of the drawn distributions scatters around the estimate: one arm seen often is nearly certain
     learner = WSR(PEOPLE, budget=100).start(["A", "B"], seed=1)
     assert all(math.isnan(chance) for chance in chances_of_best(learner, np.random.default_rng(1)).values())
 

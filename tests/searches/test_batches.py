@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from allais import LUCB, WSR, Bandit, Bernoulli, Bounded, Preference, Program, Simulator, TverskyKahneman, search
-from allais.cli.pilot import Piloted
+from allais.cli.dry_run import Piloted
 from allais.errors import RunFailed
 from allais.searches import Failures, Outcome, Run, Search
-from allais.searches.tasks import MOST_RUNS, Pace, Task
+from allais.searches.runs import MOST_RUNS, Pace, Task
 from tests.searches.simulators import ARMS, broken, coin
 from tests.searches.test_drive import Losing
 
@@ -88,7 +88,7 @@ def test_the_runs_of_a_lost_batch_are_sent_again_each_on_its_own():
 
 def test_a_task_that_takes_long_comes_back_as_far_as_it_is_done(monkeypatch):
     alone = search(BUDGET, COIN, seed=4)
-    monkeypatch.setattr("allais.searches.tasks.LONGEST", 0.0)
+    monkeypatch.setattr("allais.searches.runs.LONGEST", 0.0)
     runs = [Run(0, number, number) for number in range(5)]
     assert len(Task(COIN, runs, 0).perform()) == 1
     done = []

@@ -14,7 +14,7 @@ import pytest
 
 import allais.cli.best_arm
 from allais import WSR, WUCB, Bandit, Bounded, Discrete, Preference, Simulator, TverskyKahneman, search, simulate
-from allais.searches.cluster import PATIENCE, ClusterLost
+from allais.searches.pool import PATIENCE, ClusterLost
 from tests.cli.test_best_arm import COIN, ROOT, run
 from tests.searches.simulators import ARMS, coin, slow_coin
 from tests.simulation.test_runs import same

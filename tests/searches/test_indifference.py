@@ -28,7 +28,7 @@ from allais import (
 from allais.searches import closer_forecast, costs_of_indifference, forecast, with_indifference
 from allais.searches.forecast import LOOKS
 from allais.searches.indifference import worth_asking
-from allais.searches.tryouts import Together, _tilted, _trial, tried_out
+from allais.searches.pilot_simulation import Together, _tilted, _trial, tried_out
 from tests.cli.test_best_arm import COIN as SPEC
 from tests.cli.test_best_arm import run
 from tests.searches.simulators import ARMS, coin
@@ -55,9 +55,9 @@ def test_without_a_utility_an_indifference_is_the_tolerance():
 def test_values_that_differ_by_the_tolerance_differ_by_no_more_than_the_indifference_anywhere():
     for amount in (0.1, 1.0, 7.5):
         tolerance = with_indifference(WLUCB(PEOPLE, Bounded(0, 30), delta=0.05), amount).tolerance
-        low, high = sorted(PEOPLE.felt(np.array([0.0, 30.0])))
+        low, high = sorted(PEOPLE.utilities(np.array([0.0, 30.0])))
         values = np.linspace(low, high - tolerance, 2_001)
-        apart = np.abs(PEOPLE.unfelt(values + tolerance) - PEOPLE.unfelt(values))
+        apart = np.abs(PEOPLE.outcomes_of(values + tolerance) - PEOPLE.outcomes_of(values))
         assert apart.max() <= amount * (1 + 1e-6)
         assert apart.max() >= amount * (1 - 1e-3)  # and is no smaller than it must be
 
@@ -103,28 +103,28 @@ def test_an_arm_whose_tail_was_not_seen_is_not_thought_sure():
     rows = [rng.normal(0.0, 1.0, 20) for _ in range(8)]
     rows[0] = np.concatenate([np.linspace(-0.51, -0.5, 4), np.linspace(0.0, 1.0, 16)])  # no tail below
     values, seen = np.array([worst.estimate(row) for row in rows]), seen_of(rows)
-    laws = _trial(PairwiseScreening(worst, delta=0.05, rarest=0.2), values, seen, None, None).lotteries
-    assert [worst.value(law) for law in laws] == pytest.approx(values)
-    spreads = [float(law.sample(np.random.default_rng(1), 20_000).std()) for law in laws]
+    distributions = _trial(PairwiseScreening(worst, delta=0.05, rarest=0.2), values, seen, None, None).lotteries
+    assert [worst.value(distribution) for distribution in distributions] == pytest.approx(values)
+    spreads = [float(distribution.sample(np.random.default_rng(1), 20_000).std()) for distribution in distributions]
     assert spreads[0] == pytest.approx(spreads[values[1:].argmax() + 1], rel=0.05)
 
 
 @pytest.mark.parametrize("value", [0.3, 0.6, 0.9])
 def test_where_only_some_outcomes_can_be_a_trial_makes_others_of_them_more_frequent(value):
-    law = _tilted(BOTH, np.array([-1.0, 0.0, 2.0]), np.array([5, 10, 5]), value)
-    assert law.outcomes.tolist() == [-1.0, 0.0, 2.0]
-    assert BOTH.value(law) == pytest.approx(value, abs=1e-3)
+    distribution = _tilted(BOTH, np.array([-1.0, 0.0, 2.0]), np.array([5, 10, 5]), value)
+    assert distribution.outcomes.tolist() == [-1.0, 0.0, 2.0]
+    assert BOTH.value(distribution) == pytest.approx(value, abs=1e-3)
 
 
 def test_a_forecast_has_closer_looks_until_pilot_runs_are_a_third_of_it():
-    rng, laws = np.random.default_rng(1), [Normal(mean, 1.0) for mean in (0.0, 0.0, 0.4, 0.5)]
+    rng, distributions = np.random.default_rng(1), [Normal(mean, 1.0) for mean in (0.0, 0.0, 0.4, 0.5)]
     for tolerance, looks in ((1.0, 1), (0.05, LOOKS)):
-        told, asked = [law.sample(rng, 20) for law in laws], []
+        told, asked = [distribution.sample(rng, 20) for distribution in distributions], []
 
         def run(more, told=told, asked=asked):
             asked.append(more)
             for arm, runs in more.items():
-                told[arm] = np.append(told[arm], laws[arm].sample(rng, runs))
+                told[arm] = np.append(told[arm], distributions[arm].sample(rng, runs))
 
         def summed_up(told=told):
             return np.array([row.mean() for row in told]), seen_of(told)
@@ -136,12 +136,15 @@ def test_a_forecast_has_closer_looks_until_pilot_runs_are_a_third_of_it():
 
 
 def test_what_takes_too_long_to_try_out_is_told_from_a_larger_tolerance(monkeypatch):
-    laws = [Discrete({0: 0.5 - gap, 1: 0.5 + gap}) for gap in (0.05, 0.0)]
+    distributions = [Discrete({0: 0.5 - gap, 1: 0.5 + gap}) for gap in (0.05, 0.0)]
     policy = LUCB(Finite([0, 1]), delta=0.05)
-    seen = [(law.outcomes, np.round(1e6 * law.probabilities).astype(int)) for law in laws]
+    seen = [
+        (distribution.outcomes, np.round(1e6 * distribution.probabilities).astype(int))
+        for distribution in distributions
+    ]
     values = np.array([0.55, 0.5])
-    used = np.mean([best_arm(policy, Bandit(laws), seed=s).samples for s in range(10)])
-    monkeypatch.setattr("allais.searches.tryouts.TRIED", int(used / 5))
+    used = np.mean([best_arm(policy, Bandit(distributions), seed=s).samples for s in range(10)])
+    monkeypatch.setattr("allais.searches.pilot_simulation.TRIED", int(used / 5))
     predicted, _, high = tried_out(policy, values, seen)
     assert high == math.inf
     assert 0.5 < predicted / used < 2.0

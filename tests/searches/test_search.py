@@ -29,9 +29,9 @@ def test_only_a_prefix_of_an_arms_runs_is_ever_told_however_late_bad_outcomes_co
     held_back = []
 
     def is_prefix(search):
-        for arm, law in enumerate(arms):
+        for arm, distribution in enumerate(arms):
             told = int(search.learner.pulls[search.arms[arm]])
-            first = [law.outcome(run.seed)[0] for run in tape(search, arm, told)]
+            first = [distribution.outcome(run.seed)[0] for run in tape(search, arm, told)]
             assert seen(search, arm) == dict(Counter(first))
         held_back.append(sum(map(len, search._arrived.values())))
 

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from allais.cli.app import app
-from allais.serve import clock
+from allais.serve.store import clock
 
 _time, _steady = time.time, clock.steady
 

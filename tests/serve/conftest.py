@@ -15,12 +15,12 @@ import httpx
 import pytest
 import uvicorn
 
-from allais.serve.app import make_app
-from allais.serve.managing import make_key
-from allais.serve.pages.watching import Dashboard
+from allais.serve.api.app import make_app
+from allais.serve.api.schemas import NewKey
+from allais.serve.core.experiments import make_key
+from allais.serve.core.service import Service
+from allais.serve.dashboard.dashboard_state import Dashboard
 from allais.serve.running import config_for
-from allais.serve.schemas import NewKey
-from allais.serve.service import Service
 from allais.serve.settings_file import ServerSettings
 from tests.serve.postgres import ABSENT, Postgres, binaries
 

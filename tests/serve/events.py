@@ -8,10 +8,11 @@ from typing import Any
 from sqlalchemy import select
 
 from allais.learner import Learner
-from allais.serve import replaying, tables
-from allais.serve.building import learner_from_settings, rows_of_arms
-from allais.serve.database import Database
-from allais.serve.schemas import ExperimentSettings
+from allais.serve.api.schemas import ExperimentSettings
+from allais.serve.core import replay
+from allais.serve.core.parse_settings import learner_from_settings, rows_of_arms
+from allais.serve.store import tables
+from allais.serve.store.database import Database
 
 
 def rows_of(address: str, table: Any) -> list[Any]:
@@ -34,7 +35,7 @@ def lived_again(address: str, settings: dict[str, Any]) -> Learner:
         event = json.loads(row.body)
         match event:
             case {"ask": [[number, arm]], **more}:
-                choice, repeated, _ = replaying.ask(learner, None, more.get("allowed"))
+                choice, repeated, _ = replay.ask(learner, None, more.get("allowed"))
                 assert (choice.id, choice.arm) == (number, arm), f"choice {number} differs from that of a run in peace"
                 assert repeated == event
             case {"chose": number, "arm": row}:
@@ -42,14 +43,14 @@ def lived_again(address: str, settings: dict[str, Any]) -> Learner:
                 assert (choice.id, choice.arm) == (number, row), f"choice {number} differs from that of a run in peace"
                 assert repeated == event
             case _:
-                replaying.apply(learner, event, {})
+                replay.apply(learner, event, {})
     return learner
 
 
 def ask(learner: Learner, settings: dict[str, Any]) -> Any:
     """A choice as the service makes it for a call that says nothing."""
     rows = rows_of_arms(ExperimentSettings(**settings)) if "terms" in settings else None
-    return replaying.ask(learner, None, None, rows)
+    return replay.ask(learner, None, None, rows)
 
 
 def goes_on_alike(client: Any, address: str, settings: dict[str, Any], rounds: int = 20) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from allais.serve import tables
-from allais.serve.database import PATIENCE
 from allais.serve.settings_file import ServerSettings
+from allais.serve.store import tables
+from allais.serve.store.database import PATIENCE
 from tests.serve.conftest import ROUTES, Caller
 from tests.serve.events import goes_on_alike, rows_of
 
@@ -101,7 +101,7 @@ def test_many_callers_at_the_moment_of_failure_leave_nothing_that_differs(reques
 
 def test_a_change_that_breaks_off_is_undone(caller, database, monkeypatch):
     caller.tell(caller.ask()["choice"], 7.0)
-    monkeypatch.setattr("allais.serve.experiment.why", lambda *_: 1 / 0)
+    monkeypatch.setattr("allais.serve.core.experiment.why", lambda *_: 1 / 0)
     assert caller.post("/v1/experiments/routes/decide", json={}).status_code == 503
     monkeypatch.undo()
     wait_until_ready(caller)

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import text
 
 from allais.learner.document import document_of
-from allais.serve import loading
-from allais.serve.database import Database
+from allais.serve.core import loading
+from allais.serve.store.database import Database
 from tests.serve.conftest import ROUTES, Caller
 
 LINEAR = {

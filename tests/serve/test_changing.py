@@ -7,7 +7,7 @@ import json
 import pytest
 
 from allais import NPTS, Bounded, Preference, TverskyKahneman, cvar, expected_value
-from allais.serve import tables
+from allais.serve.store import tables
 from tests.serve.conftest import ROUTES
 from tests.serve.events import rows_of
 from tests.serve.test_features import MENU, OFFERS, RAIN
@@ -185,7 +185,7 @@ def test_a_deletion_that_was_broken_off_goes_on_at_the_next_start(calling, datab
             async def killed(*_):
                 raise RuntimeError
 
-            patch.setattr("allais.serve.erasing.clear", killed)
+            patch.setattr("allais.serve.core.people.clear", killed)
             assert caller.delete(URL).status_code == 500
     with calling() as caller:
         assert caller.get(URL).status_code == 404

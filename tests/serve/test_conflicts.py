@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from allais.serve import deciding, moving, people, tables
-from allais.serve.database import Database
-from allais.serve.loading import digest_of
-from allais.serve.refusals import Refused
-from allais.serve.schemas import Decide, Import
+from allais.serve.api.schemas import Decide, Import
+from allais.serve.core import decisions, import_export, people
+from allais.serve.core.errors import Refused
+from allais.serve.core.loading import digest_of
 from allais.serve.settings_file import ServerSettings
+from allais.serve.store import tables
+from allais.serve.store.database import Database
 from tests.serve.conftest import ROUTES, Caller
 
 AT_ONCE = 12
@@ -32,8 +33,8 @@ def test_the_same_import_from_many_callers_at_once_counts_once_and_disturbs_nobo
 
     async def one_round(number: int) -> list[Any]:
         call = Import(arms=["A21"], outcomes=[7.0], key=f"day-{number}")
-        imports = [moving.take_in(caller.service, "routes", call, key) for _ in range(AT_ONCE)]
-        others = [deciding.decide(caller.service, "bystander", Decide()) for _ in range(3)]
+        imports = [import_export.take_in(caller.service, "routes", call, key) for _ in range(AT_ONCE)]
+        others = [decisions.decide(caller.service, "bystander", Decide()) for _ in range(3)]
         return await asyncio.gather(*imports, *others, return_exceptions=True)
 
     for number in range(rounds):

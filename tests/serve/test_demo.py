@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from allais import Empirical
-from allais.serve.building import preference_from
+from allais.serve.core.parse_settings import preference_from
 from allais.serve.demo import EACH, GROUPS, NAME, Travellers, delays, settings
 from allais.serve.settings_file import ServerSettings, read_settings
 from tests.serve.conftest import Caller

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from allais.serve import http
+from allais.serve.api import http
 from tests.serve.conftest import ROUTES
 
 MEAN = {"preference": {"name": "expected_value"}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-from allais.serve import tables
+from allais.serve.store import tables
 from tests.serve.conftest import ROUTES
 from tests.serve.events import goes_on_alike, lived_again, rows_of
 

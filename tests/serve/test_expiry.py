@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from allais.serve import clock, deciding
-from allais.serve.schemas import Decide
+from allais.serve.api.schemas import Decide
+from allais.serve.core import decisions
+from allais.serve.store import clock
 from tests.serve.conftest import Caller
 from tests.serve.test_broken import change
 
@@ -34,7 +35,7 @@ def clocks(monkeypatch: pytest.MonkeyPatch) -> Clocks:
 
 def ask(caller: Caller, many: int = 1) -> None:
     async def asking() -> None:
-        await asyncio.gather(*(deciding.decide(caller.service, "routes", Decide()) for _ in range(many)))
+        await asyncio.gather(*(decisions.decide(caller.service, "routes", Decide()) for _ in range(many)))
 
     asyncio.run_coroutine_threadsafe(asking(), caller.service.writer._loop).result()
 

@@ -11,8 +11,8 @@ import pytest
 
 from allais import Normal, expected_value
 from allais.linear import AdditiveNoise, LinTS
-from allais.serve import tables
-from allais.serve.features import Encoding, flat
+from allais.serve.core.features import Encoding, flat
+from allais.serve.store import tables
 from tests.serve.events import rows_of
 
 URL = "/v1/experiments/menu"

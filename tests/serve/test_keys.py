@@ -120,7 +120,7 @@ def test_commands_beside_a_server_say_what_is_wrong(tmp_path, monkeypatch, argum
     monkeypatch.chdir(tmp_path)
     Path("text.db").write_text("this is no database. " * 100)
     Path("empty.db").touch()
-    from allais.serve.database import Database
+    from allais.serve.store.database import Database
 
     Database("advisor.db").migrate()
     done = CliRunner().invoke(app, ["serve", *arguments])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from allais.serve import tables
+from allais.serve.store import tables
 from tests.serve.events import ask, lived_again, rows_of
 from tests.serve.processes import Drivers, ServedByFork
 

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from sqlalchemy import update
 
-from allais.serve import tables
 from allais.serve.requests import Requests
+from allais.serve.store import tables
 from tests.serve.events import rows_of
 
 START = {"questions": 3, "checks": 0, "seed": 1, "stakes": [0, 60], "unit": "minutes", "costs": True}

@@ -9,8 +9,9 @@ from itertools import islice
 
 import pytest
 
-from allais.serve import experiment, interviewing, tables
-from allais.serve.refusals import Refused
+from allais.serve.core import experiment, interviews
+from allais.serve.core.errors import Refused
+from allais.serve.store import tables
 from tests.serve.conftest import ROUTES
 from tests.serve.events import goes_on_alike, rows_of
 
@@ -143,13 +144,13 @@ def test_a_decision_among_many_rows_of_many_terms_is_made_by_a_thread(caller, mo
 
 
 def test_interviews_that_begin_at_once_leave_decisions_their_threads(caller, monkeypatch):
-    word, most = threading.Event(), interviewing.MOST_BEGINNINGS
+    word, most = threading.Event(), interviews.MOST_BEGINNINGS
 
     def waiting(settings):
         assert word.wait(60)
         raise Refused(422, "this was no interview.")
 
-    monkeypatch.setattr(interviewing, "_made", waiting)
+    monkeypatch.setattr(interviews, "_made", waiting)
     with ThreadPoolExecutor(60) as threads:
         begun = [threads.submit(caller.post, f"/v1/people/p{k}/interview", json={}) for k in range(60)]
         refused = [one.result() for one in islice(as_completed(begun), 60 - most)]  # at once, not in turn

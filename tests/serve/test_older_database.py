@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from allais import expected_value
-from allais.serve.database import Database
-from allais.serve.loading import load, rows_of_experiments
-from allais.serve.schemas import Decide
+from allais.serve.api.schemas import Decide
+from allais.serve.core.loading import load, rows_of_experiments
+from allais.serve.store.database import Database
 
 DATA = Path(__file__).parents[1] / "data" / "0.2.0"
 

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from allais.serve.database import Database
-from allais.serve.ownership import Ownership
-from allais.serve.refusals import Refused
+from allais.serve.core.errors import Refused
+from allais.serve.store.database import Database
+from allais.serve.store.ownership import Ownership
 
 
 def test_a_second_service_on_the_same_experiment_is_refused_with_a_sentence(caller, database):

@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import insert
 
 from allais import NPTS, Bounded, Preference, TverskyKahneman
-from allais.serve.database import Database
-from allais.serve.pages.facts import gather
-from allais.serve.pages.history import History
-from allais.serve.pages.spread import redrawn, values_of
-from allais.serve.pages.traffic import MOST_ARMS, MOST_BUCKETS, MOST_TASTES, OTHER_ARMS, OTHERS, Traffic
-from allais.serve.pages.watching import MOST_WORK
-from allais.serve.tables import decisions, experiments, moments, people, preferences
+from allais.serve.dashboard.bootstrap import redrawn, values_of
+from allais.serve.dashboard.dashboard_state import MOST_WORK
+from allais.serve.dashboard.decision_counts import MOST_ARMS, MOST_BUCKETS, MOST_TASTES, OTHER_ARMS, OTHERS, Traffic
+from allais.serve.dashboard.history import History
+from allais.serve.dashboard.view_model import gather
+from allais.serve.store.database import Database
+from allais.serve.store.tables import decisions, experiments, moments, people, preferences
 from tests.serve.events import rows_of
 from tests.serve.test_features import MENU
 
@@ -31,7 +31,7 @@ def told(n=500):
 def test_redrawn_values_are_those_of_the_learner():
     learner = told()
     outcomes, counts = learner.outcomes("a")
-    felt = np.sort(PREFERENCE.felt(outcomes))
+    felt = np.sort(PREFERENCE.utilities(outcomes))
     assert counts.max() == 1
     exact = values_of(PREFERENCE, felt, np.full((1, 500), 1 / 500))[0]
     assert exact == pytest.approx(learner.value()["a"], abs=1e-9)
@@ -129,7 +129,7 @@ def test_a_page_that_takes_long_is_worked_out_seldom(caller, monkeypatch):
         time.sleep(0.2)
         return gather(*arguments, **named)
 
-    monkeypatch.setattr("allais.serve.pages.watching.gather", slowly)
+    monkeypatch.setattr("allais.serve.dashboard.dashboard_state.gather", slowly)
     caller.post("/sign-in", data={"key": caller.key})
     caller.get("/experiments/routes").raise_for_status()
     assert caller.dashboard._watched["routes"].lasts >= 0.2 / MOST_WORK

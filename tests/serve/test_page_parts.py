@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from allais.serve.http import HEADERS
-from allais.serve.pages import experiment_page, facts, routes, watching
+from allais.serve.api.http import HEADERS
+from allais.serve.dashboard import dashboard_state, experiment_page, routes, view_model
 from tests.serve.conftest import Caller
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
@@ -27,8 +27,8 @@ def reader(caller: Caller):
 
 @pytest.mark.parametrize(
     ("module", "name", "title"),
-    [(experiment_page, "lost_picture", "Against always the best mean"), (facts, "_tastes", "People"),
-     (facts, "known", "Values"), (facts, "_by_mean", "The mean")],
+    [(experiment_page, "lost_picture", "Against always the best mean"), (view_model, "_tastes", "People"),
+     (view_model, "known", "Values"), (view_model, "_by_mean", "The mean")],
 )  # fmt: skip
 def test_a_part_that_fails_leaves_the_others(reader, monkeypatch, module, name, title):
     monkeypatch.setattr(module, name, raising)
@@ -42,8 +42,10 @@ def test_a_part_that_fails_leaves_the_others(reader, monkeypatch, module, name, 
 def test_an_experiment_that_fails_leaves_the_list_of_the_others(caller, reader, monkeypatch):
     caller.create("second")
     caller.dashboard._watched.clear()
-    seen = watching.summarised
-    monkeypatch.setattr(watching, "summarised", lambda glance: raising() if glance.name == "second" else seen(glance))
+    seen = dashboard_state.summarised
+    monkeypatch.setattr(
+        dashboard_state, "summarised", lambda glance: raising() if glance.name == "second" else seen(glance)
+    )
     listed = reader.get("/")
     assert listed.status_code == 200
     assert 'href="/experiments/second"' in listed.text
@@ -65,8 +67,8 @@ def test_arms_that_retired_as_the_best_cost_nobody_less_than_nothing(caller, rea
 
 def test_every_answer_has_strict_headers(caller, reader, monkeypatch):
     monkeypatch.setattr(routes.acquainted, "listed", raising)
-    monkeypatch.setattr("allais.serve.people.listed", raising)
-    monkeypatch.setattr("allais.serve.deciding._decide", raising)
+    monkeypatch.setattr("allais.serve.core.people.listed", raising)
+    monkeypatch.setattr("allais.serve.core.decisions._decide", raising)
     with httpx.Client(base_url=caller.base_url) as stranger:
         answers = {
             "a page": (reader.get("/experiments/routes"), 200),

@@ -9,8 +9,8 @@ import pytest
 from allais import NPTS, Bounded, Discrete, Preference, TverskyKahneman, cvar, expected_value
 from allais.files.reading import checksum
 from allais.people import Family, Interview
-from allais.serve import tables
-from allais.serve.why import why
+from allais.serve.core.experiment import why
+from allais.serve.store import tables
 from allais.settings import to_spec
 from tests.serve.events import rows_of
 

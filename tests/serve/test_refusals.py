@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from allais.serve import tables
-from allais.serve.guesses import MOST, Guesses
-from allais.serve.refusals import Refused
+from allais.serve.core.errors import Refused
+from allais.serve.core.keys import MOST, Guesses
+from allais.serve.store import tables
 from tests.serve.conftest import ROUTES
 from tests.serve.events import rows_of
 

@@ -7,8 +7,8 @@ import json
 import pytest
 from sqlalchemy import create_engine, update
 
-from allais.serve import tables
-from allais.serve.tables import audit
+from allais.serve.store import tables
+from allais.serve.store.tables import audit
 from tests.serve.events import rows_of
 
 URL = "/v1/experiments/routes"

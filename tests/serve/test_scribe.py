@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from allais import NPTS, Bounded, expected_value
-from allais.serve.loading import document_bytes, learner_of
-from allais.serve.scribe import LARGE, Scribe, receive, send
+from allais.serve.core.loading import document_bytes, learner_of
+from allais.serve.snapshot_worker import LARGE, Scribe, receive, send
 
 OWNER = """
 import numpy as np
 from allais import NPTS, Bounded, expected_value
-from allais.serve.scribe import LARGE, Scribe
+from allais.serve.snapshot_worker import LARGE, Scribe
 
 learner = NPTS(expected_value(), Bounded(0, 1)).start(["a", "b"], seed=1)
 learner.observe("a", np.random.default_rng(1).random(2 * LARGE))
@@ -36,7 +36,7 @@ def large():
 def test_the_scribe_writes_what_the_service_would(monkeypatch):
     scribe, learner = Scribe(), large()
     expected = document_bytes(learner)
-    monkeypatch.setattr("allais.serve.scribe.document_bytes", lambda _: b"in this process")
+    monkeypatch.setattr("allais.serve.snapshot_worker.document_bytes", lambda _: b"in this process")
     assert scribe.document(learner) == expected
     assert learner_of(expected).ask() == learner.ask()
     scribe._process.kill()

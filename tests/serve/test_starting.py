@@ -8,7 +8,7 @@ import sys
 import pytest
 from sqlalchemy import text
 
-from allais.serve.database import Database
+from allais.serve.store.database import Database
 
 SETTINGS = '[experiments.routes]\narms = ["a"]\npolicy = {{type = "{policy}"}}\n'
 

@@ -8,8 +8,8 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
 from allais.serve import migrations
-from allais.serve.database import HEAD, Database
-from allais.serve.tables import metadata
+from allais.serve.store.database import HEAD, Database
+from allais.serve.store.tables import metadata
 
 
 def test_migrations_lead_to_the_tables_of_this_version(database):

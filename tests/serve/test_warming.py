@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from allais.serve import warming
-from allais.serve.warming import MARK, Warming
+from allais.serve import precompile
+from allais.serve.precompile import MARK, Warming
 
 SLOW = "import time; time.sleep(600)"
 
@@ -24,7 +24,7 @@ def test_an_interview_waits_for_the_compiler_with_a_clear_answer(caller):
 
 def test_code_is_compiled_once_and_the_process_ends_with_its_service(tmp_path, monkeypatch):
     monkeypatch.setenv("ALLAIS_CACHE_DIR", str(tmp_path))
-    command = [sys.executable, "-m", "allais.serve.warming"]
+    command = [sys.executable, "-m", "allais.serve.precompile"]
     ended = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=120)  # its service is gone at once
     assert ended.returncode == 1
     assert not list(tmp_path.rglob(MARK))
@@ -36,7 +36,7 @@ def test_code_is_compiled_once_and_the_process_ends_with_its_service(tmp_path, m
 
 @pytest.mark.parametrize("there", [True, False])
 def test_what_is_compiled_is_not_compiled_again(tmp_path, monkeypatch, there):
-    monkeypatch.setattr(warming, "CACHE", str(tmp_path))
+    monkeypatch.setattr(precompile, "CACHE", str(tmp_path))
     monkeypatch.setenv("ALLAIS_CACHE_DIR", str(tmp_path))
     if there:
         (tmp_path / MARK).touch()

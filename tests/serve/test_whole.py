@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
 from allais.cli.app import app
-from allais.serve import tables
 from allais.serve.settings_file import ServerSettings
+from allais.serve.store import tables
 from tests.serve.conftest import ROUTES, Caller
 from tests.serve.events import rows_of
 

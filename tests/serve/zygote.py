@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-from allais.serve.building import learner_from_settings
+from allais.serve.core.parse_settings import learner_from_settings
 from allais.serve.running import serve
 from allais.serve.settings_file import read_settings
 

@@ -30,7 +30,7 @@ from allais import (
     simulate,
 )
 from allais.linear import AdditiveNoise, LinearBandit
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 from allais.problems import Problem
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -119,9 +119,9 @@ def test_a_problem_that_draws_too_few_too_many_or_no_numbers_is_refused(outcomes
 
 def test_utilities_that_overflow_are_refused(nothing_runs):
     steep = Preference(TverskyKahneman(0.61), utility=PowerUtility(40.0, 1.0))
-    with pytest.raises(ValueError, match=r"rewards must feel finite; the ends of Bounded"):
+    with pytest.raises(ValueError, match=r"the utility of rewards must be finite; that of the ends of Bounded"):
         WUCB.as_printed(steep, Bounded(0, 1e9))
-    with pytest.raises(ValueError, match=r"rewards must feel finite; some of arm 1 do not"):
+    with pytest.raises(ValueError, match=r"the utility of rewards must be finite; that of some of arm 1 is not"):
         simulate(WSR(steep, budget=50), Bandit([SEVEN, Discrete({1e9: 0.5, 0: 0.5})]), n_rounds=10)
 
 
@@ -135,7 +135,7 @@ def test_what_is_no_policy_or_no_problem_is_refused(policy, problem):
 
 
 @pytest.mark.parametrize("problem", [stats.norm(), [stats.norm(), stats.norm(1.0)]], ids=["one", "a list"])
-def test_a_law_of_scipy_is_refused_with_the_lottery_to_write(problem):
+def test_a_distribution_of_scipy_is_refused_with_the_lottery_to_write(problem):
     policy, stopping = WUCB.as_printed(PEOPLE, Bounded(0, 9)), WLUCB(PEOPLE, Bounded(0, 9), delta=0.1)
     wanted = r"got (a list with )?SciPy's norm\(...\)\. Wrap it: Continuous\(stats\.norm\(...\)\)\. Then write Bandit"
     for run in (

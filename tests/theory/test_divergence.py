@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from allais import Discrete, Normal, Preference, TverskyKahneman, cvar, expected_value, theory
-from allais.theory.nearest_law import _of_few, _of_many, finite_law
+from allais.theory.nearest_distribution import _of_few, _of_many, finite_distribution
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 COSTS = Preference(TverskyKahneman(0.61), costs=True)
@@ -29,28 +29,28 @@ def test_two_values_are_a_divergence_of_coins():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_law_on_a_fine_grid_is_nearer(seed):
+def test_no_distribution_on_a_fine_grid_is_nearer(seed):
     rng = np.random.default_rng(seed)
     lottery = Discrete(dict(zip(rng.uniform(-2, 3, 3).tolist(), rng.dirichlet(np.ones(3)).tolist(), strict=True)))
     target = BOTH.value(lottery) + 0.3
     found = theory.k_inf(BOTH, lottery, target)
-    law = finite_law(BOTH, lottery, None)
+    distribution = finite_distribution(BOTH, lottery, None)
     if math.isinf(found):
-        assert law.felt[-1] <= target
+        assert distribution.utility[-1] <= target
         return
     steps = np.arange(1, 120) / 120
     nearest = min(
         (
-            float(np.sum(law.shares * np.log(law.shares / np.array([a, b, 1 - a - b]))))
+            float(np.sum(distribution.shares * np.log(distribution.shares / np.array([a, b, 1 - a - b]))))
             for a in steps
             for b in steps
-            if a + b < 1 and law.value(np.array([a, b, 1 - a - b])) >= target
+            if a + b < 1 and distribution.value(np.array([a, b, 1 - a - b])) >= target
         ),
         default=math.inf,
     )
     assert found <= nearest + 1e-12
     assert found >= 0.5 * nearest  # a grid of 1/120 is coarse where weights are steep
-    assert _of_many(law, target) == pytest.approx(_of_few(law, target), rel=1e-4)
+    assert _of_many(distribution, target) == pytest.approx(_of_few(distribution, target), rel=1e-4)
 
 
 def test_the_slopes_of_regret_are_those_of_the_prototypes():

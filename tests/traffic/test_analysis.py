@@ -76,8 +76,8 @@ def test_noise_is_centred_and_roads_add_up_as_if_independent():
     for noise in (residual_noise(recording), road_noise(recording), normal_noise(recording)):
         assert np.abs(noise.of(features).mean).max() < 1e-9
         assert noise.of(features).scale == pytest.approx(np.linalg.norm(features, axis=1))
-    law = road_noise(recording).lotteries[1]
-    spread = np.sqrt(law.probabilities @ law.outcomes**2)
+    distribution = road_noise(recording).lotteries[1]
+    spread = np.sqrt(distribution.probabilities @ distribution.outcomes**2)
     seconds = recording.road_times[recording.route == 1].round()
     shared = recording.road_times[recording.route == 2, 0].round()  # the road that R2 and R3 share is pooled
     pooled = np.concatenate([seconds[:, 0], shared])

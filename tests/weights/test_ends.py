@@ -142,7 +142,7 @@ def test_a_rare_loss_that_a_curve_of_ones_own_cannot_resolve_is_warned_of():
         preference.value(Discrete({-1.0: 1e-3, 0.0: 1.0 - 1e-3}))
 
 
-def test_the_conditional_value_at_risk_of_a_law_without_a_mean_is_infinite():
+def test_the_conditional_value_at_risk_of_a_distribution_without_a_mean_is_infinite():
     heavy = Continuous(stats.pareto(0.9))
     assert cvar(0.05).gains.exponent_at_zero == np.inf
     assert cvar(0.05).losses.exponent_at_zero == pytest.approx(1.0)

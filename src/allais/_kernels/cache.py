@@ -16,7 +16,7 @@ import numba
 # What compiled code is made of, in the package's folder; an edit elsewhere leaves the cache as it is.
 SOURCES = (
     *("_kernels", "bands", "linear", "numerics", "policies", "samples"),
-    *("people/answers.py", "people/arrays.py", "people/curves.py", "simulation/record.py", "simulation/rollout.py"),
+    *("people/data/arrays.py", "people/model/_kernels.py", "simulation/outcomes.py", "simulation/rollout.py"),
 )
 
 

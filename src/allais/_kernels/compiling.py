@@ -21,7 +21,7 @@ from typing import Any
 
 from numba.core.compiler_lock import global_compiler_lock
 
-from allais.files.locks import locked
+from allais.files.atomic import locked
 
 TICK = 0.1  # seconds between two pictures of the line
 PATIENCE = 120.0  # seconds to wait for another process; then both compile

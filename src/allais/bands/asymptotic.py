@@ -15,15 +15,14 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, share
 from allais._kernels import by_reference, kernel
+from allais.bands._distribution_bounds import memory_of
 from allais.bands.base import Interval, bounds_of, refresh, widen
 from allais.bands.holder import variation
-from allais.bands.tails import memory_of
 from allais.numerics.distortion import distortion_of
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 from allais.samples.influence import SUMS, influence
-from allais.samples.memory import VALUE_SLACK
-from allais.samples.worth import Worth
+from allais.samples.memory import VALUE_SLACK, Worth
 from allais.weights import Identity
 
 LEAST = 10  # samples of an arm before its variance is believed, however common its rarest event
@@ -38,7 +37,7 @@ class Asymptotic:
 
     `rarest` is the probability of the rarest event that matters: rarer ones you are ready to miss. No arm is judged
     before it had log(1/delta') / rarest samples, with which such an event was seen but for a chance of delta'. An
-    interval reaches further toward the side on which outcomes are skewed, where the normal law comes late.
+    interval reaches further toward the side on which outcomes are skewed, where the normal distribution comes late.
 
     >>> gains = [50] * 40 + [0] * 360
     >>> Asymptotic(rarest=0.05).interval(Preference(TverskyKahneman(0.61)), None, gains)
@@ -197,8 +196,8 @@ def least_samples(band, exponent):
 def allowance(squared, variance, third, freedom):
     """How far below and above an estimate its value may lie, by the variance and third cumulant of the estimate.
 
-    `squared` is the square of the multiple of a normal law. Student's correction is that of Cornish and Fisher, to
-    first order; the skew's is Johnson's (1978), and only ever widens.
+    `squared` is the square of the multiple of a normal distribution. Student's correction is that of Cornish and
+    Fisher, to first order; the skew's is Johnson's (1978), and only ever widens.
     """
     if variance <= 0.0:
         return 0.0, 0.0

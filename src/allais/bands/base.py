@@ -65,14 +65,14 @@ def anytime_rule(band: Band, preference: Preference, rewards: Sequence[Rewards])
 
 
 def bounds_of(preference: Preference, rewards: Rewards) -> tuple[float, float]:
-    """The least and the greatest value that are possible: the declared bounds as felt, which no weight leads out of.
+    """The least and the greatest value that are possible: those of the declared bounds.
 
     >>> bounds_of(Preference(TverskyKahneman(0.61), reference=60.0, costs=True), Bounded(50, 90))
     (-30.0, 10.0)
     """
     if isinstance(rewards, SubGaussian):
         return -math.inf, math.inf
-    low, high = np.sort(preference.felt(np.array(rewards.support))).tolist()
+    low, high = np.sort(preference.utilities(np.array(rewards.support))).tolist()
     return low, high
 
 

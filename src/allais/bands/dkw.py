@@ -9,10 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from allais.bands._distribution_bounds import TailRule, interval_of, steady, tail_rule
+from allais.bands._tail_walks import ceiling
 from allais.bands.base import Interval, refuse_unbounded
-from allais.bands.tail_ends import steady
-from allais.bands.tail_walks import ceiling
-from allais.bands.tails import TailRule, interval_of, tail_rule
 from allais.preferences import Preference
 from allais.rewards import Rewards
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from numpy.typing import ArrayLike
 
+from allais.bands._distribution_bounds import TailRule, interval_of, tail_rule
 from allais.bands.base import Interval
 from allais.bands.kl import kl_shape
-from allais.bands.tails import TailRule, interval_of, tail_rule
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 

@@ -113,7 +113,7 @@ def variation(weight: Weight) -> float:
 
 
 def stretches(preference: Preference, rewards: Rewards) -> tuple[float, float]:
-    """How far gains and losses reach over the support, as felt.
+    """How far gains and losses reach over the support, as a utility.
 
     Gains and losses deviate at once, each over its own stretch (docs/paper/errata.md, 10).
     """

@@ -12,17 +12,18 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray
 from allais._kernels import kernel, late, routine
-from allais.bands.base import Interval, refuse_unbounded
-from allais.bands.quantiles import (
+from allais.bands._distribution_bounds import TailRule, interval_of, tail_rule
+from allais.bands._tail_walks import (
     IDLE,
     betting_level,
+    ceiling,
+    grid_of,
     grid_points,
     grid_price,
     grid_probability,
     grid_strength,
 )
-from allais.bands.tail_walks import ceiling, grid_of
-from allais.bands.tails import TailRule, interval_of, tail_rule
+from allais.bands.base import Interval, refuse_unbounded
 from allais.numerics.gamma import gamma_logs
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards
@@ -74,7 +75,7 @@ def kl_shape(preference: Preference, rewards: Sequence[Rewards], *, always: bool
     """The shape for the rewards of each arm."""
     # one value needs no interval, and one cut costs nothing
     cuts = [
-        math.log(max(np.unique(preference.felt(np.array(known.values))).size - 1, 1))
+        math.log(max(np.unique(preference.utilities(np.array(known.values))).size - 1, 1))
         if isinstance(known, Finite)
         else math.nan
         for known in rewards
@@ -97,8 +98,8 @@ def kl_ceiling(p, level):
     q = np.sin(angle) ** 2 if angle < 1.57 else 0.5 * (1.0 + p)
     for _ in range(NEWTON):
         excess = p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q)) - level
-        slope = (q - p) / (q * (1.0 - q))
-        following = q - excess / slope if slope > 0.0 else 0.5 * (1.0 + q)
+        derivative = (q - p) / (q * (1.0 - q))
+        following = q - excess / derivative if derivative > 0.0 else 0.5 * (1.0 + q)
         if following >= 1.0:
             following = 0.5 * (1.0 + q)
         done = abs(following - q) <= 1e-13 * q
@@ -119,7 +120,7 @@ def log_ratio(count, pulls, strength, q):
 
 
 @kernel
-def _slope(count, pulls, strength, q):
+def _derivative(count, pulls, strength, q):
     a, b = strength * q, strength * (1.0 - q)
     rest = pulls - count
     hits = strength * (gamma_logs(a + count)[1] - gamma_logs(a)[1]) - count / q
@@ -146,8 +147,8 @@ def mixture_ceiling(count, pulls, strength, exponent):
     q = min(max(q, 1e-300), last)
     for _ in range(NEWTON):
         excess = log_ratio(count, pulls, strength, q) - level
-        slope = _slope(count, pulls, strength, q)
-        following = q - excess / slope if slope > 0.0 else 0.5 * (1.0 + q)
+        derivative = _derivative(count, pulls, strength, q)
+        following = q - excess / derivative if derivative > 0.0 else 0.5 * (1.0 + q)
         if following >= last:
             following = 0.5 * (1.0 + q)
         done = abs(following - q) <= 1e-11 * q

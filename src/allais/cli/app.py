@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from typing import Annotated
 
@@ -13,15 +14,39 @@ from allais.cli.exits import Commands, say_warning
 from allais.cli.interview import interview_command
 from allais.cli.paper import app as paper
 from allais.cli.people import app as people
+from allais.cli.people import study_command
 from allais.cli.serve import app as serve
-from allais.cli.serve_beside import backup_command
-from allais.cli.serve_beside import key as keys
+from allais.cli.serve import backup_command
+from allais.cli.serve import key as keys
 from allais.cli.simulate import simulate_command
-from allais.cli.study import study_command
 from allais.cli.traffic import app as traffic
-from allais.cli.value import value_command
-from allais.cli.warm import warm_command
-from allais.cli.weight import weight_command
+from allais.cli.value import value_command, weight_command
+
+
+def warm_command(
+    policies: Annotated[list[str] | None, typer.Argument(help="NPTS, TopTwo, ...; all if none is named.")] = None,
+) -> None:
+    """Compile what policies and interviews need for this machine, once, so that no first use has to.
+
+    Examples:
+
+    - `allais warm`
+    - `allais warm NPTS TopTwo`
+    """
+    from allais._kernels import CACHE
+    from allais.people.interview.precompile import warm_interview
+    from allais.simulation.warm import warm
+
+    def told(name: str, seconds: float) -> None:
+        typer.echo(f"{name:20}{seconds:6.1f} s")
+
+    warm(policies or [], told)
+    if not policies:
+        begin = time.perf_counter()
+        warm_interview()
+        told("Interview", time.perf_counter() - begin)
+    typer.echo(f"Compiled code is in {CACHE}. The folder may be deleted at any time.")
+
 
 app = typer.Typer(
     cls=Commands,

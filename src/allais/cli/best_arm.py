@@ -19,7 +19,7 @@ from allais._system.extras import extra
 from allais._system.processes import begin_worker, end_workers, guard
 from allais.cli.exits import sentences, terminations, writing
 from allais.cli.options import Resume, Workers, counted
-from allais.cli.writable import require_writable
+from allais.cli.specs import require_writable
 
 if TYPE_CHECKING:
     from allais.cli.specs import SearchSpec
@@ -136,11 +136,11 @@ def _search(
     report: Path | None,
     settings: dict[str, Any],
 ) -> bool:
-    from allais.cli.pilot import Piloted, kept
+    from allais.cli.dry_run import Piloted, kept
     from allais.report import LiveView, write_page
     from allais.report.words import contrast, recommendation
     from allais.searches import finished_runs, search
-    from allais.searches.failures import FailureLog
+    from allais.searches.limit import FailureLog
 
     known = kept(pilots, spec)
     if known:
@@ -211,7 +211,7 @@ def _executor(spec: SearchSpec, workers: int, cluster: str | None) -> Iterator[E
 
 def _patiently(once: Callable[[], bool], address: str, patience: float) -> bool:
     """Search on a cluster; a connection that was given up is made again, and the journal is continued."""
-    from allais.searches.cluster import ClusterLost
+    from allais.searches.pool import ClusterLost
 
     while True:
         try:

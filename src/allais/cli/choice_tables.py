@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from allais.cli.shorthand import WEIGHTS, nearest
+from allais.cli.reader import WEIGHTS, nearest
 
 if TYPE_CHECKING:
     from allais.people import Choices, Family

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Hashable, Iterable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -10,23 +12,105 @@ from typing import Any
 import numpy as np
 
 from allais._checks import FloatArray
-from allais.cli import pilot as pilot_runs
 from allais.cli.specs import SearchSpec
 from allais.errors import RunFailed
-from allais.policies.base import Policy
-from allais.policies.promises import promise_in_words
+from allais.files.atomic import write_atomically
+from allais.policies.core.base import Policy, promise_in_words
 from allais.preferences import Preference
-from allais.preferences.sure import sure_amount
-from allais.report.numbers import duration
+from allais.preferences.words import sure_amount
+from allais.problems import Problem
 from allais.report.sure import amount as in_units
-from allais.report.sure import felt_in_words
+from allais.report.sure import certainty_equivalent_in_words
+from allais.report.tables import duration
 from allais.searches import closer_forecast, costs_of_indifference, forecast
 from allais.searches.asynchronous import refusal
-from allais.searches.common import with_common_numbers
-from allais.searches.failures import FailureLog
+from allais.searches.chances import with_common_numbers
 from allais.searches.indifference import worth_asking
+from allais.searches.limit import FailureLog
 from allais.searches.pool import capacity, perform_all
 from allais.searches.runs import Outcome, Run, Seeds
+
+FORMAT, VERSION = "allais pilot", 1
+
+Known = dict[tuple[int, int], float]  # rewards, by arm and seed
+
+
+class Piloted(Problem):
+    """A problem with some known runs: a worker that gets one of them only looks it up."""
+
+    def __init__(self, problem: Problem, known: Known) -> None:
+        self._problem, self._known = problem, dict[int, dict[int, float]]()
+        for (arm, seed), reward in known.items():
+            self._known.setdefault(arm, {})[seed] = reward
+
+    def __repr__(self) -> str:
+        return repr(self._problem)  # a journal belongs to the same search, with pilot runs or without
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        return self._problem.arms
+
+    @property
+    def batch(self) -> int:
+        return self._problem.batch
+
+    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        return self._problem.draw(arm, rng, size)
+
+    def part(self, arms: Sequence[int]) -> Problem:
+        problem = self._problem.part(arms)
+        if problem is self._problem:
+            return self
+        known = {(place, seed): one for place, arm in enumerate(arms) for seed, one in self._known.get(arm, {}).items()}
+        return Piloted(problem, known)
+
+    def run(self, arm: int, seed: int) -> float:
+        reward = self._known.get(arm, {}).get(seed)
+        return self._problem.run(arm, seed) if reward is None else reward
+
+
+def require_ours(path: Path) -> None:
+    """Refuse to replace a file that does not hold pilot runs."""
+    if path.exists() and path.stat().st_size and _document(path).get("format") != FORMAT:
+        raise ValueError(f"pilot runs are written to {path}, which exists and holds something else. Move it away.")
+
+
+def keep(path: Path, spec: SearchSpec, finished: Iterable[tuple[Run, Outcome]]) -> None:
+    """Write down the runs that gave a reward; failed ones are tried again by the search."""
+    runs = [[run.arm, run.seed, out.reward, round(out.seconds, 6)] for run, out in finished if out.failure is None]
+    write_atomically(path, json.dumps({**_of(spec), "runs": runs}) + "\n")
+
+
+def kept(path: Path, spec: SearchSpec) -> Known:
+    """The pilot runs of this very problem and seed; none where the file is missing, or of another problem."""
+    found = _document(path)
+    try:
+        runs = {(int(arm), int(seed)): float(reward) for arm, seed, reward, _ in found.pop("runs")}
+    except (ValueError, TypeError, KeyError):
+        return {}
+    return runs if found == _of(spec) else {}
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """What a file holds; nothing where it is not JSON."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _of(spec: SearchSpec) -> dict[str, Any]:
+    """What must be the same: the policy need not, since a forecast may be a reason to change it."""
+    problem = spec.problem
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "problem": repr(problem),
+        "arms": list(problem.arms),
+        "seed": spec.seed,
+    }
+
 
 MOST_SHOWN = 20  # options whose values are listed: the best of many
 
@@ -70,10 +154,10 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
     problem, policy = spec.problem, spec.policy
     if spec.common_random_numbers:
         policy = with_common_numbers(policy)
-    pilot_runs.require_ours(path)
+    require_ours(path)
     pilots = _Pilots(spec, executor, FailureLog(journal), patience)
     pilots.run(dict.fromkeys(range(problem.n_arms), pilot))
-    pilot_runs.keep(path, spec, pilots.done)
+    keep(path, spec, pilots.done)
     values, seen = pilots.summed_up(policy)
     # with common random numbers, runs are compared by their number, so every option has as many
     closer = policy.goal == "confidence" and not spec.common_random_numbers and np.isfinite(values).all()
@@ -81,7 +165,7 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
 
         def more(runs: dict[int, int]) -> None:
             pilots.run(runs)
-            pilot_runs.keep(path, spec, pilots.done)
+            keep(path, spec, pilots.done)
 
         predicted = closer_forecast(policy, lambda: pilots.summed_up(policy), more)
         values, seen = pilots.summed_up(policy)
@@ -124,7 +208,7 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
 def _seen(preference: Preference, value: float, unit: str) -> str:
     if math.isnan(value):
         return "no reward yet"
-    return f"{felt_in_words(preference, value, unit)}, by its pilot runs"
+    return f"{certainty_equivalent_in_words(preference, value, unit)}, by its pilot runs"
 
 
 def _ladder(policy: Policy, values: FloatArray, seen: list[Any], table: FloatArray | None, unit: str) -> list[str]:

@@ -102,7 +102,7 @@ def about_usage(error: Any) -> tuple[str, int] | None:
 
 def no_such_option(name: str, ctx: Any) -> str:
     """The refusal of an option, with the one that was probably meant."""
-    from allais.cli.shorthand import nearest
+    from allais.cli.reader import nearest
 
     known = [option for one in ctx.command.get_params(ctx) for option in one.opts if option.startswith("-")]
     now = FORMER.get(name, "")

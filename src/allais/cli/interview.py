@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allais.cli.console import console
 from allais.cli.exits import writing
-from allais.cli.options import Seed
-from allais.cli.shorthand import nearest
+from allais.cli.options import Seed, console
+from allais.cli.reader import nearest
+from allais.cli.specs import require_writable
 from allais.cli.value import bar
-from allais.cli.writable import require_writable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
     from allais.people import Family, Interview, Question
 
-FAMILIES = ("cpt", "cpt-two-weights", "prelec", "utility")  # as people/named.py has them: it is slow to load
+FAMILIES = ("cpt", "cpt-two-weights", "prelec", "utility")  # as people/model/presets.py has them: it is slow to load
 COLOURS = {True: "blue", False: "yellow"}
 
 
@@ -83,7 +82,7 @@ def _stakes(text: str) -> tuple[float, float]:
 
 
 def _family(name: str, stakes: tuple[float, float], reference: float, costs: bool) -> Family:
-    from allais.people.named import family_named
+    from allais.people.model.presets import family_named
 
     if name not in FAMILIES:
         raise ValueError(f"a family must be one that exists; got {name!r}.{nearest(name, FAMILIES)}")
@@ -91,7 +90,7 @@ def _family(name: str, stakes: tuple[float, float], reference: float, costs: boo
 
 
 def _arms(texts: list[str] | None) -> dict[str, object] | None:
-    from allais.lotteries.text import lottery_of
+    from allais.lotteries.finite import lottery_of
 
     return {text: lottery_of(text) for text in texts} if texts else None
 
@@ -157,7 +156,7 @@ def _drawn(question: Question, interview: Interview) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from allais.people.questions import SIDES, amount, percent
+    from allais.people.interview.questions import SIDES, amount, percent
 
     table = Table(box=None, padding=(0, 1), show_header=False)
     table.add_column(justify="left")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 Workers = Annotated[int, typer.Option(help="How many runs or experiments at the same time; -1 means one per core.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
@@ -30,7 +31,16 @@ def require_workers(workers: int) -> None:
 
 def require_scale(scale: str) -> None:
     """Refuse a scale that does not exist."""
-    from allais.paper.experiment import SCALES
+    from allais.paper.findings import SCALES
 
     if scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}. Choose one.")
+
+
+WIDTH = 132  # where there is no terminal to ask: rich would squeeze tables into 80 columns
+
+
+def console() -> Console:
+    """A console as wide as the terminal, or wide enough for a file."""
+    found = Console()
+    return found if found.is_terminal else Console(width=WIDTH)

@@ -11,13 +11,27 @@ from rich.table import Table
 from rich.text import Text
 
 from allais._system.extras import extra
-from allais.cli.console import console as make_console
 from allais.cli.exits import FAILED, Commands, sentences, stop, writing
 from allais.cli.options import Scale, Seed, Workers, counted, require_scale, require_workers
-from allais.cli.writable import made, require_writable
+from allais.cli.options import console as make_console
+from allais.cli.specs import made, require_writable
 
 if TYPE_CHECKING:
-    from allais.paper.experiment import Experiment
+    from allais.paper.findings import Experiment
+
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from rich.live import Live
+
+from allais.paper.costs import Expected, Forecast, in_words
+from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, TYPING, Experiment
+from allais.paper.runner import Stored
 
 app = typer.Typer(
     cls=Commands, help="The paper's experiments: run, compare with what is printed, check.", no_args_is_help=True
@@ -64,9 +78,9 @@ def run_command(
     interrupted. Finished experiments are kept in any case. `allais paper list` names them.
     """
     from allais.paper.experiments import BY_NAME, EXPERIMENTS
-    from allais.paper.page.words import found
+    from allais.paper.page_words import found
     from allais.paper.report import write_report
-    from allais.paper.store import kept
+    from allais.paper.runner import kept
 
     console = make_console()
     folder = _folder(out, scale, seed)
@@ -105,7 +119,6 @@ def _run(todo: list[Experiment], scale: str, seed: int, folder: Path, workers: i
     """Run what is not up to date, with one line that says how far it is."""
     with extra("plot", "a report with figures"):
         import matplotlib  # noqa: F401
-    from allais.cli.paper_progress import Progress
     from allais.paper.costs import Memory
     from allais.paper.report import write_report
     from allais.paper.runner import run_experiments
@@ -138,7 +151,7 @@ def check_command(scale: Scale = "quick", seed: Seed = 1, out: Out = DEFAULT) ->
     Exit code 0: all as known; 1: some finding differs; 2: an experiment has not been run.
     """
     from allais.paper.experiments import EXPERIMENTS
-    from allais.paper.store import kept
+    from allais.paper.runner import kept
 
     console = make_console()
     strange = 0
@@ -177,6 +190,76 @@ def _folder(out: Path, scale: str, seed: int) -> Path:
 def _named(name: str, known: list[str]) -> str:
     if name in known:
         return name
-    from allais.cli.shorthand import nearest
+    from allais.cli.reader import nearest
 
     raise ValueError(f"an experiment must be one that exists; got {name!r}.{nearest(name, known)}")
+
+
+BAR = 24  # characters
+KINDS = {HOLDS: "hold", CORRECTED: "hold once corrected", TYPING: "typing error", DIFFERS: "NOT AS KNOWN"}
+
+
+class Progress:
+    """One line on a terminal; elsewhere only what is finished, with the time that is left."""
+
+    def __init__(
+        self,
+        experiments: Sequence[Experiment],
+        scale: str,
+        expected: Expected,
+        workers: int,
+        console: Console,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock, self._console, self._lock = clock, console, threading.Lock()
+        self._all = len(experiments)
+        costs = {one.name: expected.seconds[one.name] for one in experiments}
+        self._forecast = Forecast(costs, workers, clock())
+        whole = in_words(self._forecast.left(clock()))
+        share = expected.compiling / max(sum(costs.values()), 1e-9)
+        compiling = f", {share:.0%} of it compiling, which is done once" if share >= 0.1 else ""
+        each = "1 experiment" if self._all == 1 else f"{self._all} experiments"
+        side = f", {workers} at a time" if workers > 1 else ""
+        console.print(f"{each} at {scale} scale{side}: about {whole} here{compiling}.", highlight=False)
+        self._live = Live(get_renderable=self.line, console=console, refresh_per_second=4, transient=True)
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._live.stop()
+
+    def watch(self, name: str, share: float) -> None:
+        """An experiment has come so far."""
+        with self._lock:  # the line is drawn by another thread
+            self._forecast.tell(name, share, self._clock())
+
+    def finished(self, stored: Stored) -> None:
+        """Say what an experiment found."""
+        self.watch(stored.name, 1.0)
+        words = Text(f"{stored.name} ({stored.seconds:.1f} s): {tally(stored)}")
+        if not self._console.is_terminal and len(self._forecast.done) < self._all:
+            with self._lock:
+                words.append(f"; about {in_words(self._forecast.left(self._clock()))} left")
+        self._console.print(words)
+
+    def line(self) -> Text:
+        """How far everything is."""
+        with self._lock:
+            now = self._clock()
+            share, left = self._forecast.share(now), self._forecast.left(now)
+            done, under_way = len(self._forecast.done), self._forecast.under_way
+        filled = round(BAR * share)
+        bar = "█" * filled + "░" * (BAR - filled)
+        now_doing = f"now {', '.join(under_way)}" if under_way else "starting" if not done else "ending"
+        words = f"{bar} about {in_words(left)} left; {done} of {self._all} done; {now_doing}"
+        return Text(words, no_wrap=True, overflow="ellipsis")
+
+
+def tally(stored: Stored) -> str:
+    """How many findings there are of each kind."""
+    kinds = Counter(finding.kind for finding in stored.result.findings)
+    said = [f"{kinds[kind]} {words}" for kind, words in KINDS.items() if kinds[kind]]
+    return ", ".join(f"{one}s" if one.endswith("error") and not one.startswith("1 ") else one for one in said)

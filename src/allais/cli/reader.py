@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 import sys
@@ -12,14 +13,69 @@ from typing import Any, NoReturn
 
 from allais import bands, lotteries, policies, rewards, weights
 from allais._checks import brief
-from allais.cli.shorthand import nearest
 from allais.lotteries import Lottery
-from allais.lotteries.text import lottery_of
-from allais.policies.base import Policy
+from allais.lotteries.finite import lottery_of
+from allais.policies.core.base import Policy
 from allais.preferences import Preference, utilities
 from allais.problems import Bandit
+from allais.weights import Weight
 from allais.weights.dual import Dual
 from allais.weights.function import FunctionWeight
+
+SHORTHANDS: dict[str, Callable[..., Weight]] = {
+    "tk": weights.TverskyKahneman,
+    "prelec": weights.Prelec,
+    "gonzalez-wu": weights.GonzalezWu,
+    "power": weights.Power,
+    "wang": weights.Wang,
+    "tail-average": weights.TailAverage,
+    "steep-middle": weights.SteepMiddle,
+    "identity": weights.Identity,
+}
+OTHER_NAMES = {  # under which people know them
+    "cvar": "tail-average:A, which is the weight of CVaR for gains",
+    "tversky-kahneman": "tk:ETA",
+    "tverskykahneman": "tk:ETA",
+    "mean": "identity",
+}
+
+
+def weight_of(text: str) -> Weight:
+    """The weight that a name and its parameters describe.
+
+    >>> weight_of("tk:0.61"), weight_of("gonzalez-wu:0.44,0.77"), weight_of("identity")
+    (TverskyKahneman(eta=0.61), GonzalezWu(gamma=0.44, delta=0.77), Identity())
+    """
+    name, _, given = text.partition(":")
+    if name not in SHORTHANDS:
+        known = f" Write {OTHER_NAMES[name.lower()]}." if name.lower() in OTHER_NAMES else nearest(name, SHORTHANDS)
+        raise ValueError(f"a weight must be one that exists; got {name!r}.{known}")
+    make = SHORTHANDS[name]
+    takes = inspect.signature(make).parameters
+    needed = [key for key, parameter in takes.items() if parameter.default is inspect.Parameter.empty]
+    try:
+        numbers = [float(number) for number in given.split(",")] if given else []
+    except ValueError:
+        raise ValueError(
+            f"the parameters of a weight are numbers; got {given!r} in {text!r}. Write {name}:0.5."
+        ) from None
+    if not len(needed) <= len(numbers) <= len(takes):
+        words = f"{name}:{','.join(takes)}" if takes else name
+        raise ValueError(f"the weight {name} is written {words}; got {text!r}. Repair its parameters.")
+    return make(*numbers)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What was probably meant, as the end of a refusal."""
+    candidates = list(known)
+    lowered = {candidate.lower(): candidate for candidate in candidates}
+    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
+    if near:
+        return f" Did you mean {lowered[near[0]]!r}?"
+    if not candidates:
+        return " There are none: leave it out."
+    return f" Known are {', '.join(map(repr, candidates[:20]))}."
+
 
 WEIGHTS = {name: getattr(weights, name) for name in weights.__all__ if name not in ("Weight", "HolderPair")}
 WEIGHTS |= {"Dual": Dual, "FunctionWeight": FunctionWeight}
@@ -103,8 +159,8 @@ class Reader:
             self._refuse(
                 ("problem", "lotteries"), 'lotteries must be a table, such as bus = "50:0.1,0:0.9". Write one.'
             )
-        laws = [self._lottery(entry, ("problem", "lotteries", name)) for name, entry in given.items()]
-        return Bandit(laws, list(given))
+        distributions = [self._lottery(entry, ("problem", "lotteries", name)) for name, entry in given.items()]
+        return Bandit(distributions, list(given))
 
     def _lottery(self, entry: Any, place: Place) -> Lottery:
         if isinstance(entry, str):

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allais.cli.console import console
 from allais.cli.exits import sentences, writing
-from allais.cli.options import Plot, Resume, Workers, counted
-from allais.cli.writable import made, require_picture
+from allais.cli.options import Plot, Resume, Workers, console, counted
+from allais.cli.specs import made, require_picture
 
 if TYPE_CHECKING:
     from allais.preferences import Preference
@@ -72,7 +71,7 @@ def simulate_command(
 def _worth(judge: Preference, problem: Bandit, unit: str) -> list[str]:
     """Which arm is best for whom, and what each is worth."""
     from allais.preferences.words import in_words
-    from allais.report.sure import amount, felt_in_words, quoted
+    from allais.report.sure import amount, certainty_equivalent_in_words, quoted
 
     values, means = problem.true_values(judge).tolist(), [lottery.mean for lottery in problem.lotteries]
     best = [quoted(name) for name, value in zip(problem.arms, values, strict=True) if value == max(values)]
@@ -85,7 +84,7 @@ def _worth(judge: Preference, problem: Bandit, unit: str) -> list[str]:
     return [
         f"For people who go by {in_words(judge)}{less}, {verdict}; {also}.",
         *(
-            f"  {name!s:<{wide}}  {felt_in_words(judge, value, unit)}, mean {amount(mean, unit)}"
+            f"  {name!s:<{wide}}  {certainty_equivalent_in_words(judge, value, unit)}, mean {amount(mean, unit)}"
             for name, value, mean in zip(problem.arms, values, means, strict=True)
         ),
     ]

@@ -9,7 +9,7 @@ import typer
 
 from allais.cli.exits import Commands, say_warning
 from allais.cli.options import Scale, Seed, Workers, counted, require_scale
-from allais.cli.writable import made, require_picture, require_writable
+from allais.cli.specs import made, require_picture, require_writable
 
 if TYPE_CHECKING:
     from allais.traffic import RoadNetwork, Route, TrafficProblem
@@ -121,8 +121,8 @@ def prefer(
 
     Example: `allais traffic prefer delays.npz --weight prelec:0.65`
     """
-    from allais.cli.console import console
-    from allais.cli.shorthand import weight_of
+    from allais.cli.options import console
+    from allais.cli.reader import weight_of
     from allais.traffic.preferred import preferred
     from allais.traffic.recording import Recording
 
@@ -188,9 +188,9 @@ def watch(
     - `allais traffic watch --days 100 --recording delays.npz --pause 0.1`
     - `allais traffic watch --network town.net.xml --from A --to B`
     """
+    from allais.traffic.play import USUAL
+    from allais.traffic.play import watch as watched
     from allais.traffic.recording import Recording
-    from allais.traffic.watch import USUAL
-    from allais.traffic.watch import watch as watched
 
     if recording is not None:
         if network is not None:

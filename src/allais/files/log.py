@@ -22,9 +22,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from allais.files.atomic import keep_access, make_folder, sync_folder, write_atomically
+from allais.files.atomic import keep_access, locked, locked_folder, make_folder, sync_folder, write_atomically
 from allais.files.lines import Event, events_in, line_of
-from allais.files.locks import locked, locked_folder
 from allais.files.reading import DAMAGE, checksum, reason, require, whole
 
 SNAPSHOT = "snapshot.json"

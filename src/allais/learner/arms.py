@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 from allais._checks import finite_array
 from allais._system.locks import one_change_at_a_time
 from allais.errors import NotAdmitted
-from allais.learner.binding import remeasure
-from allais.learner.choices import WIDEN
-from allais.learner.names import require_plain_names
+from allais.learner.choices import WIDEN, require_plain_names
 from allais.learner.steps import Steps
-from allais.policies.knowledge import check_settings
-from allais.policies.state import extended, started
+from allais.learner.views import remeasure
+from allais.policies.core.knowledge import check_settings
+from allais.policies.core.state import extended, started
 from allais.problems.base import checked_names
 from allais.rewards import Rewards
 from allais.samples.layout import with_arms
@@ -47,8 +46,8 @@ class Arms(Steps):
             outcomes = self._known[k].check(rewards) if self._known else finite_array("rewards", rewards)
         except NotAdmitted as error:
             raise NotAdmitted(error.rule, WIDEN) from None
-        if not np.isfinite(self.policy.preference.felt(outcomes)).all():
-            raise ValueError("rewards must feel finite; some do not under this utility. Bound the rewards.")
+        if not np.isfinite(self.policy.preference.utilities(outcomes)).all():
+            raise ValueError("the utility of rewards must be finite; that of some is not. Bound the rewards.")
         if (most := float(np.abs(outcomes).max(initial=0.0))) > self._largest:
             raise ValueError(self._why_too_large(most))
         told = outcomes.tolist()
@@ -72,10 +71,10 @@ class Arms(Steps):
         if not (self.policy.open_to_data and self.policy.keeps_outcomes):
             raise ValueError(f"{type(self.policy).__name__} cannot unlearn. Start it anew from the right data.")
         outcome = self._checked(k, reward)
-        felt = self._felt(outcome)
+        utilities = self._utilities(outcome)
         self._forget_views()
         self._midway = True
-        if not remove(self._state.memory, k, felt, outcome):
+        if not remove(self._state.memory, k, utilities, outcome):
             self._midway = False
             raise ValueError(
                 f"only an outcome that was seen can be forgotten; {reward!r} of {arm!r} was not. Check it."

@@ -1,7 +1,7 @@
 """Somebody else's choice by upper bounds (`WUCB` with the KL band): from bounds on probabilities that all people share.
 
 The KL band bounds the probability of doing at least as well as an outcome by counts alone, so that these bounds
-are nobody's own. They are kept per arm, for the stretches between outcomes where `bands/tail_walks.py` computes them;
+are nobody's own. They are kept per arm, for the stretches between outcomes where `bands/_tail_walks.py` computes them;
 her weights and her utility, as formulas on whole arrays, make the ends of her intervals of them. These are the ends
 that a learner of her own would have, and nothing is kept about her.
 """
@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
+from allais.bands._distribution_bounds import STEPS, TailEnds, TailRule
+from allais.bands._tail_walks import STRIDE
 from allais.bands.kl import NEWTON, KLShape
-from allais.bands.tail_walks import STRIDE
-from allais.bands.tails import STEPS, TailEnds, TailRule
-from allais.learner.guests import Groups, Guest, Guests
-from allais.policies.base import Policy
-from allais.policies.verbs import exponent
+from allais.learner.views import Groups, Guest, Guests
+from allais.policies.core.base import Policy
+from allais.policies.core.verbs import exponent
 from allais.preferences import Preference
 from allais.samples.cells import HIGH, LOW, RAW_HIGH, RAW_LOW, spread_out
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
@@ -117,9 +117,9 @@ class Side:
 
     def ends(self, preference: Preference, weight: Weight) -> tuple[FloatArray, FloatArray]:
         """The least and the most that the side of each arm is worth to somebody."""
-        inner = np.maximum(self._sign * preference.felt(self._inner), 0.0)
+        inner = np.maximum(self._sign * preference.utilities(self._inner), 0.0)
         outer = np.append(0.0, inner[:-1])
-        outer[self._starts] = np.maximum(self._sign * preference.felt(self._first), 0.0)
+        outer[self._starts] = np.maximum(self._sign * preference.utilities(self._first), 0.0)
         gaps = outer - inner
         sure = inner[np.append(self._starts[1:], inner.size) - 1]  # up to there the probability is 1
         where = gaps > 0.0
@@ -194,14 +194,14 @@ class BoundGuests(Guests):
 
     def _divided(self, memory: Any, arm: int) -> tuple[Stretches, Stretches]:
         """An arm's gains and losses in stretches."""
-        felt, raw, counts = outcomes_of_arm(memory, arm)
-        table = spread_out(felt, raw, counts, cells_of_arm(memory, arm))
+        utility, raw, counts = outcomes_of_arm(memory, arm)
+        table = spread_out(utility, raw, counts, cells_of_arm(memory, arm))
         in_cell = (table[HIGH] > table[LOW]) | (table[RAW_HIGH] > table[RAW_LOW])
         worst, best = (RAW_HIGH, RAW_LOW) if self.policy.preference.costs else (RAW_LOW, RAW_HIGH)
         pulls, in_trees = int(memory.pulls[arm]), bool(memory.in_trees[arm])
-        split = int(np.searchsorted(felt, 0.0, side="right"))
+        split = int(np.searchsorted(utility, 0.0, side="right"))
         gains, losses = slice(None, split - 1 if split else None, -1), slice(split)
-        if split == felt.size:
+        if split == utility.size:
             gains = slice(0)
         return (
             _stretches(table[worst][gains], counts[gains], in_cell[gains], pulls, self._bottoms[arm], in_trees),

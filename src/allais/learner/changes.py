@@ -9,10 +9,10 @@ import numpy as np
 
 from allais._system.locks import one_change_at_a_time
 from allais.learner.arms import Arms
-from allais.learner.viewpoints import feel_alike
-from allais.policies.base import Policy
-from allais.policies.knowledge import RewardsOfArms
-from allais.policies.state import started
+from allais.learner.views import feel_alike
+from allais.policies.core.base import Policy
+from allais.policies.core.knowledge import RewardsOfArms
+from allais.policies.core.state import started
 from allais.preferences import Preference
 from allais.rewards import covers
 from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered
@@ -96,14 +96,14 @@ class Changes(Arms):
         outcomes, mean, spread = [], np.zeros(len(arms)), np.zeros(len(arms))
         for k in arms:
             _, raw, counts = outcomes_of_arm(memory, k)
-            felt = preference.felt(raw)
-            if not np.isfinite(felt).all():
+            utilities = preference.utilities(raw)
+            if not np.isfinite(utilities).all():
                 raise ValueError("the utility of each outcome must be finite; that of one is not. Bound the rewards.")
-            order = np.lexsort((raw, felt))
-            outcomes.append((felt[order], raw[order], counts[order]))
+            order = np.lexsort((raw, utilities))
+            outcomes.append((utilities[order], raw[order], counts[order]))
             if counts.size:
-                mean[k] = np.average(felt, weights=counts)
-                spread[k] = np.sum(counts * (felt - mean[k]) ** 2)
+                mean[k] = np.average(utilities, weights=counts)
+                spread[k] = np.sum(counts * (utilities - mean[k]) ** 2)
         return remembered(outcomes, mean, spread)._replace(limit=memory.limit)
 
     def _require_one_scale(self, preference: Preference) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray
 from allais.bands.base import Interval
-from allais.policies.promises import Promise
+from allais.policies.core.base import Promise
 
 WIDEN = "learner.widen(Bounded(low, high)) does so for a learner."  # what to do about a reward out of bounds
 
@@ -39,7 +39,7 @@ class Recommendation(NamedTuple):
     """
 
     arm: Hashable
-    value: float  # its estimated value, as felt
+    value: float  # its estimated value, as a utility
     interval: Interval | None  # None where the policy has none
     settled: bool  # whether the policy is done
     delta: float | None  # the chance that a settled recommendation is wrong, for fixed confidence
@@ -83,7 +83,7 @@ class Drift(NamedTuple):
 
     alarms: int  # how often its outcomes were found to have changed
     ago: int | None  # how many outcomes of the arm ago the last alarm was
-    evidence: float  # since then, against outcomes of one law; the next alarm is at 1,000
+    evidence: float  # since then, against outcomes of one distribution; the next alarm is at 1,000
 
 
 class NotNow(RuntimeError):  # noqa: N818
@@ -96,3 +96,22 @@ class NotNow(RuntimeError):  # noqa: N818
         ...
     allais.learner.choices.NotNow: ...
     """
+
+
+def require_plain_names(names: Iterable[Hashable]) -> None:
+    """Refuse arm names that JSON would change."""
+    for name in names:
+        if not isinstance(name, str | int) or isinstance(name, bool):
+            raise ValueError(
+                f"only arms with names that are strings or whole numbers can be saved; got {name!r}. Rename it."
+            )
+
+
+def listed(name: Any) -> Any:
+    """A tuple, such as a route, as JSON has it."""
+    return [listed(part) for part in name] if isinstance(name, tuple) else name
+
+
+def unlisted(name: Any) -> Any:
+    """The name that `listed` wrote."""
+    return tuple(unlisted(part) for part in name) if isinstance(name, list) else name

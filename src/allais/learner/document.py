@@ -27,17 +27,15 @@ from allais.files.reading import (
     whole,
     whole_list,
 )
-from allais.learner.choices import Context
+from allais.learner.choices import Context, listed, require_plain_names, unlisted
 from allais.learner.learner import Learner
 from allais.learner.linear import LinearLearner
-from allais.learner.names import listed, require_plain_names, unlisted
-from allais.policies.base import Policy
-from allais.policies.state import saved_parts
+from allais.policies.core.base import Policy
+from allais.policies.core.state import saved_parts
 from allais.problems.base import checked_names
 from allais.samples.cells import RAW_HIGH, RAW_LOW, ROWS, spread_out
-from allais.samples.checks import check_cells, check_moments, check_outcomes
 from allais.samples.drift import check_watch
-from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered
+from allais.samples.layout import cells_of_arm, check_cells, check_moments, check_outcomes, outcomes_of_arm, remembered
 from allais.samples.lifetimes import check_lifetimes
 from allais.samples.memory import FLAT
 from allais.settings import checked_trust, from_spec, to_spec
@@ -53,9 +51,9 @@ def document_of(learner: Learner) -> dict[str, Any]:
     state = learner._state
     arms = []
     for k, name in enumerate(learner._names):
-        felt, raw, counts = outcomes_of_arm(state.memory, k)
+        utility, raw, counts = outcomes_of_arm(state.memory, k)
         moments = {"mean": float(state.memory.mean[k]), "spread": float(state.memory.spread[k])}
-        seen = {"outcomes": raw.tolist(), "felt": felt.tolist(), "counts": counts.tolist()}
+        seen = {"outcomes": raw.tolist(), "felt": utility.tolist(), "counts": counts.tolist()}
         cells = {"cells": cells_of_arm(state.memory, k).tolist()}
         arms.append({"name": name, "pulls": int(state.memory.pulls[k]), **moments, **seen, **cells})
     document = {
@@ -133,9 +131,9 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     if policy.keeps_outcomes:
         require([counts.sum() for _, _, counts in seen] == pulls.tolist(), "pulls are not the sum of counts")
     means, spreads = (np.array([finite(arm[name], name) for arm in arms]) for name in ("mean", "spread"))
-    for (felt, raw, counts), table, mean, spread in zip(seen, cells, means, spreads, strict=True):
-        if felt.size > FLAT or (felt.size and table.size):  # of fewer outcomes nothing reads them
-            check_moments(spread_out(felt, raw, counts, table), counts, float(mean), float(spread))
+    for (utility, raw, counts), table, mean, spread in zip(seen, cells, means, spreads, strict=True):
+        if utility.size > FLAT or (utility.size and table.size):  # of fewer outcomes nothing reads them
+            check_moments(spread_out(utility, raw, counts, table), counts, float(mean), float(spread))
     memory = remembered(seen, means, spreads, cells)._replace(limit=learner._state.memory.limit)
     memory.pulls[:] = pulls
     state, written = learner._state, document["state"]
@@ -177,17 +175,21 @@ def _cells(table: Any) -> FloatArray:
 def _outcomes(
     learner: Learner, k: int, arm: dict[str, Any], cells: FloatArray
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """The outcomes that an arm had: as felt, as told, and how often."""
-    felt, raw = finite_list(arm["felt"], "what is felt"), finite_list(arm["outcomes"], "an outcome")
+    """The outcomes that an arm had: as a utility, as told, and how often."""
+    utility, raw = finite_list(arm["felt"], "a utility"), finite_list(arm["outcomes"], "an outcome")
     counts = whole_list(arm["counts"], "a count", least=1)
-    single = check_cells(felt, raw, cells, learner.policy.preference)
-    check_outcomes(felt, raw, counts, learner.policy.preference, single)
+    single = check_cells(utility, raw, cells, learner.policy.preference)
+    check_outcomes(utility, raw, counts, learner.policy.preference, single)
     require(learner.policy.keeps_outcomes or not raw.size, "its policy keeps no outcomes")
     told = np.concatenate([raw[single], cells[RAW_LOW], cells[RAW_HIGH]])
     if told.size and learner._known:
         learner._known[k].check(told)
-    first = np.flatnonzero(np.append(True, (np.diff(felt) > 0.0) | (np.diff(raw) > 0.0))[: raw.size])
-    return (felt, raw, counts) if first.size == raw.size else (felt[first], raw[first], np.add.reduceat(counts, first))
+    first = np.flatnonzero(np.append(True, (np.diff(utility) > 0.0) | (np.diff(raw) > 0.0))[: raw.size])
+    return (
+        (utility, raw, counts)
+        if first.size == raw.size
+        else (utility[first], raw[first], np.add.reduceat(counts, first))
+    )
 
 
 def _put_out(learner: Learner, entries: Any) -> None:

@@ -17,12 +17,11 @@ from numpy.typing import ArrayLike
 from allais._random import Seed, generator
 from allais.files.log import SnapshotLog
 from allais.files.reading import DAMAGE, plain, reason, require
-from allais.learner.choices import NotNow
+from allais.learner.choices import NotNow, require_plain_names
 from allais.learner.document import learner_from
 from allais.learner.durable import let_go_of_broken
 from allais.learner.learner import Learner
-from allais.learner.names import require_plain_names
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 from allais.problems.base import checked_names
 from allais.settings import checked_trust, modules_of, to_spec
 

@@ -16,8 +16,8 @@ from allais.errors import NotAdmitted
 from allais.files.reading import DAMAGE, reason
 from allais.learner.choices import WIDEN, Choice
 from allais.learner.copies import Copies
-from allais.policies.base import Policy
-from allais.policies.state import started
+from allais.policies.core.base import Policy
+from allais.policies.core.state import started
 from allais.preferences import Preference
 from allais.problems.base import checked_names
 from allais.samples.drift import new_watch

@@ -11,15 +11,13 @@ import numpy as np
 
 from allais._kernels import held
 from allais._system.locks import one_at_a_time
-from allais.learner.binding import verbs_for
 from allais.learner.bounds import BoundGuests, serves_by_bounds
 from allais.learner.choices import NotNow, Recommendation
-from allais.learner.guests import Guest, Guests
 from allais.learner.view import View, intervals_of
-from allais.learner.viewpoints import MOST, News, Viewpoint
-from allais.policies.base import Policy
-from allais.policies.bins import BinsRule
-from allais.policies.verbs import recommend
+from allais.learner.views import MOST, Guest, Guests, News, Viewpoint, verbs_for
+from allais.policies.core.base import Policy
+from allais.policies.core.verbs import recommend
+from allais.policies.npts import BinsRule
 from allais.preferences import Preference
 
 

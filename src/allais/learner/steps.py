@@ -17,15 +17,13 @@ import numpy as np
 
 from allais._checks import number
 from allais._kernels import compiled_for, held
-from allais.learner.binding import remeasure, room_check, verbs_for
 from allais.learner.choices import Choice, NotNow
-from allais.learner.guests import Guest
 from allais.learner.recommending import Recommending
-from allais.learner.viewpoints import Viewpoint
+from allais.learner.views import Guest, Viewpoint, remeasure, room_check, verbs_for
 from allais.learner.watching import Watching
-from allais.policies.base import Policy
-from allais.policies.state import no_such_arm
-from allais.policies.verbs import WAITING
+from allais.policies.core.base import Policy
+from allais.policies.core.state import no_such_arm
+from allais.policies.core.verbs import WAITING
 from allais.rewards import Rewards
 from allais.samples.drift import with_more_arms
 from allais.samples.layout import grown, laid_out
@@ -151,13 +149,13 @@ class Steps(Watching, Recommending):
 
     def _learn(self, id_: int, arm: int, ticket: float, outcome: float) -> None:
         """Learn what a choice brought, which was checked."""
-        felt = self._felt(outcome)
+        utilities = self._utilities(outcome)
         memory = self._state.memory
-        if (memory.in_trees[arm] or memory.sizes[arm] == memory.felt.shape[1]) and is_full(memory, arm):
+        if (memory.in_trees[arm] or memory.sizes[arm] == memory.utility.shape[1]) and is_full(memory, arm):
             self._make_room(arm)
         if self._lacks_room is not None:
             self._make_own_room(arm, ticket)
-        learning = starmap(self._take_in, ((self._rule_at, self._state_at, arm, felt, outcome, ticket),))
+        learning = starmap(self._take_in, ((self._rule_at, self._state_at, arm, utilities, outcome, ticket),))
         watching = starmap(self._look or self._watching(arm), ((self._watch_at, arm, outcome),))
         self._midway = True
         (_,) = learning
@@ -174,7 +172,7 @@ class Steps(Watching, Recommending):
 
         What it raised is raised after the last; if it comes twice, or while outcomes move, the learner closes.
         """
-        felt = [self._felt(outcome) for outcome in outcomes]
+        utilities = [self._utilities(outcome) for outcome in outcomes]
         late: BaseException | None = None
         done, inside, size = 0, False, len(outcomes)
         self._forget_views()
@@ -186,7 +184,7 @@ class Steps(Watching, Recommending):
                         inside = self._must_move(arm)
                         self._make_room(arm)
                         inside = False
-                    arguments = (self._rule_at, self._state_at, arm, felt[done], outcomes[done], 0.0)
+                    arguments = (self._rule_at, self._state_at, arm, utilities[done], outcomes[done], 0.0)
                     learning = starmap(self._take_in, (arguments,))
                     watching = starmap(self._look or self._watching(arm), ((self._watch_at, arm, outcomes[done]),))
                     inside = True
@@ -205,13 +203,13 @@ class Steps(Watching, Recommending):
 
     def _needs_room(self, arm: int) -> bool:
         memory = self._state.memory
-        crowded = memory.in_trees[arm] or memory.sizes[arm] == memory.felt.shape[1]
+        crowded = memory.in_trees[arm] or memory.sizes[arm] == memory.utility.shape[1]
         return bool(crowded and is_full(memory, arm))
 
     def _must_move(self, arm: int) -> bool:
         """Whether an arm's outcomes move to the trees or into cells for want of room: in place, and seldom."""
         memory = self._state.memory
-        first = not memory.in_trees[arm] and memory.felt.shape[1] >= FLAT
+        first = not memory.in_trees[arm] and memory.utility.shape[1] >= FLAT
         return bool(first or is_crowded(memory, arm))
 
     def _make_room(self, arm: int) -> None:
@@ -230,12 +228,12 @@ class Steps(Watching, Recommending):
             place = held(state)
             self._state, self._state_at = state, place
 
-    def _felt(self, outcome: float) -> float:
+    def _utilities(self, outcome: float) -> float:
         preference = self.policy.preference
         if preference.utility is None:
             return preference.reference - outcome if preference.costs else outcome - preference.reference
         # as an array, since numpy's vector loops may differ from its scalars in the last bit
-        return float(preference.felt(np.array([outcome]))[0])
+        return float(preference.utilities(np.array([outcome]))[0])
 
     def _checked(self, arm: int, reward: float) -> float:
         """A reward as a number that an arm can pay; the one place where that is decided."""
@@ -245,8 +243,8 @@ class Steps(Watching, Recommending):
         if self._known and not self._known[arm].admits(outcome):
             self._known[arm].check([outcome])  # raises, and says which rule was broken
         preference = self.policy.preference
-        if (preference.utility is not None or preference.reference) and not math.isfinite(self._felt(outcome)):
-            raise ValueError(f"a reward must feel finite; {outcome:g} does not under this utility. Bound the rewards.")
+        if (preference.utility is not None or preference.reference) and not math.isfinite(self._utilities(outcome)):
+            raise ValueError(f"the utility of a reward must be finite; that of {outcome:g} is not. Bound the rewards.")
         return outcome
 
     def _why_too_large(self, outcome: float) -> str:

@@ -13,16 +13,15 @@ from allais._system.locks import one_at_a_time
 from allais.bands.base import Interval
 from allais.learner.choices import Choice
 from allais.learner.durable import Durable
-from allais.learner.viewpoints import feel_alike
+from allais.learner.views import feel_alike
 from allais.numerics.sums import finite_parts
-from allais.policies.base import Policy
-from allais.policies.knowledge import worth_of
-from allais.policies.verbs import SETTLED, bracket, choose
+from allais.policies.core.base import Policy
+from allais.policies.core.knowledge import worth_of
+from allais.policies.core.verbs import SETTLED, bracket, choose
 from allais.preferences import Preference
 from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
-from allais.samples.memory import NEVER
-from allais.samples.worth import measure
+from allais.samples.memory import NEVER, measure
 
 
 class View(Durable):
@@ -155,24 +154,24 @@ class View(Durable):
         cells = cells_of_arm(self._state.memory, k)
         if not (cells.shape[1] and self._state.memory.pulls[k]):
             return 0.0
-        felt, raw, counts = outcomes_of_arm(self._state.memory, k)
-        table = spread_out(felt, raw, counts, cells)
+        utility, raw, counts = outcomes_of_arm(self._state.memory, k)
+        table = spread_out(utility, raw, counts, cells)
         if preference == self.policy.preference:
             return hidden(table, counts, preference.gains, preference.losses, table[SUM] / counts)
         # the same cells as another preference feels them
-        table = np.stack([preference.felt(table[row]) for row in (RAW_LOW, RAW_HIGH, RAW)])
+        table = np.stack([preference.utilities(table[row]) for row in (RAW_LOW, RAW_HIGH, RAW)])
         order = np.argsort(table[2], kind="stable")
         return hidden(table[:, order], counts[order], preference.gains, preference.losses)
 
     def _worth(self, k: int, preference: Preference) -> float:
-        felt, outcomes, counts = outcomes_of_arm(self._state.memory, k)
+        utility, outcomes, counts = outcomes_of_arm(self._state.memory, k)
         if preference != self.policy.preference:
-            felt = preference.felt(outcomes)
-        order = np.argsort(felt)
-        felt, counts = felt[order], counts[order]
+            utility = preference.utilities(outcomes)
+        order = np.argsort(utility)
+        utility, counts = utility[order], counts[order]
         above = np.cumsum(counts[::-1])[::-1] / counts.sum()
         below = (np.cumsum(counts) - counts) / counts.sum()
-        return finite_parts(felt, above, below, preference.gains, preference.losses).value
+        return finite_parts(utility, above, below, preference.gains, preference.losses).value
 
     @one_at_a_time
     def intervals(self) -> dict[Hashable, Interval]:

@@ -24,8 +24,8 @@ class Watching(View):
         """Where the last outcomes of an arm no longer look like the earlier ones.
 
         Outcomes are compared in the order in which they were told, and it may be looked at after every one: an arm
-        whose outcomes are of one law ever raises an alarm with a probability of 1 in 1,000 at most. After an alarm,
-        the arm is watched anew. The first 128 outcomes are what the others are compared with.
+        whose outcomes are of one distribution ever raises an alarm with a probability of 1 in 1,000 at most. After an
+        alarm, the arm is watched anew. The first 128 outcomes are what the others are compared with.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
         >>> rng = np.random.default_rng(1)

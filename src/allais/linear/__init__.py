@@ -1,8 +1,6 @@
 """Linear bandits: arms that share features, such as routes that share roads (Sections IV and V)."""
 
-from allais.linear.arm_sets import Ball, Box
-from allais.linear.bandit import LinearBandit
-from allais.linear.classic import OFUL, GAllocation
+from allais.linear.arm_sets import Ball, Box, LinearBandit
 from allais.linear.limits import linear_characteristic_time
 from allais.linear.lingape import LinGapE
 from allais.linear.lints import LinTS
@@ -11,7 +9,7 @@ from allais.linear.policy import RadiusWarning
 from allais.linear.regression import LinearFit, fit_linear
 from allais.linear.routes import PathProblem, Routes, simple_routes
 from allais.linear.wg import WG
-from allais.linear.woful import WOFUL
+from allais.linear.woful import OFUL, WOFUL, GAllocation
 
 __all__ = [
     "OFUL",

@@ -6,16 +6,19 @@ A policy that needs nothing but the best arm for one theta, such as LinTS, works
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
+from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, positive
+from allais._checks import FloatArray, finite_array, positive
 from allais.linear.location_tables import Locations, locations_of, value_at
 from allais.linear.noise import AdditiveNoise, Noise, ParameterNoise
+from allais.linear.noise_distributions import check_noise
 from allais.preferences import Preference
+from allais.problems.bandit import LotteryArms
 
 
 class Arm(NamedTuple):
@@ -46,7 +49,7 @@ class Judge:
         if not isinstance(noise, ParameterNoise | AdditiveNoise):
             raise ValueError(
                 f"arms that are not listed need ParameterNoise or AdditiveNoise; got {noise!r}. "
-                "List the arms to give each a law of its own."
+                "List the arms to give each a distribution of its own."
             )
         if preference.utility is not None:
             raise ValueError(
@@ -100,13 +103,13 @@ class Ball:
         unit = _direction(theta, judge) / size if size > 0.0 else np.eye(self._dimension)[0]
         length = self.radius
         if judge.grows:  # longer arms are noisier too: the best length is a search in one dimension
-            slope = float(unit @ theta)
+            derivative = float(unit @ theta)
             grid = self.radius * np.linspace(1e-3, 1.0, 65)
-            values = [judge.value(slope * s, s) for s in grid.tolist()]
+            values = [judge.value(derivative * s, s) for s in grid.tolist()]
             k = int(np.argmax(values))
             around = (float(grid[max(k - 1, 0)]), float(grid[min(k + 1, grid.size - 1)]))
             found = scipy.optimize.minimize_scalar(
-                lambda s: -judge.value(slope * s, s), bounds=around, method="bounded"
+                lambda s: -judge.value(derivative * s, s), bounds=around, method="bounded"
             )
             length = float(found.x) if -found.fun > values[k] else float(grid[k])
         features = length * unit
@@ -140,3 +143,61 @@ class Box:
             )
         features = np.where(_direction(theta, judge) > 0.0, self.high, self.low)
         return Arm(tuple(features.tolist()), features)
+
+
+def checked_features(features: ArrayLike) -> FloatArray:
+    """Feature vectors as rows of finite numbers, none of them zero."""
+    try:
+        rows = np.array(features, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("features must be rows of numbers, all of one length; got others. Repair them.") from None
+    if rows.ndim != 2 or rows.size == 0:
+        raise ValueError(f"features must be one row of numbers per arm; got shape {rows.shape}. Give a list of rows.")
+    if not np.isfinite(rows).all():
+        arm = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0])
+        raise ValueError(f"features must be finite; those of arm {arm} are not. Repair them.")
+    if not np.linalg.norm(rows, axis=1).all():
+        arm = int(np.flatnonzero(np.linalg.norm(rows, axis=1) == 0.0)[0])
+        raise ValueError(f"a feature vector must not be zero; that of arm {arm} is. Leave the arm out.")
+    return rows
+
+
+class LinearBandit(LotteryArms):
+    """Arms with features and a hidden theta; `noise` is by default the kind of the paper's model.
+
+    >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[0.5, 0.2], noise=ParameterNoise())
+    >>> problem.true_values(Preference(TverskyKahneman(0.61))).round(4)
+    array([0.4223, 0.1684])
+    """
+
+    def __init__(
+        self,
+        features: ArrayLike,
+        theta: ArrayLike,
+        noise: Noise | None = None,
+        arms: Sequence[Hashable] | None = None,
+    ) -> None:
+        self.features: FloatArray = checked_features(features)
+        self.theta = finite_array("theta", theta)
+        if self.theta.size != self.features.shape[1]:
+            raise ValueError(
+                f"theta must have one number per feature; got {self.theta.size} for {self.features.shape[1]} features. "
+                "Give as many of each."
+            )
+        self.noise: Noise = ParameterNoise() if noise is None else noise
+        if not hasattr(self.noise, "of"):
+            raise TypeError(f"noise must be a kind of noise; got {noise!r}. Write ParameterNoise().")
+        self.noise_of_arms = self.noise.of(self.features)
+        check_noise(self.noise_of_arms, len(self.features))
+        places = (self.features @ self.theta).tolist()
+        super().__init__([self.noise_of_arms.lottery(k, place) for k, place in enumerate(places)], arms)
+
+    def __repr__(self) -> str:
+        n_arms, d = self.features.shape
+        return f"LinearBandit({n_arms} arms, {d} features, noise={self.noise!r})"
+
+    def true_values(self, preference: Preference) -> FloatArray:
+        tables = locations_of(preference, self.noise_of_arms)  # to 1e-9, with one quadrature per shape only
+        means = self.features @ self.theta + self.noise_of_arms.mean
+        gains = preference.reference - means if preference.costs else means - preference.reference
+        return np.array([value_at(tables, arm, gain) for arm, gain in enumerate(gains.tolist())])

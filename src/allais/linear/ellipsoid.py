@@ -8,11 +8,11 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, late
-from allais.linear.estimated_noise import keep_seen, worth_of_seen
-from allais.linear.factorisation import dot, factorise, project, update_factor
 from allais.linear.location_tables import Locations, ceiling_at, value_at
+from allais.linear.noise import keep_seen, worth_of_seen
+from allais.linear.regression import dot, factorise, project, update_factor
 from allais.numerics.table import Table
-from allais.policies.steps import pick
+from allais.policies.core.steps import pick
 from allais.samples.memory import Memory
 
 PERIOD = 1024  # rounds between two factorisations from scratch, which end the drift of rank-one updates
@@ -125,7 +125,7 @@ def take_in_fading(world, state, arm, reward):
 
 
 @kernel
-def learn_linear(rule, state, arm, felt, raw, ticket):
+def learn_linear(rule, state, arm, utility, raw, ticket):
     """A += x x' / sigma^2, b += r x / sigma^2, and all that depends on them: O(K d + d^2)."""
     world = rule.world
     d = state.theta.size

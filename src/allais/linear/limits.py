@@ -9,7 +9,7 @@ import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array
-from allais.linear.features import checked_features
+from allais.linear.arm_sets import checked_features
 from allais.linear.location_tables import Locations, locations_of, value_at
 from allais.linear.noise import AdditiveNoise, Noise, ParameterNoise
 from allais.lotteries import Normal

@@ -8,16 +8,93 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray
-from allais._kernels import kernel
+from allais._kernels import kernel, routine
 from allais.linear.ellipsoid import World, bracket_linear, learn_linear, location, radius, recommend_linear, worth
-from allais.linear.factorisation import dot
-from allais.linear.pairwise import beats
 from allais.linear.policy import LinearPolicy
-from allais.policies.base import FixedConfidence
-from allais.policies.steps import issue, pick
-from allais.policies.verbs import SETTLED, bracket, choose, learn, recommend
+from allais.linear.regression import dot
+from allais.policies.core.base import FixedConfidence
+from allais.policies.core.steps import issue, pick
+from allais.policies.core.verbs import SETTLED, bracket, choose, learn, recommend
 
-SLOPE_STEP = 1e-4  # of a difference quotient, in spreads; a wrong slope costs samples, never the guarantee
+FIRST_ARCS = 16
+DEPTH = 24  # halvings of an arc before the answer is "not certain"
+
+
+@routine
+def beats(world, state, reach, arm, other, tolerance):
+    """Whether mu_arm - mu_other >= -tolerance is certain for all theta within `reach` in the norm of A."""
+    # (u, v) = centre + reach C (cos phi, sin phi), with C C' = [x y]' A^-1 [x y]; C lower triangular
+    u0, v0 = location(world, state, arm), location(world, state, other)
+    a = np.sqrt(max(state.norms[arm], 0.0))
+    shared = _product(world, state, arm, other)
+    c = shared / a if a > 0.0 else 0.0
+    s = np.sqrt(max(state.norms[other] - c * c, 0.0))
+    width, height = reach * a, reach * np.sqrt(c * c + s * s)
+    turn = np.arctan2(s, c)  # v = v0 + height cos(phi - turn)
+    if not _holds_at_worst(world, state, arm, other, u0, v0, width, height, turn, tolerance):
+        return False
+    step = 2.0 * np.pi / FIRST_ARCS
+    for first in range(FIRST_ARCS):
+        # arcs in order, halved on demand: `depth` halvings deep, the `index`-th of them
+        index, depth = 0, 0
+        while index < (1 << depth):
+            length = step / (1 << depth)
+            start = first * step + index * length
+            low = worth(world, state, arm, u0 + width * _least(start, start + length))
+            high = worth(world, state, other, v0 + height * _greatest(start - turn, start - turn + length))
+            if low - high >= -tolerance:
+                index += 1
+                while depth > 0 and index % 2 == 0:
+                    index //= 2
+                    depth -= 1
+                continue
+            middle = start + 0.5 * length
+            here = worth(world, state, arm, u0 + width * np.cos(middle))
+            there = worth(world, state, other, v0 + height * np.cos(middle - turn))
+            if here - there < -tolerance or depth == DEPTH:
+                return False
+            index *= 2
+            depth += 1
+    return True
+
+
+@kernel
+def _product(world, state, arm, other):
+    """x' A^-1 y."""
+    if state.cross.size > 0:
+        return state.cross[arm, other]
+    total = 0.0
+    for i in range(state.theta.size):
+        row = 0.0
+        for j in range(state.theta.size):
+            row += state.inverse[i, j] * world.features[other, j]
+        total += world.features[arm, i] * row
+    return total
+
+
+@kernel
+def _holds_at_worst(world, state, arm, other, u0, v0, width, height, turn, tolerance):
+    """A quick look where values of derivative 1 would be nearest: most rounds end here."""
+    phi = np.arctan2(height * np.sin(turn), height * np.cos(turn) - width)  # where v - u is largest
+    here = worth(world, state, arm, u0 + width * np.cos(phi))
+    there = worth(world, state, other, v0 + height * np.cos(phi - turn))
+    return here - there >= -tolerance
+
+
+@kernel
+def _greatest(start, end):
+    """The largest cosine on an arc."""
+    turns = np.ceil(start / (2.0 * np.pi))
+    return 1.0 if turns * 2.0 * np.pi <= end else max(np.cos(start), np.cos(end))
+
+
+@kernel
+def _least(start, end):
+    """The smallest cosine on an arc."""
+    return -_greatest(start - np.pi, end - np.pi)
+
+
+SLOPE_STEP = 1e-4  # of a difference quotient, in spreads; a wrong derivative costs samples, never the guarantee
 
 
 @dataclass(frozen=True)
@@ -51,7 +128,7 @@ class LinGapERule(NamedTuple):
 
 
 @kernel
-def _slope(world, state, arm, place):
+def _derivative(world, state, arm, place):
     """How fast an arm's value moves with its location."""
     half = SLOPE_STEP / world.locations.per_spread[arm]
     rise = worth(world, state, arm, place + half) - worth(world, state, arm, place - half)
@@ -68,13 +145,14 @@ def _(rule, state, u):
         state.eligible[arm] = state.active[arm]
     leader = pick(state.scores, state.eligible, state.asked, u)
     leading = state.scores[leader]
-    slope = _slope(world, state, leader, location(world, state, leader))
-    # step = A^-1 (slope x_leader), from which |y|^2_{A^-1} of y = slope x_leader - slope' x_rival follows arm by arm
+    derivative = _derivative(world, state, leader, location(world, state, leader))
+    # step = A^-1 (derivative x_leader), from which |y|^2_{A^-1} of y = derivative x_leader - derivative' x_rival
+    # follows arm by arm
     for i in range(d):
-        state.step[i] = slope * dot(state.inverse[i], world.features[leader])
-    own = slope * slope * state.norms[leader]
+        state.step[i] = derivative * dot(state.inverse[i], world.features[leader])
+    own = derivative * derivative * state.norms[leader]
     for arm in range(n_arms):
-        other = _slope(world, state, arm, location(world, state, arm))
+        other = _derivative(world, state, arm, location(world, state, arm))
         spread = own - 2.0 * other * dot(world.features[arm], state.step) + other * other * state.norms[arm]
         state.along[arm] = state.scores[arm] - leading + reach * np.sqrt(max(spread, 0.0))
     state.eligible[leader] = False
@@ -86,8 +164,8 @@ def _(rule, state, u):
         rival = pick(state.along, state.eligible, state.asked, u)
     if rival < 0:
         return SETTLED
-    # y = slope x_leader - slope' x_rival, and the arm whose play most reduces |y|_{A^-1}
-    other = _slope(world, state, rival, location(world, state, rival))
+    # y = derivative x_leader - derivative' x_rival, and the arm whose play most reduces |y|_{A^-1}
+    other = _derivative(world, state, rival, location(world, state, rival))
     for i in range(d):
         state.step[i] -= other * dot(state.inverse[i], world.features[rival])
     for arm in range(n_arms):

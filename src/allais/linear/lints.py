@@ -8,12 +8,11 @@ from typing import ClassVar, NamedTuple
 from allais._checks import FloatArray, positive, share
 from allais._kernels import kernel
 from allais.linear.ellipsoid import LinearState, World, bracket_linear, learn_linear, pick_by_worth, recommend_linear
-from allais.linear.factorisation import dot
-from allais.linear.fading import Fades
-from allais.linear.policy import length
-from allais.policies.base import setting
-from allais.policies.steps import issue
-from allais.policies.verbs import bracket, choose, learn, recommend
+from allais.linear.policy import Fades, length
+from allais.linear.regression import dot
+from allais.policies.core.base import setting
+from allais.policies.core.steps import issue
+from allais.policies.core.verbs import bracket, choose, learn, recommend
 from allais.samples.draws import normal, stream_of
 
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel
 from allais.errors import DominanceWarning
-from allais.linear.noise_laws import NoiseOfArms
+from allais.linear.noise_distributions import NoiseOfArms
 from allais.lotteries import Lottery
-from allais.lotteries.affine import moved
+from allais.lotteries.combined import moved
 from allais.numerics.chebyshev import CENTRE, FIRST_POWER, SCALE, START, basis, cells_of, halved_until
-from allais.numerics.location import Law, LocationTable, location_table
+from allais.numerics.location import Distribution, LocationTable, location_table
 from allais.preferences import PowerUtility, Preference
 from allais.weights import Identity, Weight
 
@@ -97,23 +97,25 @@ def _with_hints(cells: FloatArray, excess: FloatArray | None) -> _Table:
     return _Table(cells, np.full(BINS + 2, np.inf) if excess is None else excess, hint)
 
 
-@lru_cache(maxsize=1024)  # tables of some 20 kB each; a network may have hundreds of routes with a law of their own
+@lru_cache(
+    maxsize=1024
+)  # tables of some 20 kB each; a network may have hundreds of routes with a distribution of their own
 def _table(gains: Weight, losses: Weight, utility: Any, shape: Lottery) -> _Table:
     if utility is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DominanceWarning)  # the user's own preference has warned
             return _with_hints(_adaptive(Preference(gains, losses, utility), shape), None)
     try:
-        up = location_table(gains, _law(shape))
-        down = location_table(losses, _law(moved(shape, scale=-1.0)))
+        up = location_table(gains, _distribution(shape))
+        down = location_table(losses, _distribution(moved(shape, scale=-1.0)))
     except ValueError:
         raise ValueError(_infinite(gains, shape)) from None
     breaks = np.unique(np.concatenate([up.bounded.breaks, -down.bounded.breaks]))
     polynomials = basis(TERMS)
     at = polynomials.nodes_in(breaks[:-1], breaks[1:])
     series = polynomials.series(lambda t: _excess(up, down, t) + t, at)
-    cells = _with_ends(breaks, series @ polynomials.to_powers, slope=1.0)
-    # the slope of g lies between 0 and 2, so that between two points of a grid the excess is at most half a step
+    cells = _with_ends(breaks, series @ polynomials.to_powers, derivative=1.0)
+    # the derivative of g lies between 0 and 2, so that between two points of a grid the excess is at most half a step
     # above the larger of the two
     grid = np.linspace(-REACH, REACH, FINE * BINS + 1)
     seen = _excess(up, down, grid)
@@ -136,8 +138,8 @@ def _excess(up: LocationTable, down: LocationTable, t: FloatArray) -> FloatArray
     return up(t) - down(-t) - t
 
 
-def _law(lottery: Lottery) -> Law:
-    return Law(lottery.log_survival, lottery.log_cdf, lottery.quantile, lottery.landmarks(), lottery.support)
+def _distribution(lottery: Lottery) -> Distribution:
+    return Distribution(lottery.log_survival, lottery.log_cdf, lottery.quantile, lottery.landmarks(), lottery.support)
 
 
 def _adaptive(preference: Preference, shape: Lottery) -> FloatArray:
@@ -166,18 +168,18 @@ def _adaptive(preference: Preference, shape: Lottery) -> FloatArray:
     return _with_ends(np.append(starts, ends[-1]), series @ polynomials.to_powers)
 
 
-def _with_ends(breaks: FloatArray, powers: FloatArray, slope: float | None = None) -> FloatArray:
+def _with_ends(breaks: FloatArray, powers: FloatArray, derivative: float | None = None) -> FloatArray:
     """Cells as compiled code reads them, with a straight line beyond either end, by default the tangent."""
     half = 0.5 * np.diff(breaks)
-    slopes = powers[:, 1:] * np.arange(1.0, TERMS)
+    derivatives = powers[:, 1:] * np.arange(1.0, TERMS)
     ends = []
     for row, s, x in ((0, -1.0, breaks[0]), (-1, 1.0, breaks[-1])):
         line = np.zeros(FIRST_POWER + TERMS)
         line[START] = -np.inf if row == 0 else x
         line[CENTRE], line[SCALE] = x, 1.0
         line[FIRST_POWER] = powers[row] @ s ** np.arange(TERMS)
-        tangent = slopes[row] @ s ** np.arange(TERMS - 1) / half[row]
-        line[FIRST_POWER + 1] = tangent if slope is None else slope
+        tangent = derivatives[row] @ s ** np.arange(TERMS - 1) / half[row]
+        line[FIRST_POWER + 1] = tangent if derivative is None else derivative
         ends.append(line)
     return np.concatenate([ends[0][None], cells_of(breaks, powers), ends[1][None]])
 

@@ -1,7 +1,7 @@
 """Noise of linear bandits: what is added to x.theta, in a form that a policy knows (Section IV).
 
-Every kind says, for given arms, the law of each arm's noise: a centred shape of about unit scale, the spread by
-which it is multiplied, its mean (which belongs to the location), and its sub-Gaussian scale sigma_x, by which
+Every kind says, for given arms, the distribution of each arm's noise: a centred shape of about unit scale, the spread
+by which it is multiplied, its mean (which belongs to the location), and its sub-Gaussian scale sigma_x, by which
 the updates are divided. The paper's noise has sigma_x = |x|.
 """
 
@@ -14,8 +14,16 @@ from typing import Protocol
 import numpy as np
 
 from allais._checks import FloatArray, positive
-from allais.linear.noise_laws import NoiseOfArms, check_law, law_of_sum, noise_of_lotteries, scale_of
+from allais._kernels import routine
+from allais.linear.noise_distributions import (
+    NoiseOfArms,
+    check_distribution,
+    distribution_of_sum,
+    noise_of_lotteries,
+    scale_of,
+)
 from allais.lotteries import Lottery, Normal
+from allais.numerics.sums import distorted_sum
 
 STANDARD = Normal(0.0, 1.0)
 
@@ -50,9 +58,9 @@ class ParameterNoise:
 
 @dataclass(frozen=True)
 class AdditiveNoise:
-    """r = x.theta + eta, the same law of eta for every arm; its mean, if any, is part of the reward.
+    """r = x.theta + eta, the same distribution of eta for every arm; its mean, if any, is part of the reward.
 
-    `scale` is the sub-Gaussian scale of eta, needed where the law does not say it.
+    `scale` is the sub-Gaussian scale of eta, needed where the distribution does not say it.
 
     >>> AdditiveNoise(Discrete({100: 0.01, 0: 0.99})).of(np.ones((1, 1))).scale.round(4)
     array([32.655])
@@ -62,7 +70,7 @@ class AdditiveNoise:
     scale: float | None = None
 
     def __post_init__(self) -> None:
-        check_law(self.lottery, self.scale)
+        check_distribution(self.lottery, self.scale)
 
     def of(self, features: FloatArray) -> NoiseOfArms:
         """The noise of arms with these features."""
@@ -71,9 +79,9 @@ class AdditiveNoise:
 
 @dataclass(frozen=True)
 class ArmNoise:
-    """r = x.theta + eta_x, with a law of its own for each arm, in the order of the arms.
+    """r = x.theta + eta_x, with a distribution of its own for each arm, in the order of the arms.
 
-    `scales` are sub-Gaussian scales, None where the law says its own.
+    `scales` are sub-Gaussian scales, None where the distribution says its own.
 
     >>> ArmNoise([Normal(0, 1), Discrete({0: 0.98, 100: 0.02})]).of(np.eye(2)).mean
     array([0., 2.])
@@ -88,18 +96,18 @@ class ArmNoise:
         if len(scales) != len(self.lotteries):
             raise ValueError(
                 f"scales must be one per lottery; got {len(scales)} for {len(self.lotteries)} lotteries. "
-                "Give as many, None where the law says it."
+                "Give as many, None where the distribution says it."
             )
         object.__setattr__(self, "scales", scales)
         for lottery, scale in zip(self.lotteries, scales, strict=True):
-            check_law(lottery, scale)
+            check_distribution(lottery, scale)
 
     def of(self, features: FloatArray) -> NoiseOfArms:
         """The noise of arms with these features."""
         if len(self.lotteries) != len(features):
             raise ValueError(
-                f"noise must be one law per arm; got {len(self.lotteries)} for {len(features)} arms. "
-                "Give as many as there are arms, or AdditiveNoise for one law."
+                f"noise must be one distribution per arm; got {len(self.lotteries)} for {len(features)} arms. "
+                "Give as many as there are arms, or AdditiveNoise for one distribution."
             )
         assert self.scales is not None
         return noise_of_lotteries(list(self.lotteries), list(self.scales))
@@ -107,9 +115,9 @@ class ArmNoise:
 
 @dataclass(frozen=True)
 class FeatureNoise:
-    """r = x.(theta + Z), with independent noise for each feature, in a law of its own: roads with tails.
+    """r = x.(theta + Z), with independent noise for each feature, in a distribution of its own: roads with tails.
 
-    Laws are normal or finite; an arm's noise is exactly their sum, weighted by its features.
+    Distributions are normal or finite; an arm's noise is exactly their sum, weighted by its features.
 
     >>> noise = FeatureNoise([Normal(0, 1), Discrete({0: 0.99, 100: 0.01})])
     >>> noise.of(np.array([[1.0, 0.0], [1.0, 1.0]])).mean
@@ -131,24 +139,27 @@ class FeatureNoise:
         """The noise of arms with these features."""
         if features.shape[1] != len(self.lotteries):
             raise ValueError(
-                f"noise must be one law per feature; got {len(self.lotteries)} for {features.shape[1]} features. "
+                f"noise must be one distribution per feature; got {len(self.lotteries)} for {features.shape[1]}. "
                 "Give as many."
             )
         assert self.scales is not None
         scales = [
-            scale_of(law) if given is None else given for law, given in zip(self.lotteries, self.scales, strict=True)
+            scale_of(distribution) if given is None else given
+            for distribution, given in zip(self.lotteries, self.scales, strict=True)
         ]
-        laws = [law_of_sum(self.lotteries, row) for row in features]
-        return noise_of_lotteries(laws, np.sqrt(features**2 @ np.square(scales)).tolist())
+        distributions = [distribution_of_sum(self.lotteries, row) for row in features]
+        return noise_of_lotteries(distributions, np.sqrt(features**2 @ np.square(scales)).tolist())
 
 
 @dataclass(frozen=True)
 class EstimatedNoise:
-    """Noise whose law nobody knows: each arm's law is taken from the arm's outcomes, around their mean.
+    """Noise whose distribution nobody knows: each arm's distribution is taken from the arm's outcomes, around their
+    mean.
 
-    It assumes that an arm's law does not change and that its sub-Gaussian `scale` (one for all arms) is known; then
-    locations are learned as ever, and values converge as the law does. No bound is proved for it: an event that was
-    never seen is not counted, so a policy may favour a risky arm until it sees the risk. It is for low regret only.
+    It assumes that an arm's distribution does not change and that its sub-Gaussian `scale` (one for all arms) is known;
+    then locations are learned as ever, and values converge as the distribution does. No bound is proved for it: an
+    event that was never seen is not counted, so a policy may favour a risky arm until it sees the risk. It is for low
+    regret only.
 
     >>> from allais import simulate
     >>> from allais.linear import LinTS, LinearBandit
@@ -168,3 +179,57 @@ class EstimatedNoise:
         n_arms = len(features)
         ones = np.ones(n_arms)
         return NoiseOfArms((STANDARD,), np.zeros(n_arms, dtype=np.int64), ones, 0.0 * ones, self.scale * ones)
+
+
+MOST_SEEN = 128  # outcomes per arm that are kept apart
+
+
+@routine
+def worth_of_seen(world, state, arm, place):
+    """Algorithm 1 on an arm's outcomes, moved so that their mean is the location."""
+    size = state.sizes[arm]
+    if size == 0:
+        return place
+    outcomes, counts = state.seen[arm, 0], state.seen[arm, 1]
+    total = 0.0
+    for i in range(size):
+        total += counts[i] * outcomes[i]
+    pulls = state.memory.pulls[arm]
+    origin = total / pulls - place
+    return distorted_sum(world.gains, world.losses, outcomes, counts, 0, size, pulls, origin, np.inf)
+
+
+@routine
+def keep_seen(state, arm, gain):
+    """Keep an outcome of an arm; beyond MOST_SEEN the two nearest become their mean."""
+    outcomes, counts = state.seen[arm, 0], state.seen[arm, 1]
+    size = state.sizes[arm]
+    at = 0
+    while at < size and outcomes[at] < gain:
+        at += 1
+    if at < size and outcomes[at] == gain:
+        counts[at] += 1.0
+        return
+    for i in range(size, at, -1):
+        outcomes[i], counts[i] = outcomes[i - 1], counts[i - 1]
+    outcomes[at], counts[at] = gain, 1.0
+    state.sizes[arm] = size + 1
+    if size < MOST_SEEN:
+        return
+    # the pair whose joining moves values least: by its gap times how far w leaves its chord, about c_1 c_2 |w''| / 2.
+    # Toward a rare end |w''| grows as p^-1.5 or so: there outcomes stay apart
+    least, nearest = np.inf, 0
+    below = 0.0
+    for i in range(size):
+        both = counts[i] + counts[i + 1]
+        beyond = min(below, state.memory.pulls[arm] - below - both) + both
+        cost = (outcomes[i + 1] - outcomes[i]) * counts[i] * counts[i + 1] / (beyond * np.sqrt(beyond))
+        if cost < least:
+            least, nearest = cost, i
+        below += counts[i]
+    both = counts[nearest] + counts[nearest + 1]
+    outcomes[nearest] += (outcomes[nearest + 1] - outcomes[nearest]) * counts[nearest + 1] / both
+    counts[nearest] = both
+    for i in range(nearest + 1, size):
+        outcomes[i], counts[i] = outcomes[i + 1], counts[i + 1]
+    state.sizes[arm] = size

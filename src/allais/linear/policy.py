@@ -14,21 +14,23 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, not_negative, positive, share
 from allais._random import Seed
+from allais.linear.arm_sets import checked_features
 from allais.linear.ellipsoid import LinearState, World
-from allais.linear.estimated_noise import MOST_SEEN
-from allais.linear.factorisation import project
-from allais.linear.features import checked_features
 from allais.linear.location_tables import locations_of
-from allais.linear.noise import EstimatedNoise, Noise
-from allais.linear.noise_laws import check_noise
+from allais.linear.noise import MOST_SEEN, EstimatedNoise, Noise
+from allais.linear.noise_distributions import check_noise
+from allais.linear.regression import project
 from allais.numerics.table import table_of
-from allais.policies.base import Policy, setting
-from allais.policies.knowledge import check_settings
-from allais.policies.state import require_place
+from allais.policies.core.base import Policy, setting
+from allais.policies.core.knowledge import check_settings
+from allais.policies.core.state import require_place
 from allais.samples.memory import empty_memory
 
 if TYPE_CHECKING:
     from allais.learner import LinearLearner
+
+
+from allais.policies.core.forgetting import Fading
 
 
 class RadiusWarning(UserWarning):
@@ -228,5 +230,32 @@ class LinearPolicy(Policy):
 
     @property
     def estimates(self) -> bool:
-        """Whether the law of the noise is learned too."""
+        """Whether the distribution of the noise is learned too."""
         return isinstance(self.noise, EstimatedNoise)
+
+
+def _fading(name: str, given: Any) -> Any:
+    if given is None or isinstance(given, Fading):
+        return given
+    raise TypeError(
+        f"{name} of a linear policy must be Fading, or None for everything; got {given!r}. "
+        "Write Fading(half_life=2_000)."
+    )
+
+
+@dataclass(frozen=True)
+class Fades(LinearPolicy):
+    """A linear policy that may forget: `memory=Fading(half_life=n)` gives an outcome the weight 2^(-age / n)."""
+
+    memory: Fading | None = setting(None, _fading)
+
+    @property
+    def fade(self) -> float:
+        """By which the weight of every outcome falls with each further one."""
+        return 1.0 if self.memory is None else self.memory.discount
+
+    def check(self) -> None:
+        """Refuse settings that do not go together."""
+        super().check()
+        if self.memory is not None and self.estimates:
+            raise ValueError("noise is estimated from all outcomes alike; got a memory that fades. Declare the noise.")

@@ -17,8 +17,7 @@ import numpy as np
 from allais._checks import FloatArray, IntArray, finite_array
 from allais._kernels import routine
 from allais._system.extras import extra
-from allais.linear.arm_sets import Arm, Judge
-from allais.linear.bandit import LinearBandit
+from allais.linear.arm_sets import Arm, Judge, LinearBandit
 from allais.linear.noise import Noise, ParameterNoise
 from allais.preferences import Preference
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,13 @@ from allais.linear.ellipsoid import (
     radius,
     recommend_linear,
 )
-from allais.linear.fading import Fades
-from allais.policies.steps import issue
-from allais.policies.verbs import bracket, choose, learn, recommend
+from allais.linear.noise import Noise
+from allais.linear.policy import Fades
+from allais.linear.wg import WG
+from allais.policies.core.steps import issue
+from allais.policies.core.verbs import bracket, choose, learn, recommend
+from allais.policies.wucb import Baseline
+from allais.preferences import expected_value
 
 
 @dataclass(frozen=True)
@@ -84,3 +88,58 @@ def _(rule, state, u):
 learn.of(WOFULRule)(learn_linear)
 recommend.of(WOFULRule)(recommend_linear)
 bracket.of(WOFULRule)(bracket_linear)
+
+
+class OFUL(Baseline, WOFUL):
+    """OFUL (Abbasi-Yadkori et al. 2011): W-OFUL for the mean, with the same ellipsoid.
+
+    >>> from allais import simulate
+    >>> from allais.linear import LinearBandit, ParameterNoise
+    >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[2.0, 0.0])
+    >>> policy = OFUL(ParameterNoise(), delta=0.05, beta=2.0)
+    >>> bool(simulate(policy, problem, n_rounds=500, seed=1).pulls[0, -1, 0] > 450)
+    True
+    """
+
+    def __init__(
+        self,
+        noise: Noise,
+        *,
+        delta: float,
+        beta: float,
+        regularisation: float = 1.0,
+        features: Any = None,
+        reference: float = 0.0,
+        costs: bool = False,
+    ) -> None:
+        preference = expected_value(reference=reference, costs=costs)
+        shared: dict[str, Any] = {"delta": delta, "beta": beta, "regularisation": regularisation, "features": features}
+        super().__init__(preference, noise, name="OFUL", **shared)
+
+
+class GAllocation(Baseline, WG):
+    """G-allocation (Soare et al. 2014): W-G for the mean, with the same choices of arms.
+
+    >>> from allais import best_arm
+    >>> from allais.linear import LinearBandit, ParameterNoise
+    >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[2.0, 0.0])
+    >>> best_arm(GAllocation(ParameterNoise(), delta=0.05, beta=2.0), problem, seed=1).arm
+    0
+    """
+
+    def __init__(
+        self,
+        noise: Noise,
+        *,
+        delta: float,
+        beta: float,
+        regularisation: float = 1.0,
+        tolerance: float = 0.0,
+        stopping: str = "exact",
+        features: Any = None,
+        reference: float = 0.0,
+        costs: bool = False,
+    ) -> None:
+        preference = expected_value(reference=reference, costs=costs)
+        shared: dict[str, Any] = {"delta": delta, "beta": beta, "regularisation": regularisation, "features": features}
+        super().__init__(preference, noise, tolerance=tolerance, stopping=stopping, name="G-allocation", **shared)

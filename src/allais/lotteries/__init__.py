@@ -1,9 +1,9 @@
 """Lotteries: reward distributions, each with an exact value under a preference."""
 
 from allais.lotteries.base import Lottery
+from allais.lotteries.combined import Mixture
 from allais.lotteries.continuous import Continuous, Normal, Uniform
 from allais.lotteries.finite import Bernoulli, Discrete, Empirical, FiniteLottery
-from allais.lotteries.mixture import Mixture
 
 __all__ = [
     "Bernoulli",

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
     from allais.lotteries.finite import FiniteLottery
 
 
+from typing import Any
+
+from allais._checks import brief
+
+
 class Lottery(ABC):
     """A reward distribution: sampled, summarised, and valued by a `Preference`."""
 
@@ -45,10 +50,10 @@ class Lottery(ABC):
 
     @abstractmethod
     def landmarks(self) -> FloatArray:
-        """Finite points between which the law is smooth, ascending; quadrature breaks there."""
+        """Finite points between which the distribution is smooth, ascending; quadrature breaks there."""
 
     def as_finite(self) -> FiniteLottery | None:
-        """The same law as finitely many outcomes, or None where there are more."""
+        """The same distribution as finitely many outcomes, or None where there are more."""
         return None
 
     @overload
@@ -84,3 +89,53 @@ class Lottery(ABC):
             raise ValueError("an outcome must be a number; got NaN. Remove it first.")
         result = np.exp(self.log_survival(at))
         return float(result) if result.ndim == 0 else result
+
+
+def require_lottery(thing: Any, rule: str, advice: str) -> None:
+    """Refuse what is no lottery, by a `rule` that says where one is wanted."""
+    if not isinstance(thing, Lottery):
+        raise TypeError(f"{rule}; got {came(thing)}. {in_place_of(thing) or advice}")
+
+
+def came(thing: Any) -> str:
+    """What came, as a sentence names it; SciPy's own text for a distribution is the address of an object.
+
+    >>> from scipy import stats
+    >>> came(stats.norm(0, 1)), came([stats.gamma(2.0)]), came(7)
+    ("SciPy's norm(...)", "a list with SciPy's gamma(...)", '7')
+    """
+    distribution = _distribution(thing)
+    if distribution is not None:
+        return (
+            f"SciPy's {_name(distribution)}"
+            if distribution is thing
+            else f"a {type(thing).__name__} with SciPy's {_name(distribution)}"
+        )
+    return brief(thing)
+
+
+def in_place_of(thing: Any) -> str | None:
+    """What to write in place of a distribution of SciPy, or of a list of some; None where it is something else.
+
+    >>> from scipy import stats
+    >>> in_place_of(stats.norm(0, 1))
+    'Wrap it: Continuous(stats.norm(...)).'
+    """
+    distribution = _distribution(thing)
+    if distribution is None:
+        return None
+    if hasattr(getattr(distribution, "dist", distribution), "pmf"):
+        return "Continuous wraps distributions with a density; write this one as Discrete({outcome: probability})."
+    return f"Wrap it: Continuous(stats.{_name(distribution)})."
+
+
+def _distribution(thing: Any) -> Any:
+    """The distribution of SciPy that something is, or the first one in it."""
+    for one in thing if isinstance(thing, list | tuple) else (thing,):
+        if hasattr(one, "rvs") and (hasattr(one, "dist") or hasattr(one, "freeze")) and not isinstance(one, type):
+            return one
+    return None
+
+
+def _name(distribution: Any) -> str:
+    return f"{getattr(getattr(distribution, 'dist', distribution), 'name', 'distribution')}(...)"

@@ -12,12 +12,12 @@ from scipy import special
 from allais._checks import FloatArray, positive, real
 from allais.lotteries.base import Lottery
 
-# Quantiles that mark the body of a law; what lies outside is a tail.
+# Quantiles that mark the body of a distribution; what lies outside is a tail.
 LEVELS = np.array([1e-9, 1e-6, 1e-3, 0.01, 0.05, 0.25, 0.5])
 
 
 class TwoNumbers(Lottery):
-    """A law that is known by two numbers."""
+    """A distribution that is known by two numbers."""
 
     names: ClassVar[tuple[str, str]]
 
@@ -48,7 +48,7 @@ class TwoNumbers(Lottery):
 
 
 class Normal(TwoNumbers):
-    """The normal law.
+    """The normal distribution.
 
     >>> Normal(9, 1).support
     (-inf, inf)
@@ -127,7 +127,7 @@ class Uniform(TwoNumbers):
 
 
 class Continuous(Lottery):
-    """Any continuous law of `scipy.stats`, with its parameters fixed.
+    """Any continuous distribution of `scipy.stats`, with its parameters fixed.
 
     >>> from scipy import stats
     >>> Continuous(stats.gamma(2.0)).mean
@@ -144,22 +144,22 @@ class Continuous(Lottery):
             )
         if not hasattr(getattr(distribution, "dist", distribution), "pdf"):
             raise TypeError(
-                f"a continuous lottery needs a law with a density; got {distribution.dist.name}, which is discrete. "
+                f"a continuous lottery needs a density; got {distribution.dist.name}, which is discrete. "
                 "Use Discrete({outcome: probability})."
             )
         ends = np.array(distribution.support(), dtype=np.float64)
         if ends.ndim != 1:
             raise ValueError(
-                f"a continuous lottery is one law; got parameters of shape {ends.shape[1:]}. Make one lottery each."
+                f"a continuous lottery is one distribution; got parameters of shape {ends.shape[1:]}. Make several."
             )
         low, high = ends.tolist()
         if np.isnan(low) or np.isnan(high):
             raise ValueError(f"a distribution needs valid parameters; got {_describe(distribution)}. Check them.")
-        self._law = distribution
+        self._distribution = distribution
         self._support = (low, high)
 
     def __repr__(self) -> str:
-        return f"Continuous({_describe(self._law)})"
+        return f"Continuous({_describe(self._distribution)})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Continuous) and self._identity == other._identity
@@ -169,15 +169,15 @@ class Continuous(Lottery):
 
     @cached_property
     def _identity(self) -> Any:
-        """What makes two laws the same: their family with its parameters, or else the very object."""
-        from scipy import stats  # it is loaded, since the law came from there
+        """What makes two distributions the same: their family with its parameters, or else the very object."""
+        from scipy import stats  # it is loaded, since the distribution came from there
 
-        name = getattr(getattr(self._law, "dist", None), "name", "")
+        name = getattr(getattr(self._distribution, "dist", None), "name", "")
         # one of scipy's own families is known by its name; others may hold anything
-        if not name or type(self._law.dist) is not type(getattr(stats, name, None)):
-            return id(self._law)
-        named = {key: float(value) for key, value in self._law.kwds.items()}
-        return name, tuple(map(float, self._law.args)), tuple(sorted(named.items())), self._support
+        if not name or type(self._distribution.dist) is not type(getattr(stats, name, None)):
+            return id(self._distribution)
+        named = {key: float(value) for key, value in self._distribution.kwds.items()}
+        return name, tuple(map(float, self._distribution.args)), tuple(sorted(named.items())), self._support
 
     @property
     def support(self) -> tuple[float, float]:
@@ -185,38 +185,38 @@ class Continuous(Lottery):
 
     @cached_property
     def mean(self) -> float:
-        return float(self._law.mean())
+        return float(self._distribution.mean())
 
     def log_survival(self, x: FloatArray) -> FloatArray:
-        return self._log(self._law.logsf, self._law.logcdf, x)
+        return self._log(self._distribution.logsf, self._distribution.logcdf, x)
 
     def log_cdf(self, x: FloatArray) -> FloatArray:
-        return self._log(self._law.logcdf, self._law.logsf, x)
+        return self._log(self._distribution.logcdf, self._distribution.logsf, x)
 
     @staticmethod
     def _log(of_side: Any, of_other: Any, x: FloatArray) -> FloatArray:
         with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # scipy's laws divide by zero at their ends
+            warnings.simplefilter("ignore", RuntimeWarning)  # scipy's distributions divide by zero at their ends
             side = np.asarray(of_side(x))
             missing = np.isnan(side)
-            if missing.any():  # some laws lose a tail to NaN; the other side still tells
+            if missing.any():  # some distributions lose a tail to NaN; the other side still tells
                 side = np.where(missing, np.log(-np.expm1(np.minimum(of_other(x), 0.0))), side)
             return np.minimum(side, 0.0)
 
     def quantile(self, p: FloatArray) -> FloatArray:
-        return np.asarray(self._law.ppf(p))
+        return np.asarray(self._distribution.ppf(p))
 
     @cached_property
     def _landmarks(self) -> FloatArray:
         with np.errstate(all="ignore"):
-            points = np.concatenate([self._law.ppf(LEVELS), self._law.isf(LEVELS), self._support])
+            points = np.concatenate([self._distribution.ppf(LEVELS), self._distribution.isf(LEVELS), self._support])
         return np.unique(points[np.isfinite(points)])
 
     def landmarks(self) -> FloatArray:
         return self._landmarks
 
     def _sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        return np.asarray(self._law.rvs(size=size, random_state=rng), dtype=np.float64)
+        return np.asarray(self._distribution.rvs(size=size, random_state=rng), dtype=np.float64)
 
 
 def _describe(distribution: Any) -> str:

@@ -184,7 +184,7 @@ class Bernoulli(Discrete):
 
 
 class Empirical(FiniteLottery):
-    """The empirical law of samples: each has probability 1/n.
+    """The empirical distribution of samples: each has probability 1/n.
 
     >>> Empirical([3.0, 1.0, 3.0]).probabilities
     array([0.33333333, 0.66666667])
@@ -223,3 +223,25 @@ class Empirical(FiniteLottery):
     @cached_property
     def below(self) -> FloatArray:
         return (np.cumsum(self._counts) - self._counts) / self._size
+
+
+def lottery_of(text: str) -> Discrete:
+    """The lottery that outcomes and probabilities describe.
+
+    >>> lottery_of("50:0.1, 0:0.9")
+    Discrete({50: 0.1, 0: 0.9})
+    """
+    chances: dict[float, float] = {}
+    for part in text.split(","):
+        outcome, colon, chance = part.partition(":")
+        try:
+            key, probability = float(outcome), float(chance)
+        except ValueError:
+            raise ValueError(
+                f'a lottery is outcomes and probabilities, such as "50:0.1,0:0.9"; got {part.strip()!r} in {text!r}. '
+                + ("Write numbers." if colon else "Write outcome:probability.")
+            ) from None
+        if key in chances:
+            raise ValueError(f"an outcome is given once; got {key:g} twice in {text!r}. Add its probabilities up.")
+        chances[key] = probability
+    return Discrete(chances)

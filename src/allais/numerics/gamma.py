@@ -1,4 +1,4 @@
-"""The logarithm of the gamma function and its slope, in compiled code: one logarithm serves both."""
+"""The logarithm of the gamma function and its derivative, in compiled code: one logarithm serves both."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ HALF_LOG_TURN = 0.5 * np.log(2.0 * np.pi)
 
 @kernel
 def gamma_logs(x):
-    """log Gamma(x) and its slope, for x > 0."""
-    product, slope = 1.0, 0.0
+    """log Gamma(x) and its derivative, for x > 0."""
+    product, derivative = 1.0, 0.0
     while x < SERIES_FROM:
         product *= x
-        slope -= 1.0 / x
+        derivative -= 1.0 / x
         x += 1.0
     log_x, r = np.log(x), 1.0 / x
     s = r * r
@@ -25,4 +25,4 @@ def gamma_logs(x):
     height = (x - 0.5) * log_x - x + HALF_LOG_TURN + tail
     if product != 1.0:
         height -= np.log(product)
-    return height, slope + log_x - 0.5 * r - falling
+    return height, derivative + log_x - 0.5 * r - falling

@@ -1,4 +1,4 @@
-"""The distorted value of a law with a density, to 1e-9 or with an honest bound."""
+"""The distorted value of a distribution with a density, to 1e-9 or with an honest bound."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from allais.weights import Weight
 
 
 class Tail(Protocol):
-    """The upper tail of a law at z: log P(Y > z) and log P(Y <= z)."""
+    """The upper tail of a distribution at z: log P(Y > z) and log P(Y <= z)."""
 
     def __call__(self, z: FloatArray, /) -> tuple[FloatArray, FloatArray]: ...
 
 
-class HalfLaw(NamedTuple):
-    """One side of a law, gains or mirrored losses, as seen from the reference point."""
+class HalfDistribution(NamedTuple):
+    """One side of a distribution, gains or mirrored losses, as seen from the reference point."""
 
     tail: Tail
-    breaks: FloatArray  # ascending, positive, finite: where the law bends
+    breaks: FloatArray  # ascending, positive, finite: where the distribution bends
     end: float  # the largest outcome, or inf
     reach: float = 1e300  # how far an infinite tail can be looked at
 
 
-def distorted_integral(weight: Weight, side: HalfLaw) -> Integral:
+def distorted_integral(weight: Weight, side: HalfDistribution) -> Integral:
     """The integral of w(P(Y > z)) over z in (0, end).
 
     Infinite where the distorted tail is too heavy; near that, the error says how much is left.
@@ -49,7 +49,7 @@ def distorted_integral(weight: Weight, side: HalfLaw) -> Integral:
     total = Integral(body.value + tail.value + beyond.value, body.error + tail.error + beyond.error)
     if np.isnan(total.value):
         raise UndefinedValueError(
-            "a value needs a law that is a number everywhere; this one is NaN in places. Repair it."
+            "a value needs a distribution that is a number everywhere; this one is NaN in places. Repair it."
         )
     return total
 
@@ -65,7 +65,7 @@ def _weighted(weight: Weight, tail: Tail) -> Callable[[FloatArray], FloatArray]:
 FAR = 20.0  # a tail counts as a power law if it is one over more than this in log z
 
 
-def _look_far(weight: Weight, side: HalfLaw, start: float, scale: float) -> tuple[float, Integral]:
+def _look_far(weight: Weight, side: HalfDistribution, start: float, scale: float) -> tuple[float, Integral]:
     """How far the tail is resolved, and the integral beyond that."""
     if side.reach <= start:
         return start, Integral(0.0, 0.0)
@@ -74,7 +74,7 @@ def _look_far(weight: Weight, side: HalfLaw, start: float, scale: float) -> tupl
     log_z = np.log(z)
     log_above, log_below = side.tail(z)
     finite = np.isfinite(log_above)
-    # a law that logs a probability ends where doubles underflow; one that computes the logarithm
+    # a distribution that logs a probability ends where doubles underflow; one that computes the logarithm
     # itself goes on beyond that
     underflows = finite.any() and log_above[finite].min() > -746.0
     usable = finite & ((log_above > -690.0) | (not underflows))
@@ -83,7 +83,7 @@ def _look_far(weight: Weight, side: HalfLaw, start: float, scale: float) -> tupl
         return start, Integral(0.0, 0.0)
     reach = float(np.exp(log_z[last]))
     # the tail index a of P(Y > z) ~ z^-a, half way and at the end: it grows unless the tail is a power law
-    index_early, index = _slopes(log_z, log_above, last)
+    index_early, index = _derivatives(log_z, log_above, last)
     is_power_law = index <= 1.01 * index_early and log_z[last] - np.log(max(start, scale)) > FAR
     if is_power_law and index * weight.exponent_at_zero <= 1.0 + 1e-12:
         return reach, Integral(np.inf, 0.0)
@@ -97,20 +97,20 @@ def _look_far(weight: Weight, side: HalfLaw, start: float, scale: float) -> tupl
         reach = float(np.exp(log_z[last]))
     if np.isneginf(log_weighted[last]):
         return reach, Integral(0.0, 0.0)
-    slope_early, slope = _slopes(log_z, log_weighted, last)
-    if slope <= 1.0:
+    derivative_early, derivative = _derivatives(log_z, log_weighted, last)
+    if derivative <= 1.0:
         return reach, Integral(np.inf, np.inf)  # finite or not, doubles do not reach it
-    rest = float(np.exp(log_weighted[last] + log_z[last]) / (slope - 1.0))
+    rest = float(np.exp(log_weighted[last] + log_z[last]) / (derivative - 1.0))
     if weight.resolution > 0.0:
         return reach, Integral(rest, rest)
     if not is_power_law:
         return reach, Integral(0.0, rest)
     # a drifting exponent leaves the rest known to its order only; rounding blurs the exponent too
-    blur = (abs(slope - slope_early) + 1e-12) / (slope - 1.0)
+    blur = (abs(derivative - derivative_early) + 1e-12) / (derivative - 1.0)
     return reach, Integral(rest, rest * float(blur))
 
 
-def _slopes(log_z: FloatArray, log_tail: FloatArray, last: int) -> tuple[float, float]:
+def _derivatives(log_z: FloatArray, log_tail: FloatArray, last: int) -> tuple[float, float]:
     """How fast a tail falls, as a power, half way to `last` and just before it."""
     step = max(1, last // 20)
     half = max(step, last // 2)

@@ -1,4 +1,4 @@
-"""K_inf of up to three values, compiled: how far a law is from the nearest one that is worth a target."""
+"""K_inf of up to three values, compiled: how far a distribution is from the nearest one that is worth a target."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from allais._kernels import kernel, routine
 from allais.numerics.table import Table, weigh
 
 DEEPEST = (
-    36.0  # the first place of a search, in logarithms: e^-36 of the stretch, beyond which no weight in use is felt
+    36.0  # the first place of a search, in logarithms: e^-36 of the stretch, beyond which no weight in use matters
 )
 GOLDEN = 0.6180339887498949
 MOST_STEPS = 60  # to invert a weight; ten are usual
 
 
-class LawOfThree(NamedTuple):
-    """Three values as felt, ascending, with their probabilities, and how they are weighed; values may repeat."""
+class DistributionOfThree(NamedTuple):
+    """Three utilities, ascending, with their probabilities, and how they are weighed; values may repeat."""
 
     gains: Table
     losses: Table
@@ -30,7 +30,7 @@ class LawOfThree(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """How hard the nearest law is looked for."""
+    """How hard the nearest distribution is looked for."""
 
     places: int  # how many places the search looks at first
     narrowings: int  # steps after that: each shrinks a bracket of two cells to 0.62 of it
@@ -42,34 +42,34 @@ PRECISE = Effort(160, 60, 1e-16)  # to the last digits
 
 
 @kernel
-def _part(law, low, high, p):
+def _part(distribution, low, high, p):
     """What the stretch from `low` to `high` is worth when outcomes beyond it have probability p."""
     gain = max(high, 0.0) - max(low, 0.0)
     loss = min(high, 0.0) - min(low, 0.0)
     result = 0.0
     if gain > 0.0:
-        result += gain * weigh(law.gains, p)
+        result += gain * weigh(distribution.gains, p)
     if loss > 0.0:
-        result -= loss * weigh(law.losses, 1.0 - p)
+        result -= loss * weigh(distribution.losses, 1.0 - p)
     return result
 
 
 @kernel
-def _both(law, low, middle, high, share, p):
+def _both(distribution, low, middle, high, share, p):
     """What two stretches are worth: beyond `middle` lies p, and beyond `low` 1 - share (1 - p)."""
-    result = _part(law, low, middle, 1.0 - share * (1.0 - p) if share < 1.0 else p)
-    return result + _part(law, middle, high, p) if high > middle else result
+    result = _part(distribution, low, middle, 1.0 - share * (1.0 - p) if share < 1.0 else p)
+    return result + _part(distribution, middle, high, p) if high > middle else result
 
 
 @kernel
-def _needed(law, low, middle, high, share, least, amount, precision):
+def _needed(distribution, low, middle, high, share, least, amount, precision):
     """The least p >= `least` for which two stretches are worth `amount`; above 1 if none is enough.
 
     With high = middle, there is one stretch only.
     """
     below, enough = least, 1.0
-    under = _both(law, low, middle, high, share, below) - amount
-    over = _both(law, low, middle, high, share, enough) - amount
+    under = _both(distribution, low, middle, high, share, below) - amount
+    over = _both(distribution, low, middle, high, share, enough) - amount
     if over < 0.0:
         return 2.0
     if under >= 0.0:
@@ -77,7 +77,7 @@ def _needed(law, low, middle, high, share, least, amount, precision):
     for step in range(MOST_STEPS):  # regula falsi, and a halving now and then where a steep end holds it up
         part = 0.5 if step % 3 == 2 else under / (under - over)
         between = below + (enough - below) * part
-        found = _both(law, low, middle, high, share, between) - amount
+        found = _both(distribution, low, middle, high, share, between) - amount
         if found >= 0.0:
             enough, over = between, found
             under *= 0.5  # Illinois: the end that stays counts half
@@ -95,65 +95,79 @@ def _term(p, q):
 
 
 @kernel
-def _lowest_share(law):
+def _lowest_share(distribution):
     """The share of the lowest value among the samples of the two lower values."""
-    return law.p1 / (law.p1 + law.p2) if law.p1 + law.p2 > 0.0 else 0.0
+    return distribution.p1 / (distribution.p1 + distribution.p2) if distribution.p1 + distribution.p2 > 0.0 else 0.0
 
 
 @routine
-def _distance(law, amount, top, precision):
-    """KL to the nearest law with P(X = v_3) = top whose stretches are worth `amount`; infinite if there is none.
+def _distance(distribution, amount, top, precision):
+    """KL to the nearest distribution with P(X = v_3) = top whose stretches are worth `amount`; infinite if there is
+    none.
 
     P(X >= v_2) need only be as large as the amount asks, and is best where the two lower values keep their
     proportion, or at that least probability.
     """
-    free = 1.0 - _lowest_share(law) * (1.0 - top)
-    rest = amount - _part(law, law.v2, law.v3, top)
-    upper = _needed(law, law.v1, law.v2, law.v2, 1.0, max(free, top), rest, precision)
+    free = 1.0 - _lowest_share(distribution) * (1.0 - top)
+    rest = amount - _part(distribution, distribution.v2, distribution.v3, top)
+    upper = _needed(
+        distribution, distribution.v1, distribution.v2, distribution.v2, 1.0, max(free, top), rest, precision
+    )
     if upper > 1.0:
         return np.inf
-    return _term(law.p1, 1.0 - upper) + _term(law.p2, upper - top) + _term(law.p3, top)
+    return _term(distribution.p1, 1.0 - upper) + _term(distribution.p2, upper - top) + _term(distribution.p3, top)
 
 
 @routine
-def k_inf_of_three(law, target, effort):
-    """The least KL from a law of three values to one on the same values that is worth at least `target`."""
+def k_inf_of_three(distribution, target, effort):
+    """The least KL from a distribution of three values to one on the same values that is worth at least `target`."""
     precision = effort.precision
-    if law.v3 == law.v1:
-        return 0.0 if law.v1 >= target else np.inf
-    amount = target - (max(law.v1, 0.0) + min(law.v3, 0.0))
-    if law.v3 == law.v2:  # two values: the nearest law lies where the target is just met
-        upper = law.p2 + law.p3
-        q = _needed(law, law.v1, law.v2, law.v2, 1.0, upper, amount, precision)
-        return np.inf if q > 1.0 else _term(upper, q) + _term(law.p1, 1.0 - q)
+    if distribution.v3 == distribution.v1:
+        return 0.0 if distribution.v1 >= target else np.inf
+    amount = target - (max(distribution.v1, 0.0) + min(distribution.v3, 0.0))
+    if distribution.v3 == distribution.v2:  # two values: the nearest distribution lies where the target is just met
+        upper = distribution.p2 + distribution.p3
+        q = _needed(distribution, distribution.v1, distribution.v2, distribution.v2, 1.0, upper, amount, precision)
+        return np.inf if q > 1.0 else _term(upper, q) + _term(distribution.p1, 1.0 - q)
     # The chance of the best outcome is never below the share that was seen, nor below what is needed if v2 were sure
     # otherwise; and never above what is enough when the others keep their proportion, since more would only cost more.
-    sure = amount - _part(law, law.v1, law.v2, 1.0)
-    first = _needed(law, law.v2, law.v3, law.v3, 1.0, law.p3, sure, precision)
-    last = _needed(law, law.v1, law.v2, law.v3, _lowest_share(law), law.p3, amount, precision)
+    sure = amount - _part(distribution, distribution.v1, distribution.v2, 1.0)
+    first = _needed(
+        distribution, distribution.v2, distribution.v3, distribution.v3, 1.0, distribution.p3, sure, precision
+    )
+    last = _needed(
+        distribution,
+        distribution.v1,
+        distribution.v2,
+        distribution.v3,
+        _lowest_share(distribution),
+        distribution.p3,
+        amount,
+        precision,
+    )
     if first > 1.0 or last > 1.0:
         return np.inf
-    best = min(_distance(law, amount, first, precision), _distance(law, amount, last, precision))
+    best = min(_distance(distribution, amount, first, precision), _distance(distribution, amount, last, precision))
     # a grid between the two, logarithmic and finest near the last: a steep weight makes much of a small chance
     places = effort.places
     nearest = 0
     for k in range(1, places + 1):
-        distance = _distance(law, amount, _between(first, last, k / places), precision)
+        distance = _distance(distribution, amount, _between(first, last, k / places), precision)
         if distance < best:
             best, nearest = distance, k
     left, right = min(nearest + 1.0, places), max(nearest - 1.0, 0.0)
     a, b = right - GOLDEN * (right - left), left + GOLDEN * (right - left)
-    at_a = _distance(law, amount, _between(first, last, a / places), precision)
-    at_b = _distance(law, amount, _between(first, last, b / places), precision)
+    at_a = _distance(distribution, amount, _between(first, last, a / places), precision)
+    at_b = _distance(distribution, amount, _between(first, last, b / places), precision)
     for _ in range(effort.narrowings):
         if at_a <= at_b:
             right, b, at_b = b, a, at_a
             a = right - GOLDEN * (right - left)
-            at_a = _distance(law, amount, _between(first, last, a / places), precision)
+            at_a = _distance(distribution, amount, _between(first, last, a / places), precision)
         else:
             left, a, at_a = a, b, at_b
             b = left + GOLDEN * (right - left)
-            at_b = _distance(law, amount, _between(first, last, b / places), precision)
+            at_b = _distance(distribution, amount, _between(first, last, b / places), precision)
     return max(min(best, at_a, at_b), 0.0)  # rounding may take a divergence of 0 below 0
 
 

@@ -1,4 +1,4 @@
-"""The value of a shifted law as a function of the shift, from one table per weight and law.
+"""The value of a shifted distribution as a function of the shift, from one table per weight and distribution.
 
 For t + Z the gain part is G(t), the integral of w+(P(Z > -u)) over u < t, and the loss part is the same
 function of -t for -Z under w-: so g(t) = G_{w+, Z}(t) - G_{w-, -Z}(-t), and g' = w+(P(Z > -t)) + w-(P(Z < -t)).
@@ -25,17 +25,17 @@ FARTHEST = 1e150  # log Phi is -u^2/2 there, and u^2 is still a double
 MOST_DOUBLINGS = 400  # of the distance at which a tail is cut; beyond, its integral does not converge
 
 
-class Law(NamedTuple):
+class Distribution(NamedTuple):
     """What a table needs to know about Z, whose scale is about 1."""
 
     log_survival: Callable[[FloatArray], FloatArray]
     log_cdf: Callable[[FloatArray], FloatArray]
     quantile: Callable[[FloatArray], FloatArray]
-    landmarks: FloatArray  # between which the law is smooth
+    landmarks: FloatArray  # between which the distribution is smooth
     support: tuple[float, float]
 
 
-STANDARD_NORMAL = Law(
+STANDARD_NORMAL = Distribution(
     lambda x: special.log_ndtr(-x), special.log_ndtr, special.ndtri, np.zeros(1), (-np.inf, np.inf)
 )  # fmt: skip
 
@@ -64,31 +64,31 @@ def normal_table(weight: Weight) -> LocationTable:
     return location_table(weight, STANDARD_NORMAL)
 
 
-def location_table(weight: Weight, law: Law) -> LocationTable:
-    """The table of a weight and a law; an infinite value is refused with a `ValueError`."""
+def location_table(weight: Weight, distribution: Distribution) -> LocationTable:
+    """The table of a weight and a distribution; an infinite value is refused with a `ValueError`."""
 
-    def gain_slope(u: FloatArray) -> FloatArray:
-        return weight.of_logs(law.log_survival(-u), law.log_cdf(-u))
+    def gain_derivative(u: FloatArray) -> FloatArray:
+        return weight.of_logs(distribution.log_survival(-u), distribution.log_cdf(-u))
 
     def shortfall(u: FloatArray) -> FloatArray:
-        return dual.of_logs(law.log_cdf(-u), law.log_survival(-u))  # 1 - w(P(Z > -u)), all digits
+        return dual.of_logs(distribution.log_cdf(-u), distribution.log_survival(-u))  # 1 - w(P(Z > -u)), all digits
 
     dual = weight.dual()
-    kinks = law.quantile(np.array([1.0 - p for p in weight.singularities if 0.0 < p < 1.0]))
-    corners = -np.concatenate([kinks, law.landmarks])
-    bottom, top = law.support
+    kinks = distribution.quantile(np.array([1.0 - p for p in weight.singularities if 0.0 < p < 1.0]))
+    corners = -np.concatenate([kinks, distribution.landmarks])
+    bottom, top = distribution.support
     left_tail = 0.0
     total = 1.0
     far_left, far_right = max(top, 0.0), max(-bottom, 0.0)
     if np.isinf(top):
-        far_left, left_tail, total = _cut(lambda u: gain_slope(-u))
+        far_left, left_tail, total = _cut(lambda u: gain_derivative(-u))
     if np.isinf(bottom):
         far_right, _, _ = _cut(shortfall)
     tolerance = 1e-13 * max(1.0, total)
     pieces = []
     at_zero = left_tail
     if far_left > 0.0:
-        below = fit(gain_slope, _breaks(-far_left, 0.0, corners), tolerance).antiderivative(left_tail)
+        below = fit(gain_derivative, _breaks(-far_left, 0.0, corners), tolerance).antiderivative(left_tail)
         at_zero = float(below(np.zeros(1))[0])
         pieces.append(below)
     if far_right > 0.0:
@@ -106,7 +106,9 @@ def _cut(falling: Integrand) -> tuple[float, float, float]:
         if rest <= NEGLIGIBLE * max(1.0, whole):
             return far, rest, whole
         far *= 1.5
-    raise ValueError("the distorted tail of a law must have a finite value; this one is infinite. Use lighter tails.")
+    raise ValueError(
+        "the distorted tail of a distribution must have a finite value; this one is infinite. Use lighter tails."
+    )
 
 
 def _breaks(low: float, high: float, corners: FloatArray) -> FloatArray:

@@ -1,6 +1,6 @@
 """The distorted value of finitely many outcomes, exactly (Algorithm 1).
 
-Compiled code sums what policies have seen with `numerics/distorted_sum.py`, from tables of the weights and one arm at a
+Compiled code sums what policies have seen with `numerics/sums.py`, from tables of the weights and one arm at a
 time. Here weights are computed by their own formulas, on whole arrays, with both tails known to their last digit.
 """
 
@@ -12,6 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray
+from allais._kernels import kernel
+from allais.numerics.table import weigh
 from allais.weights import Weight
 
 BLOCK = 1 << 13  # the dozen temporaries of a weight then fit into a cache of a megabyte
@@ -35,7 +37,7 @@ class Parts(NamedTuple):
 
 
 def finite_parts(outcomes: FloatArray, at_least: FloatArray, below: FloatArray, gains: Weight, losses: Weight) -> Parts:
-    """Gain and loss part of a finite law.
+    """Gain and loss part of a finite distribution.
 
     `outcomes` ascend; `at_least` is P(X >= outcome) and `below` is P(X < outcome). Both are
     given, because near 1 a weight is steep and one of them says what the other rounds away.
@@ -68,7 +70,35 @@ def _weighted_sum(weight: Weight, steps: FloatArray, upper: FloatArray, lower: F
 
 
 def sample_parts(ordered: FloatArray, gains: Weight, losses: Weight) -> Parts:
-    """Algorithm 1: the parts of the empirical law of samples in ascending order."""
+    """Algorithm 1: the parts of the empirical distribution of samples in ascending order."""
     size = ordered.size
     rank = np.arange(size, dtype=np.float64)  # how many lie below, ties in any order
     return finite_parts(ordered, (size - rank) / size, rank / size, gains, losses)
+
+
+@kernel
+def distorted_sum(gains, losses, outcomes, counts, first, last, total, origin, edge):
+    """The value of the outcomes from `first` to before `last`, ascending, each less `origin`.
+
+    `counts` may be masses; they sum to `total`. Both integrals stop at `edge`.
+    """
+    value = 0.0
+    above = 0.0  # samples at or above the current outcome
+    i = last - 1
+    while i >= first and outcomes[i] - origin > 0.0:
+        above += counts[i]
+        lower = max(outcomes[i - 1] - origin, 0.0) if i > first else 0.0
+        step = min(outcomes[i] - origin, edge) - min(lower, edge)
+        if step > 0.0:
+            value += step * weigh(gains, above / total)
+        i -= 1
+    below = 0.0  # losses accumulate from the bottom: w- sees P(X <= z)
+    i = first
+    while i < last and outcomes[i] - origin < 0.0:
+        below += counts[i]
+        upper = min(outcomes[i + 1] - origin, 0.0) if i + 1 < last else 0.0
+        step = max(upper, -edge) - max(outcomes[i] - origin, -edge)
+        if step > 0.0:
+            value -= step * weigh(losses, below / total)
+        i += 1
+    return value

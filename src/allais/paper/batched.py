@@ -85,13 +85,13 @@ def stops(
 
 def _ladder(problem: Bandit) -> tuple[FloatArray, FloatArray]:
     """For each arm, the steps between its rewards from the highest down to 0, and their chances."""
-    laws = [lottery.as_finite() for lottery in problem.lotteries]
-    widest = max(law.outcomes.size for law in laws if law is not None)
-    steps, chances = np.zeros((len(laws), widest)), np.zeros((len(laws), widest))
-    for k, law in enumerate(laws):
-        assert law is not None  # the problems of the paper are finite
-        size = law.outcomes.size
-        falling = law.outcomes[::-1]
+    distributions = [lottery.as_finite() for lottery in problem.lotteries]
+    widest = max(distribution.outcomes.size for distribution in distributions if distribution is not None)
+    steps, chances = np.zeros((len(distributions), widest)), np.zeros((len(distributions), widest))
+    for k, distribution in enumerate(distributions):
+        assert distribution is not None  # the problems of the paper are finite
+        size = distribution.outcomes.size
+        falling = distribution.outcomes[::-1]
         steps[k, :size] = falling - np.append(falling[1:], 0.0)
-        chances[k, :size] = law.probabilities[::-1]
+        chances[k, :size] = distribution.probabilities[::-1]
     return steps, chances

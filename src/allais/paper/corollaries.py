@@ -10,7 +10,7 @@ from allais.paper.drawing import GREY, RED, drawing
 from allais.paper.findings import Figure, Finding
 from allais.paper.measure import colour_of
 from allais.policies import NPTS, WUCB
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit
 from allais.rewards import Bounded

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from allais.paper.drawing import BLUE, GREEN, INK, ORANGE, PURPLE, RED, drawing
-from allais.paper.experiment import Done
-from allais.paper.findings import Figure, ResultTable
-from allais.policies.base import Policy
+from allais.paper.findings import Done, Figure, ResultTable
+from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
-from allais.report.numbers import with_error
+from allais.report.tables import with_error
 from allais.simulation import Results, simulate
 
 

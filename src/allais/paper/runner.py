@@ -2,20 +2,116 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import multiprocessing
+import platform
 import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from allais import __version__
 from allais._system.processes import process_pool
 from allais.errors import RunFailed
-from allais.paper.experiment import Experiment
+from allais.files.atomic import write_atomically
 from allais.paper.experiments import BY_NAME
-from allais.paper.findings import ExperimentResult
-from allais.paper.store import Stored, keep
+from allais.paper.findings import Experiment, ExperimentResult
+
+PACKAGE = Path(__file__).parents[1]
+BENEATH = ("numpy", "scipy", "numba", "matplotlib", "eclipse-sumo")
+# these show results and make none: a page in other words is no reason to run an experiment again
+SHOWING = ("cli", "paper/page", *(f"paper/{name}.py" for name in (
+    "html_report", "markdown_report", "report", "forecast", "costs", "docs_figures"
+)))  # fmt: skip
+
+
+@lru_cache
+def digest(package: Path = PACKAGE) -> str:
+    """A name for all of it; two results with the same one come from the same program."""
+    found = hashlib.sha256(platform.python_version().encode())
+    for name in BENEATH:
+        found.update(f"{name} {_version(name)}\n".encode())
+    for path in sorted(package.rglob("*.py")):
+        place = path.relative_to(package).as_posix()
+        if not any(place == shown or place.startswith(f"{shown}/") for shown in SHOWING):
+            found.update(place.encode() + b"\n" + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"
+
+
+FORMAT = "allais paper"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The result of one experiment, and how it came about."""
+
+    name: str
+    scale: str
+    seed: int
+    seconds: float
+    result: ExperimentResult
+
+
+def path_of(folder: Path, name: str) -> Path:
+    """Where the result of an experiment lies."""
+    return folder / "results" / f"{name}.json"
+
+
+def keep(folder: Path, stored: Stored) -> None:
+    """Write a result; an interruption leaves the old one."""
+    path = path_of(folder, stored.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "version": __version__,
+        "sources": digest(),
+        "name": stored.name,
+        "scale": stored.scale,
+        "seed": stored.seed,
+        "seconds": round(stored.seconds, 1),
+        "outcome": stored.result.as_document(),
+    }
+    document["checksum"] = _checksum(document)
+    write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+
+
+def kept(folder: Path, name: str, scale: str, seed: int) -> Stored | None:
+    """The result of an experiment if it is up to date: of this program, this scale and this seed, and undamaged."""
+    try:
+        document = json.loads(path_of(folder, name).read_text(encoding="utf-8"))
+        given = {part: document[part] for part in ("format", "version", "sources", "name", "scale", "seed")}
+        wanted = {
+            "format": FORMAT, "version": __version__, "sources": digest(), "name": name, "scale": scale, "seed": seed
+        }  # fmt: skip
+        if given != wanted or document.pop("checksum") != _checksum(document):
+            return None
+        return Stored(name, scale, seed, document["seconds"], ExperimentResult.from_document(document["outcome"]))
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ValueError(f"results are read from a folder; {folder} is none ({error.strerror}). Check it.") from None
+    except (ValueError, KeyError, TypeError, AttributeError):  # damaged: it is run again
+        return None
+
+
+def _checksum(document: dict[str, Any]) -> str:
+    """Of all but the time that it took, which two runs of the same program need not share."""
+    parts = {name: part for name, part in document.items() if name not in ("seconds", "checksum")}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
 
 Watch = Callable[[str, float], None]  # an experiment, and the share of it that is done
 TICK = 0.2  # seconds between looks at what workers tell

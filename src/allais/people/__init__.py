@@ -5,25 +5,23 @@
 ('weight_eta', 'utility_alpha', 'loss_aversion', 'temperature')
 """
 
-from allais.people.attention import Attention
-from allais.people.choices import Choices
-from allais.people.compare import Comparison, compare, expected_value_family
-from allais.people.continuous import Continuous
-from allais.people.family import Family
-from allais.people.fit import fit
-from allais.people.fitted import Fitted
-from allais.people.groups import Groups, groups
-from allais.people.hierarchical import hierarchical
-from allais.people.interview import Interview
-from allais.people.page import write_page
-from allais.people.parameters import Free, free
-from allais.people.population import PopulationTable
-from allais.people.posterior import posterior
-from allais.people.priors import Prior
-from allais.people.questions import Question
-from allais.people.recommend import PeoplePrefer, recommend
-from allais.people.rules import Logit, Probit
-from allais.people.study import Study, study
+from allais.people.data.attention import Attention
+from allais.people.data.choices import Choices
+from allais.people.inference.compare import Comparison, compare, expected_value_family
+from allais.people.inference.continuous import Continuous
+from allais.people.inference.fit import fit
+from allais.people.inference.fitted import Fitted
+from allais.people.inference.groups import Groups, groups
+from allais.people.inference.hierarchical import hierarchical
+from allais.people.inference.population import PopulationTable
+from allais.people.inference.posterior import posterior
+from allais.people.interview.interview import Interview
+from allais.people.interview.page import write_page
+from allais.people.interview.questions import Question
+from allais.people.interview.recommend import PeoplePrefer, recommend
+from allais.people.interview.study import Study, study
+from allais.people.model.family import Family
+from allais.people.model.parameters import Free, Logit, Prior, Probit, free
 
 __all__ = [
     "Attention",

@@ -1,20 +1,17 @@
 """Policies: how to explore. One file per algorithm; `classic` holds settings, not code."""
 
-from allais.policies.base import Policy
-from allais.policies.classic import LUCB, SR, UCB1, UCBV, WELUCB, WEUCB, UniformSampling
+from allais.policies.core.base import Policy
+from allais.policies.core.forgetting import Fading, Recent
 from allais.policies.exp3 import EXP3
-from allais.policies.forgetting import Fading, Recent
-from allais.policies.halving import SequentialHalving
 from allais.policies.imed import IMED
 from allais.policies.npts import NPTS
 from allais.policies.patient import PatientRejects
-from allais.policies.patient_top import PatientTopTwo
 from allais.policies.screening import PairwiseScreening
-from allais.policies.toptwo import TopTwo
+from allais.policies.toptwo import PatientTopTwo, TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.policies.wocba import WOCBA
-from allais.policies.wsr import WSR
-from allais.policies.wucb import WUCB
+from allais.policies.wsr import WSR, SequentialHalving
+from allais.policies.wucb import LUCB, SR, UCB1, UCBV, WELUCB, WEUCB, WUCB, UniformSampling
 
 __all__ = [
     "EXP3",

@@ -13,7 +13,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine
-from allais.policies.state import require_place
+from allais.policies.core.state import require_place
 from allais.samples.influence import rise_at
 
 BLOCK = 32  # runs of a block
@@ -28,7 +28,7 @@ class Runs(NamedTuple):
     length: IntArray  # how many blocks an arm has
     after: IntArray  # the next block of a chain, or -1; (blocks,)
     free: IntArray  # the first block that is free, or -1, and how many are; (2,)
-    felt: FloatArray  # outcomes as felt, (blocks, BLOCK)
+    utility: FloatArray  # utilities of outcomes, (blocks, BLOCK)
     pull: FloatArray  # their influence, when the arm was last looked at
     ladder: FloatArray  # scratch: distinct outcomes and how far the influence has risen there, (2, blocks * BLOCK)
 
@@ -54,7 +54,7 @@ def with_blocks(runs: Any, blocks: int) -> Any:
     return runs._replace(
         after=after,
         free=np.array([old, runs.free[1] + more.size]),
-        felt=np.concatenate([runs.felt, missing]),
+        utility=np.concatenate([runs.utility, missing]),
         pull=np.concatenate([runs.pull, missing]),
         ladder=np.zeros((2, blocks * BLOCK)),
     )
@@ -82,7 +82,7 @@ def blocks_wanted(runs, arm, number):
 
 
 @routine
-def note_run(runs, arm, number, felt):
+def note_run(runs, arm, number, utility):
     """Write an outcome down by the number of its run, from 0 on; there is room."""
     block = runs.head[arm]
     for k in range(number // BLOCK + 1):
@@ -99,7 +99,7 @@ def note_run(runs, arm, number, felt):
             else:
                 runs.after[last] = block
             runs.length[arm] += 1
-    runs.felt[block, number % BLOCK] = felt
+    runs.utility[block, number % BLOCK] = utility
 
 
 @routine
@@ -109,7 +109,7 @@ def forget_runs(runs, arm):
     while block >= 0:
         following = runs.after[block]
         for i in range(BLOCK):
-            runs.felt[block, i], runs.pull[block, i] = MISSING, MISSING
+            runs.utility[block, i], runs.pull[block, i] = MISSING, MISSING
         runs.after[block] = runs.free[0]
         runs.free[0] = block
         runs.free[1] += 1
@@ -123,8 +123,8 @@ def weigh_runs(runs, arm, steps):
     block = runs.head[arm]
     while block >= 0:
         for i in range(BLOCK):
-            felt = runs.felt[block, i]
-            runs.pull[block, i] = rise_at(runs.ladder, steps, felt) if felt < MISSING else MISSING
+            utility = runs.utility[block, i]
+            runs.pull[block, i] = rise_at(runs.ladder, steps, utility) if utility < MISSING else MISSING
         block = runs.after[block]
 
 

@@ -10,13 +10,13 @@ import numpy as np
 from allais._checks import FloatArray, share
 from allais._kernels import by_reference
 from allais.bands.base import NoBand, bounds_of
-from allais.policies.base import KArmed, setting
-from allais.policies.knowledge import RewardsOfArms, as_list
-from allais.policies.steps import issue
-from allais.policies.verbs import choose, learn, take_in
+from allais.policies.core.base import KArmed, setting
+from allais.policies.core.knowledge import RewardsOfArms, as_list
+from allais.policies.core.steps import issue
+from allais.policies.core.verbs import choose, learn, take_in
 from allais.preferences import Preference, expected_value
 from allais.rewards import SubGaussian
-from allais.samples.worth import Worth
+from allais.samples.memory import Worth
 
 
 def _share_of_all(name: str, given: Any) -> float:
@@ -68,7 +68,7 @@ class EXP3Rule(NamedTuple):
     worth: Worth
     band: NoBand
     gamma: float
-    low: float  # the least reward of all arms, as felt; one map to [0, 1] serves all, so that they can be compared
+    low: float  # the least reward of all arms, as a utility; one map to [0, 1] serves all, so that they can be compared
     scale: float
 
 
@@ -101,7 +101,7 @@ def _(rule, state, u):
 
 
 @learn.of(EXP3Rule)
-def _(rule, state, arm, felt, raw, ticket):
-    take_in(rule, state, arm, felt, raw, ticket)
-    reward = (felt - rule.low) * rule.scale
+def _(rule, state, arm, utility, raw, ticket):
+    take_in(rule, state, arm, utility, raw, ticket)
+    reward = (utility - rule.low) * rule.scale
     state.own.log_weights[arm] += rule.gamma * reward / (ticket * state.own.log_weights.size)

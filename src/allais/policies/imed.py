@@ -10,13 +10,13 @@ import numpy as np
 from allais._checks import FloatArray
 from allais._kernels import kernel
 from allais.bands.base import NoBand
-from allais.numerics.k_inf import QUICK, LawOfThree, k_inf_of_three
-from allais.policies.forgetting import Forgetful
-from allais.policies.knowledge import as_list
-from allais.policies.steps import best_value, issue, pick_highest, survey
-from allais.policies.verbs import choose
+from allais.numerics.k_inf import QUICK, DistributionOfThree, k_inf_of_three
+from allais.policies.core.forgetting import Forgetful
+from allais.policies.core.knowledge import as_list
+from allais.policies.core.steps import best_value, issue, pick_highest, survey
+from allais.policies.core.verbs import choose
 from allais.rewards import Finite
-from allais.samples.worth import Worth
+from allais.samples.memory import Worth
 
 MOST_VALUES = 3  # beyond that, K_inf is a search in more than one dimension, and no longer fast
 
@@ -25,7 +25,7 @@ MOST_VALUES = 3  # beyond that, K_inf is a search in more than one dimension, an
 class IMED(Forgetful):
     """Indexed minimum empirical divergence, low regret: play the arm with the least N K_inf(F, best value) + log N.
 
-    K_inf is the least divergence from what was seen to a law on the same values that is worth as much as
+    K_inf is the least divergence from what was seen to a distribution on the same values that is worth as much as
     the best arm. It needs `Finite` rewards of up to three values, and monotone weights.
 
     >>> from allais import Bandit, simulate
@@ -57,8 +57,8 @@ class IMED(Forgetful):
         known = self.rewards_of(n_arms)
         outcomes = np.zeros((n_arms, MOST_VALUES))
         for arm, one in enumerate(known):
-            felt = np.unique(self.preference.felt(np.array(one.values)))  # type: ignore[attr-defined]
-            outcomes[arm] = np.pad(felt, (0, MOST_VALUES - felt.size), mode="edge")  # a gap of 0 weighs nothing
+            utility = np.unique(self.preference.utilities(np.array(one.values)))  # type: ignore[attr-defined]
+            outcomes[arm] = np.pad(utility, (0, MOST_VALUES - utility.size), mode="edge")  # a gap of 0 weighs nothing
         return IMEDRule(self.worth(n_arms), NoBand(), outcomes)
 
 
@@ -67,15 +67,15 @@ class IMEDRule(NamedTuple):
 
     worth: Worth
     band: NoBand
-    outcomes: FloatArray  # v_1 <= v_2 <= v_3 as felt, the last repeated where there are fewer; (n_arms, 3)
+    outcomes: FloatArray  # v_1 <= v_2 <= v_3 as a utility, the last repeated where there are fewer; (n_arms, 3)
 
 
 @kernel
 def _share(memory, outcomes, arm, which):
-    """The share of an arm's samples that felt like its value number `which`."""
+    """The share of an arm's samples that are its value number `which`."""
     seen = 0
     for i in range(memory.sizes[arm]):
-        if memory.felt[arm, i] == outcomes[arm, which]:
+        if memory.utility[arm, i] == outcomes[arm, which]:
             seen += memory.counts[arm, i]
     return seen / memory.pulls[arm]
 
@@ -88,8 +88,10 @@ def _index(rule, state, arm, target):
         return np.log(pulls)
     p1, p3 = _share(memory, rule.outcomes, arm, 0), _share(memory, rule.outcomes, arm, 2)
     v1, v2, v3 = rule.outcomes[arm, 0], rule.outcomes[arm, 1], rule.outcomes[arm, 2]
-    law = LawOfThree(rule.worth.gains.table, rule.worth.losses.table, v1, v2, v3, p1, max(1.0 - p1 - p3, 0.0), p3)
-    return pulls * k_inf_of_three(law, target, QUICK) + np.log(pulls)
+    distribution = DistributionOfThree(
+        rule.worth.gains.table, rule.worth.losses.table, v1, v2, v3, p1, max(1.0 - p1 - p3, 0.0), p3
+    )
+    return pulls * k_inf_of_three(distribution, target, QUICK) + np.log(pulls)
 
 
 @choose.of(IMEDRule)

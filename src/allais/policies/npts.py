@@ -2,19 +2,182 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from allais.bands.base import bounds_of, refuse_unbounded
-from allais.policies.bins import BinsRule, DrawnRule, bins_for, draw_value
-from allais.policies.forgetting import Forgetful
-from allais.policies.knowledge import as_list
-from allais.policies.steps import issue, pick_highest, survey
-from allais.policies.verbs import choose
-from allais.samples.draws import stream_of
-from allais.samples.worth import Worth
+from allais._checks import FloatArray, IntArray
+from allais._kernels import by_reference, kernel, late, verb
+from allais.bands.base import bounds_of, refresh, refuse_unbounded
+from allais.numerics.sums import distorted_sum
+from allais.policies.core.forgetting import Forgetful
+from allais.policies.core.knowledge import as_list
+from allais.policies.core.steps import issue, pick_highest, survey
+from allais.policies.core.verbs import choose
+from allais.preferences import Preference
+from allais.samples.draws import gamma, stream_of
+from allais.samples.groups import MOST_SAMPLES, stride
+from allais.samples.memory import FLAT, Worth
+from allais.samples.tree_search import outcome_at_rank
+from allais.samples.trees import ROOT, TOTAL
+
+SHARE = 8.0  # samples beyond a bin, over those in it; 12 costs a third more, and no regret was seen to fall
+
+
+@by_reference
+class Narrowing(NamedTuple):
+    """Where bins narrow, and how many there can be."""
+
+    points: FloatArray  # shares of the samples from the best down: 0, 1, and singular points between
+    most: int  # bins per arm, and one place for the best outcome that could occur
+
+
+@by_reference
+class BinsRule(NamedTuple):
+    """How the arms' outcomes are put into bins."""
+
+    narrowing: Narrowing
+    tops: FloatArray  # per arm the best outcome that could occur, as a utility; (n_arms,)
+
+    def kept(self, n_arms: int) -> Bins:
+        """Empty bins."""
+        places, counts = np.zeros((n_arms, self.narrowing.most)), np.zeros((n_arms, self.narrowing.most))
+        places[:, -1], counts[:, -1] = self.tops, 1.0
+        scratch = Masses(np.zeros(self.narrowing.most))
+        return Bins(places, counts, np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), scratch)
+
+
+@by_reference
+class Masses(NamedTuple):
+    """Scratch: random masses of one arm."""
+
+    of_bins: FloatArray  # (most,)
+
+
+@by_reference
+class Bins(NamedTuple):
+    """The bins of each arm, ascending to the end of its row."""
+
+    places: FloatArray  # a bin's utility of an outcome, and last the best outcome that could occur; (n_arms, most)
+    counts: FloatArray  # how many samples a bin holds, and last a 1 for that outcome
+    sizes: IntArray  # how many bins an arm has; 0 where they are out of date, (n_arms,)
+    lacking: FloatArray  # the value of an arm's samples less that of its bins, (n_arms,)
+    masses: Masses
+
+
+class DrawnRule(NamedTuple):
+    """In the place of bins where values were drawn beforehand, for somebody else (`learner/views.py`)."""
+
+
+@by_reference
+class Drawn(NamedTuple):
+    """What was drawn."""
+
+    values: FloatArray  # (n_arms,)
+
+
+def bins_for(preference: Preference, tops: FloatArray) -> BinsRule:
+    """How to put the arms' outcomes into bins; `tops` are the best outcomes that could occur, as a utility."""
+    points = np.array(narrow_at(preference))
+    most = max(FLAT, (points.size - 1) * _most_toward(MOST_SAMPLES)) + 1
+    return BinsRule(Narrowing(points, most), tops)
+
+
+def narrow_at(preference: Preference) -> tuple[float, ...]:
+    """Shares of the samples, from the best down, toward which bins narrow."""
+    inside = {p for p in preference.gains.singularities if 0.0 < p < 1.0}
+    inside |= {1.0 - p for p in preference.losses.singularities if 0.0 < p < 1.0}  # w- sees P(X <= z)
+    return tuple(sorted({0.0, *inside, 1.0}))
+
+
+def _most_toward(samples: float) -> int:
+    """How many bins lie between two neighbouring points, at most."""
+    return 2 * int(2.0 * SHARE + (SHARE + 1.0) * math.log(samples))
+
+
+# -- compiled -------------------------------------------------------------------------------------
+
+
+@refresh.of(BinsRule)
+def _(band, kept, memory, arm):
+    kept.sizes[arm] = 0
+
+
+@kernel
+def _felt_at(memory, arm, rank):
+    """The outcome, as a utility, that `rank` samples from the best down reach, for an arm in the trees."""
+    trees = memory.trees
+    gains = int(trees.numbers[trees.heads[2 * arm, ROOT], TOTAL])
+    if rank <= gains:
+        return outcome_at_rank(trees, 2 * arm, rank)
+    losses = int(trees.numbers[trees.heads[2 * arm + 1, ROOT], TOTAL])
+    return -outcome_at_rank(trees, 2 * arm + 1, losses - (rank - gains) + 1)
+
+
+@late(None)
+def _arrange_by_rank(rule, bins, worth, memory, arm):
+    places, counts = bins.places[arm], bins.counts[arm]
+    top = places.size - 1
+    pulls, done, k = memory.pulls[arm], 0, top
+    while done < pulls:
+        k -= 1
+        upto = min(done + stride(rule.narrowing.points, done, pulls, SHARE), pulls)
+        if k == 0:
+            upto = pulls
+        places[k] = _felt_at(memory, arm, (done + upto + 1) // 2)
+        counts[k] = upto - done
+        done = upto
+    bins.sizes[arm] = top - k
+    bins.lacking[arm] = memory.value[arm] - _value(worth, places, counts, k, top, float(pulls))
+
+
+@kernel
+def arrange(rule, bins, worth, memory, arm):
+    """Bring an arm's bins up to date: one bin per outcome in the flat memory, and bins by rank in the trees."""
+    places, counts = bins.places[arm], bins.counts[arm]
+    top = places.size - 1  # bins lie before this place, the best of them last
+    if not memory.in_trees[arm]:
+        size = memory.sizes[arm]
+        for k in range(size):
+            places[top - size + k] = memory.utility[arm, k]
+            counts[top - size + k] = memory.counts[arm, k]
+        bins.sizes[arm] = size
+        bins.lacking[arm] = 0.0
+        return
+    _arrange_by_rank(rule, bins, worth, memory, arm)
+
+
+@kernel
+def _value(worth, places, masses, first, last, total):
+    """The value of the distribution that has the outcomes from `first` to before `last`, with their masses."""
+    return distorted_sum(worth.gains.table, worth.losses.table, places, masses, first, last, total, 0.0, np.inf)
+
+
+def _draw_value(rule, bins, worth, memory, arm, stream):
+    """The value of an arm under random masses, each drawn from Gamma(count); and where the stream goes on."""
+
+
+draw_value = verb(_draw_value)
+
+
+@draw_value.of(DrawnRule)
+def _(rule, drawn, worth, memory, arm, stream):
+    return drawn.values[arm], stream
+
+
+@draw_value.of(BinsRule)
+def _(rule, bins, worth, memory, arm, stream):
+    if bins.sizes[arm] == 0:
+        arrange(rule, bins, worth, memory, arm)
+    places, counts, masses = bins.places[arm], bins.counts[arm], bins.masses.of_bins
+    first, last = places.size - 1 - bins.sizes[arm], places.size
+    total = 0.0
+    for k in range(last - 1, first - 1, -1):  # from the best down
+        masses[k], stream = gamma(counts[k], stream)
+        total += masses[k]
+    return _value(worth, places, masses, first, last, total) + bins.lacking[arm], stream
 
 
 @dataclass(frozen=True)
@@ -22,12 +185,12 @@ class NPTS(Forgetful):
     """Non-parametric Thompson sampling, low regret: play the arm that is best under a random reweighting.
 
     Each outcome that was seen gets a mass from Gamma(its count), and the best outcome that could occur one from
-    Gamma(1); the arm is worth what the law with these masses is worth.
+    Gamma(1); the arm is worth what the distribution with these masses is worth.
 
     An arm with more than 128 distinct outcomes is drawn in bins: a bin holds a single outcome at both ends, and
     elsewhere at most an eighth of the samples beyond it. So no event is too rare to be drawn. The probabilities
     beyond each bin are drawn exactly; how far the bins' value is from that of all samples is known, and added
-    (`policies/bins.py`). Logarithmic regret is proven for means (Riou & Honda 2020) and for conditional values
+    (`policies/npts.py`). Logarithmic regret is proven for means (Riou & Honda 2020) and for conditional values
     at risk (Baudry et al. 2021), without bins; for other weights, and in bins, it is measured (docs/choosing.md).
 
     >>> from allais import Bandit, simulate

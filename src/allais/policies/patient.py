@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from allais._checks import IntArray
-from allais.policies.base import setting
-from allais.policies.budget import floor_of_budget
-from allais.policies.wsr import WSR, phases
+from allais.policies.core.base import setting
+from allais.policies.wsr import WSR, floor_of_budget, phases
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import truth
-from allais._kernels import kernel, routine
+from allais._checks import FloatArray, IntArray, truth
+from allais._kernels import by_reference, kernel, routine
 from allais.bands.asymptotic import (
     AsymptoticRule,
     allowance,
@@ -18,25 +18,109 @@ from allais.bands.asymptotic import (
     rarest_event,
     require_unbroken,
 )
-from allais.policies.base import FixedConfidence, KArmed, setting
 from allais.policies.common_runs import (
     apart_variances,
     blocks_wanted,
     check_runs,
     common_difference,
+    forget_runs,
     no_runs,
     note_run,
     weigh_runs,
     with_blocks,
 )
-from allais.policies.promises import Promise
-from allais.policies.standing import ALIVE, LED, OPEN, TURN, Screen, best_left, file_rival, next_in_turn, swap
-from allais.policies.state import require_place
-from allais.policies.steps import best_value, issue
-from allais.policies.verbs import SETTLED, choose, exponent, lacks_room, learn, recommend, take_in
+from allais.policies.core.base import FixedConfidence, KArmed, Promise, setting
+from allais.policies.core.state import require_place
+from allais.policies.core.steps import best_value, issue
+from allais.policies.core.verbs import SETTLED, choose, exponent, lacks_room, learn, recommend, take_in
 from allais.samples.influence import STEPS, SUMS, influence
-from allais.samples.memory import VALUE_SLACK
-from allais.samples.worth import Worth
+from allais.samples.memory import VALUE_SLACK, Worth
+
+# Marks: open arms come first in `order`, then those at rest, then those that dropped out
+OPEN, ALIVE = 0, 1  # how many arms are open, and how many have not dropped out
+TURN, ROUND = 2, 3  # whose turn it is in `order`, and how many asks each open arm shall have in this round
+LED = 4  # whether there is a leader; it stands first in `order`
+
+
+@by_reference
+class Screen(NamedTuple):
+    """Which arms are left, and what is known of their influence functions."""
+
+    order: IntArray  # arms: the leader, open ones, those at rest, those that dropped out; (n_arms,)
+    place: IntArray  # where each arm stands in `order`
+    look: IntArray  # samples at which an arm is judged next; 0 before the first time
+    variance: FloatArray  # of the influence function, when it was last judged
+    third: FloatArray  # its third central moment
+    marks: IntArray  # (5,)
+    credit: FloatArray  # of the leader: what rivals have left it of samples, (1,)
+    sums: FloatArray  # scratch, (SUMS,)
+    # the fields of `Runs`
+    issued: IntArray
+    head: IntArray
+    length: IntArray
+    after: IntArray
+    free: IntArray
+    utility: FloatArray
+    pull: FloatArray
+    ladder: FloatArray
+
+    @property
+    def scratch(self) -> tuple[str, ...]:
+        """Parts that are written before they are read: in no file."""
+        return "sums", "ladder"
+
+
+@kernel
+def swap(own, p, q):
+    """Let two places of the order change their arms."""
+    first, second = own.order[p], own.order[q]
+    own.order[p], own.order[q] = second, first
+    own.place[first], own.place[second] = q, p
+
+
+@kernel
+def file_rival(own, arm, excess, tolerance):
+    """Put a rival where it belongs: out, at rest or open, by how much better than the leader it may be."""
+    marks = own.marks
+    if excess <= tolerance and own.place[arm] < marks[OPEN]:
+        marks[OPEN] -= 1
+        swap(own, own.place[arm], marks[OPEN])
+    if excess <= 0.0:
+        marks[ALIVE] -= 1
+        swap(own, own.place[arm], marks[ALIVE])
+        forget_runs(own, arm)
+    elif excess > tolerance and own.place[arm] >= marks[OPEN]:
+        swap(own, own.place[arm], marks[OPEN])
+        marks[OPEN] += 1
+
+
+@kernel
+def best_left(state):
+    """The arm of the highest value among those that were judged and have not dropped out."""
+    own, best = state.own, state.own.order[0]
+    for p in range(1, own.marks[ALIVE]):
+        arm = own.order[p]
+        if own.look[arm] > 0 and state.memory.value[arm] > state.memory.value[best]:
+            best = arm
+    return best
+
+
+@kernel
+def next_in_turn(state, first, last):
+    """The arm whose turn it is, of the places from `first` to before `last`: once per round, unless it is ahead."""
+    marks, order = state.own.marks, state.own.order
+    while True:
+        if marks[TURN] < first or marks[TURN] >= last:
+            marks[TURN] = first
+            least = state.asked[order[first]]
+            for p in range(first, last):
+                least = min(least, state.asked[order[p]])
+            marks[ROUND] = max(marks[ROUND], least) + 1
+        arm = order[marks[TURN]]
+        if state.asked[arm] < marks[ROUND]:
+            return arm
+        marks[TURN] += 1
+
 
 LOOKS = 32  # an arm is judged after every 1 / LOOKS of its samples: judging costs as much as it has distinct outcomes
 
@@ -221,10 +305,10 @@ def _judge(rule, state, arm):
 
 
 @learn.of(ScreeningRule)
-def _(rule, state, arm, felt, raw, ticket):
-    take_in(rule, state, arm, felt, raw, ticket)
+def _(rule, state, arm, utility, raw, ticket):
+    take_in(rule, state, arm, utility, raw, ticket)
     if ticket > 0.0 and state.own.place[arm] < state.own.marks[ALIVE]:
-        note_run(state.own, arm, int(ticket) - 1, felt)
+        note_run(state.own, arm, int(ticket) - 1, utility)
     pulls = state.memory.pulls[arm]
     if pulls >= rule.first and pulls >= state.own.look[arm]:
         _judge(rule, state, arm)

@@ -9,17 +9,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from allais._kernels import kernel, routine
-from allais.bands.base import anytime_rule
-from allais.bands.laws import law_rule, reach
-from allais.bands.quantiles import IDLE
-from allais.policies.base import FixedConfidence, KArmed
-from allais.policies.knowledge import as_list, first_pulls, fitting_band
-from allais.policies.steps import bounds_at, issue, judged, pick_highest, survey
-from allais.policies.verbs import SETTLED, choose, exponent
+from allais.bands._joint_test import distribution_rule, reach
+from allais.bands._tail_walks import IDLE
+from allais.bands.base import anytime_rule, no_interval
+from allais.policies.core.base import FixedConfidence, KArmed, setting
+from allais.policies.core.knowledge import as_list, first_pulls, fitting_band
+from allais.policies.core.steps import bounds_at, issue, judged, pick_highest, survey
+from allais.policies.core.verbs import SETTLED, bracket, choose, exponent
+from allais.policies.wsr import floor_of_budget, more_than_arms, spent, whole_budget
 from allais.samples.draws import stream_of, uniform
-from allais.samples.worth import Worth
+from allais.samples.memory import Worth
 
-WHOLE = 0.8  # the share of a pair's ratio that is about laws as a whole; the rest is about cuts
+WHOLE = 0.8  # the share of a pair's ratio that is about distributions as a whole; the rest is about cuts
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
 TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made
 SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than one sample in 500
@@ -30,11 +31,11 @@ class TopTwo(FixedConfidence, KArmed):
     """The best arm at a given confidence: two arms are judged together, often in fewer samples than W-LUCB needs.
 
     A sample goes to the arm of the highest value or to the challenger that is hardest to tell from it, to the one
-    whose half-interval is wider the more often. It stops when no pair of laws in which a challenger is better is likely
-    enough: for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the challenger's
-    upper end at y' (docs/theory/best-arm.md). Arms with up to four values are judged by their law as a whole, others by
-    the tails at each of their outcomes. The answer may be worse than the best arm by `tolerance`, so that
-    it also stops where arms are equal.
+    whose half-interval is wider the more often. It stops when no pair of distributions in which a challenger is better
+    is likely enough: for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the
+    challenger's upper end at y' (docs/theory/best-arm.md). Arms with up to four values are judged by their distribution
+    as a whole, others by the tails at each of their outcomes. The answer may be worse than the best arm by `tolerance`,
+    so that it also stops where arms are equal.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -56,7 +57,9 @@ class TopTwo(FixedConfidence, KArmed):
         """The settings as the kernels read them."""
         assert self.rewards is not None
         known = self.rewards_of(n_arms)
-        band = law_rule(anytime_rule(fitting_band(self.rewards), self.preference, known), self.preference, known)
+        band = distribution_rule(
+            anytime_rule(fitting_band(self.rewards), self.preference, known), self.preference, known
+        )
         beta, log_share = math.log(max(n_arms - 1, 1) / self.delta), math.log(n_arms / self.delta)
         return TopTwoRule(self.worth(n_arms), band, beta, log_share, self.tolerance, first_pulls(known))
 
@@ -83,7 +86,7 @@ def _smallest_exponent(cuts, arm):
 
 @routine
 def _parted(band, kept, memory, leader, rival, beta, tolerance, whole):
-    """Whether every pair of laws that is likely enough leaves the leader ahead.
+    """Whether every pair of distributions that is likely enough leaves the leader ahead.
 
     A certified answer: over a cell [y, y + step] of the leader's exponent, its lower end is taken at
     y + step and the rival's upper end at beta - y.
@@ -114,14 +117,14 @@ def _parted(band, kept, memory, leader, rival, beta, tolerance, whole):
 
 @kernel
 def _apart(rule, state, leader, rival):
-    """Whether the pair is parted by both laws as a whole, or by their cuts: a mixture of both ratios is tested."""
+    """Whether whole distributions, or their cuts, part the pair: a mixture of both ratios is tested."""
     band, kept, memory, beta, tolerance = rule.band, state.kept, state.memory, rule.beta, rule.tolerance
     if band.few[leader] and band.few[rival]:  # known before: nothing is mixed
         return _parted(band, kept, memory, leader, rival, beta, tolerance, True)
     if not (band.whole[leader] and band.whole[rival]):
         return _parted(band, kept, memory, leader, rival, beta, tolerance, False)
-    by_laws = _parted(band, kept, memory, leader, rival, beta - np.log(WHOLE), tolerance, True)
-    return by_laws or _parted(band, kept, memory, leader, rival, beta - np.log1p(-WHOLE), tolerance, False)
+    by_distributions = _parted(band, kept, memory, leader, rival, beta - np.log(WHOLE), tolerance, True)
+    return by_distributions or _parted(band, kept, memory, leader, rival, beta - np.log1p(-WHOLE), tolerance, False)
 
 
 @kernel
@@ -148,7 +151,7 @@ def leader_or_rival(beta, tolerance, state, leader, u):
         gap = max(state.memory.value[leader] - state.memory.value[k], 0.0) + tolerance  # to be parted by
         up = state.high[k] - state.memory.value[k]
         spread = down * down + up * up
-        # Z of two normal laws with these widths; it says whom to sample, not when to stop
+        # Z of two normal distributions with these widths; it says whom to sample, not when to stop
         cost = 0.5 * beta * gap * gap / spread if spread > 0.0 else (np.inf if gap > 0.0 else 0.0)
         state.score[k] = -cost - np.log(state.memory.pulls[k])
     rival = pick_highest(state, state.score, u)
@@ -177,3 +180,73 @@ def _(rule, state, u):
 @exponent.of(TopTwoRule)
 def _(rule, state):
     return rule.log_share
+
+
+EXPONENT = 15.0  # of the intervals that say which arm to sample; nothing is concluded from them
+
+
+@dataclass(frozen=True)
+class PatientTopTwo(KArmed):
+    """The best arm within a budget, where bounds or values of the rewards are known: the default for that goal.
+
+    A share `floor` of the budget is spread evenly over all arms, so that rare events can show. Then a sample goes to
+    the arm of the highest value or to the challenger that is hardest to tell from it, as `TopTwo` does. No arm is ever
+    rejected: a leader that shows a rare loss gives way to the next arm, and an arm whose interval is still wide comes
+    back.
+
+    >>> from allais import Bandit, best_arm
+    >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
+    >>> policy = PatientTopTwo(Preference(TverskyKahneman(0.61)), Bounded(0, 50), budget=10_000)
+    >>> best_arm(policy, problem, seed=1).arm
+    0
+    """
+
+    budget: int = setting(check=whole_budget)
+    floor: float = setting(0.25, floor_of_budget)  # at 1 it is uniform sampling; chosen in docs/choosing.md
+
+    called: ClassVar[str] = "patient top-two"
+    goal: ClassVar[str] = "budget"
+    needs_rewards: ClassVar[bool] = True
+
+    def check(self) -> None:
+        """Refuse rewards for which no band holds."""
+        assert self.rewards is not None
+        fitting_band(self.rewards).rule(self.preference, as_list(self.rewards))
+
+    def rule(self, n_arms: int) -> PatientTopTwoRule:
+        """The settings as the kernels read them."""
+        assert self.rewards is not None
+        known = self.rewards_of(n_arms)
+        least = first_pulls(known)
+        more_than_arms(self.budget, least * n_arms)
+        band = anytime_rule(fitting_band(self.rewards), self.preference, known)
+        each = max(int(self.floor * self.budget) // n_arms, least)
+        return PatientTopTwoRule(self.worth(n_arms), band, self.budget if n_arms > 1 else 0, each)
+
+
+class PatientTopTwoRule(NamedTuple):
+    """The settings of patient top-two."""
+
+    worth: Worth
+    band: Any
+    budget: int
+    each: int  # samples per arm before two are singled out
+
+
+@choose.of(PatientTopTwoRule)
+def _(rule, state, u):
+    end = spent(rule.budget, state)
+    if end != 0:
+        return end
+    arm, _ = survey(rule.each, state)
+    if arm < 0:
+        bounds_at(rule, state, EXPONENT)
+        leader = pick_highest(state, state.memory.value, u)
+        state.eligible[leader] = False
+        arm = leader_or_rival(2.0 * EXPONENT, 0.0, state, leader, u)
+    return issue(state, arm)
+
+
+@bracket.of(PatientTopTwoRule)
+def _(rule, state, low, high):
+    no_interval(rule.band, state.kept, state.memory, 0.0, low, high)  # a budget gives no interval

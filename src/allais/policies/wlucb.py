@@ -12,13 +12,13 @@ from allais._checks import IntArray, positive
 from allais._kernels import by_reference
 from allais.bands import Holder
 from allais.bands.base import anytime_rule
-from allais.policies.base import BandPolicy, FixedConfidence, setting
-from allais.policies.knowledge import RewardsOfArms
-from allais.policies.state import require_place
-from allais.policies.steps import anticipate, bounds_at, fewest_asked, issue, judged, pick_highest, survey
-from allais.policies.verbs import SETTLED, choose, exponent
+from allais.policies.core.base import BandPolicy, FixedConfidence, setting
+from allais.policies.core.knowledge import RewardsOfArms
+from allais.policies.core.state import require_place
+from allais.policies.core.steps import anticipate, bounds_at, fewest_asked, issue, judged, pick_highest, survey
+from allais.policies.core.verbs import SETTLED, choose, exponent
 from allais.preferences import Preference
-from allais.samples.worth import Worth
+from allais.samples.memory import Worth
 
 PAPER_UNION = math.pi**2 / 3.0 + 1.0  # the constant of the union bound in gamma'
 

@@ -12,12 +12,12 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel
 from allais.bands.asymptotic import LEAST, rarest_event, require_unbroken
 from allais.bands.base import NoBand
-from allais.policies.base import KArmed, setting
-from allais.policies.budget import spent, whole_budget
-from allais.policies.steps import best_value, issue, pick_highest, survey
-from allais.policies.verbs import choose, learn, take_in
+from allais.policies.core.base import KArmed, setting
+from allais.policies.core.steps import best_value, issue, pick_highest, survey
+from allais.policies.core.verbs import choose, learn, take_in
+from allais.policies.wsr import spent, whole_budget
 from allais.samples.influence import SUMS, influence
-from allais.samples.worth import Worth
+from allais.samples.memory import Worth
 
 MISSED = 0.05  # the chance that an event as rare as `rarest` is missed in the floor of an arm
 BORROWED = 30.0  # samples that an arm's variance has from all arms; of 1, 3, 10 and 30, disasters were found best at 30
@@ -102,8 +102,8 @@ class Spread(NamedTuple):
 
 
 @learn.of(WOCBARule)
-def _(rule, state, arm, felt, raw, ticket):
-    take_in(rule, state, arm, felt, raw, ticket)
+def _(rule, state, arm, utility, raw, ticket):
+    take_in(rule, state, arm, utility, raw, ticket)
     pulls, own = state.memory.pulls[arm], state.own
     if pulls >= LEAST and pulls >= own.look[arm]:
         own.variance[arm] = influence(rule.worth, state.memory, arm, own.sums, own.ladder)[0]

@@ -8,15 +8,44 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import IntArray
+from allais._checks import IntArray, share, whole
 from allais._kernels import by_reference, kernel
 from allais.bands.base import NoBand
-from allais.policies.base import KArmed, setting
-from allais.policies.budget import more_than_arms, whole_budget
-from allais.policies.state import require_place
-from allais.policies.steps import issue, pick
-from allais.policies.verbs import SETTLED, WAITING, choose, learn, recommend, take_in
-from allais.samples.worth import Worth
+from allais.policies.core.base import KArmed, setting
+from allais.policies.core.state import require_place
+from allais.policies.core.steps import issue, pick
+from allais.policies.core.verbs import SETTLED, WAITING, choose, learn, recommend, take_in
+from allais.samples.memory import Worth
+
+
+def whole_budget(name: str, budget: Any) -> int:
+    """A budget as an int, or an error that says what came."""
+    return whole(name, budget, "a whole number of samples")
+
+
+def more_than_arms(budget: int, n_arms: int) -> None:
+    """Refuse a budget that does not give every arm a sample and one more."""
+    if budget <= n_arms:
+        raise ValueError(
+            f"budget must exceed the number of arms; got {budget} samples for {n_arms} arms. Give more samples."
+        )
+
+
+def floor_of_budget(name: str, given: Any) -> float:
+    """The share of a budget that is spread evenly."""
+    return share(name, given, one=True, advice="Give the share of the budget that is spread evenly.")
+
+
+@kernel
+def spent(budget, state):
+    """SETTLED when a whole budget was told, WAITING when it was asked for, 0 before."""
+    asked, told = 0, 0
+    for arm in range(state.asked.size):
+        asked += state.asked[arm]
+        told += state.memory.pulls[arm]
+    if asked < budget:
+        return 0
+    return SETTLED if told >= budget else WAITING
 
 
 @dataclass(frozen=True)
@@ -99,8 +128,8 @@ def _(rule, state, u):
 
 
 @learn.of(WSRRule)
-def _(rule, state, arm, felt, raw, ticket):
-    take_in(rule, state, arm, felt, raw, ticket)
+def _(rule, state, arm, utility, raw, ticket):
+    take_in(rule, state, arm, utility, raw, ticket)
     while state.own.phase[0] < rule.ends.size and is_over(rule, state):
         for k in range(state.asked.size):
             state.score[k] = -state.memory.value[k]
@@ -128,3 +157,50 @@ def _(rule, state):
         if unseen or state.memory.value[arm] > state.memory.value[best]:
             best = arm
     return best
+
+
+@dataclass(frozen=True)
+class SequentialHalving(WSR):
+    """The best arm within a budget of samples: drop the worse half after each phase.
+
+    The budget is shared evenly among phases. Values are estimated from all samples of an arm, not
+    only those of the last phase, so that nothing is thrown away.
+
+    It is the bold choice: an arm whose rare gain was not seen in the first phase is gone, and nothing warns of it
+    (docs/choosing.md). `PatientRejects` looks longer before it rejects.
+
+    >>> from allais import Bandit, best_arm
+    >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
+    >>> best_arm(SequentialHalving(Preference(TverskyKahneman(0.61)), budget=10_000), problem, seed=1).arm
+    0
+    """
+
+    called: ClassVar[str] = "sequential halving"
+
+    def phases(self, n_arms: int) -> IntArray:
+        """The phases of halving; arms that are dropped together have the same entry."""
+        return halving_phases(self.budget, n_arms)
+
+
+def halving_phases(budget: int, n_arms: int) -> IntArray:
+    """How often an arm that is still alive has been pulled at each rejection, one entry per rejection.
+
+    Arms that are dropped together have the same entry.
+
+    >>> halving_phases(96, 4)  # two of four after 12 pulls each, one of two after 24 more
+    array([12, 12, 36])
+    """
+    rounds = max(math.ceil(math.log2(n_arms)), 1) if n_arms > 1 else 0
+    if budget < n_arms * rounds:
+        raise ValueError(
+            f"budget must give every arm a sample in each of {rounds} phases; got {budget} samples for {n_arms} arms. "
+            f"Give at least {n_arms * rounds}."
+        )
+    ends: list[int] = []
+    alive, told = n_arms, 0
+    for _ in range(rounds):
+        told += budget // (alive * rounds)
+        survivors = math.ceil(alive / 2)
+        ends += [told] * (alive - survivors)
+        alive = survivors
+    return np.array(ends, dtype=np.int64)

@@ -14,7 +14,7 @@ from allais.lotteries import Lottery
 from allais.numerics.quadrature import Integrand, integrate, integrate_tail
 from allais.preferences import valuation
 from allais.preferences.preference import Preference
-from allais.preferences.sure import sure_amount
+from allais.preferences.words import sure_amount
 from allais.weights import Weight
 
 if TYPE_CHECKING:
@@ -125,12 +125,12 @@ def explain(preference: Preference, lottery: Lottery) -> Explanation:
     up_to, above = np.append(below[1:], 1.0), np.append(at_least[1:], 0.0)
     if preference.costs:
         at_least, below, up_to, above = up_to, above, at_least, below
-    felt = preference.felt(finite.outcomes)
+    utility = preference.utilities(finite.outcomes)
     gain_weight = preference.gains.of_tails(at_least, below) - preference.gains.of_tails(above, up_to)
     loss_weight = preference.losses.of_tails(up_to, above) - preference.losses.of_tails(below, at_least)
-    weights = np.where(felt >= 0.0, gain_weight, loss_weight)[order]
+    weights = np.where(utility >= 0.0, gain_weight, loss_weight)[order]
     labels = tuple(f"{outcome:.6g}" for outcome in outcomes)
-    return Explanation(preference, labels, finite.probabilities[order], weights, weights * felt[order], value)
+    return Explanation(preference, labels, finite.probabilities[order], weights, weights * utility[order], value)
 
 
 def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Explanation:
@@ -160,7 +160,7 @@ def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Exp
 
 
 def _gaps(lottery: Lottery, reference: float) -> FloatArray:
-    """The widest gap of a law below its 0.05 and above its 0.95 quantile: so a rare event gets its own row."""
+    """The widest gap of a distribution below its 0.05 and above its 0.95 quantile: so a rare event gets its own row."""
     low, high = lottery.quantile(GAPS_BEYOND).tolist()
     marks = lottery.landmarks()
     marks = np.unique(marks[np.isfinite(marks)])
@@ -197,8 +197,8 @@ def _bin(preference: Preference, lottery: Lottery, left: float, right: float, *,
 
     upward = gain != preference.costs  # whether larger outcomes lie further out on this side
     inner, outer = (left, right) if upward else (right, left)
-    near = max(sign * float(preference.felt(np.array(inner))), 0.0)
-    far = sign * float(preference.felt(np.array(outer)))
+    near = max(sign * float(preference.utilities(np.array(inner))), 0.0)
+    far = sign * float(preference.utilities(np.array(outer)))
     # at the ends of the support the weight is known, and rounding would blur it
     at_near = 1.0 if inner == lottery.support[0 if upward else 1] else _beyond(weight, lottery, inner, upward)
     at_far = 0.0 if outer == lottery.support[1 if upward else 0] else _beyond(weight, lottery, outer, upward)

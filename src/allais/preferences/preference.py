@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, finite_array, real
 from allais.errors import AccuracyWarning, DominanceWarning
 from allais.lotteries import Lottery
-from allais.lotteries.wanted import require_lottery
+from allais.lotteries.base import require_lottery
 from allais.numerics import Parts, normal_table, sample_parts
 from allais.preferences import utilities, valuation
 from allais.preferences.utilities import PowerUtility, Utility
@@ -171,12 +171,12 @@ class Preference:
         )
         return max(1.0, inside.attained)  # 1 at p = 0 and p = 1
 
-    # -- outcomes and what they feel like ---------------------------------------------------------
+    # -- outcomes and their utilities -----------------------------------------------------------
 
-    def felt(self, outcomes: ArrayLike) -> FloatArray:
+    def utilities(self, outcomes: ArrayLike) -> FloatArray:
         """The utility of outcomes, as gains (positive) and losses (negative) from the reference.
 
-        >>> Preference(Identity(), reference=80, costs=True).felt([71.0, 100.0])
+        >>> Preference(Identity(), reference=80, costs=True).utilities([71.0, 100.0])
         array([  9., -20.])
         """
         outcome = np.asarray(outcomes, dtype=np.float64)
@@ -186,24 +186,34 @@ class Preference:
             gain = self.reference - outcome if self.costs else outcome - self.reference
             return gain if self.utility is None else np.asarray(self.utility(gain), dtype=np.float64)
 
-    def felt_finite(self, name: str, outcomes: FloatArray) -> FloatArray:
-        """What outcomes feel like; refused where that is beyond every double, since sums would be no numbers."""
-        felt = self.felt(outcomes)
-        beyond = np.flatnonzero(~np.isfinite(felt))
+    def finite_utilities(self, name: str, outcomes: FloatArray) -> FloatArray:
+        """The utility of outcomes; refused where it overflows, since sums would be no numbers."""
+        utilities = self.utilities(outcomes)
+        beyond = np.flatnonzero(~np.isfinite(utilities))
         if beyond.size:
             raise ValueError(
-                f"{name} must feel finite; {outcomes[beyond[0]]:g} does not under this preference. Rescale the {name}."
+                f"the utility of {name} must be finite; that of {outcomes[beyond[0]]:g} is not. Rescale the {name}."
             )
-        return felt
+        return utilities
 
-    def unfelt(self, values: ArrayLike) -> FloatArray:
-        """The outcomes that feel like the given utilities: the inverse of `felt`.
+    def outcomes_of(self, values: ArrayLike) -> FloatArray:
+        """The outcomes that have the given utilities: the inverse of `utilities`.
 
-        >>> Preference(Identity(), reference=80, costs=True).unfelt([9.0, -20.0])
+        >>> Preference(Identity(), reference=80, costs=True).outcomes_of([9.0, -20.0])
         array([ 71., 100.])
         """
         gain = utilities.inverse(self.utility, np.asarray(values, dtype=np.float64))
         return self.reference - gain if self.costs else self.reference + gain
+
+    def felt(self, outcomes: ArrayLike) -> FloatArray:
+        """The former name of `utilities`."""
+        warnings.warn("`felt` is now `utilities`. The old name goes in 0.4.0.", DeprecationWarning, stacklevel=2)
+        return self.utilities(outcomes)
+
+    def unfelt(self, values: ArrayLike) -> FloatArray:
+        """The former name of `outcomes_of`."""
+        warnings.warn("`unfelt` is now `outcomes_of`. The old name goes in 0.4.0.", DeprecationWarning, stacklevel=2)
+        return self.outcomes_of(values)
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -250,7 +260,7 @@ class Preference:
         worth = self.value(lottery)
         if math.isinf(worth):
             return -worth if self.costs else worth
-        sure = float(self.unfelt(np.float64(worth)))
+        sure = float(self.outcomes_of(np.float64(worth)))
         if not abs(sure) < 1e308:
             raise ValueError(
                 f"a certainty equivalent needs a utility that reaches the value; got {worth:g} for {lottery!r}, "
@@ -259,7 +269,7 @@ class Preference:
         return sure
 
     def estimate(self, samples: ArrayLike) -> float:
-        """The distorted value of the empirical law of samples (Algorithm 1).
+        """The distorted value of the empirical distribution of samples (Algorithm 1).
 
         >>> Preference(Power(0.5)).estimate([0.0, 0.0, 0.0, 8.0])
         4.0
@@ -268,8 +278,8 @@ class Preference:
 
     def estimate_parts(self, samples: ArrayLike) -> Parts:
         """The gain and the loss part of `estimate`."""
-        felt = self.felt_finite("samples", finite_array("samples", samples))
-        return sample_parts(np.sort(felt), self.gains, self.losses)
+        utilities = self.finite_utilities("samples", finite_array("samples", samples))
+        return sample_parts(np.sort(utilities), self.gains, self.losses)
 
     def estimate_truncated(self, samples: ArrayLike, rewards: SubGaussian) -> float:
         """The truncated estimator for unbounded rewards (Proposition 1, corrected for the mean).
@@ -278,7 +288,7 @@ class Preference:
         """
         if not isinstance(rewards, SubGaussian):
             raise TypeError(f"truncation needs SubGaussian rewards; got {rewards!r}. Use estimate(samples).")
-        gain = self.felt(rewards.check(samples))
+        gain = self.utilities(rewards.check(samples))
         edge = self.truncation(rewards, gain.size)
         # integrals that stop at M_n are those of the clipped samples
         return sample_parts(np.sort(np.clip(gain, -edge, edge)), self.gains, self.losses).value
@@ -294,7 +304,7 @@ class Preference:
         return rewards.mean_bound + abs(self.reference) + rewards.scale * math.sqrt(math.log(n))
 
     def value_of_normal(self, mean: ArrayLike, sd: ArrayLike) -> FloatArray:
-        """The values of normal laws, for arrays of means and sds, from one table per weight.
+        """The values of normal distributions, for arrays of means and sds, from one table per weight.
 
         They are exact to 1e-10 of the sd, and take under a microsecond each. The utility must be linear.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allais._checks import FloatArray, positive
-from allais.numerics.bisection import LARGEST, smallest
+from allais.numerics.quadrature import LARGEST, smallest
 
 
 class Utility(Protocol):
@@ -49,8 +49,8 @@ class PowerUtility:
         object.__setattr__(self, "loss_aversion", positive("loss_aversion", self.loss_aversion))
 
     def __call__(self, x: FloatArray) -> FloatArray:
-        felt = np.power(np.abs(x), self.alpha)
-        return np.where(np.asarray(x) < 0.0, -self.loss_aversion * felt, felt)
+        utilities = np.power(np.abs(x), self.alpha)
+        return np.where(np.asarray(x) < 0.0, -self.loss_aversion * utilities, utilities)
 
     def inverse(self, value: FloatArray) -> FloatArray:
         """The outcome with this utility."""

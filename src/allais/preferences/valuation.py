@@ -10,7 +10,7 @@ import numpy as np
 from allais._checks import FloatArray
 from allais.errors import UndefinedValueError
 from allais.lotteries import Lottery
-from allais.numerics import HalfLaw, Parts, distorted_integral, finite_parts
+from allais.numerics import HalfDistribution, Parts, distorted_integral, finite_parts
 from allais.weights import Weight
 
 if TYPE_CHECKING:
@@ -21,14 +21,18 @@ def parts(preference: Preference, lottery: Lottery) -> Parts:
     """The gain part and the loss part, with a bound on the error of their difference."""
     finite = lottery.as_finite()
     if finite is not None:
-        felt, at_least, below = preference.felt_finite("outcomes", finite.outcomes), finite.at_least, finite.below
+        utility, at_least, below = (
+            preference.finite_utilities("outcomes", finite.outcomes),
+            finite.at_least,
+            finite.below,
+        )
         if preference.costs:  # the order turns: P(Y >= y) is P(X <= x)
-            felt, at_least, below = (
-                felt[::-1],
+            utility, at_least, below = (
+                utility[::-1],
                 np.append(below[1:], 1.0)[::-1],
                 np.append(at_least[1:], 0.0)[::-1],
             )
-        return finite_parts(felt, at_least, below, preference.gains, preference.losses)
+        return finite_parts(utility, at_least, below, preference.gains, preference.losses)
     gain = distorted_integral(preference.gains, half_of(preference, lottery, 1.0, preference.gains))
     loss = distorted_integral(preference.losses, half_of(preference, lottery, -1.0, preference.losses))
     if math.isinf(gain.value) and math.isinf(loss.value):
@@ -39,21 +43,21 @@ def parts(preference: Preference, lottery: Lottery) -> Parts:
     return Parts(gain.value, loss.value, gain.error + loss.error)
 
 
-def half_of(preference: Preference, lottery: Lottery, sign: float, weight: Weight) -> HalfLaw:
+def half_of(preference: Preference, lottery: Lottery, sign: float, weight: Weight) -> HalfDistribution:
     """The gains (sign 1) or mirrored losses (sign -1) of a lottery, ready for quadrature."""
     upward = (sign > 0.0) != preference.costs  # whether larger outcomes lie further out on this side
 
     def tail(z: FloatArray) -> tuple[FloatArray, FloatArray]:
-        x = preference.unfelt(sign * z)
+        x = preference.outcomes_of(sign * z)
         above, below = lottery.log_survival(x), lottery.log_cdf(x)
         return (above, below) if upward else (below, above)
 
     kinks = np.array([p for p in weight.singularities if 0.0 < p < 1.0])
     crossings = lottery.quantile(1.0 - kinks if upward else kinks) if kinks.size else kinks
-    breaks = sign * preference.felt(np.concatenate([lottery.landmarks(), crossings]))
+    breaks = sign * preference.utilities(np.concatenate([lottery.landmarks(), crossings]))
     farthest = lottery.support[1 if upward else 0]
-    reach = sign * float(preference.felt(np.float64(1e300 if upward else -1e300)))
-    end = sign * float(preference.felt(np.float64(farthest))) if math.isfinite(farthest) else math.inf
+    reach = sign * float(preference.utilities(np.float64(1e300 if upward else -1e300)))
+    end = sign * float(preference.utilities(np.float64(farthest))) if math.isfinite(farthest) else math.inf
     if math.isinf(end) and not reach > 1e30:
         end = reach  # a utility that (almost) stops growing
-    return HalfLaw(tail, np.unique(breaks[np.isfinite(breaks)]), end, min(reach, 1e300))
+    return HalfDistribution(tail, np.unique(breaks[np.isfinite(breaks)]), end, min(reach, 1e300))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
+
+import numpy as np
 
 from allais.preferences.preference import Preference
 from allais.weights import Identity, TailAverage, Weight
@@ -45,3 +48,19 @@ def _spoken(name: str) -> str:
 
 def _numbers(setting: object) -> str:
     return " ".join(f"{float(found):.3g}" for found in re.findall(r"=(-?\d[\d.e+-]*)", repr(setting)))
+
+
+BEYOND = 1e300  # a utility that never reaches a value is inverted to one of the largest numbers
+
+
+def sure_amount(preference: Preference, value: float) -> float:
+    """The certainty equivalent of a value; NaN where no sure outcome has it.
+
+    >>> sure_amount(Preference(TverskyKahneman(0.61), reference=80, costs=True), 9.0)
+    71.0
+    """
+    if not math.isfinite(value):
+        return math.nan
+    with np.errstate(all="ignore"):
+        sure = float(preference.outcomes_of(np.float64(value)))
+    return sure if abs(sure) < BEYOND else math.nan

@@ -8,7 +8,7 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais.lotteries import Lottery
-from allais.lotteries.wanted import came, in_place_of, require_lottery
+from allais.lotteries.base import came, in_place_of, require_lottery
 from allais.preferences import Preference
 from allais.problems.base import Problem, checked_names
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from allais._system.extras import extra
-from allais.report.numbers import duration, plain
 from allais.report.sure import sure_intervals
+from allais.report.tables import duration, plain
 from allais.searches import Outcome, Run, Search
 from allais.searches.chances import chances_of_best
 from allais.searches.forecast import Forecast, forecast
@@ -82,8 +82,8 @@ class LiveView:
         if left_out := sum(search.excluded.values()):
             promise = f"promise: open, since {left_out:,} runs were left out"
         table = Table(title=promise, caption=left(search, rate, self._predicted), caption_justify="left")
-        felt = f"feels like, {self._unit}" if self._unit else "feels like"
-        for heading in ("option", felt, "interval", "runs", "out", "chance of best"):
+        utility = f"feels like, {self._unit}" if self._unit else "feels like"
+        for heading in ("option", utility, "interval", "runs", "out", "chance of best"):
             table.add_column(heading, justify="left" if heading == "option" else "right")
         out = Counter(run.arm for run in search.out)
         best, told = search.learner.recommend().arm, search.learner.pulls

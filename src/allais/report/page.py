@@ -13,21 +13,29 @@ import numpy as np
 from allais import __version__
 from allais._checks import FloatArray
 from allais.files.atomic import write_atomically
-from allais.policies.promises import PROMISES, promise_in_words
+from allais.policies.core.base import PROMISES, promise_in_words
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
-from allais.report.closing import closing
-from allais.report.effort import distance, more_runs
+from allais.report.effort import distance, explained, more_runs
 from allais.report.failing import withdrawal
-from allais.report.groups import explained
-from allais.report.html_page import html_page
-from allais.report.numbers import duration, plain, share
-from allais.report.picture import axis_label, contenders_first, intervals_as_svg
+from allais.report.interval_history import closing
+from allais.report.pictures import axis_label, contenders_first, intervals_as_svg
 from allais.report.sure import amount, sure_intervals
-from allais.report.tables import html_table
+from allais.report.tables import duration, html_table, plain, share
 from allais.report.words import by_mean, chances, contrast, recommendation
 from allais.searches.limit import Proof, Seen, least_proof
 from allais.simulation import BestArm
+
+
+def html_page(title: str, style: str, body: str) -> str:
+    """A whole HTML page, for screens of any width."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<link rel="icon" href="data:,">\n'  # or a browser asks for one
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
+    )
+
 
 MOST_FAILURES_LISTED = 20
 MOST_ON_A_PHONE = 4  # columns; rows with more become cards there
@@ -142,12 +150,12 @@ def _options(answer: BestArm, unit: str) -> str:
     shown, rest = contenders_first(answer)
     rows = []
     for name in (*shown, *rest):
-        low, felt, high = sure[name]
+        low, utility, high = sure[name]
         bounded = math.isfinite(low) and math.isfinite(high)
         rows.append(
             [
                 str(name),
-                _number(felt),
+                _number(utility),
                 f"{plain(low)} to {plain(high)}" if bounded else "none",
                 _number(means[name]),
                 f"{answer.pulls[name]:,}",

@@ -8,8 +8,8 @@ from collections.abc import Hashable
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.preferences import Preference
-from allais.preferences.sure import sure_amount
-from allais.report.numbers import plain
+from allais.preferences.words import sure_amount
+from allais.report.tables import plain
 
 
 def sure_interval(preference: Preference, interval: Interval) -> Interval:
@@ -43,10 +43,10 @@ def amount(number: float, unit: str = "", digits: int = 4) -> str:
     return f"{text} {unit.removesuffix('s') if one else unit}".rstrip()
 
 
-def felt_in_words(preference: Preference, value: float, unit: str = "", digits: int = 4) -> str:
+def certainty_equivalent_in_words(preference: Preference, value: float, unit: str = "", digits: int = 4) -> str:
     """A value as the sure amount that is worth as much; as it is where there is none.
 
-    >>> felt_in_words(Preference.tversky_kahneman(), 6.23332, "francs")
+    >>> certainty_equivalent_in_words(Preference.tversky_kahneman(), 6.23332, "francs")
     'feels like 8 francs for sure'
     """
     sure = sure_amount(preference, value)

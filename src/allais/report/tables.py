@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from html import escape
+from math import floor, log10
 
 LONG_CELL = 24  # characters; longer ones, as names and reasons may be, are broken into lines
 
@@ -53,3 +54,55 @@ def html_table(
 
 def _long(cell: str) -> str:
     return ' class="words"' if len(cell) > LONG_CELL else ""
+
+
+def with_error(number: float, error: float, digits: int = 2) -> str:
+    """A number and its standard error, to the digits that the error leaves.
+
+    >>> with_error(211.4937, 1.2345), with_error(0.5, 0.0), with_error(61659.2, 312.0)
+    ('211.5 ± 1.2', '0.5', '61,660 ± 310')
+    """
+    if not error > 0.0:
+        return f"{number:,.4g}" if abs(number) < 1e4 else f"{number:,.0f}"
+    places = digits - 1 - floor(log10(error))
+    if places <= 0:
+        return f"{round(number, places):,.0f} ± {round(error, places):,.0f}"
+    return f"{number:,.{places}f} ± {error:.{places}f}"
+
+
+def plain(number: float, digits: int = 4) -> str:
+    """A number to a few digits, as people write it: no exponent unless it is very small or very large.
+
+    >>> plain(26.5731), plain(12345.678), plain(0.0), plain(-0.00051234), plain(2.5e17)
+    ('26.57', '12,346', '0', '-0.0005123', '2.5e+17')
+    """
+    if not 1e-4 <= abs(number) < 1e15:
+        return f"{number:.{digits}g}"
+    places = max(digits - 1 - floor(log10(abs(number))), 0)
+    text = f"{number:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def share(number: float) -> str:
+    """A share in percent; a rare one is not shown as none.
+
+    >>> share(0.05), share(0.9312), share(3e-7), share(0.9999)
+    ('5%', '93.12%', '3e-05%', '99.99%')
+    """
+    if 0.0 < number < 5e-5:
+        return f"{100.0 * number:.1g}%"
+    return f"{100.0 * number:.2f}".rstrip("0").rstrip(".") + "%"
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it.
+
+    >>> duration(7300), duration(12.3), duration(0.02)
+    ('2.0 hours', '12 seconds', 'less than a second')
+    """
+    for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {name}"
+    if seconds < 1.0:
+        return "less than a second"
+    return f"{seconds:.1f} seconds" if seconds < 10.0 else f"{seconds:.0f} seconds"

@@ -10,13 +10,13 @@ import numpy as np
 
 from allais.bands import Interval
 from allais.learner import Learner
-from allais.policies.promises import rarest_of
+from allais.policies.core.base import rarest_of
 from allais.preferences import Explanation
-from allais.preferences.sure import sure_amount
+from allais.preferences.words import sure_amount
+from allais.report.effort import TO, explained
 from allais.report.failing import but_some_failed, withdrawal
-from allais.report.groups import TO, explained
-from allais.report.numbers import plain, share
 from allais.report.sure import amount, quoted, sure_intervals
+from allais.report.tables import plain, share
 from allais.searches.chances import chances_of_best
 from allais.simulation import BestArm
 
@@ -65,11 +65,11 @@ def recommendation(answer: BestArm, unit: str = "") -> str:
 
 
 def _feeling(answer: BestArm, sure: dict[Hashable, Interval], by_mean: Hashable | None, unit: str) -> str:
-    felt = sure[answer.arm].value
-    if math.isnan(felt):
+    utility = sure[answer.arm].value
+    if math.isnan(utility):
         return f"Its value is {plain(answer.value)}, which no sure outcome has."
     rival = next((name for name in ranked(answer) if name != answer.arm and not math.isnan(sure[name].value)), None)
-    text = f"To people it feels like {amount(felt, unit)} for sure"
+    text = f"To people it feels like {amount(utility, unit)} for sure"
     if rival is None or rival == by_mean:  # that one is spoken about in the next sentence
         return f"{text}."
     if answer.intervals[rival].value == answer.intervals[answer.arm].value:
@@ -93,14 +93,14 @@ def _against_the_mean(answer: BestArm, sure: dict[Hashable, Interval], mean: ByM
     text = f"{name} has the best mean, {amount(theirs, unit)} against {amount(ours, unit)}"
     if ours == theirs:
         return f"{name} has the same mean, {amount(ours, unit)}, so the mean could not choose between the two."
-    felt, best = sure[mean.arm].value, sure[answer.arm].value
-    if math.isnan(felt) or math.isnan(best):
+    utility, best = sure[mean.arm].value, sure[answer.arm].value
+    if math.isnan(utility) or math.isnan(best):
         return f"{text}, but it is not what people prefer."
-    lost = felt - best if answer.learner.policy.preference.costs else best - felt
+    lost = utility - best if answer.learner.policy.preference.costs else best - utility
     if lost <= 0.0:
-        return f"{text}, and by these runs it feels no worse, {amount(felt, unit)} for sure: the two are close."
+        return f"{text}, and by these runs it feels no worse, {amount(utility, unit)} for sure: the two are close."
     return (
-        f"{text}, but feels like {amount(felt, unit)} for sure: going by the mean would cost people "
+        f"{text}, but feels like {amount(utility, unit)} for sure: going by the mean would cost people "
         f"{amount(lost, unit, 3)} each time."
     )
 
@@ -146,8 +146,8 @@ def _slack(answer: BestArm, unit: str) -> str:
         return f" by more than {amount(slack, unit)}"
     here, there = (sure_amount(preference, answer.value + more) for more in (0.0, slack))
     if math.isnan(here - there):
-        return f" by more than {plain(slack)} in felt value"
-    return f" by more than about {amount(abs(there - here), unit, 2)} ({plain(slack)} in felt value)"
+        return f" by more than {plain(slack)} in utility value"
+    return f" by more than about {amount(abs(there - here), unit, 2)} ({plain(slack)} in utility value)"
 
 
 def contrast(answer: BestArm, unit: str = "") -> str:
@@ -164,15 +164,15 @@ def contrast(answer: BestArm, unit: str = "") -> str:
 
 
 def _most_distorted(learner: Learner, name: Hashable, unit: str = "") -> str:
-    """The outcomes of an arm whose weight moves its value most, and by how much of what is felt for sure."""
+    """The outcomes of an arm whose weight moves its value most, and by how much of its certainty equivalent."""
     rows = explained(learner, name)
-    felt = np.divide(
+    utility = np.divide(
         rows.contributions,
         rows.decision_weights,
         out=np.zeros_like(rows.contributions),
         where=rows.decision_weights > 0,
     )
-    moved = (rows.decision_weights - rows.probabilities) * felt
+    moved = (rows.decision_weights - rows.probabilities) * utility
     most = int(np.argmax(np.abs(moved)))
     if abs(moved[most]) < 1e-12:
         return f"The outcomes of {quoted(name)} are weighed as they are."

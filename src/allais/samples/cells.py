@@ -27,8 +27,8 @@ LIMIT = 1 << 14  # distinct outcomes per arm before neighbours share cells
 FILLED = 0.75  # the share of the limit that cells may take up, so that they are made anew rarely
 EVEN, FINEST, WIDTHS = 1 << 13, 1 << 8, 1 << 11  # a cell's bounds at first; halved until there are few enough
 
-# Rows of a table of cells, ascending: the ends as felt; the outcome that stands for the samples, as felt and as told;
-# the smallest and the largest as told; and the sum of what was felt.
+# Rows of a table of cells, ascending: the ends as utilities; the outcome that stands for the samples, as utility and as
+# told; the smallest and the largest as told; and the sum of utilities.
 LOW, HIGH, AT, RAW, RAW_LOW, RAW_HIGH, SUM = range(7)
 ROWS = 7
 
@@ -39,37 +39,37 @@ def no_cells() -> FloatArray:
 
 
 @kernel
-def cell_of_outcome(cells, first, last, felt):
+def cell_of_outcome(cells, first, last, utility):
     """The cell, from the `first` to before the `last` of a table, that an outcome falls into, or -1."""
     low, high = first, last
     while low < high:
         middle = (low + high) // 2
-        if cells[LOW, middle] <= felt:
+        if cells[LOW, middle] <= utility:
             low = middle + 1
         else:
             high = middle
-    return low - 1 if low > first and felt <= cells[HIGH, low - 1] else -1
+    return low - 1 if low > first and utility <= cells[HIGH, low - 1] else -1
 
 
-def spread_out(felt: FloatArray, raw: FloatArray, counts: IntArray, cells: FloatArray) -> FloatArray:
+def spread_out(utility: FloatArray, raw: FloatArray, counts: IntArray, cells: FloatArray) -> FloatArray:
     """A table with a column for each outcome of an arm; an outcome that stands for no cell is both of its own ends."""
-    table = np.stack([felt, felt, felt, raw, raw, raw, felt * counts])
+    table = np.stack([utility, utility, utility, raw, raw, raw, utility * counts])
     if cells.shape[1]:
-        where = np.searchsorted(cells[LOW], felt, side="right") - 1
-        in_cell = (where >= 0) & (felt <= cells[HIGH, where])
+        where = np.searchsorted(cells[LOW], utility, side="right") - 1
+        in_cell = (where >= 0) & (utility <= cells[HIGH, where])
         table[:, in_cell] = cells[:, where[in_cell]]
     return table
 
 
 def gathered(
-    felt: FloatArray, raw: FloatArray, counts: IntArray, cells: FloatArray, most: int
+    utility: FloatArray, raw: FloatArray, counts: IntArray, cells: FloatArray, most: int
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
     """An arm's outcomes with neighbours in cells, at most `most` in all, and the table of the cells.
 
     The result depends on the arguments only, and outcomes ascend: so live, simulated and reloaded learners agree.
     """
-    table = spread_out(felt, raw, counts, cells)
-    alike = np.flatnonzero(np.append(True, felt[1:] != felt[:-1]))  # outcomes that feel alike become one
+    table = spread_out(utility, raw, counts, cells)
+    alike = np.flatnonzero(np.append(True, utility[1:] != utility[:-1]))  # outcomes that feel alike become one
     table, counts = _merged(table, counts, alike)
     coarser = 1
     starts = _starts(table, counts, coarser)
@@ -158,14 +158,15 @@ def _weights_at(weight: Weight, samples: FloatArray, total: int) -> FloatArray:
     return weight.of_tails(samples / total, (total - samples) / total)
 
 
-def _may_turn(slopes: FloatArray) -> NDArray[np.bool_]:
-    """Cells in which the slope of a weight may turn; in the others w is concave or convex.
+def _may_turn(derivatives: FloatArray) -> NDArray[np.bool_]:
+    """Cells in which the derivative of a weight may turn; in the others w is concave or convex.
 
-    There, its distance from a chord is at most twice that in the middle. The slope of a weight whose modulus is known
-    exactly turns once at most (`weights/shapes.py`): next to the cell of the least or of the greatest mean slope.
+    There, its distance from a chord is at most twice that in the middle. The derivative of a weight whose modulus is
+    known exactly turns once at most (`weights/shapes.py`): next to the cell of the least or of the greatest mean
+    derivative.
     """
-    near = np.zeros(slopes.size, dtype=np.bool_)
-    for extreme in (slopes.min(), slopes.max()):
-        where = np.flatnonzero(slopes == extreme)
+    near = np.zeros(derivatives.size, dtype=np.bool_)
+    for extreme in (derivatives.min(), derivatives.max()):
+        where = np.flatnonzero(derivatives == extreme)
         near[max(where[0] - 1, 0) : where[-1] + 2] = True
     return near

@@ -2,15 +2,15 @@
 
 The first outcomes of an arm set edges. After them, an outcome is only known by where it lies: between two edges, or on
 one. Its p-value is its rank among all outcomes since then, ties broken at random (a hash of their number). While the
-outcomes are independent and of one law, p-values are uniform and independent (Vovk et al. 2005), so
+outcomes are independent and of one distribution, p-values are uniform and independent (Vovk et al. 2005), so
 
     S_n = (S_{n-1} + w_n) f(p_n),    w_1 + w_2 + ... = 1,
 
 is what a gambler has who puts a share w_n of 1 aside for a change at n, and then bets f, whose mean is 1, on every
 p-value. With what is not yet bet it is a martingale: it ever exceeds 1 / ALARM with probability ALARM at most (Ville),
 and so does the mean over several f. Some f are fixed, others learn from the p-values so far how those of late are
-spread (Fedorova et al. 2012): a bet may depend on the past. After a change of the law, one of them wins again and
-again.
+spread (Fedorova et al. 2012): a bet may depend on the past. After a change of the distribution, one of them wins again
+and again.
 """
 
 from __future__ import annotations

@@ -95,9 +95,10 @@ def group_by_rank(state, arm, points, places, counts):
 
 @routine
 def draw_tails(u, counts, starts, above, below):
-    """Random masses for several laws, each Gamma(count): the shares at or above, and at or below, each outcome.
+    """Random masses for several distributions, each Gamma(count): the shares at or above, and at or below, each
+    outcome.
 
-    The law k has the outcomes from starts[k] to before starts[k + 1], the best first.
+    The distribution k has the outcomes from starts[k] to before starts[k + 1], the best first.
     """
     stream = stream_of(u)
     for k in range(starts.size - 1):

@@ -1,13 +1,13 @@
-"""How much one outcome moves a value: the influence function of an arm's empirical law, and its moments.
+"""How much one outcome moves a value: the influence function of an arm's empirical distribution, and its moments.
 
 A value is an integral of w+(P(Y >= z)) over gains less one of w-(P(Y <= z)) over losses, so one sample more at y moves
-it by phi(y) / n, with phi(y) = A(y) - mean of A. A rises between two neighbouring outcomes by the slope of the weight
-at the share of samples beyond them:
+it by phi(y) / n, with phi(y) = A(y) - mean of A. A rises between two neighbouring outcomes by the derivative of the
+weight at the share of samples beyond them:
 
     A(y) = int from 0 to y of w+'(P(Y >= z)) dz over gains, and of w-'(P(Y <= z)) dz over losses
 
-A slope is taken over one sample, n (w(c / n) - w((c - 1) / n)): it is finite also where w is steepest, and needs no
-derivative of a weight.
+A derivative is taken over one sample, n (w(c / n) - w((c - 1) / n)): it is finite also where w is steepest, and needs
+no derivative of a weight.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ SUMS = 7
 
 
 @kernel
-def slope(table, count, pulls):
+def derivative(table, count, pulls):
     """How steep a weight is over the last of `count` samples."""
     return pulls * (weigh(table, count / pulls) - weigh(table, (count - 1.0) / pulls))
 
 
 @kernel
-def _advance(worth, sums, ladder, pulls, felt, count):
+def _advance(worth, sums, ladder, pulls, utility, count):
     """Go on to the next larger outcome. A is 0 at the smallest, since it counts from its mean only."""
     below = sums[BELOW]
     if below > 0.0:
         before = sums[LAST]
         if worth.undistorted:
-            sums[RISE] += felt - before
+            sums[RISE] += utility - before
         else:
-            if felt > 0.0:
-                sums[RISE] += (felt - max(before, 0.0)) * slope(worth.gains.table, pulls - below, pulls)
+            if utility > 0.0:
+                sums[RISE] += (utility - max(before, 0.0)) * derivative(worth.gains.table, pulls - below, pulls)
             if before < 0.0:
-                sums[RISE] += (min(felt, 0.0) - before) * slope(worth.losses.table, below, pulls)
+                sums[RISE] += (min(utility, 0.0) - before) * derivative(worth.losses.table, below, pulls)
     rise = sums[RISE]
-    sums[LAST], sums[BELOW] = felt, below + count
+    sums[LAST], sums[BELOW] = utility, below + count
     sums[FIRST_SUM] += count * rise
     sums[SQUARES] += count * rise * rise
     sums[CUBES] += count * rise * rise * rise
     step = int(sums[STEPS])
     if step < ladder.shape[1]:
-        ladder[0, step], ladder[1, step] = felt, rise
+        ladder[0, step], ladder[1, step] = utility, rise
         sums[STEPS] = step + 1.0
 
 
@@ -92,7 +92,7 @@ def influence(worth, memory, arm, sums, ladder):
         _through_tree(worth, memory, sums, ladder, pulls, 2 * arm, 1.0)
     else:
         for i in range(memory.sizes[arm]):
-            _advance(worth, sums, ladder, pulls, memory.felt[arm, i], float(memory.counts[arm, i]))
+            _advance(worth, sums, ladder, pulls, memory.utility[arm, i], float(memory.counts[arm, i]))
     mean, square = sums[FIRST_SUM] / pulls, sums[SQUARES] / pulls
     variance = max(square - mean * mean, 0.0)
     third = sums[CUBES] / pulls - 3.0 * mean * square + 2.0 * mean * mean * mean
@@ -102,12 +102,12 @@ def influence(worth, memory, arm, sums, ladder):
 
 
 @kernel
-def rise_at(ladder, steps, felt):
+def rise_at(ladder, steps, utility):
     """A at an outcome: that of the last step of a ladder that does not lie above it."""
     low, high = 0, steps - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if ladder[0, middle] <= felt:
+        if ladder[0, middle] <= utility:
             low = middle
         else:
             high = middle - 1

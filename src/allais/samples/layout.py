@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
-from allais.samples.cells import FILLED, gathered, widest_reach
+from allais.files.reading import LARGEST_COUNT, require
+from allais.preferences import Preference
+from allais.samples.cells import AT, FILLED, HIGH, LOW, RAW, RAW_HIGH, RAW_LOW, SUM, gathered, widest_reach
 from allais.samples.memory import FLAT, VALUE_SLACK, Memory, empty_memory, is_crowded, moments
 from allais.samples.tree import has_room, with_outcomes
 from allais.samples.tree_search import outcomes_of
@@ -18,19 +21,19 @@ def grown(memory: Memory, arm: int) -> Memory:
         return _without_gaps(memory, arm) if _has_gaps(memory, arm) else _in_cells(memory, arm)
     if memory.in_trees[arm]:
         return memory._replace(trees=grown_trees(memory.trees))
-    if memory.felt.shape[1] < FLAT:
+    if memory.utility.shape[1] < FLAT:
         wider = [np.concatenate([part, np.zeros_like(part)], axis=1) for part in memory[:3]]
-        return memory._replace(felt=wider[0], raw=wider[1], counts=wider[2])
+        return memory._replace(utility=wider[0], raw=wider[1], counts=wider[2])
     outcomes = outcomes_of_arm(memory, arm)
     memory.mean[arm], memory.spread[arm] = moments(memory, arm)
     memory.sizes[arm] = 0
     return _moved(memory, arm, *outcomes)
 
 
-def _moved(memory: Memory, arm: int, felt: FloatArray, raw: FloatArray, counts: IntArray) -> Memory:
+def _moved(memory: Memory, arm: int, utility: FloatArray, raw: FloatArray, counts: IntArray) -> Memory:
     """The memory with an arm's outcomes in its trees."""
     memory.in_trees[arm] = True
-    trees = with_outcomes(memory.trees, 2 * arm, felt, raw, counts)
+    trees = with_outcomes(memory.trees, 2 * arm, utility, raw, counts)
     while not has_room(trees):
         trees = grown_trees(trees)
     return memory._replace(trees=trees)
@@ -44,19 +47,19 @@ def _has_gaps(memory: Memory, arm: int) -> bool:
 
 def _without_gaps(memory: Memory, arm: int) -> Memory:
     """The memory with an arm's trees made anew, from what is still remembered; so are its moments."""
-    felt, raw, counts = outcomes_of_arm(memory, arm)
-    memory.mean[arm] = np.average(felt, weights=counts) if counts.size else 0.0
-    memory.spread[arm] = np.sum(counts * (felt - memory.mean[arm]) ** 2)
-    return _moved(memory._replace(trees=cleared(memory.trees, 2 * arm)), arm, felt, raw, counts)
+    utility, raw, counts = outcomes_of_arm(memory, arm)
+    memory.mean[arm] = np.average(utility, weights=counts) if counts.size else 0.0
+    memory.spread[arm] = np.sum(counts * (utility - memory.mean[arm]) ** 2)
+    return _moved(memory._replace(trees=cleared(memory.trees, 2 * arm)), arm, utility, raw, counts)
 
 
 def _in_cells(memory: Memory, arm: int) -> Memory:
     """The memory with neighbouring outcomes of an arm in cells."""
     tables = [cells_of_arm(memory, k) for k in range(memory.pulls.size)]
     most = int(FILLED * memory.limit[0])
-    felt, raw, counts, tables[arm] = gathered(*outcomes_of_arm(memory, arm), tables[arm], most)
+    utility, raw, counts, tables[arm] = gathered(*outcomes_of_arm(memory, arm), tables[arm], most)
     memory = memory._replace(trees=cleared(memory.trees, 2 * arm))
-    return _with_cells(_moved(memory, arm, felt, raw, counts), tables)
+    return _with_cells(_moved(memory, arm, utility, raw, counts), tables)
 
 
 def _with_cells(memory: Memory, tables: list[FloatArray]) -> Memory:
@@ -81,15 +84,15 @@ def laid_out(memory: Memory) -> Memory:
 
 
 def outcomes_of_arm(memory: Memory, arm: int) -> tuple[FloatArray, FloatArray, IntArray]:
-    """An arm's distinct outcomes, ascending as felt: felt, in the user's units, and how often each was seen."""
+    """An arm's distinct outcomes, ascending by utility: utilities, in the user's units, and how often each was seen."""
     if not memory.in_trees[arm]:
         size = int(memory.sizes[arm])
-        parts = (memory.felt[arm, :size], memory.raw[arm, :size], memory.counts[arm, :size])
+        parts = (memory.utility[arm, :size], memory.raw[arm, :size], memory.counts[arm, :size])
         return parts[0].copy(), parts[1].copy(), parts[2].copy()
     gains, losses = outcomes_of(memory.trees, 2 * arm), outcomes_of(memory.trees, 2 * arm + 1)
-    felt = np.concatenate([0.0 - losses[0][::-1], gains[0]])
+    utility = np.concatenate([0.0 - losses[0][::-1], gains[0]])
     raw, counts = (np.concatenate([losses[i][::-1], gains[i]]) for i in (1, 2))
-    return felt, raw, counts
+    return utility, raw, counts
 
 
 def remembered(
@@ -104,21 +107,79 @@ def remembered(
     go on alike to the last bit.
     """
     memory = empty_memory(len(outcomes))._replace(mean=mean.copy(), spread=spread.copy())
-    for arm, (felt, raw, counts) in enumerate(outcomes):
+    for arm, (utility, raw, counts) in enumerate(outcomes):
         memory.pulls[arm] = counts.sum()
         if counts.size > FLAT or (tables is not None and tables[arm].size):
-            memory = _moved(memory, arm, felt, raw, counts)
+            memory = _moved(memory, arm, utility, raw, counts)
             continue
-        while memory.felt.shape[1] < counts.size:
+        while memory.utility.shape[1] < counts.size:
             memory = grown(memory, arm)
-        memory.felt[arm, : counts.size], memory.raw[arm, : counts.size] = felt, raw
+        memory.utility[arm, : counts.size], memory.raw[arm, : counts.size] = utility, raw
         memory.counts[arm, : counts.size], memory.sizes[arm] = counts, counts.size
     return memory if tables is None else _with_cells(memory, tables)
 
 
 def with_arms(memory: Memory, n_arms: int) -> Memory:
     """The memory with new arms after those it has."""
-    more = empty_memory(n_arms - memory.pulls.size, memory.felt.shape[1])
+    more = empty_memory(n_arms - memory.pulls.size, memory.utility.shape[1])
     names = [name for name in Memory._fields if name not in ("trees", "cells", "limit")]
     joined = {name: np.concatenate([getattr(memory, name), getattr(more, name)]) for name in names}
     return memory._replace(**joined, trees=with_trees(memory.trees, 2 * n_arms))
+
+
+def check_outcomes(
+    utility: FloatArray,
+    raw: FloatArray,
+    counts: IntArray,
+    preference: Preference,
+    single: NDArray[np.bool_] | slice = slice(None),
+) -> None:
+    """Refuse outcomes that do not ascend by utility, then as told; `single` ones must feel as the preference says."""
+    require(utility.ndim == raw.ndim == counts.ndim == 1, "outcomes must be in one row")
+    require(utility.size == raw.size == counts.size, "there must be as many outcomes as counts")
+    require(np.isfinite(utility).all() and np.isfinite(raw).all(), "an outcome is not finite")
+    require((counts > 0).all() and counts.sum(dtype=np.float64) < LARGEST_COUNT, "a count is impossible")
+    # version 0.1.0 could list an outcome twice, where a utility is flat
+    rising = (np.diff(utility) > 0.0) | ((np.diff(utility) == 0.0) & (np.diff(raw) >= 0.0))
+    require(rising.all(), "outcomes must ascend")
+    # to rounding only: another machine's power function may differ in its last bit
+    expected = preference.utilities(raw[single])
+    require(_close(utility[single], expected).all(), "an outcome does not feel as the preference says")
+
+
+def _close(utility: FloatArray, expected: FloatArray) -> NDArray[np.bool_]:
+    return np.abs(utility - expected) <= _rounding(expected, utility)
+
+
+def _rounding(expected: FloatArray, utility: FloatArray) -> FloatArray:
+    return 1e-9 * np.abs(expected) + 1e-12 * np.abs(utility).max(initial=0.0)
+
+
+def check_cells(utility: FloatArray, raw: FloatArray, cells: FloatArray, preference: Preference) -> NDArray[np.bool_]:
+    """Refuse cells that overlap, or hold an outcome besides their own; return which outcomes are in no cell."""
+    if not cells.size:
+        return np.ones(utility.size, dtype=np.bool_)
+    low, high, at = cells[LOW], cells[HIGH], cells[AT]
+    require((low <= at).all() and (at <= high).all() and (low[1:] > high[:-1]).all(), "cells must ascend")
+    require(((low > 0.0) | (high < 0.0) | (low == high)).all(), "a cell cannot hold gains and losses")
+    told_in_order = (cells[RAW_LOW] <= cells[RAW]) & (cells[RAW] <= cells[RAW_HIGH])
+    require(told_in_order.all(), "a cell's outcome must lie between its ends")
+    for ends in (preference.utilities(cells[RAW_LOW]), preference.utilities(cells[RAW_HIGH])):
+        slack = _rounding(ends, cells[:AT].ravel())
+        require(((low - slack <= ends) & (ends <= high + slack)).all(), "a cell does not feel as the preference says")
+    where = np.searchsorted(low, utility, side="right") - 1
+    single = (where < 0) | (utility > high[where])
+    stands = (utility == at[where]) & (raw == cells[RAW, where])
+    require((single | stands).all(), "an outcome lies inside a cell")
+    return single
+
+
+def check_moments(table: FloatArray, counts: IntArray, mean: float, spread: float) -> None:
+    """Refuse a mean or a spread that is not that of utilities, to rounding and to what cells hide."""
+    utility = table[SUM] / counts
+    centre = float(np.average(utility, weights=counts))
+    around = float(np.sum(counts * (utility - centre) ** 2))
+    inside = float(np.sum(counts * (table[HIGH] - table[LOW]) ** 2))
+    size = float(np.abs(utility).max())
+    require(abs(mean - centre) <= 1e-6 * size, "the mean is not that of the outcomes")
+    require(abs(spread - around) <= 1e-6 * (around + size**2) + inside, "the spread is not that of the outcomes")

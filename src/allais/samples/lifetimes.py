@@ -29,7 +29,7 @@ class Lifetimes(NamedTuple):
 
     ends: IntArray  # the clock at which an outcome is forgotten; (room,)
     arms: IntArray
-    felt: FloatArray
+    utility: FloatArray
     raw: FloatArray
     clock: IntArray  # outcomes told so far, and how many are remembered; (2,)
     life: FloatArray  # how long an outcome lives: always, and on average beyond that; (2,)
@@ -77,21 +77,21 @@ def _is_sooner(lifetimes, one, other):
 
 @kernel
 def _swap(lifetimes, one, other):
-    ends, arms, felt, raw = lifetimes.ends, lifetimes.arms, lifetimes.felt, lifetimes.raw
+    ends, arms, utility, raw = lifetimes.ends, lifetimes.arms, lifetimes.utility, lifetimes.raw
     ends[one], ends[other] = ends[other], ends[one]
     arms[one], arms[other] = arms[other], arms[one]
-    felt[one], felt[other] = felt[other], felt[one]
+    utility[one], utility[other] = utility[other], utility[one]
     raw[one], raw[other] = raw[other], raw[one]
 
 
 @routine
-def begin_life(lifetimes, arm, felt, raw):
+def begin_life(lifetimes, arm, utility, raw):
     """Let the clock tick, and put a new outcome in its place in the heap."""
     lifetimes.clock[NOW] += 1
     at = lifetimes.clock[ALIVE]
     lifetimes.clock[ALIVE] += 1
     lifetimes.ends[at] = lifetimes.clock[NOW] + lifetime(lifetimes, lifetimes.clock[NOW])
-    lifetimes.arms[at], lifetimes.felt[at], lifetimes.raw[at] = arm, felt, raw
+    lifetimes.arms[at], lifetimes.utility[at], lifetimes.raw[at] = arm, utility, raw
     while at > 0 and _is_sooner(lifetimes, at, (at - 1) // 2):
         _swap(lifetimes, at, (at - 1) // 2)
         at = (at - 1) // 2
@@ -106,8 +106,8 @@ def is_over(lifetimes):
 
 @routine
 def end_life(lifetimes):
-    """Take the first outcome out of the heap: its arm, as felt, and as told."""
-    arm, felt, raw = lifetimes.arms[0], lifetimes.felt[0], lifetimes.raw[0]
+    """Take the first outcome out of the heap: its arm, as a utility, and as told."""
+    arm, utility, raw = lifetimes.arms[0], lifetimes.utility[0], lifetimes.raw[0]
     last = lifetimes.clock[ALIVE] - 1
     lifetimes.clock[ALIVE] = last
     _swap(lifetimes, 0, last)
@@ -118,7 +118,7 @@ def end_life(lifetimes):
             if child < last and _is_sooner(lifetimes, child, soonest):
                 soonest = child
         if soonest == at:
-            return arm, felt, raw
+            return arm, utility, raw
         _swap(lifetimes, at, soonest)
         at = soonest
 
@@ -131,7 +131,7 @@ def without_outcome(lifetimes: Lifetimes, arm: int, raw: float) -> None:
     order = np.argsort(
         np.where(np.arange(alive) == gone, np.iinfo(np.int64).max, lifetimes.ends[:alive]), kind="stable"
     )
-    for part in (lifetimes.ends, lifetimes.arms, lifetimes.felt, lifetimes.raw):
+    for part in (lifetimes.ends, lifetimes.arms, lifetimes.utility, lifetimes.raw):
         part[:alive] = part[:alive][order]  # a row that ascends is a heap
     lifetimes.clock[ALIVE] = alive - 1
 

@@ -7,7 +7,7 @@ one of mirrored losses, and a value costs O(log n) (`samples/tree_value.py`). Be
 share cells, so that the memory of an arm is bounded (`samples/cells.py`).
 
 Here are the arrays, and the kernels that change them by one outcome. `samples/layout.py` makes larger ones, and
-`samples/worth.py` values what they hold.
+`samples/memory.py` values what they hold.
 """
 
 from __future__ import annotations
@@ -18,8 +18,12 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, late, routine
+from allais.numerics.distortion import Distortion
+from allais.numerics.sums import distorted_sum
+from allais.numerics.table import weigh
 from allais.samples.cells import AT, LIMIT, RAW, RAW_HIGH, RAW_LOW, SUM, cell_of_outcome, no_cells
 from allais.samples.tree import has_room, insert_outcome, remove_outcome
+from allais.samples.tree_value import tree_value
 from allais.samples.trees import DISTINCT, Trees, new_trees
 
 FIRST_CAPACITY = 8  # distinct outcomes per arm before its memory grows
@@ -29,15 +33,15 @@ NEVER = np.iinfo(np.int64).max  # the limit of a memory that stays exact
 
 @by_reference
 class Memory(NamedTuple):
-    """The arms' outcomes, as felt (gains and losses from the reference) and as told."""
+    """The arms' outcomes, as a utility (gains and losses from the reference) and as told."""
 
-    felt: FloatArray  # distinct, ascending; (n_arms, capacity)
+    utility: FloatArray  # distinct, ascending; (n_arms, capacity)
     raw: FloatArray  # the same outcomes in the user's units
     counts: IntArray  # how often each was seen
     sizes: IntArray  # how many are distinct, (n_arms,); 0 for an arm in the trees
     pulls: IntArray  # T_k: how many were told
     value: FloatArray  # mu-hat_k, by `measure`
-    mean: FloatArray  # of what was felt, for an arm in the trees
+    mean: FloatArray  # of utilities, for an arm in the trees
     spread: FloatArray  # sum of squares around that mean
     in_trees: Any  # whether an arm's outcomes have moved to its trees, 2k and 2k + 1; (n_arms,)
     trees: Trees
@@ -85,11 +89,11 @@ def is_full(memory, arm):
     """Whether the next new outcome of an arm needs `grown` first."""
     if memory.in_trees[arm]:
         return not has_room(memory.trees) or is_crowded(memory, arm)
-    return memory.sizes[arm] == memory.felt.shape[1]
+    return memory.sizes[arm] == memory.utility.shape[1]
 
 
 @kernel
-def position(memory, arm, felt, raw):
+def position(memory, arm, utility, raw):
     """Where an outcome stands, or would stand, among an arm's distinct ones.
 
     Two outcomes may feel alike, where a utility is flat; then they stand in the order of their values as told.
@@ -97,8 +101,8 @@ def position(memory, arm, felt, raw):
     low, high = 0, memory.sizes[arm]
     while low < high:
         middle = (low + high) // 2
-        other = memory.felt[arm, middle]
-        if other < felt or (other == felt and memory.raw[arm, middle] < raw):
+        other = memory.utility[arm, middle]
+        if other < utility or (other == utility and memory.raw[arm, middle] < raw):
             low = middle + 1
         else:
             high = middle
@@ -106,79 +110,79 @@ def position(memory, arm, felt, raw):
 
 
 @late(None)
-def _insert_in_trees(memory, arm, felt, raw):
-    step = felt - memory.mean[arm]  # Welford's update
+def _insert_in_trees(memory, arm, utility, raw):
+    step = utility - memory.mean[arm]  # Welford's update
     memory.mean[arm] += step / memory.pulls[arm]
-    memory.spread[arm] += step * (felt - memory.mean[arm])
-    cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], felt)
+    memory.spread[arm] += step * (utility - memory.mean[arm])
+    cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], utility)
     if cell >= 0:
-        memory.cells[SUM, cell] += felt
+        memory.cells[SUM, cell] += utility
         memory.cells[RAW_LOW, cell] = min(memory.cells[RAW_LOW, cell], raw)
         memory.cells[RAW_HIGH, cell] = max(memory.cells[RAW_HIGH, cell], raw)
-        felt, raw = memory.cells[AT, cell], memory.cells[RAW, cell]
-    insert_outcome(memory.trees, 2 * arm + (felt <= 0.0), abs(felt), raw, 1)
+        utility, raw = memory.cells[AT, cell], memory.cells[RAW, cell]
+    insert_outcome(memory.trees, 2 * arm + (utility <= 0.0), abs(utility), raw, 1)
 
 
 @kernel
-def insert(memory, arm, felt, raw):
+def insert(memory, arm, utility, raw):
     """Add one outcome; the caller has made sure that there is room."""
     memory.pulls[arm] += 1
     if memory.in_trees[arm]:
-        _insert_in_trees(memory, arm, felt, raw)
+        _insert_in_trees(memory, arm, utility, raw)
         return
-    at = position(memory, arm, felt, raw)
+    at = position(memory, arm, utility, raw)
     size = memory.sizes[arm]
-    if at < size and memory.felt[arm, at] == felt and memory.raw[arm, at] == raw:
+    if at < size and memory.utility[arm, at] == utility and memory.raw[arm, at] == raw:
         memory.counts[arm, at] += 1
         return
     for i in range(size, at, -1):
-        memory.felt[arm, i] = memory.felt[arm, i - 1]
+        memory.utility[arm, i] = memory.utility[arm, i - 1]
         memory.raw[arm, i] = memory.raw[arm, i - 1]
         memory.counts[arm, i] = memory.counts[arm, i - 1]
-    memory.felt[arm, at] = felt
+    memory.utility[arm, at] = utility
     memory.raw[arm, at] = raw
     memory.counts[arm, at] = 1
     memory.sizes[arm] = size + 1
 
 
 @routine
-def insert_all(memory, arms, felt, raw, start):
+def insert_all(memory, arms, utility, raw, start):
     """Add outcomes from `start` on; the index at which it stopped for want of room, or their number."""
     for i in range(start, arms.size):
         if is_full(memory, arms[i]):
             return i
-        insert(memory, arms[i], felt[i], raw[i])
+        insert(memory, arms[i], utility[i], raw[i])
     return arms.size
 
 
 @kernel
-def remove(memory, arm, felt, raw):
+def remove(memory, arm, utility, raw):
     """Take one outcome back; False if it was never seen.
 
     In a cell, any outcome between its ends is taken for one that was seen, while the cell has a sample left.
     """
-    at = position(memory, arm, felt, raw)
+    at = position(memory, arm, utility, raw)
     size = memory.sizes[arm]
     if memory.in_trees[arm]:
-        cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], felt)
-        place = felt if cell < 0 else memory.cells[AT, cell]
+        cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], utility)
+        place = utility if cell < 0 else memory.cells[AT, cell]
         told = raw if cell < 0 else memory.cells[RAW, cell]
         if not remove_outcome(memory.trees, 2 * arm + (place <= 0.0), abs(place), told):
             return False
         if cell >= 0:
-            memory.cells[SUM, cell] -= felt
-    elif at == size or memory.felt[arm, at] != felt or memory.raw[arm, at] != raw:
+            memory.cells[SUM, cell] -= utility
+    elif at == size or memory.utility[arm, at] != utility or memory.raw[arm, at] != raw:
         return False
     memory.pulls[arm] -= 1
     if memory.in_trees[arm]:
-        step = felt - memory.mean[arm]  # Welford's update, backwards
+        step = utility - memory.mean[arm]  # Welford's update, backwards
         memory.mean[arm] -= step / memory.pulls[arm] if memory.pulls[arm] > 0 else memory.mean[arm]
-        memory.spread[arm] = max(memory.spread[arm] - step * (felt - memory.mean[arm]), 0.0)
+        memory.spread[arm] = max(memory.spread[arm] - step * (utility - memory.mean[arm]), 0.0)
         return True
     memory.counts[arm, at] -= 1
     if memory.counts[arm, at] == 0:
         for i in range(at, size - 1):
-            memory.felt[arm, i] = memory.felt[arm, i + 1]
+            memory.utility[arm, i] = memory.utility[arm, i + 1]
             memory.raw[arm, i] = memory.raw[arm, i + 1]
             memory.counts[arm, i] = memory.counts[arm, i + 1]
         memory.sizes[arm] = size - 1
@@ -187,15 +191,59 @@ def remove(memory, arm, felt, raw):
 
 @kernel
 def moments(memory, arm):
-    """The mean of an arm's outcomes as felt, and the sum of squares around it."""
+    """The mean of an arm's utilities of outcomes, and the sum of squares around it."""
     if memory.in_trees[arm]:
         return memory.mean[arm], memory.spread[arm]
     total = 0.0
     for i in range(memory.sizes[arm]):
-        total += memory.counts[arm, i] * memory.felt[arm, i]
+        total += memory.counts[arm, i] * memory.utility[arm, i]
     mean = total / memory.pulls[arm]
     spread = 0.0
     for i in range(memory.sizes[arm]):
-        away = memory.felt[arm, i] - mean
+        away = memory.utility[arm, i] - mean
         spread += memory.counts[arm, i] * (away * away)
     return mean, spread
+
+
+@by_reference
+class Worth(NamedTuple):
+    """How an arm's value is computed from its memory."""
+
+    gains: Distortion
+    losses: Distortion
+    edge: FloatArray  # m of the truncation at m + sigma sqrt(log n); inf where rewards are bounded
+    edge_scale: FloatArray  # sigma, (n_arms,)
+    of_mean: bool  # the WE heuristic: w(mean), right for Bernoulli rewards only
+    undistorted: bool  # both weights are the identity, so that the value is the mean
+
+
+@late(None)
+def _measure_in_trees(worth, memory, arm, edge):
+    gain = tree_value(memory.trees, 2 * arm, worth.gains, memory.pulls[arm], 0.0, edge)
+    loss = tree_value(memory.trees, 2 * arm + 1, worth.losses, memory.pulls[arm], 0.0, edge)
+    memory.value[arm] = gain - loss
+    memory.slack[arm, VALUE_SLACK] = memory.slack[arm, GAIN_SLACK] + memory.slack[arm, LOSS_SLACK]
+
+
+@kernel
+def measure(worth, memory, arm):
+    """Set an arm's value from its memory: Algorithm 1, truncated where rewards are unbounded."""
+    pulls = memory.pulls[arm]
+    if pulls == 0:
+        memory.value[arm] = -np.inf
+        return
+    if worth.of_mean:
+        memory.value[arm] = weigh(worth.gains.table, moments(memory, arm)[0])
+        return
+    if worth.undistorted and worth.edge_scale[arm] == 0.0:
+        memory.value[arm] = moments(memory, arm)[0]
+        return
+    edge = np.inf
+    if worth.edge_scale[arm] > 0.0:
+        edge = worth.edge[arm] + worth.edge_scale[arm] * np.sqrt(np.log(pulls))  # M_n, Proposition 1
+    if memory.in_trees[arm]:
+        _measure_in_trees(worth, memory, arm, edge)
+        return
+    gains, losses = worth.gains.table, worth.losses.table
+    utility, counts = memory.utility[arm], memory.counts[arm]
+    memory.value[arm] = distorted_sum(gains, losses, utility, counts, 0, memory.sizes[arm], pulls, 0.0, edge)

@@ -165,18 +165,18 @@ def _part(trees, tree, node, right, moved, border, border_told):
 
 
 @routine
-def insert_outcomes(trees, first_tree, felt, raw, counts, start):
+def insert_outcomes(trees, first_tree, utility, raw, counts, start):
     """Add outcomes from `start` on: gains to the first tree, losses mirrored to the next, zeros with the losses.
 
     A zero lies at the bottom of the losses, below every gap: it is kept, and adds nothing.
 
     Returns the index at which it stopped for want of room, or the number of outcomes.
     """
-    for i in range(start, felt.size):
+    for i in range(start, utility.size):
         if not has_room(trees):
             return i
-        insert_outcome(trees, first_tree + (felt[i] <= 0.0), abs(felt[i]), raw[i], counts[i])
-    return felt.size
+        insert_outcome(trees, first_tree + (utility[i] <= 0.0), abs(utility[i]), raw[i], counts[i])
+    return utility.size
 
 
 @late(bool)
@@ -199,11 +199,11 @@ def remove_outcome(trees, tree, value, raw):
     return True
 
 
-def with_outcomes(trees: Trees, first_tree: int, felt: FloatArray, raw: FloatArray, counts: IntArray) -> Trees:
+def with_outcomes(trees: Trees, first_tree: int, utility: FloatArray, raw: FloatArray, counts: IntArray) -> Trees:
     """The trees with more outcomes, grown as needed."""
     done = 0
-    while done < felt.size:
-        done = insert_outcomes(trees, first_tree, felt, raw, counts, done)
-        if done < felt.size:
+    while done < utility.size:
+        done = insert_outcomes(trees, first_tree, utility, raw, counts, done)
+        if done < utility.size:
             trees = grown_trees(trees)
     return trees

@@ -23,7 +23,7 @@ def raw_at(trees, tree, node, leaf, i):
 
 @kernel
 def comes_before(value, told, other, other_told):
-    """The order of a tree: as felt, and as told where two feel alike."""
+    """The order of a tree: as a utility, and as told where two feel alike."""
     return value < other or (value == other and told < other_told)
 
 
@@ -125,8 +125,8 @@ def nth_from_top(trees, tree, rank):
 
 
 def outcomes_of(trees: Trees, tree: int) -> tuple[FloatArray, FloatArray, IntArray]:
-    """The outcomes of a tree, ascending: as felt, in the user's units, and how often each was seen."""
-    felt, raw, counts = [], [], []
+    """The outcomes of a tree, ascending: as a utility, in the user's units, and how often each was seen."""
+    utility, raw, counts = [], [], []
     stack = [int(trees.heads[tree, ROOT])]
     while stack:
         links = trees.links[stack.pop()]
@@ -135,7 +135,7 @@ def outcomes_of(trees: Trees, tree: int) -> tuple[FloatArray, FloatArray, IntArr
             stack.extend(links[CHILD : CHILD + size][::-1].tolist())
             continue
         here = trees.outcomes[leaf, :size]
-        felt.append(here)
+        utility.append(here)
         if links[PLAIN]:
             raw.append(here if tree % 2 == 0 else 0.0 - here)
             counts.append(np.ones(size, dtype=np.int64))
@@ -144,7 +144,7 @@ def outcomes_of(trees: Trees, tree: int) -> tuple[FloatArray, FloatArray, IntArr
             counts.append(trees.counts[leaf, :size])
     seen = np.concatenate(counts)
     present = seen > 0
-    return np.concatenate(felt)[present], np.concatenate(raw)[present], seen[present]
+    return np.concatenate(utility)[present], np.concatenate(raw)[present], seen[present]
 
 
 def samples_of(trees: Trees, tree: int) -> int:

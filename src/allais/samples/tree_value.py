@@ -1,6 +1,6 @@
 """A distorted value that never slows down: sums over trees of outcomes.
 
-The gain part of an empirical law is a sum over its distinct gains x_1 < x_2 < ...:
+The gain part of an empirical distribution is a sum over its distinct gains x_1 < x_2 < ...:
 
     mu+ = sum_i (x_i - x_{i-1}) w(c_i / l),     c_i = how many samples are at least x_i.
 

@@ -6,7 +6,7 @@ Where a utility is flat, outcomes that feel alike are ordered by what was told, 
 has one place, and ranks go by what was told.
 
 The cost of a large tree is its misses in the cache. So what is read about a node's children lies together, and a leaf
-whose outcomes were all seen once, and told as they are felt, keeps nothing but them.
+whose outcomes were all seen once, and told as they are utility, keeps nothing but them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Trees(NamedTuple):
 
     links: NDArray[np.int32]  # what a node is and where it hangs, (nodes, CHILD + FAN + 1)
     numbers: FloatArray  # where a node lies, and the moments it is compressed to; (nodes, MOMENT + TERMS)
-    outcomes: FloatArray  # of each leaf: distinct, ascending, as felt; (leaves, LEAF + 1)
+    outcomes: FloatArray  # of each leaf: distinct, ascending, as a utility; (leaves, LEAF + 1)
     raw: FloatArray  # the same in the user's units, where a leaf is not PLAIN
     counts: IntArray  # how often each was seen, where a leaf is not PLAIN
     heads: IntArray  # root and number of distinct outcomes, (trees, 2)
@@ -43,8 +43,8 @@ class Trees(NamedTuple):
 # Columns of `links`: a node's leaf (-1 for an inner node), how many outcomes or children it has, its parent (-1
 # for a root), whether its leaf is plain, and its children, ascending.
 LEAF_OF, SIZE, PARENT, PLAIN, CHILD = 0, 1, 2, 3, 4
-# Columns of `numbers`: where a node's first gap begins (the outcome before its first), its last outcome as felt and
-# as told, how many samples lie below it, whether its moments are out of date, and its moments.
+# Columns of `numbers`: where a node's first gap begins (the outcome before its first), its last utility of an outcome
+# and as told, how many samples lie below it, whether its moments are out of date, and its moments.
 BASE, TOP, TOLD, TOTAL, STALE, MOMENT = 0, 1, 2, 3, 4, 5
 ROOT, DISTINCT = 0, 1  # columns of `heads`
 NODES, LEAVES, FULL = 0, 1, 2  # places in `used`

@@ -15,7 +15,7 @@ import numpy as np
 
 from allais.errors import OutOfBounds, RunRefused
 from allais.learner import Choice, NotNow
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 from allais.searches.runs import Outcome, Run, Seeds
 from allais.simulation.best_arm import Failure
 from allais.simulation.history import History

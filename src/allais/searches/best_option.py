@@ -14,18 +14,17 @@ from allais._checks import positive, whole
 from allais._random import Seed
 from allais.errors import OutOfBounds
 from allais.learner.changes import with_rewards
-from allais.policies.base import Policy
-from allais.policies.knowledge import RewardsOfArms
+from allais.policies.core.base import Policy
+from allais.policies.core.knowledge import RewardsOfArms
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
-from allais.searches.cluster import PATIENCE
-from allais.searches.common import with_common_numbers
+from allais.searches.chances import with_common_numbers
+from allais.searches.changes import going_on, offered
 from allais.searches.drive import Watch, drive
 from allais.searches.indifference import with_indifference
 from allais.searches.journal import RunJournal, identity
-from allais.searches.pool import Returned
+from allais.searches.pool import PATIENCE, Returned
 from allais.searches.runs import Failures
-from allais.searches.wider import going_on, offered
 from allais.simulation.best_arm import BestArm, Origin, answer_of, stopping
 from allais.simulation.history import Kept
 from allais.simulation.simulate import root_of

@@ -6,6 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from allais.errors import OutOfBounds
+from allais.policies.core.base import Policy
+
 MOST_TEXT = 60  # characters that are shown of a text, from a little before it differs
 BEFORE = 20
 HARMLESS = (
@@ -66,3 +69,23 @@ def _parted(*texts: str) -> list[str]:
         ("..." if begin else "") + text[begin : begin + MOST_TEXT] + ("..." if begin + MOST_TEXT < len(text) else "")
         for text in texts
     ]
+
+
+KEPT = (
+    "The promise then rests on the wider bounds, and holds if no outcome can lie beyond them: they make every interval "
+    "wider, so it does no harm to have seen outcomes first."
+)
+
+
+def offered(error: OutOfBounds) -> OutOfBounds:
+    """An error that says how to go on."""
+    how = "go on with wider bounds: wider=Bounded(low, high) in Python, --wider LOW HIGH on the command line"
+    sentence = f"{error} Every finished run stays usable; {how}. {KEPT}"
+    return OutOfBounds(sentence, error.details)
+
+
+def going_on(error: OutOfBounds, wide: Policy, runs: int | None) -> str:
+    """What is said when a search goes on with wider bounds; a journal says by itself how many runs it has."""
+    again = "" if runs is None else f" and uses its {runs:,} finished runs again"
+    rewards: Any = wide
+    return f"{error} The search goes on with {rewards.rewards}{again}. {KEPT}"

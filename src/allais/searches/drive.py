@@ -11,11 +11,9 @@ from contextlib import suppress
 from allais.errors import OutOfBounds, RunFailed, RunRefused
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
-from allais.searches.cluster import PATIENCE
 from allais.searches.journal import RunJournal
-from allais.searches.pool import Pool, Returned, capacity
-from allais.searches.runs import Failures
-from allais.searches.tasks import Pace
+from allais.searches.pool import PATIENCE, Pool, Returned, capacity
+from allais.searches.runs import Failures, Pace
 
 Watch = Callable[[Search, list[Returned]], None]
 Keep = Callable[[list[Returned]], None]

@@ -11,11 +11,11 @@ import numpy as np
 from allais import theory
 from allais._checks import FloatArray
 from allais.bands import Holder
-from allais.policies.base import Policy
-from allais.policies.patient_top import PatientTopTwoRule
+from allais.policies.core.base import Policy
+from allais.policies.toptwo import PatientTopTwoRule
 from allais.policies.wlucb import WLUCB
 from allais.policies.wsr import WSRRule
-from allais.searches.tryouts import Seen, closer_look, tried_out
+from allais.searches.pilot_simulation import Seen, closer_look, tried_out
 
 MOST = 1e18  # runs; more is never
 LOOKS = 4  # closer looks at options that may be the best, at most
@@ -37,8 +37,8 @@ def forecast(
 
     What spends a budget ends with it. W-LUCB with the paper's band samples the leader every other time and its
     rivals in between, until their intervals part: so its end can be computed when the values are known, and needs
-    no theorem's slack. Other policies are tried out on laws like those that were `seen` of each arm (outcomes, and how
-    often); the forecast is the mean of such trials. With a `table` of what was seen, arms by rows and runs by
+    no theorem's slack. Other policies are tried out on distributions like those that were `seen` of each arm (outcomes,
+    and how often); the forecast is the mean of such trials. With a `table` of what was seen, arms by rows and runs by
     columns, a policy that uses common random numbers is tried out with them.
 
     >>> policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Holder())
@@ -82,15 +82,15 @@ def closer_forecast(
     as the first. A search uses them all again. Where the best options are too close for the pilot to tell them
     apart, a forecast may be off by far more than a factor of 2.
 
-    >>> rng, laws = np.random.default_rng(1), [Normal(mean, 1.0) for mean in (0.0, 0.5, 1.0)]
-    >>> told = [law.sample(rng, 50) for law in laws]
+    >>> rng, distributions = np.random.default_rng(1), [Normal(mean, 1.0) for mean in (0.0, 0.5, 1.0)]
+    >>> told = [distribution.sample(rng, 50) for distribution in distributions]
     >>> def run(more):
     ...     for arm, runs in more.items():
-    ...         told[arm] = np.append(told[arm], laws[arm].sample(rng, runs))
+    ...         told[arm] = np.append(told[arm], distributions[arm].sample(rng, runs))
     >>> def summed_up():
     ...     return np.array([x.mean() for x in told]), [np.unique(x, return_counts=True) for x in told]
     >>> policy = PairwiseScreening(expected_value(), delta=0.05, rarest=0.2, tolerance=0.1)
-    >>> used = np.mean([best_arm(policy, Bandit(laws), seed=seed).samples for seed in range(20)])
+    >>> used = np.mean([best_arm(policy, Bandit(distributions), seed=seed).samples for seed in range(20)])
     >>> predicted = closer_forecast(policy, summed_up, run)
     >>> bool(0.5 < predicted.expected / used < 2.0)
     True

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from allais._checks import FloatArray, positive
-from allais.policies.base import FixedConfidence, Policy
+from allais.policies.core.base import FixedConfidence, Policy
 from allais.searches.forecast import Forecast, forecast
-from allais.searches.tryouts import Seen
+from allais.searches.pilot_simulation import Seen
 
 GRID = 4096  # sure amounts at which a utility is looked at
 LADDER = (1.0, 0.5, 0.2, 0.1)  # of the largest amount that is asked about
@@ -40,7 +40,7 @@ def with_indifference(policy: Policy, amount: float) -> Policy:
     if not ends or not all(map(math.isfinite, ends)):
         raise ValueError(
             "what an amount feels like depends on where it comes, so indifference under a utility needs bounds on "
-            "rewards; there are none. Give the policy a tolerance in felt value."
+            "rewards; there are none. Give the policy a tolerance in utilities value."
         )
     low, high = min(ends), max(ends)
     if amount >= high - low:
@@ -48,7 +48,7 @@ def with_indifference(policy: Policy, amount: float) -> Policy:
             f"indifference must be smaller than the range of rewards, {high - low:g}; got {amount:g}. Give less."
         )
     sure = np.unique(np.append(np.linspace(low, high - amount, GRID), _kinks(policy, amount, low, high)))
-    steps = np.abs(policy.preference.felt(sure + amount) - policy.preference.felt(sure))
+    steps = np.abs(policy.preference.utilities(sure + amount) - policy.preference.utilities(sure))
     return policy.but(tolerance=float(steps.min()))
 
 

@@ -20,12 +20,12 @@ import numpy as np
 from allais.errors import OutOfBounds, RunFailed
 from allais.files.lines import Event, events_in
 from allais.files.log import Log
-from allais.learner.names import require_plain_names
-from allais.policies.base import Policy
+from allais.learner.choices import require_plain_names
+from allais.policies.core.base import Policy
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
 from allais.searches.changes import changes, consequence
-from allais.searches.failures import FailureLog
+from allais.searches.limit import FailureLog
 from allais.searches.runs import Outcome, Run
 from allais.settings import to_spec
 

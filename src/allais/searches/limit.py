@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais.bands import Holder
+from allais.bands._distribution_bounds import TailRule, ends_of
+from allais.bands._joint_test import DistributionRule, distribution_ends, distribution_rule
 from allais.bands.base import anytime_rule
-from allais.bands.laws import LawRule, law_ends, law_rule
-from allais.bands.tail_ends import ends_of
-from allais.bands.tails import TailRule
-from allais.policies.base import Policy
-from allais.policies.knowledge import fitting_band, worth_of
+from allais.policies.core.base import Policy
+from allais.policies.core.knowledge import fitting_band, worth_of
 from allais.policies.toptwo import WHOLE, TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.preferences import Preference
 from allais.rewards import Bounded, Rewards
 from allais.samples.layout import remembered
-from allais.samples.worth import measure
+from allais.samples.memory import measure
+from allais.searches.runs import Run
 
 STEPS = 8  # numbers of runs that are looked at between n and 2 n; in between, ends are interpolated
 MOST = 40 * STEPS  # 2^40 runs; more is never
@@ -150,8 +152,10 @@ def _ways(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> Iterator[
         if rule.band.whole.all():
             price = 0.0 if rule.band.few.all() else -math.log(WHOLE)
             half = 0.5 * (rule.beta + price)
-            laws = [law_rule(one, policy.preference, [own]) for one, own in zip(cuts, known, strict=True)]
-            yield _by_band(policy, values, seen, laws, lambda _: half)
+            distributions = [
+                distribution_rule(one, policy.preference, [own]) for one, own in zip(cuts, known, strict=True)
+            ]
+            yield _by_band(policy, values, seen, distributions, lambda _: half)
         if not rule.band.few.all():
             rest = 0.5 * (rule.beta - (math.log1p(-WHOLE) if rule.band.whole.all() else 0.0))
             yield _by_band(policy, values, seen, cuts, lambda _: rest)
@@ -169,7 +173,7 @@ def _by_band(
     policy: Policy, values: FloatArray, seen: Sequence[Seen], rules: list[Any], exponent: Callable[[float], float]
 ) -> list[Ends] | None:
     known, preference = policy.rewards_of(values.size), policy.preference
-    if not all(isinstance(rule, Holder | TailRule | LawRule) for rule in rules):
+    if not all(isinstance(rule, Holder | TailRule | DistributionRule) for rule in rules):
         return None
 
     def of_arm(arm: int, rule: Any) -> Ends:
@@ -180,9 +184,9 @@ def _by_band(
                 radius = float(rule.radius(preference, known[arm], n, x))
                 return float(values[arm]) - radius, float(values[arm]) + radius
             memory = _memory(preference, seen[arm], n)
-            if isinstance(rule, LawRule):
+            if isinstance(rule, DistributionRule):
                 measure(worth_of(preference, [known[arm]], 1), memory, 0)
-                low, high = law_ends(rule, rule.kept(1), memory, 0, x)
+                low, high = distribution_ends(rule, rule.kept(1), memory, 0, x)
             else:
                 low, high = ends_of(rule, memory, 0, x)
             return float(low), float(high)
@@ -195,11 +199,51 @@ def _by_band(
 def _memory(preference: Preference, seen: Seen, runs: int) -> object:
     """The memory of one arm after some runs that fell as those before."""
     outcomes, counts = seen
-    felt = preference.felt(outcomes)
-    order = np.lexsort((outcomes, felt))
+    utility = preference.utilities(outcomes)
+    order = np.lexsort((outcomes, utility))
     share = np.cumsum(counts[order]) / counts.sum()
     times = np.diff(np.rint(share * runs), prepend=0.0).astype(np.int64)
     order, times = order[times > 0], times[times > 0]
-    mean = np.array([np.average(felt[order], weights=times)])
-    spread = np.array([times @ (felt[order] - mean[0]) ** 2])
-    return remembered([(felt[order], outcomes[order], times)], mean, spread)
+    mean = np.array([np.average(utility[order], weights=times)])
+    spread = np.array([times @ (utility[order] - mean[0]) ** 2])
+    return remembered([(utility[order], outcomes[order], times)], mean, spread)
+
+
+TITLE = b"# Failed runs of a search by allais\n"
+MOST_KEPT = 1 << 16  # characters of one failure, its end
+MOST_BYTES = 1 << 24  # of the whole log: the first failures say most
+
+
+class FailureLog:
+    """A file that is made with the first failure; one of this name that somebody else made is never touched."""
+
+    def __init__(self, journal: Path) -> None:
+        self.path = journal.with_name(f"{journal.stem}.failures.log").absolute()
+        try:
+            with open(self.path, "rb") as file:
+                beginning = file.read(len(TITLE))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise ValueError(
+                f"failed runs are written to {self.path}, which cannot be read ({error.strerror}). Move it away."
+            ) from None
+        if beginning and beginning != TITLE:
+            raise ValueError(
+                f"failed runs are written to {self.path}, which exists and is something else. Move it away."
+            )
+
+    def write(self, arm: object, run: Run, failure: str, details: str) -> str:
+        """Append a failure; the sentence that says where its details are, if they could be written."""
+        when = time.strftime("%Y-%m-%d %H:%M:%S")
+        entry = f"\n{when} run {run.number} of {arm!r}, seed {run.seed}\n{failure}\n{details[-MOST_KEPT:].rstrip()}\n"
+        try:
+            with open(self.path, "ab") as file:
+                if file.tell() > MOST_BYTES:
+                    return ""
+                file.write((b"" if file.tell() else TITLE) + entry.encode(errors="replace"))
+        except OSError:  # a failure that cannot be logged is still said
+            return ""
+        if not details:
+            return ""
+        return f"{'The traceback' if details.startswith('Traceback') else 'What it printed'} is in {self.path}."

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from allais.client import Client, Decision, ServiceError
-from allais.serve.schemas import ExperimentSettings
+from allais.serve.api.schemas import ExperimentSettings
 
 NAME = "to-work"
 USUAL = 4.0  # minutes: what everybody reckons with

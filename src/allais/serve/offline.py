@@ -12,10 +12,11 @@ from pathlib import Path
 from sqlalchemy import insert, inspect
 from sqlalchemy.exc import DatabaseError
 
-from allais.serve import keys, tables
-from allais.serve.database import HEAD, PATIENCE, Database, brief_of, open_privately
-from allais.serve.jsons import dumps
-from allais.serve.schemas import NewKey
+from allais.serve.api.schemas import NewKey
+from allais.serve.core import keys
+from allais.serve.core.errors import dumps
+from allais.serve.store import tables
+from allais.serve.store.database import HEAD, PATIENCE, Database, brief_of, open_privately
 
 CONSOLE = "console"  # who did it, in the audit trail: somebody with access to the machine
 DAY = 86_400.0

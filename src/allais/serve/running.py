@@ -12,15 +12,15 @@ from collections.abc import Callable
 
 import uvicorn
 
-from allais.serve import keys, managing
-from allais.serve.app import make_app
-from allais.serve.connections import limited, make_room
+from allais.serve.api.app import make_app
+from allais.serve.api.connections import limited, make_room
+from allais.serve.api.fast_path import Lane
+from allais.serve.api.schemas import NewKey, Scope
+from allais.serve.core import experiments, keys
+from allais.serve.core.errors import Refused
+from allais.serve.core.service import Service
 from allais.serve.demo import Travellers
-from allais.serve.lane import Lane
-from allais.serve.refusals import Refused
 from allais.serve.requests import log_to_stderr
-from allais.serve.schemas import NewKey, Scope
-from allais.serve.service import Service
 from allais.serve.settings_file import Limits, ServerSettings
 
 SWITCH = 0.001  # seconds after which Python lets another thread run: the writer's must not wait long
@@ -39,7 +39,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
         service.warming.begin()
         if demo:
             scopes: list[Scope] = ["decide", "manage"]
-            key, _ = await managing.make_key(service, NewKey(name="travellers", scopes=scopes), None)
+            key, _ = await experiments.make_key(service, NewKey(name="travellers", scopes=scopes), None)
             travellers.append(Travellers(address, key))
             travellers[0].start()
         serving.append(address)
@@ -83,13 +83,13 @@ def config_for(app: Lane, limits: Limits) -> uvicorn.Config:
 async def _begin(service: Service, say: Callable[[str], None]) -> None:
     """The first key of a database, and the experiments that the settings name and the database lacks."""
     if not await service.read(keys.stored):
-        whole, _ = await managing.make_key(service, NewKey(name="first", scopes=["read", "decide", "manage"]), None)
+        whole, _ = await experiments.make_key(service, NewKey(name="first", scopes=["read", "decide", "manage"]), None)
         say(f"API key, shown this once: {whole}")
     maker = (await service.read(keys.stored))[0]
     for name, settings in service.settings.experiments.items():
         if service.serves(name) and name not in service.experiments and name not in service.broken:
             try:
-                await managing.create(service, name, settings, maker)
+                await experiments.create(service, name, settings, maker)
             except Refused as refusal:
                 raise ValueError(f"experiments.{name}: {refusal.sentence}") from None
             say(f"Created the experiment {name}")

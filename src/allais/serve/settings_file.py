@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from allais.serve.schemas import ExperimentName, ExperimentSettings, Strict
+from allais.serve.api.schemas import ExperimentName, ExperimentSettings, Strict
 
 
 class Limits(Strict):

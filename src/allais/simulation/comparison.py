@@ -11,7 +11,7 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._system.extras import extra
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.preferences.words import in_words
 from allais.problems import Problem

@@ -15,7 +15,7 @@ import numpy as np
 
 from allais.bands import Interval
 from allais.learner.view import intervals_of
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 from allais.problems import Problem
 from allais.simulation.rollout import Rollout
 from allais.simulation.simulate import root_of

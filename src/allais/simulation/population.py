@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import FloatArray, IntArray, brief
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
 from allais.rewards import Rewards

@@ -12,11 +12,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from allais.errors import SpeedWarning
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 from allais.preferences import Preference, expected_value
 from allais.problems import Problem
-from allais.simulation.outcomes import outcomes_of
-from allais.simulation.record import Record
+from allais.simulation.outcomes import Record, outcomes_of
 
 
 class AskAndTell(Protocol):

@@ -11,7 +11,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._system.extras import extra
-from allais.files.arrays import read_arrays, write_arrays
+from allais.files.reading import read_arrays, write_arrays
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,6 +1,6 @@
 """The one compiled loop: it knows no algorithm and no distribution.
 
-Outcomes come from tapes, one per arm, that Python refills. So any law, a recorded sample or a
+Outcomes come from tapes, one per arm, that Python refills. So any distribution, a recorded sample or a
 simulator runs at compiled speed, and two policies with the same seed meet the same outcomes.
 """
 
@@ -16,14 +16,13 @@ import numpy as np
 from allais._checks import FloatArray
 from allais._kernels import compiled_for, kernel, loop
 from allais.learner import Learner
-from allais.policies.base import Policy
-from allais.policies.state import no_such_arm, started
-from allais.policies.verbs import choose, lacks_room, learn, recommend
+from allais.policies.core.base import Policy
+from allais.policies.core.state import no_such_arm, started
+from allais.policies.core.verbs import choose, lacks_room, learn, recommend
 from allais.problems import Problem
 from allais.samples.layout import grown
 from allais.samples.memory import NEVER, is_full
-from allais.simulation.outcomes import FIRST_STRETCH, outcomes_of
-from allais.simulation.record import Record, new_record
+from allais.simulation.outcomes import FIRST_STRETCH, Record, new_record, outcomes_of
 from allais.simulation.suitability import lotteries_of
 
 DONE, STOPPED, REFILL, GROW, STRAY = 0, 1, 2, 3, 4
@@ -31,7 +30,7 @@ FIRST_LOOK = 1 << 14  # samples after which compiled code first comes back to Py
 SOON = 0.1  # seconds after which it comes back from then on, so that an interruption is heard
 
 
-def _loop(rule, state, felt, raw, position, filled, pending, told, until, record, rng):
+def _loop(rule, state, utility, raw, position, filled, pending, told, until, record, rng):
     while told[0] < until:
         if pending[0] < 0:
             arm = choose(rule, state, rng.random())
@@ -46,7 +45,7 @@ def _loop(rule, state, felt, raw, position, filled, pending, told, until, record
             return REFILL
         if is_full(state.memory, arm) or lacks_room(rule, state, arm, state.ticket[0]):
             return GROW
-        learn(rule, state, arm, felt[arm, at], raw[arm, at], state.ticket[0])
+        learn(rule, state, arm, utility[arm, at], raw[arm, at], state.ticket[0])
         position[arm] = at + 1
         pending[0] = -1
         if told[0] < record.choices.size:
@@ -89,7 +88,7 @@ class Rollout:
             outcomes_of(problem, arm, teller, known[arm] if known else None) for arm, teller in enumerate(tellers)
         ]
         width = min(FIRST_STRETCH, problem.batch)
-        self._felt, self._raw = np.zeros((n_arms, width)), np.zeros((n_arms, width))
+        self._utilities, self._raw = np.zeros((n_arms, width)), np.zeros((n_arms, width))
         self._position, self._filled = (np.zeros(n_arms, dtype=np.int64) for _ in range(2))
         self._pending = np.full(1, -1, dtype=np.int64)
         self._told = np.zeros(1, dtype=np.int64)
@@ -114,7 +113,7 @@ class Rollout:
             # compiled code hears of no interruption, so it comes back in between; what is told does not depend on it
             begin, before = time.perf_counter(), self.samples
             code = compiled_loop(
-                self.rule, self.state, self._felt, self._raw, self._position, self._filled,
+                self.rule, self.state, self._utilities, self._raw, self._position, self._filled,
                 self._pending, self._told, min(until, before + self._stretch), record, self.rng,
             )  # fmt: skip
             if self.samples > before:
@@ -146,10 +145,10 @@ class Rollout:
     def _refill(self, arm: int) -> None:
         outcomes = next(self._streams[arm])
         size = outcomes.size
-        if size > self._felt.shape[1]:
-            self._felt, self._raw = _wider(self._felt, size), _wider(self._raw, size)
+        if size > self._utilities.shape[1]:
+            self._utilities, self._raw = _wider(self._utilities, size), _wider(self._raw, size)
         self._raw[arm, :size] = outcomes
-        self._felt[arm, :size] = self.policy.preference.felt(outcomes)
+        self._utilities[arm, :size] = self.policy.preference.utilities(outcomes)
         self._position[arm], self._filled[arm] = 0, size
 
 

@@ -16,14 +16,14 @@ import numpy as np
 from allais._checks import IntArray, whole
 from allais._random import Seed
 from allais._system.processes import process_pool
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.preferences.words import in_words
 from allais.problems import Problem
+from allais.simulation.outcomes import new_record
 from allais.simulation.population import People, SharedResults, simulate_people
 from allais.simulation.progress import Progress
 from allais.simulation.python_policy import PythonPolicy, PythonRollout, as_policy, say_that_it_is_slow
-from allais.simulation.record import new_record
 from allais.simulation.results import Results
 from allais.simulation.rollout import Rollout
 from allais.simulation.suitability import fitted

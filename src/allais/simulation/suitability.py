@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from allais._checks import FloatArray
 from allais.lotteries import Lottery
-from allais.lotteries.wanted import came, in_place_of
-from allais.policies.base import Policy
+from allais.lotteries.base import came, in_place_of
+from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
 from allais.rewards import Finite, Rewards
@@ -40,14 +40,14 @@ def fitted(policy: Policy, problem: Problem) -> Policy:
     for k, lottery in enumerate(lotteries_of(problem)):
         if known:
             _require_within(problem.arms[k], lottery, known[k])
-        _require_felt(problem.arms[k], lottery, policy.preference)
+        _require_finite_utilities(problem.arms[k], lottery, policy.preference)
     return policy
 
 
 def lotteries_of(problem: Problem) -> Sequence[Lottery]:
-    """The law of each arm, where a problem has them."""
-    laws: Sequence[Lottery] = getattr(problem, "lotteries", ())
-    return laws
+    """The distribution of each arm, where a problem has them."""
+    distributions: Sequence[Lottery] = getattr(problem, "lotteries", ())
+    return distributions
 
 
 def _require_within(name: Hashable, lottery: Lottery, known: Rewards) -> None:
@@ -87,14 +87,14 @@ def _advice(known: Any) -> str:
     return "Widen Bounded(low, high), or declare SubGaussian: the guarantees rest on it."
 
 
-def _require_felt(name: Hashable, lottery: Lottery, preference: Preference) -> None:
+def _require_finite_utilities(name: Hashable, lottery: Lottery, preference: Preference) -> None:
     """Refuse a lottery whose outcomes overflow the utility."""
     finite = lottery.as_finite()
     ends = np.array(lottery.support) if finite is None else finite.outcomes
-    felt = preference.felt(ends[np.isfinite(ends)])
-    if not np.isfinite(felt).all():
+    utilities = preference.utilities(ends[np.isfinite(ends)])
+    if not np.isfinite(utilities).all():
         raise ValueError(
-            f"rewards must feel finite; some of arm {name!r} do not under this utility. Rescale the rewards."
+            f"the utility of rewards must be finite; that of some of arm {name!r} is not. Rescale the rewards."
         )
 
 

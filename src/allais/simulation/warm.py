@@ -13,7 +13,7 @@ from allais._kernels import CACHE
 from allais.bands import Holder
 from allais.linear import LinearBandit, ParameterNoise
 from allais.lotteries import Discrete, Uniform
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit, Problem
 from allais.rewards import Bounded, Finite, SubGaussian

@@ -81,9 +81,9 @@ class Samples(Guarded):
         if self.rewards is not None and not self.rewards.admits(told):
             self.rewards.check([told])  # raises, and says which rule was broken
         one = np.array([told])
-        felt = self.preference.felt(one)
-        if not math.isfinite(felt[0]):
-            self._require_felt(one, felt)
+        utility = self.preference.utilities(one)
+        if not math.isfinite(utility[0]):
+            self._require_finite_utilities(one, utility)
         if self._lock._is_owned():
             self._require_outermost()
         with self._lock:
@@ -97,7 +97,7 @@ class Samples(Guarded):
                 if len(self._buffer) >= BUFFER:
                     self._flush()
             else:
-                self._take_in(felt, self._by_merit(one), ONCE)
+                self._take_in(utility, self._by_merit(one), ONCE)
 
     @one_change_at_a_time
     def add_many(self, samples: ArrayLike) -> None:
@@ -106,8 +106,8 @@ class Samples(Guarded):
         if self.rewards is not None:
             array = self.rewards.check(array)
         raw, counts = np.unique(array, return_counts=True)
-        felt = self.preference.felt(raw)
-        self._require_felt(raw, felt)
+        utility = self.preference.utilities(raw)
+        self._require_finite_utilities(raw, utility)
         if self.max_blocks is not None:
             self._flush()
             blocks, size = self._sketch, array.size
@@ -118,14 +118,14 @@ class Samples(Guarded):
             self._samples += size
             self._midway = False
         else:
-            self._take_in(felt, self._by_merit(raw), counts.astype(np.int64))
+            self._take_in(utility, self._by_merit(raw), counts.astype(np.int64))
 
     @staticmethod
-    def _require_felt(samples: FloatArray, felt: FloatArray) -> None:
-        overflowing = np.flatnonzero(~np.isfinite(felt))
+    def _require_finite_utilities(samples: FloatArray, utility: FloatArray) -> None:
+        overflowing = np.flatnonzero(~np.isfinite(utility))
         if overflowing.size:
             raise ValueError(
-                f"a sample must feel finite; {samples[overflowing[0]]:g} does not under this preference. "
+                f"the utility of a sample must be finite; that of {samples[overflowing[0]]:g} is not. "
                 "Rescale the samples."
             )
 
@@ -133,7 +133,7 @@ class Samples(Guarded):
         """Outcomes as the trees order them where they feel alike, the better ones larger; and back."""
         return 0.0 - outcomes if self.preference.costs else outcomes
 
-    def _take_in(self, felt: FloatArray, merit: FloatArray, counts: IntArray) -> None:
+    def _take_in(self, utility: FloatArray, merit: FloatArray, counts: IntArray) -> None:
         """Put outcomes into the trees: all of them, even if a signal's handler raises in between.
 
         What it raised is raised after the last; if it comes twice, the stream closes.
@@ -142,14 +142,14 @@ class Samples(Guarded):
         late: BaseException | None = None
         done, inside = 0, False
         self._midway = True
-        while done < felt.size:
+        while done < utility.size:
             try:
-                while done < felt.size:
-                    inserting = starmap(self._insert, ((self._trees, GAINS, felt, merit, counts, done),))
+                while done < utility.size:
+                    inserting = starmap(self._insert, ((self._trees, GAINS, utility, merit, counts, done),))
                     inside = True
                     (done,) = inserting
                     inside = False
-                    if done < felt.size:
+                    if done < utility.size:
                         self._trees = grown_trees(self._trees)
             except BaseException as error:
                 if inside or late is not None:
@@ -168,9 +168,9 @@ class Samples(Guarded):
             self._midway = False
 
     def _absorbed(self, blocks: Sketch, samples: FloatArray) -> Sketch:
-        felt, counts = np.unique(self.preference.felt(samples), return_counts=True)
+        utility, counts = np.unique(self.preference.utilities(samples), return_counts=True)
         assert self.max_blocks is not None
-        more = absorb(blocks, felt, counts.astype(np.int64))
+        more = absorb(blocks, utility, counts.astype(np.int64))
         return thinned(more, self.max_blocks, self.preference.gains, self.preference.losses)
 
     def merge(self, other: Samples) -> None:
@@ -205,8 +205,8 @@ class Samples(Guarded):
             self._flush()
             more = theirs._sketch
             if theirs._buffer:
-                felt, counts = np.unique(self.preference.felt(np.array(theirs._buffer)), return_counts=True)
-                more = absorb(more, felt, counts.astype(np.int64))
+                utility, counts = np.unique(self.preference.utilities(np.array(theirs._buffer)), return_counts=True)
+                more = absorb(more, utility, counts.astype(np.int64))
             joined = thinned(join(self._sketch, more), self.max_blocks, self.preference.gains, self.preference.losses)
             self._midway = True
             self._sketch = joined
@@ -214,9 +214,9 @@ class Samples(Guarded):
             self._midway = False
             return
         gains, losses = outcomes_of(theirs._trees, GAINS), outcomes_of(theirs._trees, LOSSES)
-        felt = np.concatenate([gains[0], 0.0 - losses[0]])
+        utility = np.concatenate([gains[0], 0.0 - losses[0]])
         merit, counts = (np.concatenate([gains[i], losses[i]]) for i in (1, 2))
-        self._take_in(felt, merit, counts)
+        self._take_in(utility, merit, counts)
 
     def _require_samples(self) -> None:
         if self._samples == 0:

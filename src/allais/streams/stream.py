@@ -12,13 +12,16 @@ import numpy as np
 from allais._checks import number, share
 from allais._system.locks import one_at_a_time
 from allais.bands import Holder, Interval
+from allais.bands._distribution_bounds import shifted
 from allais.bands.base import bounds_of
-from allais.bands.tail_ends import shifted
+from allais.files.reading import DAMAGE, LARGEST_COUNT, read_arrays, reason, require, whole, write_arrays
 from allais.numerics.sums import Parts
-from allais.rewards import SubGaussian
-from allais.samples.tree_search import count_beyond, nth_from_top, samples_of
+from allais.rewards import Bounded, Finite, SubGaussian
+from allais.samples.layout import check_outcomes
+from allais.samples.tree_search import count_beyond, nth_from_top, outcomes_of, samples_of
+from allais.settings import checked_trust, from_spec, to_spec
 from allais.streams.samples import GAINS, LOSSES, Samples
-from allais.streams.sketch import sketch_parts
+from allais.streams.sketch import Sketch, sketch_parts
 
 
 class CertifiedValue(NamedTuple):
@@ -131,19 +134,19 @@ class ValueStream(Samples):
         if math.isnan(at):
             raise ValueError("an outcome must be a number; got nan. Ask for the share above a number.")
         outcome = np.array([at])
-        felt, merit = float(self.preference.felt(outcome)[0]), float(self._by_merit(outcome)[0])
+        utility, merit = float(self.preference.utilities(outcome)[0]), float(self._by_merit(outcome)[0])
         if self.preference.costs:  # X > x are the worse ones
-            return 1.0 - self._better(felt, merit, or_equal=True) / self._samples
-        return self._better(felt, merit, or_equal=False) / self._samples
+            return 1.0 - self._better(utility, merit, or_equal=True) / self._samples
+        return self._better(utility, merit, or_equal=False) / self._samples
 
-    def _better(self, felt: float, merit: float, *, or_equal: bool) -> int:
+    def _better(self, utility: float, merit: float, *, or_equal: bool) -> int:
         """How many samples are better than an outcome: those that feel better, or alike and are."""
         if self.max_blocks is not None:
             raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
-        if felt > 0.0:
-            return int(count_beyond(self._trees, GAINS, felt, merit, or_equal))
+        if utility > 0.0:
+            return int(count_beyond(self._trees, GAINS, utility, merit, or_equal))
         everything = samples_of(self._trees, GAINS) + samples_of(self._trees, LOSSES)
-        return everything - int(count_beyond(self._trees, LOSSES, 0.0 - felt, merit, not or_equal))
+        return everything - int(count_beyond(self._trees, LOSSES, 0.0 - utility, merit, not or_equal))
 
     @one_at_a_time
     def quantile(self, p: float) -> float:
@@ -173,13 +176,88 @@ class ValueStream(Samples):
     @one_at_a_time
     def save(self, path: str | Path) -> None:
         """Write the stream to one file; a crash while saving leaves the old one."""
-        from allais.streams.document import write_stream
 
         write_stream(self, Path(path))
 
     @staticmethod
     def load(path: str | Path, trust: Sequence[str] = ()) -> ValueStream:
         """The stream that was saved; `trust` names the modules whose own types and functions it may use."""
-        from allais.streams.document import read_stream
 
         return read_stream(Path(path), trust)
+
+
+STREAM_FORMAT, STREAM_VERSION = "allais stream", 1
+
+
+def write_stream(stream: ValueStream, path: Path) -> None:
+    """Write a stream to one file."""
+    header, arrays = stream_document(stream)
+    write_arrays(path, {"format": STREAM_FORMAT, "version": STREAM_VERSION, **header}, arrays)
+
+
+def read_stream(path: Path, trust: Sequence[str] = ()) -> ValueStream:
+    """The stream that a file holds."""
+    checked_trust(trust)
+    header, arrays = read_arrays(path, STREAM_FORMAT, STREAM_VERSION)
+    try:
+        return stream_from(header, arrays, trust)
+    except DAMAGE as error:
+        raise ValueError(f"a saved stream must be whole; {path} is damaged ({reason(error)}). Use a backup.") from None
+
+
+def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Everything a stream knows: settings as JSON, outcomes as arrays."""
+
+    stream._flush()
+    header = {
+        "preference": to_spec(stream.preference),
+        "rewards": to_spec(stream.rewards),
+        "max_blocks": stream.max_blocks,
+        "samples": stream._samples,
+    }
+    arrays: dict[str, Any] = dict(zip(Sketch._fields, stream._sketch, strict=True))
+    for name, tree in (("gains", GAINS), ("losses", LOSSES)):
+        utility, merit, counts = outcomes_of(stream._trees, tree)
+        arrays |= {f"{name}_utilities": utility, f"{name}_raw": stream._by_merit(merit), f"{name}_counts": counts}
+    return header, arrays
+
+
+def stream_from(header: dict[str, Any], arrays: dict[str, Any], trust: Sequence[str] = ()) -> ValueStream:
+    """The stream that a document describes."""
+
+    preference, rewards = from_spec(header["preference"], trust), from_spec(header["rewards"], trust)
+    require(rewards is None or isinstance(rewards, Bounded | Finite | SubGaussian), "its rewards are none")
+    stream = ValueStream(preference, rewards, header["max_blocks"])
+    for name in ("low", "high", "at", "gains_felt", "gains_raw", "losses_felt", "losses_raw"):
+        require(arrays[name].dtype == np.float64 and arrays[name].ndim == 1, f"{name} must be a row of numbers")
+    for name in ("counts", "gains_counts", "losses_counts"):
+        require(arrays[name].dtype == np.int64 and arrays[name].ndim == 1, f"{name} must be a row of whole numbers")
+    for name, sign in (("gains", 1.0), ("losses", -1.0)):
+        utility, raw, counts = (np.ascontiguousarray(arrays[f"{name}_{part}"]) for part in ("felt", "raw", "counts"))
+        utility = sign * utility + 0.0
+        require((utility > 0.0).all() if sign > 0.0 else (utility <= 0.0).all(), f"{name} have the wrong sign")
+        require(utility.size == raw.size == counts.size, f"{name} and their counts must be as many")
+        order = np.lexsort((raw, utility))
+        check_outcomes(utility[order], raw[order], counts[order], preference)
+        if rewards is not None and raw.size:
+            rewards.check(raw)
+        stream._take_in(utility, stream._by_merit(raw), counts)
+    blocks = Sketch(*(np.ascontiguousarray(arrays[name]) for name in Sketch._fields))
+    _check_sketch(blocks)
+    require(stream.max_blocks is None or stream._samples == 0, "blocks and single outcomes exclude each other")
+    require(stream.max_blocks is not None or blocks.samples == 0, "blocks need max_blocks")
+    samples = stream._samples + blocks.samples
+    require(whole(header["samples"], "the number of samples") == samples, "the number of samples is another")
+    stream._sketch, stream._samples = blocks, samples
+    return stream
+
+
+def _check_sketch(blocks: Sketch) -> None:
+    """Refuse blocks that overlap, hold nothing, or lie on both sides of zero."""
+
+    low, high, at, counts = blocks
+    require(low.size == high.size == at.size == counts.size, "blocks must have as many of each number")
+    require(all(np.isfinite(part).all() for part in (low, high, at)), "a block is not finite")
+    require(((low <= at) & (at <= high)).all() and (low[1:] > high[:-1]).all(), "blocks must ascend")
+    require(((low > 0.0) | (high < 0.0) | (low == high)).all(), "a block lies on both sides of zero")
+    require((counts > 0).all() and counts.sum(dtype=np.float64) < LARGEST_COUNT, "a count is impossible")

@@ -19,7 +19,7 @@ from allais.theory.bounds import (
 from allais.theory.hardness import gaps, h1_alpha, h1_alpha_of_transformations, h2_alpha, h_alpha
 from allais.theory.limits import CharacteristicTime, characteristic_time, regret_slope
 from allais.theory.linear import ellipsoid_radius, wg_samples, woful_regret
-from allais.theory.nearest_law import k_inf
+from allais.theory.nearest_distribution import k_inf
 
 __all__ = [
     "Bound",

@@ -1,6 +1,6 @@
 """What no policy can beat: the limits of regret and of samples that follow from K_inf.
 
-Lotteries are finite here, and their values are known: these say which laws a policy must tell apart.
+Lotteries are finite here, and their values are known: these say which distributions a policy must tell apart.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from allais._checks import FloatArray
 from allais.lotteries import Lottery
 from allais.preferences import Preference
 from allais.theory.arguments import Drawn, lotteries_of
-from allais.theory.nearest_law import FiniteLaw, finite_law, k_inf, least_divergence
+from allais.theory.nearest_distribution import FiniteDistribution, finite_distribution, k_inf, least_divergence
 
 NODES = 81  # values at which a divergence is computed exactly; between them its root is interpolated
 DEPTH = 20.0  # how near to its lowest value a leader is looked at: e^-20 of the way, beyond which digits are lost
@@ -86,9 +86,9 @@ def characteristic_time(
     rivals = [k for k in range(values.size) if k != leader]
     if not rivals or (values[rivals] >= values[leader]).any():
         raise ValueError("the characteristic time needs one best arm among two or more; got none. Drop an arm.")
-    laws = [finite_law(preference, lottery, support) for lottery in lotteries]
-    costs = [_costs(laws[leader].mirrored(), laws[k], values[leader], values[k]) for k in rivals]
-    # rivals that no law on their own values makes as good as the leader at its worst need no samples
+    distributions = [finite_distribution(preference, lottery, support) for lottery in lotteries]
+    costs = [_costs(distributions[leader].mirrored(), distributions[k], values[leader], values[k]) for k in rivals]
+    # rivals that no distribution on their own values makes as good as the leader at its worst need no samples
     beatable = [bool(np.isfinite(down + up).any()) for down, up in costs]
     if not any(beatable):
         return CharacteristicTime(0.0, tuple(np.full(values.size, 1.0 / values.size).tolist()))
@@ -135,14 +135,16 @@ def _without_end(
     return -float(found.fun), np.insert(ratios, leader, 1.0) / (1.0 + ratios.sum())
 
 
-def _costs(down: FiniteLaw, up: FiniteLaw, most: float, least: float) -> tuple[FloatArray, FloatArray]:
+def _costs(
+    down: FiniteDistribution, up: FiniteDistribution, most: float, least: float
+) -> tuple[FloatArray, FloatArray]:
     """K- of the (mirrored) leader and K+ of the rival at values c between theirs, from the lowest that both can have.
 
     That lowest is the rival's own value, or the leader's lowest value m if m is higher. There K- is infinite and grows
     like -log(c - m), so that c moves by equal steps of this logarithm.
     """
     steps, fine = (np.linspace(0.0, 1.0, count) for count in (NODES, 25 * NODES))
-    lowest = -float(down.felt[-1])
+    lowest = -float(down.utility[-1])
     if math.isfinite(least_divergence(down, -least)):
         values = least + (most - least) * steps
     else:

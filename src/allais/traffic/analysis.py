@@ -1,4 +1,4 @@
-"""What a recording says about each route: means, distorted values, their bootstrap, a linear fit, laws of noise."""
+"""What a recording says about each route: means, distorted values, their bootstrap, a linear fit, noise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from allais.weights import TverskyKahneman
 
 RESAMPLES = 400  # of the bootstrap: a standard error to 4 %
 PAPER_ETA = 0.1  # of the weight in Section VI
-PAPER_SAMPLES = 25_000  # of the normal law, in Section VI
+PAPER_SAMPLES = 25_000  # of the normal distribution, in Section VI
 PRINTED = {7: (-21.67, -0.29), 8: (58.88, -0.45)}  # Table II: mean and distorted excess delay of both routes
 NEGLIGIBLE = 1e-12  # probability below which an outcome of summed noise is left out
 
@@ -138,8 +138,8 @@ def residual_noise(recording: Recording) -> ArmNoise:
 
 
 def road_noise(recording: Recording) -> ArmNoise:
-    """x.N with independent noise on each road, as recorded there: the paper's model with other laws than normal."""
-    laws: dict[str, FloatArray] = {}
+    """x.N with independent noise on each road, as recorded there: the paper's model, not normal."""
+    distributions: dict[str, FloatArray] = {}
     for route in {road for one in recording.routes for road in one.roads}:
         times = [
             recording.road_times[recording.route == k, one.roads.index(route)]
@@ -147,17 +147,17 @@ def road_noise(recording: Recording) -> ArmNoise:
             if route in one.roads
         ]
         seconds = np.concatenate(times).round().astype(np.int64)
-        laws[route] = np.bincount(np.maximum(seconds, 0)) / seconds.size
+        distributions[route] = np.bincount(np.maximum(seconds, 0)) / seconds.size
     lotteries = []
     for one in recording.routes:
-        law = np.ones(1)
+        distribution = np.ones(1)
         for road in one.roads:
-            law = np.convolve(law, laws[road])
-        law = np.where(law > NEGLIGIBLE, law, 0.0)
-        law /= law.sum()
-        seconds = np.flatnonzero(law)
-        centre = float(law[seconds] @ seconds)
-        lotteries.append(Discrete(dict(zip((seconds - centre).tolist(), law[seconds].tolist(), strict=True))))
+            distribution = np.convolve(distribution, distributions[road])
+        distribution = np.where(distribution > NEGLIGIBLE, distribution, 0.0)
+        distribution /= distribution.sum()
+        seconds = np.flatnonzero(distribution)
+        centre = float(distribution[seconds] @ seconds)
+        lotteries.append(Discrete(dict(zip((seconds - centre).tolist(), distribution[seconds].tolist(), strict=True))))
     return ArmNoise(lotteries, _lengths(recording))
 
 

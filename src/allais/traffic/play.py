@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from allais._system.extras import extra
+from allais.learner import Learner
 from allais.linear import OFUL, WOFUL, LinGapE, LinTS
 from allais.linear.noise import ArmNoise
 from allais.policies import NPTS, UCB1, WLUCB, WSR, WUCB
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
+from allais.preferences import Preference
+from allais.problems import Problem
 from allais.rewards import Bounded
 from allais.simulation import simulate
 from allais.traffic.analysis import (
@@ -28,6 +34,12 @@ from allais.traffic.analysis import (
 )
 from allais.traffic.grid import PAPER_DETOUR, PAPER_SHORT
 from allais.traffic.recording import Recording, Watch
+from allais.weights import TverskyKahneman
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
 
 LAMBDA, BETA = 1.0, 400.0  # Section VI
 PAPER_DELTA, DELTA = 0.99, 0.05  # the paper's, which is no confidence, and a sensible one
@@ -103,7 +115,7 @@ def noise_models(recording: Recording) -> dict[str, ArmNoise]:
 def entrants(recording: Recording, noises: dict[str, ArmNoise], budget: int) -> Iterator[tuple[str, Policy]]:
     """Every policy that is compared, and what it knows about the noise."""
     people, baseline = objectives(recording.baseline), recording.baseline
-    felt, bounds = people[PEOPLE], Bounded(0.0, math.ceil(recording.delay.max()))
+    utility, bounds = people[PEOPLE], Bounded(0.0, math.ceil(recording.delay.max()))
     for delta in (PAPER_DELTA, DELTA):
         noise = noises["residuals"]
         yield (
@@ -118,17 +130,17 @@ def entrants(recording: Recording, noises: dict[str, ArmNoise], budget: int) -> 
     for model in ("roads", "normal"):
         yield (
             f"{model}, delta {DELTA:g}",
-            WOFUL(felt, noises[model], delta=DELTA, beta=BETA, regularisation=LAMBDA, name="W-OFUL 0.61"),
+            WOFUL(utility, noises[model], delta=DELTA, beta=BETA, regularisation=LAMBDA, name="W-OFUL 0.61"),
         )
-    yield "residuals", LinTS(felt, noises["residuals"], regularisation=LAMBDA, name="LinTS 0.61")
-    linear = LinGapE(felt, noises["residuals"], delta=DELTA, beta=BETA, regularisation=LAMBDA, name="LinGapE 0.61")
+    yield "residuals", LinTS(utility, noises["residuals"], regularisation=LAMBDA, name="LinTS 0.61")
+    linear = LinGapE(utility, noises["residuals"], delta=DELTA, beta=BETA, regularisation=LAMBDA, name="LinGapE 0.61")
     yield f"residuals, delta {DELTA:g}", linear
     yield "bounds", UCB1(bounds, reference=baseline, costs=True)
-    yield "bounds", WUCB.as_printed(felt, bounds, name="W-UCB 0.61")
-    yield "bounds", NPTS(felt, bounds, name="NPTS 0.61")
+    yield "bounds", WUCB.as_printed(utility, bounds, name="W-UCB 0.61")
+    yield "bounds", NPTS(utility, bounds, name="NPTS 0.61")
     # intervals of many outcomes cost more than all other policies together: it gets the budget of W-SR
-    yield f"bounds, delta {DELTA:g}, {budget:,} rounds", WLUCB(felt, bounds, delta=DELTA, name=SHORTER)
-    yield f"budget {budget}", WSR(felt, budget=budget, name="W-SR 0.61")
+    yield f"bounds, delta {DELTA:g}, {budget:,} rounds", WLUCB(utility, bounds, delta=DELTA, name=SHORTER)
+    yield f"budget {budget}", WSR(utility, budget=budget, name="W-SR 0.61")
 
 
 def play(policy: Policy, knows: str, recording: Recording, scale: Scale, seed: int, n_jobs: int = 1) -> PolicySummary:
@@ -167,8 +179,11 @@ def best_at_fit(recording: Recording, fit: RoadFit, noises: dict[str, ArmNoise])
     found: dict[str, dict[str, str]] = {}
     for model, noise in noises.items():
         arms = noise.of(features)
-        laws = [arms.lottery(k, place) for k, place in enumerate(places.tolist())]
-        values = {name: [preference.value(law) for law in laws] for name, preference in people.items()}
+        distributions = [arms.lottery(k, place) for k, place in enumerate(places.tolist())]
+        values = {
+            name: [preference.value(distribution) for distribution in distributions]
+            for name, preference in people.items()
+        }
         found[model] = {name: recording.routes[int(np.argmax(row))].name for name, row in values.items()}
     return found
 
@@ -200,3 +215,50 @@ def run(
         {route: scheme_error(PRINTED[route][0], roads) for route, roads in lengths.items()},
         scale,
     )
+
+
+USUAL, LONGEST = 250.0, 7200.0  # seconds: what a traveller expects, and what no trip takes
+EAGER = 1e-4  # of the paper's exploration, whose widths are for certainty: here something should happen soon
+
+
+def watch(
+    problem: Problem, days: int, seed: int, pause: float = 0.0, console: Console | None = None, usual: float = USUAL
+) -> Learner:
+    """Advise for some days, by the live simulator or a recording, and show it; the learner at the end."""
+    with extra("cli", "a live view"):
+        from rich.live import Live
+
+    preference = Preference(TverskyKahneman(0.61), reference=usual, costs=True)
+    policy: Policy = WUCB.as_printed(preference, Bounded(0.0, LONGEST), exploration=EAGER)
+    chooser, traveller = np.random.SeedSequence(seed).spawn(2)
+    learner = policy.start(problem.arms, np.random.default_rng(chooser))
+    rng = np.random.default_rng(traveller)
+    with Live(console=console, auto_refresh=False) as live:
+        for day in range(1, days + 1):
+            choice = learner.ask()
+            delay = float(problem.draw(problem.arms.index(choice.arm), rng, 1)[0])
+            learner.tell(choice, delay)
+            live.update(view(learner, day, f"{choice.arm}", delay, usual), refresh=True)
+            time.sleep(pause)
+    return learner
+
+
+def view(learner: Learner, day: int, route: str, delay: float, usual: float = USUAL) -> Table:
+    """What the learner believes after a day."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(f"day {day}: advised {route}, it took {delay:.0f} s", "table.title"))
+    for heading in ("route", "days", "mean, s", "longest, s", "feels like, s"):
+        table.add_column(heading, justify="left" if heading == "route" else "right")
+    best = learner.recommend().arm
+    values = learner.value()
+    for name, pulls in learner.pulls.items():
+        if pulls == 0:
+            table.add_row(Text(str(name)), "0", "", "", "")
+            continue
+        outcomes, counts = learner.outcomes(name)
+        row = [f"{np.average(outcomes, weights=counts):.0f}", f"{outcomes.max():.0f}", f"{usual - values[name]:.0f}"]
+        shown = Text(f"{name} *" if name == best else str(name))
+        table.add_row(shown, str(pulls), *row, style="bold" if name == best else "")
+    return table

@@ -23,7 +23,7 @@ SURE = 3.0  # standard errors that a lead needs
 
 @dataclass(frozen=True, eq=False)
 class Preferred:
-    """The routes of a recording under a weight: delays felt, in seconds around a reference."""
+    """The routes of a recording under a weight: delays as utility, in seconds around a reference."""
 
     recording: Recording
     table: RouteTable
@@ -71,14 +71,14 @@ class Preferred:
         table = Table(title=f"felt: what a delay is worth under the weight, around {self.reference:.0f} s")
         for heading in ("route", "probes", "mean, s", "99 % below, s", "felt, s", "error"):
             table.add_column(heading, justify="left" if heading == "route" else "right")
-        felt = self.table.columns.index(FELT)
+        utility = self.table.columns.index(FELT)
         for k, name in enumerate(self.table.names):
             table.add_row(
                 Text(name),
                 f"{self.recording.samples(k).size:,}",
                 *delays_of(self.recording, k),
-                f"{self.reference + self.table.excess[felt, k]:.1f}",
-                f"{self.table.errors[felt, k]:.1f}",
+                f"{self.reference + self.table.excess[utility, k]:.1f}",
+                f"{self.table.errors[utility, k]:.1f}",
                 style="bold" if name == self.route else "",
             )
         return table

@@ -14,9 +14,8 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais.traffic import sumo
-from allais.traffic.demand import CAR, PROBE, Closure, Demand
+from allais.traffic.demand import CAR, PROBE, Closure, Demand, until
 from allais.traffic.network import RoadNetwork, Route
-from allais.traffic.trips import until
 
 PATIENCE = 7200.0  # seconds after which a probe is given up
 BEHIND = 1200.0  # seconds that others go on departing after the last probe, so that it meets as many as the rest

@@ -13,7 +13,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray, positive
 from allais._system.processes import process_pool
-from allais.files.arrays import read_arrays, write_arrays
+from allais.files.reading import read_arrays, write_arrays
 from allais.lotteries import Empirical
 from allais.problems import Bandit
 from allais.simulation.simulate import workers

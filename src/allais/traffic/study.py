@@ -18,7 +18,7 @@ from allais.traffic.network import RoadNetwork
 from allais.traffic.play import MODEL_FREE, PEOPLE, Measurements, PolicySummary, Scale, run
 from allais.traffic.problem import grid_problem
 from allais.traffic.recording import Recording, Watch, record
-from allais.traffic.text import report
+from allais.traffic.tables import report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

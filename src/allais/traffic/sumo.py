@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import re
 import subprocess
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 from allais._system.processes import guard, marked_environment
 from allais.errors import MissingExtra, ToolFailed
@@ -59,3 +62,28 @@ def version() -> str:
 
     program("sumo")  # says what to install
     return version("eclipse-sumo")
+
+
+PACKED = b"\x1f\x8b"  # how a .gz begins
+
+
+def read_text(path: str | Path, thing: str) -> str:
+    """The text of a file, unpacked if it is a .gz."""
+    try:
+        content = Path(path).read_bytes()
+        return (gzip.decompress(content) if content.startswith(PACKED) else content).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        reason = "it is no text"
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        reason = "its packing is damaged"
+    except OSError as error:
+        reason = str(error.strerror)
+    raise ValueError(f"{thing} is read from a file; {path} cannot be read ({reason}). Check the path.")
+
+
+def parsed(content: str, thing: str, name: str) -> ElementTree.Element:
+    """The root of an XML text."""
+    try:
+        return ElementTree.fromstring(content)
+    except (ElementTree.ParseError, ValueError) as error:  # a ValueError: an encoding that nobody knows
+        raise ValueError(f"{thing} must be whole XML; {name} is damaged ({error}). Make it again.") from None

@@ -9,8 +9,8 @@ import numpy as np
 from allais._checks import FloatArray
 
 COARSE, FINE = 8, 24  # halvings of a cell: from about 1e-6 to 1e-11 where cells are those of GRID
-GROWTH = 2.5  # of the slope between the two: 2^(16 (1 - a)) next to |p - c|^a, so every a below 0.9 is found
-LEAST = 0.01  # a slope that is smaller than this is no break
+GROWTH = 2.5  # of the derivative between the two: 2^(16 (1 - a)) next to |p - c|^a, so every a below 0.9 is found
+LEAST = 0.01  # a derivative that is smaller than this is no break
 ROUNDING = 1e-15  # of the difference of two weights
 AT_END = 1e-3  # how much a weight may jump at 0 or 1 before it counts
 # cells in which curves are looked at: evenly, and a hundred to each power of ten toward both ends
@@ -21,8 +21,8 @@ GRID = np.unique(np.concatenate([_ENDS, 1.0 - _ENDS, np.linspace(0.0, 1.0, 4097)
 def breaks_in(weight: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray) -> tuple[float, ...]:
     """Where a weight jumps or rises infinitely fast, in cells from low to high; neighbouring ones are compared.
 
-    Every cell is halved toward the half in which the weight changes more. Where it has a derivative, the slope then
-    settles, also beside a kink; at a jump it doubles with each halving.
+    Every cell is halved toward the half in which the weight changes more. Where it has a derivative, the derivative
+    then settles, also beside a kink; at a jump it doubles with each halving.
 
     >>> breaks_in(np.sqrt, GRID[:-1], GRID[1:])  # it is steep at 0 only
     ()

@@ -51,24 +51,26 @@ class TverskyKahneman(EndSteep):
 
     @cached_property
     def turning_points(self) -> tuple[float, ...]:
-        if self.eta >= 0.3:  # monotone: the slope below is positive at 0.3, and rises in eta
+        if self.eta >= 0.3:  # monotone: the derivative below is positive at 0.3, and rises in eta
             return ()
         from scipy import optimize  # a fifth of a second, for the few weights that need it
 
         eta = self.eta
 
-        def slope(t: FloatArray) -> FloatArray:
+        def derivative(t: FloatArray) -> FloatArray:
             # d log w / d log p at log odds t, times (p^eta + q^eta) / q^eta
             ratio = np.exp(eta * t)  # (p/q)^eta
             return eta * (1.0 + ratio) - ratio + np.exp(t)
 
         # eta at t = -inf, +inf at t = inf; for a small eta it dips below zero in between, once
         grid = np.linspace(-50.0 / eta, 50.0, 4001)
-        bottom = grid[np.argmin(slope(grid))]
-        least = optimize.minimize_scalar(slope, bounds=(bottom - 0.02 / eta, bottom + 0.02 / eta), method="bounded")
+        bottom = grid[np.argmin(derivative(grid))]
+        least = optimize.minimize_scalar(
+            derivative, bounds=(bottom - 0.02 / eta, bottom + 0.02 / eta), method="bounded"
+        )
         if least.fun >= 0.0:
             return ()
-        turns = (optimize.brentq(slope, -50.0 / eta, least.x), optimize.brentq(slope, least.x, 50.0))
+        turns = (optimize.brentq(derivative, -50.0 / eta, least.x), optimize.brentq(derivative, least.x, 50.0))
         return tuple(float(np.clip(special.expit(turn), 1e-300, 1.0 - 2.0**-53)) for turn in turns)
 
     @property
@@ -112,10 +114,10 @@ class Prelec(EndSteep):
             return None
         if self.alpha == 1.0:
             return Power(self.beta).holder
-        slope = steepest(self._log_slope)
-        return HolderPair(slope, 1.0) if slope < 1e300 else None  # too steep for a number
+        derivative = steepest(self._log_derivative)
+        return HolderPair(derivative, 1.0) if derivative < 1e300 else None  # too steep for a number
 
-    def _log_slope(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+    def _log_derivative(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
         return np.log(self.alpha * self.beta) + (self.alpha - 1.0) * np.log(-log_p) + self._log(log_p, log_q) - log_p
 
     @property
@@ -160,12 +162,12 @@ class GonzalezWu(EndSteep):
         if self.gamma <= 1.0:  # delta p^gamma + q^gamma >= min(delta, 1), by concavity
             return HolderPair(max(self.delta, 1.0 / self.delta), self.gamma)
 
-        def log_slope(log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        def log_derivative(log_p: FloatArray, log_q: FloatArray) -> FloatArray:
             log_w = self._log(log_p, log_q)
             log_v = log_w + self.gamma * (log_q - log_p) - np.log(self.delta)
             return np.log(self.gamma) + log_w + log_v - log_p - log_q
 
-        return HolderPair(steepest(log_slope), 1.0)
+        return HolderPair(steepest(log_derivative), 1.0)
 
     @property
     def singularities(self) -> tuple[float, ...]:

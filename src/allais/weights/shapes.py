@@ -1,4 +1,4 @@
-"""What families of weights share: where their slope is greatest."""
+"""What families of weights share: where their derivative is greatest."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from allais._checks import FloatArray
 from allais.weights.base import Weight
 
 ModulusKind = Literal["exact", "bound", "estimate"]
-SLACK = 1.0 + 1e-9  # covers the rounding of a slope that was maximised numerically
+SLACK = 1.0 + 1e-9  # covers the rounding of a derivative that was maximised numerically
 
 
 class EndSteep(Weight):
-    """A weight whose slope is greatest at an end: concave, convex, or concave then convex.
+    """A weight whose derivative is greatest at an end: concave, convex, or concave then convex.
 
     The step w(p + eps) - w(p) is then quasi-convex in p, so its supremum is at an end, exactly.
     """
@@ -37,15 +37,15 @@ class EndSteep(Weight):
         return float(max(at_zero, at_one))
 
 
-def steepest(log_slope: Callable[[FloatArray, FloatArray], FloatArray]) -> float:
-    """The greatest slope of an S-shaped weight, whose slope rises once and falls once."""
+def steepest(log_derivative: Callable[[FloatArray, FloatArray], FloatArray]) -> float:
+    """The greatest derivative of an S-shaped weight, whose derivative rises once and falls once."""
     from scipy import optimize
 
     def negated(s: FloatArray) -> FloatArray:
         t = np.sinh(s)  # log odds, to where only logarithms reach
         with np.errstate(all="ignore"):
-            slope = log_slope(-np.logaddexp(0.0, -t), -np.logaddexp(0.0, t))
-        return np.where(np.isnan(slope), np.inf, -slope)
+            derivative = log_derivative(-np.logaddexp(0.0, -t), -np.logaddexp(0.0, t))
+        return np.where(np.isnan(derivative), np.inf, -derivative)
 
     grid = np.linspace(-18.0, 18.0, 7201)
     start = grid[np.argmin(negated(grid))]

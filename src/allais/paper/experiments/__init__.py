@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allais.paper.experiment import Experiment
+from allais.paper.findings import Experiment
 
 
 def without_sumo() -> str | None:

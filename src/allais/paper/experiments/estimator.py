@@ -9,8 +9,7 @@ import numpy as np
 from allais.bands import Holder
 from allais.lotteries import Discrete, Lottery, Normal, Uniform
 from allais.paper.drawing import drawing
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import share_of
 from allais.paper.problems import FIFTY, PEOPLE, RANGE_SETUP, RANGE_THREE, SETUP_1
 from allais.preferences import Preference, expected_value
@@ -42,11 +41,13 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     ]
     rng, log_share = np.random.default_rng(seed), np.log(2.0 / DELTA)
     rows, curves, broken = [], {}, {}
-    for index, (name, law, rewards) in enumerate(cases):
-        value = PEOPLE.value(law)
+    for index, (name, distribution, rewards) in enumerate(cases):
+        value = PEOPLE.value(distribution)
         typical, bounds, worst = [], [], 0
         for samples in size.samples:
-            errors = np.abs([_estimate(PEOPLE, law.sample(rng, samples), rewards) - value for _ in range(size.repeats)])
+            errors = np.abs(
+                [_estimate(PEOPLE, distribution.sample(rng, samples), rewards) - value for _ in range(size.repeats)]
+            )
             bound = Holder().radius(PEOPLE, rewards, samples, log_share)
             worst = max(worst, int((errors > bound).sum()))
             typical.append(float(np.quantile(errors, 1.0 - DELTA)))
@@ -63,7 +64,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     allowed = 2.0 * np.exp(-2.0 * 100 * 0.15**2)
     beyond = float((np.abs(signs) > 0.15).mean())
     spread = float(np.sqrt(beyond * (1.0 - beyond) / size.repeats))
-    # erratum 11: a wide normal law; the printed bound does not know sigma
+    # erratum 11: a wide normal distribution; the printed bound does not know sigma
     wide = SubGaussian(WIDE_SCALE, 0.0)
     far = sum(mean.estimate_truncated(WIDE.sample(rng, 100), wide) > 2.0 for _ in range(size.repeats))
     shown = [name for name, _, _ in cases[:2]]

@@ -7,8 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allais.paper.drawing import drawing
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import colour_of, part, played, values_figure
 from allais.paper.problems import PEOPLE, THREE
 from allais.policies import SR, WSR
@@ -73,7 +72,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
             ResultTable("Runs that return arms 1 / 2 / 3", ("budget", "SR", "W-SR"), tuple(rows)),
             ResultTable(
                 "Values", ("arm", "mean", "distorted"),
-                tuple((str(k + 1), f"{law.mean:g}", f"{exact[k]:.5f}") for k, law in enumerate(THREE.lotteries)),
+                tuple((str(k + 1), f"{one.mean:g}", f"{exact[k]:.5f}") for k, one in enumerate(THREE.lotteries)),
             ),
         ),
         figures=(
@@ -81,7 +80,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
             values_figure(
                 "budget-values", "Values of the three arms; the printed 9.304 is an estimate from 50,000 samples.",
                 {f"arm {k + 1}": float(value) for k, value in enumerate(exact)}, {"arm 1": PRINTED, "arm 3": 7.0},
-                "value", [law.mean for law in THREE.lotteries],
+                "value", [distribution.mean for distribution in THREE.lotteries],
             ),
         ),
         facts={

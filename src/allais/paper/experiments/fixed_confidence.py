@@ -10,12 +10,11 @@ from allais import theory
 from allais.bands import Holder
 from allais.paper.batched import SHARE, Stops, stops
 from allais.paper.drawing import GREEN, drawing
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Figure, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Figure, Finding, ResultTable
 from allais.paper.measure import colour_of, gap_of_means, mean_of, share_of
 from allais.paper.problems import PEOPLE, RANGE_THREE, THREE
 from allais.policies import WLUCB
-from allais.policies.classic import KALYANAKRISHNAN
+from allais.policies.wucb import KALYANAKRISHNAN
 from allais.preferences import expected_value
 from allais.simulation import simulate
 

@@ -9,14 +9,13 @@ import numpy as np
 from allais.linear import WG, GAllocation
 from allais.linear.noise import ArmNoise
 from allais.paper.drawing import GREY, RED, drawing
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import mean_of, stopped
 from allais.paper.problems import (
     BETA,
     CLOCK,
+    DISTRIBUTIONS,
     FAST_ROUTE,
-    LAWS,
     LINK_DELAYS,
     PATHS,
     SAFE_ROUTE,
@@ -24,7 +23,7 @@ from allais.paper.problems import (
     grid_network,
     traveller,
 )
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 
 DELTA, LAMBDA = 0.01, 0.01
 PRINTED = {3: 7.795, 1: 8.865}  # Table IV, by arm
@@ -46,7 +45,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     values = {eta: network.true_values(traveller(eta)) for eta in ETAS}
     rng = np.random.default_rng(seed)
     off = {eta: _off(eta, size.estimates, rng) for eta in ETAS}
-    valid, as_run = ArmNoise(LAWS), ArmNoise(LAWS, scales=[1.0] * len(LAWS))
+    valid, as_run = ArmNoise(DISTRIBUTIONS), ArmNoise(DISTRIBUTIONS, scales=[1.0] * len(DISTRIBUTIONS))
     policies: list[tuple[str, str, Policy, int]] = []
     for label, noise, lam in (("valid", valid, LAMBDA), ("all taken for 1", as_run, 1.0)):
         for stopping in ("exact", "paper"):
@@ -80,7 +79,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     means = USUAL - network.true_values(CLOCK)
     needed = float(valid.of(network.features).scale[2])
     lengths = np.linalg.norm(network.features, axis=1)
-    spreads = [float(np.std(law.sample(rng, SAMPLES))) for law in LAWS]
+    spreads = [float(np.std(distribution.sample(rng, SAMPLES))) for distribution in DISTRIBUTIONS]
     links = float(LINK_DELAYS[np.array(PATHS[2]) - 1].sum())
     with drawing("grid-values", "Gains on the usual 80, by path: people and clocks disagree on 1 and 3. "
                  "The printed values are said to be of eta = 0.61, and are of 0.69.", 3.6) as picture:  # fmt: skip
@@ -155,10 +154,10 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
 def _off(eta: float, estimates: int, rng: np.random.Generator) -> dict[int, float]:
     """The standard error of the paper's estimates, by arm."""
     people = traveller(eta)
-    laws = {3: FAST_ROUTE, 1: SAFE_ROUTE}
+    distributions = {3: FAST_ROUTE, 1: SAFE_ROUTE}
     return {
-        arm: float(np.std([people.estimate(law.sample(rng, SAMPLES)) for _ in range(estimates)], ddof=1))
-        for arm, law in laws.items()
+        arm: float(np.std([people.estimate(distribution.sample(rng, SAMPLES)) for _ in range(estimates)], ddof=1))
+        for arm, distribution in distributions.items()
     }
 
 

@@ -6,8 +6,7 @@ import numpy as np
 
 from allais.lotteries import Discrete
 from allais.paper.drawing import GREY, drawing
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.problems import WEIGHT
 from allais.preferences import PowerUtility, Preference
 from allais.weights import Identity, Weight

@@ -9,8 +9,7 @@ import numpy as np
 from allais.linear import OFUL, WOFUL, LinearBandit
 from allais.linear.noise import AdditiveNoise, ArmNoise
 from allais.lotteries import Discrete, Normal
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import (
     below,
     but_almost_linear,
@@ -22,7 +21,7 @@ from allais.paper.measure import (
     regret_now,
     regret_table,
 )
-from allais.paper.problems import BETA, CLOCK, DELAYS, LAWS, PEOPLE, USUAL, grid_network
+from allais.paper.problems import BETA, CLOCK, DELAYS, DISTRIBUTIONS, PEOPLE, USUAL, grid_network
 from allais.preferences import expected_value
 from allais.simulation import simulate
 
@@ -40,8 +39,8 @@ class Size(NamedTuple):
 
 
 def run(size: Size, seed: int, done: Done) -> ExperimentResult:
-    """Both policies on two problems, each told the law of the noise."""
-    network, noise = grid_network(), ArmNoise(LAWS)
+    """Both policies on two problems, each told the distribution of the noise."""
+    network, noise = grid_network(), ArmNoise(DISTRIBUTIONS)
     cases = {
         "two-arms": (
             "two arms, one with a rare loss of 99", TWO_ARMS, PEOPLE,

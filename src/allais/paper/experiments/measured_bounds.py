@@ -14,15 +14,24 @@ from allais.lotteries import Bernoulli
 from allais.paper.batched import stops
 from allais.paper.corollaries import gap_independent
 from allais.paper.drawing import BLUE, GREY, drawing
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import ABOUT_THE_LIMIT, draw_slope, mean_of, share_of, stopped
-from allais.paper.printed import printed_statements
-from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, RANGE_A, RANGE_SETUP, RANGE_THREE, SETUP, THREE, WEIGHT
+from allais.paper.problems import (
+    COSTS,
+    PEOPLE,
+    PROBLEM_A,
+    RANGE_A,
+    RANGE_SETUP,
+    RANGE_THREE,
+    SETUP,
+    THREE,
+    WEIGHT,
+    printed_statements,
+)
 from allais.policies import WSR, WUCB
 from allais.preferences import expected_value
 from allais.problems import Bandit
-from allais.report.numbers import with_error
+from allais.report.tables import with_error
 from allais.simulation import Results, simulate
 from allais.weights import HolderPair
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import (
     below,
     but_almost_linear,

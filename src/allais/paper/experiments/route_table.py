@@ -8,8 +8,7 @@ import numpy as np
 
 from allais.errors import DominanceWarning
 from allais.paper.drawing import BLUE, RED, drawing
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.preferences import Preference
 from allais.weights import TverskyKahneman
 

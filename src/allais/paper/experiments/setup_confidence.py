@@ -8,13 +8,12 @@ import numpy as np
 
 from allais.bands import Holder
 from allais.paper.batched import SHARE, Stops, stops
-from allais.paper.experiment import Done
 from allais.paper.experiments.fixed_confidence import confidence_figure, samples_of, wrong, wrongs_of
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import gap_of_means, stopped
 from allais.paper.problems import PEOPLE, RANGE_SETUP, SETUP
 from allais.policies import LUCB, WELUCB, WLUCB
-from allais.policies.base import Policy
+from allais.policies.core.base import Policy
 
 
 class Size(NamedTuple):

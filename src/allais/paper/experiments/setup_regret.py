@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import (
     LOGARITHMIC,
     below,
@@ -39,8 +38,8 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     rng = np.random.default_rng(seed)
     exact = SETUP.true_values(PEOPLE)
     errors = [
-        float(np.std([PEOPLE.estimate(law.sample(rng, SAMPLES)) for _ in range(size.estimates)], ddof=1))
-        for law in SETUP.lotteries
+        float(np.std([PEOPLE.estimate(distribution.sample(rng, SAMPLES)) for _ in range(size.estimates)], ddof=1))
+        for distribution in SETUP.lotteries
     ]
     done(0.2)
     policies = {
@@ -64,7 +63,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     findings.append(
         Finding(
             "the mean prefers arm 2, people arm 1", "0.12 and 0.161; 0.2005 and 0.1327",
-            " and ".join(f"{law.mean:g}" for law in SETUP.lotteries) + f"; {exact[0]:.4f} and {exact[1]:.4f}",
+            " and ".join(f"{lottery.mean:g}" for lottery in SETUP.lotteries) + f"; {exact[0]:.4f} and {exact[1]:.4f}",
             bool(SETUP.lotteries[1].mean > SETUP.lotteries[0].mean and exact[0] > exact[1]),
         )
     )  # fmt: skip
@@ -101,8 +100,8 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
                 "Values of Setup(*)",
                 ("arm", "mean", "distorted, exact", "printed", "standard error of 50,000 samples"),
                 tuple(
-                    (str(k + 1), f"{law.mean:g}", f"{exact[k]:.6f}", f"{PRINTED[k]}", f"{errors[k]:.4f}")
-                    for k, law in enumerate(SETUP.lotteries)
+                    (str(k + 1), f"{distribution.mean:g}", f"{exact[k]:.6f}", f"{PRINTED[k]}", f"{errors[k]:.4f}")
+                    for k, distribution in enumerate(SETUP.lotteries)
                 ),
             ),
             regret_table(f"Setup(*), {size.rounds:,} rounds", results),
@@ -113,7 +112,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
                 "setup-values", "Setup(*): the printed values are estimates, to the second digit right.",
                 {f"arm {k + 1}": float(value) for k, value in enumerate(exact)},
                 {f"arm {k + 1}": value for k, value in enumerate(PRINTED)}, "value",
-                [law.mean for law in SETUP.lotteries],
+                [distribution.mean for distribution in SETUP.lotteries],
             ),
         ),
     )  # fmt: skip

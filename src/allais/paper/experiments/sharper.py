@@ -11,8 +11,7 @@ from allais import theory
 from allais.linear import WG, LinearBandit, LinGapE
 from allais.linear.noise import ArmNoise, Noise, ParameterNoise
 from allais.paper.batched import stops
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import (
     ABOUT_THE_LIMIT,
     below,
@@ -27,7 +26,7 @@ from allais.paper.problems import (
     BETA,
     COSTS,
     DELAYS,
-    LAWS,
+    DISTRIBUTIONS,
     PEOPLE,
     PROBLEM_A,
     PROBLEM_B,
@@ -174,16 +173,16 @@ def _samples(size: Size, seed: int, done: Done) -> tuple[Rows, dict[str, float],
 
 
 def _linear(size: Size, seed: int, done: Done) -> tuple[Rows, dict[str, Lead]]:
-    noise, parameter = ArmNoise(LAWS), ParameterNoise()
+    noise, parameter = ArmNoise(DISTRIBUTIONS), ParameterNoise()
     cases: tuple[tuple[str, LinearBandit, Preference, Noise, dict[str, float]], ...] = (
         ("five axes and one near", FIVE_AXES, PEOPLE, parameter, {"delta": DELTA, "beta": 2.0}),
         ("3x3 grid network", grid_network(), DELAYS, noise, {"delta": 0.01, "beta": BETA, "regularisation": 0.01}),
     )
     rows: list[tuple[str, ...]] = []
     leads: dict[str, Lead] = {}
-    for index, (name, problem, people, law, settings) in enumerate(cases):
+    for index, (name, problem, people, distribution, settings) in enumerate(cases):
         makers: tuple[Any, ...] = (WG.as_printed, WG, LinGapE)
-        policies = [make(people, law, **settings) for make in makers]
+        policies = [make(people, distribution, **settings) for make in makers]
         samples = [stopped(policy, problem, size.linear_runs, seed).samples for policy in policies]
         rows.append((name, *(mean_of(one) for one in samples)))
         gap, spread = gap_of_means(samples[0], samples[2])

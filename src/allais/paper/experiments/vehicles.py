@@ -8,8 +8,7 @@ import numpy as np
 
 from allais.linear import OFUL, WOFUL
 from allais.paper.drawing import BLUE, INK, ORANGE, drawing
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Figure, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Figure, Finding, ResultTable
 from allais.simulation.rollout import Rollout
 from allais.traffic.analysis import PAPER_ETA, objectives, residual_noise
 from allais.traffic.maps import TAIL, draw_map, two_that_matter

@@ -6,8 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from allais.paper.drawing import BLUE, GREY, ORANGE, drawing
-from allais.paper.experiment import Done
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.weights import TverskyKahneman
 
 LABELLED, PLOTTED = TverskyKahneman(0.61), TverskyKahneman(0.69)

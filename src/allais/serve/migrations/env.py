@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from allais.serve.tables import metadata
+from allais.serve.store.tables import metadata
 
 context.configure(connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True)
 with context.begin_transaction():

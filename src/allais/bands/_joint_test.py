@@ -1,0 +1,157 @@
+"""Distributions judged as a whole: what an arm with few values may be worth, beside the band on each of its cuts.
+
+A Dirichlet mixture around a distribution, divided by the distribution's own likelihood, is a martingale under that
+distribution (docs/theory/best-arm.md). It needs no cuts, and pays for the values that were seen instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from allais._checks import FloatArray, IntArray
+from allais._kernels import by_reference, kernel, routine
+from allais.bands._distribution_bounds import TailEnds, TailRule, ends_of, kept_ends
+from allais.bands._joint_ends import DEPTH, MOST, most_worth
+from allais.bands._tail_walks import IDLE, betting_level
+from allais.bands.base import refresh, widen
+from allais.bands.kl import STRENGTH
+from allais.numerics.gamma import gamma_logs
+from allais.preferences import Preference
+from allais.rewards import Finite, Rewards
+
+
+class DistributionRule(NamedTuple):
+    """The band on each cut, and for which arms the distribution is judged as a whole."""
+
+    cuts: TailRule
+    few: Any  # whether an arm is known to have no more values than can be judged as a whole, (n_arms,)
+    whole: Any  # whether its distribution can be judged as a whole: its bounds are known, and the weights are monotone
+
+    def kept(self, n_arms: int) -> DistributionKept:
+        """No ends are known yet."""
+        cells = (DEPTH + 1, MOST)
+        gain, loss, derivative, excess = np.zeros((4, MOST))
+        scratch = Scratch(
+            gain, loss, derivative, excess, np.zeros(MOST, dtype=np.int64), np.zeros(cells), np.zeros(cells)
+        )
+        return DistributionKept(self.cuts.kept(n_arms), scratch)
+
+
+@by_reference
+class Scratch(NamedTuple):
+    """Room for one arm's distribution while an end is computed; entry k is about the k-th value from the worst one."""
+
+    gain: FloatArray  # the stretch of gains between a value and the one before
+    loss: FloatArray  # the stretch of losses there
+    derivative: FloatArray  # of the cost, by tails
+    excess: FloatArray  # of a cell's bound over its middle, by tails
+    seen: IntArray  # samples on each value
+    low: FloatArray  # cells of tails
+    high: FloatArray
+
+
+@by_reference
+class DistributionKept(NamedTuple):
+    """The ends by cuts that were computed last, and room to judge a distribution."""
+
+    ends: TailEnds
+    scratch: Scratch
+
+
+def distribution_rule(cuts: Any, preference: Preference, rewards: Sequence[Rewards]) -> DistributionRule:
+    """The rule for a band on cuts and the rewards of each arm."""
+    monotone = preference.gains.is_monotone and preference.losses.is_monotone
+    whole = monotone & np.isfinite(cuts.high)
+    few = [isinstance(known, Finite) and len(known.values) <= MOST for known in rewards]
+    return DistributionRule(cuts, np.array(few) & whole, whole)
+
+
+# -- compiled -------------------------------------------------------------------------------------
+
+
+@refresh.of(DistributionRule)
+def _(band, kept, memory, arm):
+    kept.ends.exponent[arm] = np.nan
+
+
+@widen.of(DistributionRule)
+def _(band, kept, memory, exponent, low, high):
+    # the intervals that are shown, and that say whom to sample: the ends by cuts cost less
+    kept_ends(band.cuts, kept.ends, memory, exponent, low, high)
+
+
+@kernel
+def _set_value(scratch, k, value, before, count):
+    scratch.gain[k] = max(value, 0.0) - max(before, 0.0)
+    scratch.loss[k] = min(value, 0.0) - min(before, 0.0)
+    scratch.seen[k] = count
+
+
+@kernel
+def _lay_out(scratch, memory, arm, sign, end):
+    """Write an arm's values, from the worst to the best, and their counts; how many there are, or 0 for too many."""
+    if memory.in_trees[arm]:
+        return 0
+    size = memory.sizes[arm]
+    n_values, before = 0, 0.0
+    for step in range(size):
+        i = step if sign > 0.0 else size - 1 - step
+        value = sign * memory.utility[arm, i]
+        if n_values > 0 and value == before:  # told apart by what was told, not by how it feels
+            scratch.seen[n_values - 1] += memory.counts[arm, i]
+            continue
+        if n_values == MOST:
+            return 0
+        _set_value(scratch, n_values, value, before, memory.counts[arm, i])
+        n_values, before = n_values + 1, value
+    if before < end:  # what was never seen is worth most at the bound
+        if n_values == MOST:
+            return 0
+        _set_value(scratch, n_values, end, before, 0)
+        n_values += 1
+    return n_values
+
+
+@routine
+def _distribution_end(band, scratch, memory, arm, sign, exponent, enough):
+    """The most that an arm is worth (sign 1), or its mirror (-1), by its distribution; beyond `enough` not exact."""
+    end = band.cuts.high[arm] if sign > 0.0 else -band.cuts.low[arm]
+    n_values = _lay_out(scratch, memory, arm, sign, end)
+    if n_values == 0:
+        return np.inf
+    worst = memory.utility[arm, 0] if sign > 0.0 else -memory.utility[arm, memory.sizes[arm] - 1]
+    if n_values == 1:
+        return worst
+    pulls = memory.pulls[arm]
+    exponent = max(exponent, np.log(IDLE) + 1e-3)  # below it no distribution is left, and a larger set is as valid
+    level = betting_level(exponent) + gamma_logs(STRENGTH + pulls)[0] - gamma_logs(STRENGTH)[0]
+    sure = max(worst, 0.0) + min(end, 0.0)
+    value, enough = sign * memory.value[arm] - sure, enough - sure
+    gains, losses = band.cuts.gains.distortion.table, band.cuts.losses.distortion.table
+    if sign > 0.0:
+        return sure + most_worth(scratch, n_values, level, value, enough, gains, losses)
+    return sure + most_worth(scratch, n_values, level, value, enough, losses, gains)
+
+
+@routine
+def reach(band, kept, memory, leader, rival, y, y_rival, tolerance, whole):
+    """How far a rival at exponent `y_rival` reaches above a leader at `y`: by distributions as a whole, or by cuts.
+
+    A reach above the tolerance need not be exact.
+    """
+    if whole:
+        low = -_distribution_end(band, kept.scratch, memory, leader, -1.0, y, np.inf)
+        if low == -np.inf:
+            return np.inf
+        return _distribution_end(band, kept.scratch, memory, rival, 1.0, y_rival, low + tolerance) - low
+    return ends_of(band.cuts, memory, rival, y_rival)[1] - ends_of(band.cuts, memory, leader, y)[0]
+
+
+@routine
+def distribution_ends(band, kept, memory, arm, exponent):
+    """The ends of one arm's interval by its distribution as a whole."""
+    low = -_distribution_end(band, kept.scratch, memory, arm, -1.0, exponent, np.inf)
+    return low, _distribution_end(band, kept.scratch, memory, arm, 1.0, exponent, np.inf)

@@ -1,0 +1,1 @@
+"""Choice data: what was chosen, in any table that holds it."""

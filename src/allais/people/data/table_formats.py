@@ -1,0 +1,341 @@
+"""The common shapes of tables of choices."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from allais._checks import brief
+from allais._system.extras import extra
+from allais.errors import MissingFile
+from allais.lotteries import Discrete
+from allais.lotteries.finite import lottery_of
+from allais.people.data.choices import MOST_TIMES, Choices, EmptyCellError, Rows, refuse
+
+YES, NO = ("1", "true", "yes"), ("0", "false", "no")
+EMPTY = ("", "na", "n/a", "<na>", "nan", "null", "none")  # what tables write where nothing is
+ROUNDED = 0.005  # a rate of two digits is off by so much at most
+
+
+class Columns:
+    """The columns of a table, by name."""
+
+    def __init__(self, table: Any) -> None:
+        self._broken: dict[int, str] = {}  # rows of a file that have too many cells, or too few
+        self._columns = self._read_csv(Path(table)) if isinstance(table, str | Path) else _columns(table)
+        lengths = {name: len(column) for name, column in self._columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"the columns of a table are equally long; got {lengths}. Check them.")
+        self.n_rows = next(iter(lengths.values()), 0)
+
+    def column(self, name: str) -> list[Any]:
+        """A column, or an error that says which there are."""
+        if name in self._columns:
+            return self._columns[name]
+        near = difflib.get_close_matches(str(name), self._columns, n=1)
+        there = ", ".join(map(repr, list(self._columns)[:20]))
+        meant = (
+            f" Did you mean {near[0]!r}?"
+            if near
+            else f" It has {there}: say which of them it is (by --column on the command line)."
+        )
+        raise ValueError(f"a column must be in the table; {name!r} is not.{meant}")
+
+    def rows(self, *names: str | None) -> Iterator[tuple[int, tuple[Any, ...]]]:
+        """The number of each row, from 1, and its cells in some columns; None stands for no column."""
+        columns = [[None] * self.n_rows if name is None else self.column(name) for name in names]
+        return enumerate(zip(*columns, strict=True), start=1)
+
+    def require_whole(self, row: int) -> None:
+        """Refuse a row of a file that has not as many cells as the first line."""
+        if row in self._broken:
+            refuse(row, self._broken[row])
+
+    def _read_csv(self, path: Path) -> dict[str, list[Any]]:
+        try:
+            with path.open(newline="", encoding="utf-8-sig") as file:
+                header, *lines = csv.reader(file)
+        except FileNotFoundError:
+            raise MissingFile(f"choices are read from a file; {path} does not exist. Check the path.") from None
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise ValueError(f"choices are read from a CSV file; {path} cannot be read ({error}). Check it.") from None
+        except ValueError:
+            raise ValueError(f"a CSV file begins with the names of its columns; {path} is empty. Check it.") from None
+        names = [name.strip() for name in header]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"a column has a name of its own; {path} has two called {twice!r}. Rename one of them.")
+        lines = [line for line in lines if line]
+        for row, line in enumerate(lines, start=1):
+            if len(line) != len(names):
+                self._broken[row] = (
+                    f"a row has {len(names)} cells, as the first line of {path} has; this one has {len(line)}. "
+                    "Put cells with commas into quotes."
+                )
+                line += [""] * (len(names) - len(line))
+        return {name: [line[i].strip() for line in lines] for i, name in enumerate(names)}
+
+
+def _columns(table: Any) -> dict[str, list[Any]]:
+    if isinstance(table, Mapping):
+        return {str(name): list(column) for name, column in table.items()}
+    with extra("people", "a table"):
+        import narwhals
+    try:
+        frame = narwhals.from_native(table, eager_only=True)
+    except TypeError:
+        raise TypeError(
+            f"a table is a DataFrame, the path of a CSV file or a mapping of columns; got {brief(table)}. Give one."
+        ) from None
+    return {str(name): frame[name].to_list() for name in frame.columns}
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell holds nothing.
+
+    >>> [is_missing(cell) for cell in ("", " n/a ", "NA", float("nan"), None, 0, "no")]
+    [True, True, True, True, True, False, False]
+    """
+    return cell is None or str(cell).strip().lower() in EMPTY
+
+
+def filled(row: int, name: str, cell: Any) -> Any:
+    """A cell that holds something."""
+    if is_missing(cell):
+        refuse(
+            row,
+            f"{name} must not be empty; got {brief(cell)}. Repair the cell, or leave such rows out (missing='drop', "
+            "--drop-missing).",
+            EmptyCellError,
+        )
+    return cell
+
+
+def cell_person(row: int, name: str, cell: Any) -> Any:
+    """Whose row it is; a row without a person is never left out by itself."""
+    if is_missing(cell):
+        refuse(row, f"a choice is that of a person; {name} is empty. Give a name or a number.")
+    return cell
+
+
+def cell_number(row: int, name: str, cell: Any) -> float:
+    """The number in a cell."""
+    try:
+        found = float(filled(row, name, cell))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, EmptyCellError):
+            raise
+        found = math.nan
+    if not math.isfinite(found) or isinstance(cell, bool):
+        refuse(row, f"{name} must be a number; got {brief(cell)}. Repair the cell, or leave the row out.")
+    return found
+
+
+def cell_answer(row: int, name: str, cell: Any) -> bool:
+    """Yes or no: 1 or 0, True or False."""
+    text = str(filled(row, name, cell)).strip().lower().removesuffix(".0")
+    if text not in (*YES, *NO):
+        refuse(
+            row,
+            f"{name} must be 1 or 0, or yes or no; got {brief(cell)}. Write one of them, or for counts name the column "
+            "of how many were asked (of=, --column of=n).",
+        )
+    return text in YES
+
+
+def cell_share(row: int, name: str, cell: Any, of: str, asked: Any, rate: bool) -> tuple[int, int]:
+    """How many of those who were asked took it, and how many did not.
+
+    >>> cell_share(1, "took", 12, "n", 30, False), cell_share(1, "took", "0.43", "n", "30", True)
+    ((12, 18), (13, 17))
+    """
+    n = cell_number(row, of, asked)
+    if n != round(n) or not 1 <= n <= MOST_TIMES:
+        refuse(row, f"{of} is how many were asked, 1 to {MOST_TIMES:,}; got {brief(asked)}. Repair the cell.")
+    given = cell_number(row, name, cell)
+    k = round(given * n) if rate else given
+    if rate and (not 0.0 <= given <= 1.0 or abs(k / n - given) > ROUNDED + 1e-9):
+        refuse(
+            row, f"{name} is the share of {n:g} who took it, to two digits; got {given:g}. Write counts, and give of=."
+        )
+    if k != round(k) or not 0 <= k <= n:
+        refuse(row, f"{name} is how many of {n:g} took it; got {given:g}. Write a whole number, or give rate_of=.")
+    return int(k), int(n - k)
+
+
+def require_missing(missing: str) -> None:
+    """Refuse a word that says nothing about rows without an answer."""
+    if missing not in ("refuse", "drop"):
+        raise ValueError(f"missing is 'refuse' or 'drop'; got {missing!r}. Choose one.")
+
+
+NOTHING = Discrete({0.0: 1.0})
+Maker = Callable[[int], Any]  # from a row's number to an option
+
+
+class Reading:
+    """One pass over a table, whose answers are those of one person each or counts of so many."""
+
+    def __init__(self, table: Any, missing: str, of: str | None = None, rate_of: str | None = None) -> None:
+        require_missing(missing)
+        if of is not None and rate_of is not None:
+            raise ValueError("answers are counts or rates; got columns for both, of and rate_of. Give one of them.")
+        self.found, self.built = Columns(table), Rows(drop=missing == "drop")
+        self.asked, self._rates = of or rate_of, rate_of is not None
+
+    def each(self, take: Callable[..., None], *names: str | None) -> Choices:
+        """All rows: `take` gets the number of one, its cells, and how many were asked."""
+        for row, cells in self.found.rows(*names, self.asked):
+            with self.built.row():
+                self.found.require_whole(row)
+                take(row, *cells)
+        return self.built.done()
+
+    def either(self, row: int, person: Any, options: list[Any], name: str, cell: Any, trial: Any, asked: Any) -> None:
+        """Add who took the first option, and who took the second: one answer, or as many as were asked."""
+        if self.asked is None:
+            took = cell_answer(row, name, cell)
+            counts = (int(took), int(not took))
+        else:
+            counts = cell_share(row, name, cell, self.asked, asked, self._rates)
+        for chosen, count in enumerate(counts):
+            if count:
+                self.built.choice(row, person, options, chosen, trial, count)
+
+
+def lottery_or_sure(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Choices:
+    """A win with a probability, else nothing, or a sure amount."""
+    made = _Once()
+    who, *names, took_lottery = (columns[key] for key in ("person", "win", "probability", "sure", "took_lottery"))
+
+    def take(row: int, person: Any, *cells: Any) -> None:
+        *numbers, took, number, asked = cells
+        win, chance, sure = (cell_number(row, name, cell) for name, cell in zip(names, numbers, strict=True))
+        if not 0.0 <= chance <= 1.0:
+            refuse(row, f"{columns['probability']} must lie in [0, 1]; got {chance:g}. Write 0.25 for 25 %.")
+        options = [made.lottery((win, chance), (0.0, 1.0 - chance)), made.lottery((sure, 1.0))]
+        reading.either(row, cell_person(row, who, person), options, took_lottery, took, number, asked)
+
+    return reading.each(take, who, *names, took_lottery, trial)
+
+
+def mixed_gambles(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Choices:
+    """A gain or a loss at even odds, or nothing."""
+    made = _Once()
+    names = [columns[key] for key in ("person", "gain", "loss", "accepted")]
+
+    def take(row: int, person: Any, gain: Any, loss: Any, accepted: Any, number: Any, asked: Any) -> None:
+        won, lost = cell_number(row, columns["gain"], gain), cell_number(row, columns["loss"], loss)
+        if lost < 0.0:
+            refuse(row, f"{columns['loss']} is a positive amount; got {lost:g}. Leave the sign out.")
+        options = [made.lottery((won, 0.5), (-lost, 0.5)), NOTHING]
+        reading.either(row, cell_person(row, names[0], person), options, names[3], accepted, number, asked)
+
+    return reading.each(take, *names, trial)
+
+
+def certainty_equivalents(reading: Reading, lottery: Any, columns: Mapping[str, str], trial: str | None) -> Choices:
+    """Lotteries with the amounts that people find as good."""
+    make = _maker(reading.found, lottery)
+
+    def take(row: int, person: Any, amount: Any, number: Any, _: Any) -> None:
+        named = cell_number(row, columns["amount"], amount)
+        reading.built.equivalent(row, cell_person(row, columns["person"], person), make(row), named, number)
+
+    return reading.each(take, columns["person"], columns["amount"], trial)
+
+
+def from_table(reading: Reading, options: Mapping[str, Any], columns: Mapping[str, str], trial: str | None) -> Choices:
+    """Options from columns of outcomes and probabilities, of amounts, or of texts."""
+    names = [str(name).strip() for name in options]
+    if reading.asked is not None and len(names) != 2:
+        raise ValueError(f"counts and rates are those of two options; got {len(names)}. Write a row for each answer.")
+    makers = [_maker(reading.found, given) for given in options.values()]
+
+    def take(row: int, person: Any, chosen: Any, number: Any, asked: Any) -> None:
+        who, offered = cell_person(row, columns["person"], person), [make(row) for make in makers]
+        if reading.asked is not None:
+            reading.either(row, who, offered, columns["chosen"], chosen, number, asked)
+            return
+        label = str(int(chosen)) if isinstance(chosen, float) and chosen.is_integer() else str(chosen).strip()
+        if label not in names:
+            filled(row, columns["chosen"], chosen)
+            refuse(
+                row, f"{columns['chosen']} must be one of {', '.join(names)}; got {chosen!r}. Name that option, too."
+            )
+        reading.built.choice(row, who, offered, names.index(label), number)
+
+    return reading.each(take, columns["person"], columns["chosen"], trial)
+
+
+class _Once:
+    """Lotteries that are made once, since making one takes longer than finding it again."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[tuple[float, float], ...], Any] = {}
+
+    def lottery(self, *pairs: tuple[float, float]) -> Any:
+        if pairs not in self._known:
+            chances: dict[float, float] = {}
+            for outcome, chance in pairs:
+                chances[outcome] = chances.get(outcome, 0.0) + chance
+            self._known[pairs] = Discrete(chances)
+        return self._known[pairs]
+
+
+def _maker(found: Columns, given: Any) -> Maker:
+    """How to make an option of a row: from one column, or from pairs of outcome and probability."""
+    made = _Once()
+    if isinstance(given, str):
+        column = found.column(given)
+        texts: dict[str, Discrete] = {}
+
+        def from_cell(row: int) -> Any:
+            cell = column[row - 1]
+            if isinstance(cell, str) and ":" in cell:
+                if cell not in texts:
+                    texts[cell] = _read(row, cell)
+                return texts[cell]
+            return made.lottery((cell_number(row, given, cell), 1.0))
+
+        return from_cell
+    pairs = [(_cells(found, outcome), None if chance is None else _cells(found, chance)) for outcome, chance in given]
+    if sum(chance is None for _, chance in pairs) > 1:
+        raise ValueError("one probability may be what is left; got two. Give the others.")
+
+    def from_pairs(row: int) -> Any:
+        known = [(outcome(row), None if chance is None else chance(row)) for outcome, chance in pairs]
+        left = 1.0 - sum(chance for _, chance in known if chance is not None)
+        if left < -1e-9 or (abs(left) > 1e-9 and all(chance is not None for _, chance in known)):
+            refuse(
+                row,
+                f"probabilities must sum to 1; got a sum of {1.0 - left:.12g}. Add what is missing, or give "
+                "None for one of them.",
+            )
+        whole = tuple((outcome, max(left, 0.0) if chance is None else chance) for outcome, chance in known)
+        if any(chance < 0.0 for _, chance in whole):
+            refuse(
+                row, f"a probability must not be negative; got {min(chance for _, chance in whole):g}. Repair the cell."
+            )
+        return made.lottery(*whole)
+
+    return from_pairs
+
+
+def _cells(found: Columns, given: Any) -> Callable[[int], float]:
+    if isinstance(given, str):
+        column = found.column(given)
+        return lambda row: cell_number(row, given, column[row - 1])
+    number = float(given)
+    return lambda row: number
+
+
+def _read(row: int, text: str) -> Discrete:
+    try:
+        return lottery_of(text)
+    except ValueError as error:
+        refuse(row, str(error))

@@ -1,0 +1,1 @@
+"""Fits: maximum likelihood, posteriors, populations and types."""

@@ -1,0 +1,221 @@
+"""What was found about people: preferences, how sure they are, and where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from allais._checks import FloatArray
+from allais._random import Seed, generator
+from allais.people.data.choices import Choices
+from allais.people.model.family import Family
+from allais.people.model.parameters import ByName, Prior
+from allais.preferences import Preference
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from allais.people.inference.population import PopulationTable
+    from allais.people.inference.summary import Summary
+
+
+from allais.files.reading import DAMAGE, finite, finite_list, reason, require, whole
+from allais.people.inference.population import chains_content, chains_from
+from allais.preferences.documents import read_document, write_preference
+from allais.settings import checked_trust, from_spec, to_spec
+
+MOST_DRAWS = 1000  # that are kept of one person
+POINTS = ("maximum likelihood", "posterior mode")  # methods that predict from one point, and not from draws
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A family with numbers: a source of preferences, with what is uncertain about them.
+
+    `fit`, `posterior`, `hierarchical` and interviews make it. What is fitted to many people at once has one for each
+    in `people`, and its own draws are those of somebody like them.
+
+    >>> from allais.people import fit
+    >>> table = {"person": ["a"] * 6, "win": [10] * 6, "probability": [0.2, 0.4, 0.4, 0.5, 0.6, 0.9], "sure": [4] * 6,
+    ...          "took_lottery": [0, 0, 1, 0, 1, 1]}
+    >>> fitted = fit(Choices.lottery_or_sure(table), Family(alpha=0.88, loss_aversion=1.0), prior=True)
+    >>> fitted.preference.gains
+    TverskyKahneman(eta=0.675...)
+    >>> len(fitted.draws(5, seed=1))
+    5
+    """
+
+    family: Family
+    method: str
+    place: FloatArray  # of the point, on the line, (parameters,)
+    places: FloatArray  # of draws, on the line, (draws, parameters)
+    n_choices: int
+    log_likelihood: float  # at the point
+    log_evidence: float | None = None  # of the choices under this family
+    people: Mapping[str, Fitted] = field(default_factory=lambda: MappingProxyType({}))
+    notes: tuple[str, ...] = ()  # how it went, and what is not to be relied on, in words
+    chains: Mapping[str, FloatArray] | None = None  # of a hierarchical fit: middle, spread, people, on the line
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """The point: the peak of a fit, or the middle of the draws."""
+        if not self.family.names:
+            return ByName()
+        return ByName(zip(self.family.names, self.family.natural(self.place[None])[0].tolist(), strict=True))
+
+    @property
+    def preference(self) -> Preference:
+        """The preference at the point."""
+        return self.family.preference(list(self.parameters.values()))
+
+    def sample(self, n: int, seed: Seed) -> FloatArray:
+        """Parameters of draws, (n, parameters); more than there are come again."""
+        rng = generator(seed)
+        kept = self.places.shape[0]
+        which = rng.permutation(kept)[:n] if n <= kept else rng.integers(kept, size=n)
+        return self.family.natural(self.places[which])
+
+    def draws(self, n: int = 200, *, seed: Seed) -> list[Preference]:
+        """Preferences that may be these people's, as likely as the data make them."""
+        return [self.family.preference(one) for one in self.sample(n, seed)]
+
+    @property
+    def population(self) -> Prior:
+        """A prior for the next person: normal, with the middle and the spread of the draws."""
+        return Prior(self.places.mean(axis=0), np.atleast_2d(np.cov(self.places.T)))
+
+    def population_table(self) -> PopulationTable:
+        """Of a hierarchical fit: the mean and the spread of each parameter among people, with their intervals."""
+        from allais.people.inference.population import population_table
+
+        return population_table(self)
+
+    @cached_property
+    def inference(self) -> Any:
+        """ArviZ's object of a hierarchical fit, also after `load`; None of other fits."""
+        from allais.people.inference.population import inference_of
+
+        return None if self.chains is None else inference_of(self.family, list(self.people), self.chains)
+
+    def log_score(self, choices: Choices) -> float:
+        """The log likelihood of choices that were not fitted: each by its own person's draws, or by those of all.
+
+        A fit to a point predicts from it; draws predict by their mean chance.
+        """
+        total = 0.0
+        for name in choices.people:
+            who, theirs = self.people.get(name, self), choices.of(name)
+            point = who.method in POINTS and not who.people
+            places = who.place[None] if point else who.places
+            chances = who.family.log_chances(who.family.natural(places), theirs)
+            most = chances.max(axis=0)
+            total += float((most + np.log(np.exp(chances - most).mean(axis=0))) @ theirs.count)
+        return total
+
+    def summary(self) -> Summary:
+        """Each parameter with its interval, and what the data cannot tell."""
+        from allais.people.inference.summary import summarise
+
+        return summarise(self)
+
+    def plot(self, choices: Choices | None = None) -> Figure:
+        """Weights with bands, the utility, what trades off and, given choices, observed against predicted rates.
+
+        With choices, curves end where these do.
+        """
+        from allais.people.inference.plots import draw
+
+        return draw(self, choices)
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file; `Preference.load` and the commands read that, too."""
+
+        write_fitted(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path, trust: Sequence[str] = ()) -> Fitted:
+        """What a file holds."""
+
+        return read_fitted(Path(path), trust)
+
+
+def somebody(family: Family, method: str, people: dict[str, Fitted], notes: tuple[str, ...] = ()) -> Fitted:
+    """All people together: the draws are those of a person at random."""
+    each = max(1, MOST_DRAWS // len(people))
+    places = np.concatenate([one.places[:: max(1, len(one.places) // each)][:each] for one in people.values()])
+    evidences = [one.log_evidence for one in people.values()]
+    return Fitted(
+        family,
+        method,
+        np.mean([one.place for one in people.values()], axis=0),
+        places,
+        sum(one.n_choices for one in people.values()),
+        sum(one.log_likelihood for one in people.values()),
+        None if None in evidences else float(sum(e for e in evidences if e is not None)),
+        MappingProxyType(people),
+        notes,
+    )
+
+
+def write_fitted(fitted: Fitted, path: Path) -> None:
+    """Write it to one file."""
+    write_preference(path, fitted.preference, {"family": to_spec(fitted.family), "fitted": fitted_content(fitted)})
+
+
+def fitted_content(fitted: Fitted) -> dict[str, Any]:
+    """What a file holds of it, beside the family."""
+    return {
+        "method": fitted.method,
+        "place": fitted.place.tolist(),
+        "places": fitted.places.tolist(),
+        "choices": fitted.n_choices,
+        "log_likelihood": fitted.log_likelihood,
+        "log_evidence": fitted.log_evidence,
+        "notes": list(fitted.notes),
+        "people": {name: fitted_content(one) for name, one in fitted.people.items()},
+        **({} if fitted.chains is None else {"chains": chains_content(fitted.chains)}),
+    }
+
+
+def read_fitted(path: Path, trust: Sequence[str]) -> Fitted:
+    """What a file holds."""
+    trusted = checked_trust(trust)
+    document = read_document(path)
+    if "fitted" not in document:
+        raise ValueError(f"{path} holds a preference that was not fitted. Use Preference.load.")
+    try:
+        family = from_spec(document["family"], trusted)
+        require(isinstance(family, Family), "its family is none")
+        return _made(family, document["fitted"])
+    except DAMAGE as error:
+        raise ValueError(
+            f"a preference file must be whole; {path} is damaged ({reason(error)}). Use a backup."
+        ) from None
+
+
+def _made(family: Family, content: dict[str, Any]) -> Fitted:
+    d = len(family.names)
+    place = finite_list(content["place"], "the point")
+    require(place.size == d, f"the point must have {d} numbers")
+    require(isinstance(content["places"], list) and content["places"], "there must be draws")
+    rows: list[FloatArray] = [finite_list(row, "a draw") for row in content["places"]]
+    require(all(row.size == d for row in rows), f"a draw must have {d} numbers")
+    evidence, chains = content["log_evidence"], content.get("chains")
+    return Fitted(
+        family,
+        str(content["method"]),
+        place,
+        np.array(rows).reshape(len(rows), d),
+        whole(content["choices"], "the number of choices"),
+        finite(content["log_likelihood"], "the log likelihood"),
+        None if evidence is None else finite(evidence, "the log evidence"),
+        MappingProxyType({name: _made(family, one) for name, one in content["people"].items()}),
+        tuple(map(str, content["notes"])),
+        None if chains is None else chains_from(chains, len(content["people"]), d),
+    )

@@ -1,0 +1,1 @@
+"""Interviews: questions chosen one by one, and the preference that they show."""

@@ -1,0 +1,179 @@
+"""From choices to arrays: each probability, outcome, option and answer once."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from allais._checks import FloatArray, IntArray
+from allais.lotteries import FiniteLottery
+from allais.people.data.arrays import CERTAINTY_EQUIVALENT, FELT, PLACES, Design, Scratch
+
+if TYPE_CHECKING:
+    from allais.people.data.choices import Choices
+
+
+class Compact(NamedTuple):
+    """A design, and where each answer of the table went."""
+
+    design: Design
+    row_of: IntArray  # the design's row of each answer, (answers,)
+
+
+def compact(choices: Choices, reference: float, costs: bool, by_person: bool) -> Compact:
+    """Choices as compiled code reads them, as one block or as one per person."""
+    listed = _Options(reference, costs)
+    for lottery in choices.lotteries:
+        listed.add(lottery)
+    n = len(choices)
+    who = choices.person if by_person else np.zeros(n, np.int64)
+    amount = np.where(choices.chosen == CERTAINTY_EQUIVALENT, choices.amount, 0.0)
+    amount = reference - amount if costs else amount - reference
+    told = np.column_stack([who, choices.chosen, choices.offered, amount])
+    rows, row_of = np.unique(told, axis=0, return_inverse=True)
+    offered = rows[:, 2:-1].astype(np.int64)
+    present = offered >= 0
+    n_blocks = len(choices.people) if by_person else 1
+    block_row = np.searchsorted(rows[:, 0], np.arange(n_blocks + 1))
+    uses = listed.uses([np.unique(offered[a:b][present[a:b]]) for a, b in pairwise(block_row)])
+    chances = np.array(list(listed.chances)).reshape(-1, 2)
+    outcomes = np.array(list(listed.outcomes))
+    with np.errstate(divide="ignore"):
+        log_p, log_q = np.log(chances[:, 0]), np.log(chances[:, 1])
+    smaller = special.ndtri(chances.min(axis=1))
+    design = Design(
+        log_p=log_p,
+        log_q=log_q,
+        normal=np.where(chances[:, 0] <= chances[:, 1], smaller, -smaller),
+        outcomes=outcomes,
+        log_size=np.log(np.abs(outcomes)),
+        term_outcome=np.array(listed.term_outcome, np.int64),
+        term_at=np.array(listed.term_at, np.int64),
+        term_beyond=np.array(listed.term_beyond, np.int64),
+        option_start=np.array(listed.start, np.int64),
+        option_range=np.array(listed.range),
+        row_start=np.append(0, np.cumsum(present.sum(axis=1))),
+        row_option=offered[present],
+        row_chosen=rows[:, 1].astype(np.int64),
+        row_amount=np.ascontiguousarray(rows[:, -1]),
+        row_count=np.bincount(row_of.ravel(), choices.count, len(rows)).astype(np.float64),
+        block_row=block_row.astype(np.int64),
+        **uses,
+    )
+    return Compact(design, row_of.ravel())
+
+
+class _Options:
+    """Lotteries as terms over shared probabilities and outcomes."""
+
+    def __init__(self, reference: float, costs: bool) -> None:
+        self.reference, self.costs = reference, costs
+        self.chances: dict[tuple[float, float], int] = {(0.0, 1.0): 0, (1.0, 0.0): 1}
+        self.outcomes: dict[float, int] = {1.0: 0}  # one at least, so that arrays are never empty
+        self.term_outcome: list[int] = []
+        self.term_at: list[int] = []
+        self.term_beyond: list[int] = []
+        self.start: list[int] = [0]
+        self.range: list[float] = []
+
+    def add(self, lottery: FiniteLottery) -> None:
+        """Append the terms of a lottery: an outcome counts for the step of w from beyond it to itself."""
+        utility = self.reference - lottery.outcomes if self.costs else lottery.outcomes - self.reference
+        at_least, below = np.append(lottery.at_least, 0.0).tolist(), np.append(lottery.below, 1.0).tolist()
+        for i, x in enumerate(utility.tolist()):
+            if x == 0.0:
+                continue
+            # the tail that a gain lies in is upper, and that of a loss lower; costs turn both
+            if (x > 0.0) != self.costs:
+                at, beyond = (at_least[i], below[i]), (at_least[i + 1], below[i + 1])
+            else:
+                at, beyond = (below[i + 1], at_least[i + 1]), (below[i], at_least[i])
+            self.term_outcome.append(self.outcomes.setdefault(x, len(self.outcomes)))
+            self.term_at.append(self.chances.setdefault(at, len(self.chances)))
+            self.term_beyond.append(self.chances.setdefault(beyond, len(self.chances)))
+        self.start.append(len(self.term_outcome))
+        self.range.append(float(utility.max() - utility.min()))
+
+    def uses(self, options_of: list[IntArray]) -> dict[str, IntArray]:
+        """What each block needs, given its options."""
+        start = np.array(self.start)
+        gain = np.array(list(self.outcomes)) > 0.0
+        x_of, at_of, beyond_of = map(np.array, (self.term_outcome, self.term_at, self.term_beyond))
+        found: dict[str, list[IntArray]] = {"gain": [], "loss": [], "outcome": [], "option": []}
+        for options in options_of:
+            pieces = [np.arange(start[option], start[option + 1]) for option in options]
+            terms = np.concatenate([*pieces, np.zeros(0, np.int64)]).astype(np.int64)
+            x = x_of[terms].astype(np.int64) if terms.size else terms
+            for side, mine in (("gain", terms[gain[x]]), ("loss", terms[~gain[x]])):
+                both = [at_of[mine], beyond_of[mine]] if mine.size else [mine]
+                found[side].append(np.unique(np.concatenate(both)).astype(np.int64))
+            found["outcome"].append(np.unique(x))
+            found["option"].append(options.astype(np.int64))
+        names = {
+            "gain": ("gain_start", "gain_probability"),
+            "loss": ("loss_start", "loss_probability"),
+            "outcome": ("outcome_start", "block_outcome"),
+            "option": ("block_option_start", "block_option"),
+        }
+        uses: dict[str, IntArray] = {}
+        for kind, (first, listed) in names.items():
+            uses[first] = np.append(0, np.cumsum([one.size for one in found[kind]])).astype(np.int64)
+            uses[listed] = np.concatenate([*found[kind], np.zeros(0, np.int64)]).astype(np.int64)
+        return uses
+
+
+def scratch_for(design: Design) -> Scratch:
+    """Room for one evaluation of a design."""
+
+    def room(*shape: int) -> FloatArray:
+        return np.zeros(shape)
+
+    n_chances, n_options = design.log_p.size, design.option_range.size
+    return Scratch(
+        room(n_chances, 3),
+        room(n_chances, 3),
+        room(design.outcomes.size, 3),
+        room(n_options, FELT + 1),
+        room(PLACES),
+    )
+
+
+def about_parameters(log_chance: FloatArray) -> FloatArray:
+    """Bits that an answer tells about the parameters, from its log chance at equally likely ones, (n, questions).
+
+    >>> about_parameters(np.log([[1.0, 0.5], [1e-9, 0.5]])).round(3)
+    array([1., 0.])
+    """
+    chance = np.exp(log_chance)
+    rest = np.maximum(1.0 - chance, 1e-300)
+    inside = -(chance * np.maximum(log_chance, -700.0) + rest * np.log(rest)).mean(axis=0) / np.log(2.0)
+    return entropy(chance.mean(axis=0)) - inside
+
+
+def about_decision(log_chance: FloatArray, decision: IntArray) -> FloatArray:
+    """Bits that an answer tells about which arm is preferred, `decision` of each parameter vector.
+
+    >>> about_decision(np.log([[0.9, 0.5], [0.1, 0.5]]), np.array([0, 1])).round(3)
+    array([0.531, 0.   ])
+    """
+    chance = np.exp(log_chance)
+    left = np.zeros(chance.shape[1])
+    for arm in np.unique(decision):
+        mine = chance[decision == arm]
+        left += len(mine) / len(chance) * entropy(mine.mean(axis=0))
+    return entropy(chance.mean(axis=0)) - left
+
+
+def entropy(chance: FloatArray) -> FloatArray:
+    """Of a coin, in bits."""
+    inside = np.clip(chance, 1e-300, 1.0 - 1e-16)
+    return -(inside * np.log(inside) + (1.0 - inside) * np.log1p(-inside)) / np.log(2.0)
+
+
+def entropy_of(shares: FloatArray) -> FloatArray:
+    """Of distributions over several things, along the last axis, in bits."""
+    inside = np.where(shares > 0.0, shares, 1.0)
+    return np.abs((inside * np.log2(inside)).sum(axis=-1))  # none of the terms is positive, and -0 is 0

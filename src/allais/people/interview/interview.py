@@ -1,0 +1,294 @@
+"""Interviews: ask one person a few questions, each the one that tells most."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from allais._checks import FloatArray, brief, share
+from allais._random import Seed, generator
+from allais._system.locks import one_at_a_time, one_change_at_a_time
+from allais.files.reading import DAMAGE, reason
+from allais.learner.choices import NotNow
+from allais.lotteries import FiniteLottery
+from allais.people.data.choices import Choices, as_option
+from allais.people.inference.posterior import after, anew, before
+from allais.people.interview.candidates import checked_stakes, pool
+from allais.people.interview.design import about_decision, about_parameters
+from allais.people.interview.interview_view import Known
+from allais.people.interview.questions import SIDES, Question, checked_answer
+from allais.people.model.family import Family
+from allais.people.model.likelihood import Likelihood, Worths
+from allais.people.model.parameters import Prior
+
+ASKED = 400  # particles over which information is computed: its error is then below the gaps that matter
+TIES = 1e-3  # of the information about parameters counts beside that about the decision
+DRAWS = 3  # uniform ones that a question takes: whether it is a check, which, and which side is A
+
+
+class Interview(Known):
+    """Questions to one person: `ask`, `tell`, and the preference that the answers show.
+
+    The next question has the greatest expected information about the parameters, or with `for_decision` about which
+    of these arms the person prefers. It is `settled` after `questions` answers, or as soon as one arm is preferred
+    with probability `sure`. One in `checks` questions is a check of attention (0: none). No question comes twice.
+    `stakes` are the least and the greatest outcome; `prior` replaces that of the family, such as by a population.
+
+    >>> from allais.people import Family, Interview
+    >>> interview = Interview(Family(alpha=0.88, loss_aversion=2.25, stake=100), stakes=(-50, 200), seed=1, questions=6)
+    >>> alice = Preference.tversky_kahneman()
+    >>> while not interview.settled:
+    ...     question = interview.ask()
+    ...     interview.tell(question, "A" if alice.value(question.a) > alice.value(question.b) else "B")
+    >>> 0.4 < interview.preference.gains.eta < 0.9, len(interview.choices)
+    (True, 6)
+    """
+
+    _kind = "interview"
+
+    def __init__(
+        self,
+        family: Family,
+        prior: Prior | None = None,
+        stakes: tuple[float, float] = (-50.0, 200.0),
+        *,
+        seed: Seed,
+        questions: int = 20,
+        for_decision: Mapping[Any, Any] | Sequence[Any] | None = None,
+        sure: float = 0.95,
+        checks: int = 8,
+        person: str = "one",
+        unit: str = "",
+        n_candidates: int = 1000,
+        n_particles: int = 1000,
+    ) -> None:
+        self.family = family if prior is None else family.with_prior(prior)
+        if not family.names:
+            raise ValueError("an interview is about free parameters; this family has none. Free some.")
+        self.stakes, self.sure = checked_stakes(stakes), share("sure", sure)
+        self.questions, self.checks = _whole("questions", questions, 1), _whole("checks", checks, 0)
+        self.n_candidates, self.n_particles = (
+            _whole("n_candidates", n_candidates, 1), _whole("n_particles", n_particles, 100),
+        )  # fmt: skip
+        self.person, self.unit = str(person), str(unit)
+        self.arms = _arms(for_decision)
+        self._rng = generator(seed)
+        self._began_at = copy.deepcopy(self._rng.bit_generator.state)
+        self._asked, self._told = {}, {}
+        self._out: int | None = None
+        self._prepare()
+        self._belief = before(self.family, self.n_particles, self._rng)
+        self._guard()
+
+    def _prepare(self) -> None:
+        """Make the candidates, and what is computed from them again and again."""
+        self._pool = pool(self.family, self.stakes, self.n_candidates, self._rng)
+        offered = Choices.from_rows([("any", pair, 0) for pair in self._pool.pairs])
+        self._place = {frozenset(pair): place for place, pair in enumerate(self._pool.pairs)}
+        self._candidates = Likelihood(self.family, offered)
+        self._arm_worths = Worths(self.family, list(self.arms.values())) if self.arms else None
+
+    # -- asking and telling -----------------------------------------------------------------------
+
+    @one_change_at_a_time
+    def ask(self) -> Question:
+        """The next question; the same one until it is told or cancelled."""
+        if self._out is not None:
+            return self._asked[self._out]
+        if self._is_settled():
+            raise NotNow(f"the interview is settled after {len(self._told)} answers. Read its preference.")
+        rng = copy.deepcopy(self._rng)  # a call that is broken off changes nothing
+        question = self._next(rng.random(DRAWS).tolist())
+        self._put_out(question, rng)
+        return question
+
+    @one_change_at_a_time
+    def tell(self, question: Question | int, answer: str) -> None:
+        """The side that the person took, "A" or "B". A question is told once; `revise` changes an answer."""
+        id_, side = self._known(question), checked_answer(answer)
+        if id_ in self._told:
+            raise ValueError(f"a question is told once; {id_} was answered {self._told[id_]}. Use revise to change it.")
+        if id_ != self._out:
+            raise ValueError(f"only a question that is out can be told; {id_} was cancelled. Ask another.")
+        told, rng = {**self._told, id_: side}, copy.deepcopy(self._rng)
+        belief = after(self._belief, self.family, self._choices({id_: side}), self._choices(told), rng)
+        self._midway = True
+        self._told, self._out, self._belief, self._rng = told, None, belief, rng
+        self._noted({"tell": id_, "answer": side})
+
+    @one_change_at_a_time
+    def revise(self, question: Question | int, answer: str) -> None:
+        """Change the answer to a question that was told; what the old one said is forgotten."""
+        id_, side = self._known(question), checked_answer(answer)
+        if id_ not in self._told:
+            raise ValueError(f"only an answer can be revised; question {id_} has none. Tell it.")
+        told, rng = {**self._told, id_: side}, copy.deepcopy(self._rng)
+        belief = anew(self.family, self._choices(told), self.n_particles, rng)
+        self._midway = True
+        self._told, self._belief, self._rng = told, belief, rng
+        self._noted({"revise": id_, "answer": side})
+
+    @one_change_at_a_time
+    def cancel(self, question: Question | int) -> None:
+        """Skip a question that is out: it counts for nothing, and does not come again."""
+        id_ = self._known(question)
+        if id_ != self._out:
+            raise ValueError(f"only a question that is out can be cancelled; {id_} is not. Use revise for answers.")
+        self._midway = True
+        self._out = None
+        self._noted({"cancel": id_})
+
+    def _noted(self, event: dict[str, Any]) -> None:
+        self._midway = self._durable
+        if self._durable:
+            self._write(event)
+
+    def _known(self, question: Question | int) -> int:
+        id_ = question.id if isinstance(question, Question) else question
+        if isinstance(id_, bool) or id_ not in self._asked:
+            raise ValueError(f"a question must be one of this interview's; got {brief(question)}. Ask for one.")
+        if isinstance(question, Question) and question != self._asked[id_]:
+            raise ValueError(f"a question must be one of this interview's; number {id_} is another. Ask for one.")
+        return id_
+
+    def _put_out(self, question: Question, rng: np.random.Generator) -> None:
+        self._midway = True
+        self._asked, self._out, self._rng = {**self._asked, question.id: question}, question.id, rng
+        self._noted({"ask": question.as_json()})
+
+    def _next(self, draws: list[float]) -> Question:
+        """The question that tells most, or a check."""
+        check, which, side = draws
+        asked = {frozenset(one.options) for one in self._asked.values()}
+        id_ = len(self._asked) + 1
+        if self._checks_now(check):
+            checks = [pair for pair in self._pool.checks if frozenset(pair) not in asked]
+            if checks:
+                better, worse = checks[int(which * len(checks))]
+                first = side < 0.5
+                options = (better, worse) if first else (worse, better)
+                return Question(id_, *options, SIDES[0] if first else SIDES[1], self.unit, self.family.costs)
+        gain = self._information()
+        gain[[self._place[pair] for pair in asked if pair in self._place]] = -np.inf
+        if not np.isfinite(gain.max()):
+            raise NotNow("every candidate was asked. Give more candidates, or other stakes.")
+        a, b = self._pool.pairs[int(gain.argmax())]
+        return Question(id_, *((a, b) if side < 0.5 else (b, a)), None, self.unit, self.family.costs)
+
+    def _checks_now(self, draw: float) -> bool:
+        """One check at a random place of each run of so many questions, and never the first question."""
+        done = len(self._asked)
+        if not self.checks or not done:
+            return False
+        place = done % self.checks
+        if any(self._asked[id_].is_check for id_ in range(done - place + 1, done + 1)):
+            return False
+        return draw < 1.0 / (self.checks - place)
+
+    def _information(self) -> FloatArray:
+        parameters = self.family.natural(self._belief.sample(ASKED))
+        log_chance = self._candidates.each(parameters)
+        gain = about_parameters(log_chance)
+        if self._arm_worths is None:
+            return gain
+        return about_decision(log_chance, self._arm_worths(parameters).argmax(axis=1)) + TIES * gain
+
+    # -- events and files -------------------------------------------------------------------------
+
+    def apply(self, event: dict[str, Any]) -> None:
+        """Do what an event says: the calls that change an interview, as its folder writes them down."""
+        try:
+            match event:
+                case {"ask": content}:
+                    self._repeat(Question.from_json(content, self.unit, self.family.costs))
+                case {"tell": id_, "answer": answer}:
+                    self.tell(id_, answer)
+                case {"revise": id_, "answer": answer}:
+                    self.revise(id_, answer)
+                case {"cancel": id_}:
+                    self.cancel(id_)
+                case _:
+                    raise ValueError(f"an event must be one that this version knows; got {brief(event)}. Check it.")
+        except DAMAGE as error:
+            raise ValueError(f"an event must be one that can be; {brief(event)} is not ({reason(error)}).") from None
+
+    @one_change_at_a_time
+    def _repeat(self, question: Question) -> None:
+        """Ask what was asked, with the draws that it took."""
+        if self._out is not None or question.id != len(self._asked) + 1:
+            raise ValueError(f"events must repeat to the same questions; number {question.id} does not. Use a backup.")
+        rng = copy.deepcopy(self._rng)
+        rng.random(DRAWS)
+        self._put_out(question, rng)
+
+    @one_at_a_time
+    def copy(self) -> Interview:
+        """An independent interview that knows the same and will ask the same."""
+        from allais.people.interview.files import from_content
+
+        return from_content(self.family, self._document())
+
+    def _document(self) -> dict[str, Any]:
+        from allais.people.interview.files import content_of
+
+        return content_of(self)
+
+    def _lines_worth_a_snapshot(self) -> int:
+        return self.n_particles
+
+    @one_at_a_time
+    def __getstate__(self) -> dict[str, Any]:
+        return {"family": self.family, "document": self._document()}
+
+    def __setstate__(self, contents: dict[str, Any]) -> None:
+        from allais.people.interview.files import from_content
+
+        self.__dict__.update(from_content(contents["family"], contents["document"]).__dict__)
+        self._guard()
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file; `Preference.load`, `Fitted.load` and `Choices.read` read it, too."""
+        from allais.people.interview.files import write_interview
+
+        write_interview(self, Path(path))
+
+    @staticmethod
+    def load(path: str | Path, trust: Sequence[str] = ()) -> Interview:
+        """The interview that was saved, going on exactly where it was."""
+        from allais.people.interview.files import read_interview
+
+        return read_interview(Path(path), trust)
+
+    @staticmethod
+    def open(
+        path: str | Path, family: Family | None = None, *, trust: Sequence[str] = (), **settings: Any
+    ) -> Interview:
+        """An interview that lives in a folder: every answer is on disk when `tell` returns.
+
+        The first time, give the family, the seed and other settings; afterwards the folder knows them.
+        """
+        from allais.people.interview.files import open_interview
+
+        return open_interview(Path(path), family, trust, settings)
+
+
+def _whole(name: str, number: Any, least: int) -> int:
+    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
+        raise ValueError(f"{name} must be a whole number, {least} or more; got {number!r}. Give one.")
+    return int(number)
+
+
+def _arms(given: Mapping[Any, Any] | Sequence[Any] | None) -> dict[Any, FiniteLottery]:
+    if given is None:
+        return {}
+    named = dict(given) if isinstance(given, Mapping) else dict(enumerate(given))
+    if len(named) < 2:
+        raise ValueError(f"a decision is between two arms or more; got {len(named)}. Give their lotteries.")
+    strange = [name for name in named if not isinstance(name, str | int)]
+    if strange:
+        raise ValueError(f"arms are named by text or whole numbers, so that files can; got {strange[0]!r}. Rename it.")
+    return {name: as_option(one) for name, one in named.items()}

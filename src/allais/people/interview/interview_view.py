@@ -1,0 +1,111 @@
+"""What an interview knows: answers, a preference, how sure it is, and how attentive the person was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from allais._system.locks import one_at_a_time
+from allais.learner.durable import Durable
+from allais.lotteries import FiniteLottery
+from allais.people.data.attention import Attention
+from allais.people.data.choices import Choices
+from allais.people.inference.fitted import MOST_DRAWS, Fitted
+from allais.people.inference.posterior import Belief
+from allais.people.interview.questions import SIDES, Question
+from allais.people.model.family import Family
+from allais.people.model.likelihood import Likelihood, Worths
+from allais.people.model.parameters import ByName
+from allais.preferences import Preference
+
+
+class Known(Durable):
+    """What can be read of an interview; nothing here changes it."""
+
+    family: Family
+    person: str
+    questions: int
+    sure: float
+    n_particles: int
+    arms: dict[Any, FiniteLottery]  # of the decision, if there is one
+    _asked: dict[int, Question]
+    _told: dict[int, str]  # answers, in their order
+    _belief: Belief
+    _arm_worths: Worths | None
+
+    def _choices(self, told: Mapping[int, str]) -> Choices:
+        return Choices.from_rows(
+            [(self.person, self._asked[id_].options, SIDES.index(side)) for id_, side in told.items()]
+        )
+
+    @property
+    @one_at_a_time
+    def choices(self) -> Choices:
+        """The answers so far, for `fit`, `posterior` and `hierarchical`."""
+        return self._choices(self._told)
+
+    @property
+    @one_at_a_time
+    def answers(self) -> list[tuple[Question, str]]:
+        """Each question that was told, with its answer."""
+        return [(self._asked[id_], side) for id_, side in self._told.items()]
+
+    @property
+    @one_at_a_time
+    def fitted(self) -> Fitted:
+        """What is known, with draws, a summary and a file of its own."""
+        place = self._belief.middle
+        at_point = 0.0
+        if self._told:
+            at_point = float(Likelihood(self.family, self._choices(self._told)).on_line(place[None])[0])
+        checks = self._attention()
+        notes = (f"{checks} Read the answers with care.",) if checks.passed < checks.asked else ()
+        places = self._belief.sample(min(MOST_DRAWS, self.n_particles))
+        return Fitted(self.family, "interview", place, places, len(self._told), at_point, notes=notes)
+
+    @property
+    def preference(self) -> Preference:
+        """The preference in the middle of what is believed."""
+        return self.fitted.preference
+
+    @property
+    def uncertainty(self) -> dict[str, tuple[float, float]]:
+        """For each parameter, the ends between which it lies with 90 %."""
+        return ByName({row.name: (row.low, row.high) for row in self.fitted.summary().rows})
+
+    @property
+    @one_at_a_time
+    def decision(self) -> dict[Any, float]:
+        """For each arm, how likely it is that the person prefers it; empty without `for_decision`."""
+        return self._decision()
+
+    def _decision(self) -> dict[Any, float]:
+        if self._arm_worths is None:
+            return {}
+        best = self._arm_worths(self.family.natural(self._belief.z)).argmax(axis=1)
+        shares = np.bincount(best, self._belief.weights, len(self.arms))
+        return dict(zip(self.arms, shares.tolist(), strict=True))
+
+    @property
+    @one_at_a_time
+    def settled(self) -> bool:
+        """Whether enough was asked, or the decision is sure enough."""
+        return self._is_settled()
+
+    def _is_settled(self) -> bool:
+        return len(self._told) >= self.questions or max(self._decision().values(), default=0.0) >= self.sure
+
+    @property
+    @one_at_a_time
+    def attention(self) -> Attention:
+        """How the attention checks went."""
+        return self._attention()
+
+    def _attention(self) -> Attention:
+        checks = [(self._asked[id_].better, side) for id_, side in self._told.items() if self._asked[id_].is_check]
+        return Attention(len(checks), sum(better == side for better, side in checks))
+
+    def __repr__(self) -> str:
+        return f"<Interview of {self.person}: {len(self._told)} of {self.questions} questions answered>"

@@ -1,0 +1,153 @@
+"""Which arm people prefer, by what is known about them and about the arms, and which of the two to look into."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from allais._checks import FloatArray
+from allais._random import Seed, generator
+from allais.learner import Learner
+from allais.people.inference.fitted import Fitted
+from allais.people.interview.design import entropy_of
+from allais.preferences import Preference
+from allais.rewards import Finite, Rewards
+
+UNSEEN = 1.0  # outcome's worth of what has not been seen, spread over what is known to be possible
+MOST_OUTCOMES = 400  # of an arm; more are joined by rank, in bins of nearly equal counts
+SURE = 0.95  # a chance from which there is nothing to look into
+CLOSE = 1.5  # times as many bits as the other uncertainty, below which neither matters more
+
+
+@dataclass(frozen=True)
+class PeoplePrefer:
+    """For each arm the chance that these people prefer it, and what would tell more; `print` it for words."""
+
+    chances: dict[Hashable, float]
+    bits: float  # of uncertainty about which arm is preferred
+    questions_tell: float  # bits that go if the preference is known exactly
+    samples_tell: float  # bits that go if the arms are known exactly
+    notes: tuple[str, ...] = ()
+
+    @property
+    def arm(self) -> Hashable:
+        """The arm that is preferred most often."""
+        return max(self.chances, key=lambda name: self.chances[name])
+
+    @property
+    def advice(self) -> str:
+        """More questions, or more samples?"""
+        if self.chances[self.arm] >= SURE:
+            return "Neither more questions nor more samples are likely to change that."
+        asked, seen = f"{self.questions_tell:.2f}", f"{self.samples_tell:.2f}"
+        told = f"questions could tell {asked} of {self.bits:.2f} bits, samples {seen}"
+        if self.questions_tell > CLOSE * self.samples_tell:
+            return f"Ask more questions: what is unknown is mostly the preference ({told})."
+        if self.samples_tell > CLOSE * self.questions_tell:
+            return f"Take more samples: what is unknown is mostly the arms ({told})."
+        return f"Both matter about as much: ask more, and take more samples ({told})."
+
+    def __str__(self) -> str:
+        width = max(len(str(name)) for name in self.chances)
+        ranked = sorted(self.chances.items(), key=lambda one: -one[1])
+        rows = [f"  {name!s:<{width}}   {chance:.2f}" for name, chance in ranked]
+        first = f"These people prefer {self.arm} with a chance of {self.chances[self.arm]:.2f}."
+        return "\n".join([first, *rows, self.advice, *self.notes])
+
+
+def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: Seed = 0) -> PeoplePrefer:
+    """The chance of each arm to be the one that these people prefer.
+
+    Over draws of their preference and, each with each, draws of what the arms may be: outcomes that were seen get
+    random weights (Dirichlet), and what is known to be possible gets those of one more outcome together, so that an
+    arm with few samples is not taken for known. What a fit to a point knows, draws around it say. Gains and losses
+    are those of the learner's own preference: its reference, and its direction.
+
+    >>> from allais import Bounded, Discrete, NPTS, expected_value
+    >>> from allais.people import Choices, Family, posterior, recommend
+    >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["bet", "sure"], seed=1)
+    >>> learner.observe("bet", [0.0] * 90 + [50.0] * 10)
+    >>> learner.observe("sure", [7.0] * 100)
+    >>> answers = Choices.from_rows([("ann", [{50: 0.1, 0: 0.9}, 9], 0), ("ann", [{50: 0.5, 0: 0.5}, 20], 1)])
+    >>> found = recommend(learner, posterior(answers, Family(alpha=1.0, loss_aversion=1.0), seed=1))
+    >>> found.arm, 0.5 < found.chances["bet"] < 1.0
+    ('bet', True)
+    """
+    rng = generator(seed)
+    preferences = [one.in_frame_of(learner.policy.preference) for one in fitted.draws(n_draws, seed=rng)]
+    names = learner.arms
+    known = learner.policy.rewards_of(len(learner.pulls))
+    place = {name: k for k, name in enumerate(learner.pulls)}
+    worth = np.empty((n_draws, n_draws, len(names)))  # people, draws of the arms, arms
+    notes = []
+    for k, name in enumerate(names):
+        outcomes, counts = learner.outcomes(name)
+        support, prior = _possible(known[place[name]] if known else None)
+        if counts.sum() == 0 and not support.size:
+            raise ValueError(
+                f"an arm needs outcomes, or rewards that are bounded; {name!r} has neither. Observe some first."
+            )
+        if counts.sum() == 0:
+            notes.append(f"Nothing was seen of {name}: its chance is that of any distribution within the rewards.")
+        outcomes, counts = _joined(np.asarray(outcomes, np.float64), np.asarray(counts, np.float64))
+        points = np.concatenate([outcomes, support])
+        shares = rng.standard_gamma(np.concatenate([counts, prior]), size=(n_draws, points.size))
+        shares /= shares.sum(axis=1, keepdims=True)
+        order = np.argsort(points)
+        for i, preference in enumerate(preferences):
+            worth[i, :, k] = worths(preference, points[order], shares[:, order])
+    best = worth.argmax(axis=2)
+    wins = (best[:, :, None] == np.arange(len(names))).astype(np.float64)
+    chances = wins.mean(axis=(0, 1))
+    bits = float(entropy_of(chances))
+    return PeoplePrefer(
+        dict(zip(names, chances.tolist(), strict=True)),
+        bits,
+        max(0.0, bits - float(entropy_of(wins.mean(axis=1)).mean())),  # rounding may leave less than nothing
+        max(0.0, bits - float(entropy_of(wins.mean(axis=0)).mean())),
+        tuple(notes),
+    )
+
+
+def _possible(rewards: Rewards | None) -> tuple[FloatArray, FloatArray]:
+    """What may happen though it was not seen, with the counts that it has beforehand."""
+    if isinstance(rewards, Finite):
+        points = np.array(rewards.values)
+    else:
+        points = np.array([end for end in (rewards.support if rewards is not None else ()) if np.isfinite(end)])
+    return points, np.full(points.size, UNSEEN / max(points.size, 1))
+
+
+def _joined(outcomes: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Outcomes in bins by rank, where there are many: each is its mean."""
+    if outcomes.size <= MOST_OUTCOMES:
+        return outcomes, counts
+    order = np.argsort(outcomes)
+    outcomes, counts = outcomes[order], counts[order]
+    cell = np.minimum((np.cumsum(counts) - 0.5 * counts) / counts.sum() * MOST_OUTCOMES, MOST_OUTCOMES - 1).astype(int)
+    first = np.flatnonzero(np.diff(cell, prepend=-1))
+    total = np.add.reduceat(counts, first)
+    return np.add.reduceat(outcomes * counts, first) / total, total
+
+
+def worths(preference: Preference, outcomes: FloatArray, shares: FloatArray) -> FloatArray:
+    """The value of many distributions over the same outcomes, in rising order; `shares` has one row per distribution.
+
+    >>> people = Preference(TverskyKahneman(0.61))
+    >>> worths(people, np.array([0.0, 50.0]), np.array([[0.9, 0.1], [0.5, 0.5]])).round(4)
+    array([ 9.3151, 21.032 ])
+    """
+    utility = preference.utilities(outcomes)
+    if preference.costs:
+        utility, shares = utility[::-1], shares[:, ::-1]
+    with np.errstate(divide="ignore"):
+        upper = np.minimum(np.cumsum(shares[:, ::-1], axis=1)[:, ::-1], 1.0)  # of at least this outcome
+        lower = np.minimum(np.cumsum(shares, axis=1), 1.0)
+        gains = preference.gains.of_logs(np.log(upper), np.log1p(-upper))
+        losses = preference.losses.of_logs(np.log(lower), np.log1p(-lower))
+    up, down = np.maximum(utility, 0.0), np.maximum(-utility, 0.0)
+    gain = gains[:, 1:] @ np.diff(up) + gains[:, 0] * up[0]
+    loss = losses[:, :-1] @ -np.diff(down) + losses[:, -1] * down[-1]
+    return np.asarray(gain - loss)

@@ -1,0 +1,122 @@
+"""What an interview is worth to a bandit: people of known parameters are asked, fitted and served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from allais._checks import FloatArray
+from allais._random import Seed, generator
+from allais.lotteries import FiniteLottery
+from allais.people.data.choices import Choices
+from allais.people.interview.candidates import dominates, lotteries_within
+from allais.people.interview.interview import Interview
+from allais.people.interview.questions import Question
+from allais.people.model.family import Family
+from allais.people.model.likelihood import Worths
+from allais.policies import NPTS
+from allais.preferences import Preference, expected_value
+from allais.problems import Bandit
+from allais.report.tables import markdown_table
+from allais.rewards import Bounded
+from allais.simulation import simulate
+
+STAKES = (-50.0, 200.0)
+ARMS, CANDIDATES = 5, 200
+SOURCES = ("the true preference", "fitted after the interview", "0.61 for all", "the mean")
+
+
+@dataclass(frozen=True)
+class Study:
+    """Regret by the true preference, as a share of what choosing at random loses, (people, sources)."""
+
+    learned: FloatArray  # by a bandit that learns the arms
+    known: FloatArray  # by the arm that is best if the arms are known
+    n_rounds: int
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """What the columns of `rows` are."""
+        return "served by", f"regret after {self.n_rounds:,} rounds", "lost against the truth", "arms known"
+
+    def rows(self) -> list[list[str]]:
+        """One line per source, with standard errors over people."""
+        return [
+            [source, *map(_shown, (self.learned[:, k], self.learned[:, k] - self.learned[:, 0], self.known[:, k]))]
+            for k, source in enumerate(SOURCES)
+        ]  # fmt: skip
+
+    def __str__(self) -> str:
+        return markdown_table(self.header, self.rows())
+
+
+def _shown(numbers: FloatArray) -> str:
+    return f"{numbers.mean():.3f} ± {numbers.std(ddof=1) / np.sqrt(len(numbers)):.3f}"
+
+
+def study(
+    n_people: int = 100,
+    n_questions: int = 20,
+    *,
+    n_rounds: int = 5000,
+    n_runs: int = 2,
+    seed: Seed = 1,
+    done: Callable[[int], None] = lambda _: None,
+) -> Study:
+    """Ask people of known parameters, fit them, and let a bandit serve them: how much is lost, and to whom?
+
+    People are drawn from the prior of cumulative prospect theory, answer by their own choice rule, and meet five
+    lotteries of which none dominates another, and which are worth about the same to some other person of the prior: a
+    choice that is not obvious. NPTS learns the lotteries under the true preference, the fitted one,
+    that of Tversky and Kahneman's median person, and the mean; all meet the same outcomes, and the true preference
+    judges.
+
+    >>> found = study(n_people=2, n_questions=3, n_rounds=50, n_runs=1)
+    >>> found.learned.shape
+    (2, 4)
+    """
+    rng = generator(seed)
+    family = Family(stake=100.0)
+    learned, known = np.empty((n_people, len(SOURCES))), np.empty((n_people, len(SOURCES)))
+    for i, truth in enumerate(family.natural(family.prior.draw(n_people, rng))):
+        interview = Interview(family, stakes=STAKES, questions=n_questions, seed=rng)
+        while not interview.settled:
+            question = interview.ask()
+            interview.tell(question, answer_of(family, truth, question, rng))
+        own = family.preference(truth)
+        problem = Bandit(_arms(family, rng))
+        values = problem.true_values(own)
+        assert values is not None
+        at_random = float(values.max() - values.mean())
+        common = int(rng.integers(2**31))  # all sources meet the same outcomes
+        for k, source in enumerate((own, interview.preference, Preference.tversky_kahneman(), expected_value())):
+            policy = NPTS(source, Bounded(*STAKES))
+            results = simulate(
+                policy, problem, n_rounds, n_runs, common, judge=own, progress=False, checkpoints=[n_rounds]
+            )
+            learned[i, k] = results.mean_regret[-1] / (n_rounds * at_random)
+            believed = problem.true_values(source)
+            assert believed is not None
+            known[i, k] = (values.max() - values[believed.argmax()]) / at_random
+        done(i + 1)
+    return Study(learned, known, n_rounds)
+
+
+def answer_of(family: Family, truth: FloatArray, question: Question, rng: np.random.Generator) -> str:
+    """What a person of these parameters answers, by chance."""
+    choice = Choices.from_rows([("one", question.options, 0)])
+    return "A" if rng.random() < np.exp(family.log_chances([truth], choice)[0, 0]) else "B"
+
+
+def _arms(family: Family, rng: np.random.Generator) -> list[FiniteLottery]:
+    """Lotteries between which somebody would be in two minds."""
+    offered = lotteries_within(family, STAKES, CANDIDATES, rng)
+    worth = Worths(family, offered)(family.natural(family.prior.draw(1, rng)))[0]
+    found: list[FiniteLottery] = []
+    for place in np.argsort(np.abs(worth - worth[0])):  # the first is as good as any
+        one = offered[place]
+        if not any(dominates(one, other) or dominates(other, one) for other in found):
+            found.append(one)
+    return found[:ARMS]

@@ -1,0 +1,1 @@
+"""Families of preferences, their parameters, and the likelihood of choices."""

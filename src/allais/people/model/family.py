@@ -1,0 +1,326 @@
+"""Families: models of how people choose, with some parameters free and others fixed."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._checks import FloatArray, positive, real
+from allais.people.data.arrays import ALPHA, AVERSION, GAINS, LAPSE, LOSSES, NOISE, PLACES, TEMPERATURE, Design, Model
+from allais.people.data.choices import Choices
+from allais.people.model.parameters import (
+    KNOWN_CURVE,
+    LAPSE_RATE,
+    NOISE_OF_AMOUNTS,
+    OF_ONE_PART,
+    UTILITY,
+    WEIGHTS,
+    Free,
+    Logit,
+    Parameter,
+    Prior,
+    Probit,
+    fixed_at,
+    temperature,
+)
+from allais.people.model.transforms import Layout
+from allais.preferences import PowerUtility, Preference
+from allais.settings import kind_named, to_spec
+from allais.weights import TverskyKahneman, Weight
+
+
+class _Place(NamedTuple):
+    """One parameter of a family: who has it, where compiled code finds it, and its number if that is fixed."""
+
+    role: str
+    parameter: Parameter
+    places: tuple[int, ...]
+    fixed: float | None
+
+    @property
+    def name(self) -> str:
+        """The same in every family: that of its part first, if other parts may have one of that name."""
+        own = self.parameter.name
+        return own if own in OF_ONE_PART else f"{self.role}_{own}"
+
+
+class Family:
+    """A model of choices: how probabilities are weighed, how outcomes feel, and how often the better option is taken.
+
+    `gains` and `losses` are weights: a type, whose parameters are free, or a weight itself, which is fixed. Without
+    `losses` both sides share one weight and its parameters (`"dual"`: losses by its dual, as in rank-dependent
+    utility). `utility` is `PowerUtility` or None (linear, no loss aversion), `choice` is `Logit` or `Probit`.
+    Parameters are named: a number fixes one, `free(median, spread)` gives it another prior. A name does not depend on
+    the rest of the family: `weight_` (or `gains_` and `losses_`) with that of the weight's own, `utility_alpha`,
+    `loss_aversion`, `temperature`, `lapse`, `noise`. To give one, `eta` will do where only one ends so. `lapse` is 0,
+    and certainty equivalents have no `noise`, unless you free them. `stake` is the size of a typical outcome: the
+    prior of the temperature goes with it.
+
+    >>> family = Family(loss_aversion=1.0, lapse=0.01)
+    >>> family.names
+    ('weight_eta', 'utility_alpha', 'temperature')
+    >>> choices = Choices.lottery_or_sure({"person": ["a", "a"], "win": [10, 10], "probability": [0.2, 0.6],
+    ...                                    "sure": [4, 4], "took_lottery": [0, 1]})
+    >>> family.log_likelihood([[0.61, 0.88, 1.0]], choices).round(4)
+    array([-0.8181])
+    """
+
+    def __init__(
+        self,
+        gains: type[Weight] | Weight = TverskyKahneman,
+        losses: type[Weight] | Weight | str | None = None,
+        utility: type[PowerUtility] | PowerUtility | None = PowerUtility,
+        choice: type[Logit | Probit] | Logit | Probit = Logit,
+        *,
+        reference: float = 0.0,
+        costs: bool = False,
+        stake: float = 10.0,
+        **parameters: float | Free,
+    ) -> None:
+        self.gains, self.losses, self.utility = gains, losses, utility
+        self.choice: Logit | Probit = choice() if isinstance(choice, type) else choice
+        if not isinstance(self.choice, Logit | Probit):
+            raise TypeError(f"a choice rule is Logit or Probit; got {choice!r}. Use one of allais.people's.")
+        if not (utility is None or utility is PowerUtility or isinstance(utility, PowerUtility)):
+            raise TypeError(f"the utility of a family is PowerUtility or None; got {utility!r}. Use one of them.")
+        self.reference, self.costs, self.stake = real("reference", reference), bool(costs), positive("stake", stake)
+        self.given = parameters
+        self.joint_prior: Prior | None = None  # in place of the parameters' own
+        self._settle(self._all_parameters(), dict(parameters))
+
+    def _all_parameters(self) -> list[_Place]:
+        shared = self.losses is None or self.losses == "dual"
+        both = (GAINS, LOSSES) if shared else (GAINS,)
+        found = _of_weight("weight" if shared else "gains", self.gains, both)
+        if not shared:
+            if isinstance(self.losses, str):
+                raise ValueError(f'losses are weighed by a weight or by "dual"; got {self.losses!r}. Use one of them.')
+            found += _of_weight("losses", self.losses, (LOSSES,))
+        given = self.utility
+        for parameter, place in zip(UTILITY, (ALPHA, AVERSION), strict=True):
+            if given is None:
+                continue
+            fixed = getattr(given, parameter.name) if isinstance(given, PowerUtility) else None
+            found.append(_Place("utility", parameter, (place,), fixed))
+        heat = temperature(self.stake, self.choice.on == "values" and given is not None)
+        found.append(_Place("choice", heat, (TEMPERATURE,), None))
+        found.append(_Place("choice", LAPSE_RATE, (LAPSE,), LAPSE_RATE.optional))
+        if "noise" in self.given:
+            found.append(_Place("choice", NOISE_OF_AMOUNTS, (NOISE,), None))
+        return found
+
+    def _settle(self, listed: list[_Place], wishes: dict[str, Any]) -> None:
+        """Name every parameter, and decide which are free."""
+        short = [one.parameter.name for one in listed]
+        self._free: dict[str, _Place] = {}
+        self.fixed: dict[str, float] = {}
+        constants = np.ones(PLACES)  # a parameter that a family lacks is 1, and the lapse rate 0
+        index = np.full(PLACES, -1)
+        self.given = {}
+        for one in listed:
+            name, own = one.name, one.parameter.name
+            former = f"{one.role}_{own}", *([own] if short.count(own) == 1 else [])  # older files have these
+            wish = next((wishes.pop(key) for key in (name, *former) if key in wishes), None)
+            if wish is not None:
+                self.given[name] = wish
+            if isinstance(wish, Free):
+                one = one._replace(parameter=one.parameter.asked(wish), fixed=None)
+            elif wish is not None:
+                one = one._replace(fixed=fixed_at(one.parameter, wish))
+            places = list(one.places)
+            if one.fixed is None:
+                index[places] = len(self._free)
+                self._free[name] = one
+            else:
+                constants[places] = self.fixed[name] = one.fixed
+        if wishes:
+            raise ValueError(
+                f"this family has the parameters {', '.join(one.name for one in listed)}; got {next(iter(wishes))!r}. "
+                "Use one of these names."
+            )
+        self.layout = Layout(tuple(one.parameter.scale for one in self._free.values()), index, constants)
+
+    # -- parameters -------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The free parameters, in the order of every array of them."""
+        return tuple(self._free)
+
+    @property
+    def prior(self) -> Prior:
+        """What is believed before any choice: normal on the scale of each parameter."""
+        if self.joint_prior is not None:
+            return self.joint_prior
+        listed = [one.parameter for one in self._free.values()]
+        means = [float(one.scale.on_line(np.array(one.median))) for one in listed]
+        return Prior(np.array(means), np.diag([one.spread**2 for one in listed]))
+
+    def with_prior(self, prior: Prior) -> Family:
+        """The same family with another prior, such as a population that was fitted."""
+        if prior.mean.size != len(self._free):
+            raise ValueError(
+                f"a prior needs a distribution for each of the {len(self._free)} free parameters; got one for "
+                f"{prior.mean.size}. Give one in the order of names."
+            )
+        family = Family(
+            self.gains, self.losses, self.utility, self.choice,
+            reference=self.reference, costs=self.costs, stake=self.stake, **self.given,
+        )  # fmt: skip
+        family.joint_prior = prior
+        return family
+
+    def natural(self, z: FloatArray) -> FloatArray:
+        """Parameters at places on the line, (n, parameters)."""
+        return self.layout.natural(np.asarray(z, dtype=np.float64))
+
+    def on_line(self, parameters: ArrayLike) -> FloatArray:
+        """Where parameters lie on the line: the inverse of `natural`."""
+        return self.layout.on_line(self._checked(parameters))
+
+    def _checked(self, parameters: ArrayLike) -> FloatArray:
+        given = np.atleast_2d(np.asarray(parameters, dtype=np.float64))
+        if given.ndim != 2 or given.shape[1] != len(self._free):
+            raise ValueError(
+                f"parameters are numbers for {', '.join(self.names)}; got an array of shape {np.shape(parameters)}. "
+                f"Give one row of {len(self._free)} numbers per person."
+            )
+        for i, (name, scale) in enumerate(zip(self.names, self.layout.scales, strict=True)):
+            wrong = ~((given[:, i] >= scale.low) & (given[:, i] <= scale.high))
+            if wrong.any():
+                raise ValueError(
+                    f"{name} must lie between {scale.low:g} and {scale.high:g}; got {given[wrong, i][0]:g}. Repair it."
+                )
+        return given
+
+    # -- what it says -----------------------------------------------------------------------------
+
+    def preference(self, parameters: ArrayLike) -> Preference:
+        """The preference of one parameter vector.
+
+        >>> Family(alpha=0.88, loss_aversion=2.25).preference([0.61, 1.0]).gains
+        TverskyKahneman(eta=0.61)
+        """
+        given = self._checked(parameters)
+        if given.shape[0] != 1:
+            raise ValueError(f"a preference is that of one parameter vector; got {given.shape[0]}. Give one.")
+        theta = self.layout.places(given)[0].tolist()
+        gains = _weight(self.gains, theta[GAINS : GAINS + 2])
+        if self.losses == "dual":
+            losses = gains.dual()
+        else:
+            losses = gains if self.losses is None else _weight(self.losses, theta[LOSSES : LOSSES + 2])
+        utility = None if self.utility is None else PowerUtility(theta[ALPHA], theta[AVERSION])
+        return Preference(gains, losses, utility, self.reference, self.costs)
+
+    def log_likelihood(self, parameters: ArrayLike, choices: Choices) -> FloatArray:
+        """The log likelihood of all choices under each parameter vector, (n, parameters) -> (n,)."""
+        from allais.people.model.likelihood import Likelihood
+
+        return Likelihood(self, choices)(self._checked(parameters))
+
+    def log_chances(self, parameters: ArrayLike, choices: Choices) -> FloatArray:
+        """The log probability of each answer under each parameter vector, (n, parameters) -> (n, answers)."""
+        from allais.people.model.likelihood import Likelihood
+
+        return Likelihood(self, choices).each(self._checked(parameters))
+
+    def model(self, design: Design) -> Model:
+        """The family as compiled code reads it, for one design."""
+        gains, known_gains = _kind(self.gains, design)
+        if self.losses is None or (self.losses == "dual" and gains != KNOWN_CURVE):
+            losses, known_losses = gains, known_gains
+        else:
+            curve = self.gains.dual() if self.losses == "dual" else self.losses  # type: ignore[call-arg]
+            losses, known_losses = _kind(curve, design)
+        probit, sure = isinstance(self.choice, Probit), self.choice.on != "values"
+        return Model(gains, losses, int(self.losses == "dual"), known_gains, known_losses, int(probit), int(sure))
+
+    def __str__(self) -> str:
+        from allais.people.model.presets import family_in_words
+
+        return family_in_words(self)
+
+    def __repr__(self) -> str:
+        return f"<Family with {', '.join(self.names) or 'nothing'} free>"
+
+    def as_setting(self) -> dict[str, Any]:
+        """What a file holds of it."""
+
+        return family_setting(self)
+
+    @staticmethod
+    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Family:
+        """The family that a file describes."""
+
+        return family_from(content)
+
+
+def _of_weight(role: str, weight: Any, starts: tuple[int, ...]) -> list[_Place]:
+    """The parameters of a weight, free if it is a type and fixed if it is a weight."""
+    if isinstance(weight, type) and weight in WEIGHTS:
+        return [
+            _Place(role, parameter, tuple(start + k for start in starts), None)
+            for k, parameter in enumerate(WEIGHTS[weight][1])
+        ]
+    if isinstance(weight, Weight):
+        return []
+    known = ", ".join(kind.__name__ for kind in WEIGHTS)
+    raise TypeError(f"gains and losses are weighed by one of {known}, or by a weight; got {weight!r}. Give one.")
+
+
+def _weight(weight: Any, numbers: list[float]) -> Weight:
+    if isinstance(weight, Weight):
+        return weight
+    found: Weight = weight(*numbers[: len(WEIGHTS[weight][1])])
+    return found
+
+
+def _kind(weight: Any, design: Design) -> tuple[int, FloatArray]:
+    """The number of a kind of weight, or the values of a weight without free parameters."""
+    if isinstance(weight, type):
+        return WEIGHTS[weight][0], np.zeros(0)
+    with np.errstate(divide="ignore"):
+        return KNOWN_CURVE, np.ascontiguousarray(weight.of_logs(design.log_p, design.log_q))
+
+
+def family_setting(family: Family) -> dict[str, Any]:
+    """What a file holds of a family."""
+    given = [[name, to_spec(wish)] for name, wish in family.given.items()]
+    return {
+        "type": "Family",
+        "gains": _named(family.gains),
+        "losses": _named(family.losses),
+        "utility": _named(family.utility),
+        "choice": to_spec(family.choice),
+        "reference": family.reference,
+        "costs": family.costs,
+        "stake": family.stake,
+        "parameters": given,
+        "prior": to_spec(family.joint_prior),
+    }
+
+
+def family_from(content: dict[str, Any]) -> Family:
+    """The family that a file describes; its weights, its rule and its wishes are made already."""
+    family = Family(
+        _found(content["gains"]), _found(content["losses"]), _found(content["utility"]), content["choice"],
+        reference=content["reference"], costs=content["costs"], stake=content["stake"], **dict(content["parameters"]),
+    )  # fmt: skip
+    return family if content["prior"] is None else family.with_prior(content["prior"])
+
+
+def _named(thing: Any) -> Any:
+    """A type by its name, which only a family's parts have; anything else as a setting."""
+    return thing.__name__ if isinstance(thing, type) else to_spec(thing)
+
+
+def _found(name: Any) -> Any:
+    if not isinstance(name, str) or name == "dual":
+        return name
+    kind = kind_named(name)
+    if kind is not PowerUtility and kind not in WEIGHTS:
+        raise ValueError(f"a family has weights and a utility of this library; got {name!r}. Update allais.")
+    return kind

@@ -1,0 +1,114 @@
+"""The likelihood of choices under a family, for many parameter vectors at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from allais._checks import FloatArray, IntArray
+from allais._kernels import compiled_for
+from allais.people.data.arrays import CERTAINTY_EQUIVALENT, PLACES
+from allais.people.data.choices import Choices
+from allais.people.interview.design import scratch_for
+from allais.people.model._kernels import each_answer, sweep, sweep_with_gradients
+from allais.people.model.parameters import Probit
+
+if TYPE_CHECKING:
+    from allais.people.model.family import Family
+
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from allais.lotteries import FiniteLottery
+from allais.people.data.choices import Rows
+from allais.people.model._kernels import each_value
+
+if TYPE_CHECKING:
+    from allais.people.model.family import Family
+
+
+class Likelihood:
+    """Choices made ready for a family; with `by_person`, one block per person.
+
+    It has room for one evaluation at a time: threads need one each. It is plain numbers, so that another process can
+    take it, whatever weights the family was made of.
+    """
+
+    def __init__(self, family: Family, choices: Choices, *, by_person: bool = False) -> None:
+        self.layout = family.layout
+        compact = choices.compact(family.reference, family.costs, by_person)
+        self.design, self._row_of = compact.design, compact.row_of
+        self.n_blocks = self.design.block_row.size - 1
+        named = self.design.row_chosen == CERTAINTY_EQUIVALENT
+        if named.any() and "noise" not in (*family.names, *family.fixed):
+            raise ValueError(
+                "certainty equivalents come with noise; this family says nothing about it. Add noise=free()."
+            )
+        if isinstance(family.choice, Probit) and (np.diff(self.design.row_start)[~named] > 2).any():
+            raise ValueError("probit compares two options; some choices have more. Use Logit.")
+        self._model, self._scratch = family.model(self.design), scratch_for(self.design)
+
+    def __call__(self, parameters: FloatArray, blocks: IntArray | None = None) -> FloatArray:
+        """The log likelihood of each parameter vector, of its block's answers, (n, parameters) -> (n,)."""
+        results = np.empty(parameters.shape[0])
+        with compiled_for("choices"):
+            sweep(
+                self._model, self.layout.places(parameters), self._blocks(parameters, blocks), self.design,
+                self._scratch, results,
+            )  # fmt: skip
+        return results
+
+    def on_line(self, z: FloatArray, blocks: IntArray | None = None) -> FloatArray:
+        """The log likelihood at places on the line."""
+        return self(self.layout.natural(z), blocks)
+
+    def gradients_on_line(self, z: FloatArray, blocks: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """The log likelihood at places on the line, and its gradient along it."""
+        parameters = self.layout.natural(z)
+        results, gradients = np.empty(z.shape[0]), np.empty((z.shape[0], PLACES))
+        with compiled_for("choices"):
+            sweep_with_gradients(
+                self._model, self.layout.places(parameters), self._blocks(parameters, blocks), self.design,
+                self._scratch, results, gradients,
+            )  # fmt: skip
+        return results, self.layout.gathered(gradients) * self.layout.gradient(z)
+
+    def each(self, parameters: FloatArray) -> FloatArray:
+        """The log probability of each answer, in the order of the table, (n, answers)."""
+        found = np.empty((parameters.shape[0], self.design.row_chosen.size))
+        with compiled_for("choices"):
+            each_answer(self._model, self.layout.places(parameters), self.design, self._scratch, found)
+        return found[:, self._row_of]
+
+    def _blocks(self, parameters: FloatArray, blocks: IntArray | None) -> IntArray:
+        return np.zeros(parameters.shape[0], np.int64) if blocks is None else blocks
+
+
+class Worths:
+    """Lotteries made ready for a family; it has room for one evaluation at a time.
+
+    >>> from allais.people import Family
+    >>> worths = Worths(Family(), [Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
+    >>> worths(np.array([[0.61, 1.0, 2.25, 1.0]])).round(4)
+    array([[9.3151, 7.    ]])
+    """
+
+    def __init__(self, family: Family, lotteries: Sequence[FiniteLottery]) -> None:
+        self._layout = family.layout
+        rows = Rows()
+        for number, lottery in enumerate(lotteries, start=1):  # each beside the first, so that all are in the table
+            rows.choice(number, "any", [lotteries[0], lottery], 0)
+        choices = rows.done()
+        self._order = choices.offered[:, 1]
+        self._n = len(choices.lotteries)
+        self._design = choices.compact(family.reference, family.costs, False).design
+        self._model, self._scratch = family.model(self._design), scratch_for(self._design)
+
+    def __call__(self, parameters: FloatArray) -> FloatArray:
+        """Values, or certainty equivalents if the family compares these, (n, parameters) -> (n, lotteries)."""
+        found = np.empty((parameters.shape[0], self._n))
+        with compiled_for("choices"):
+            each_value(self._model, self._layout.places(parameters), self._design, self._scratch, found)
+        return found[:, self._order]

@@ -1,0 +1,224 @@
+"""Parameters: what a family may leave free, on which scale, and what is believed before any data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from allais._checks import FloatArray, positive, real
+from allais._random import Seed, generator
+from allais.people.model.transforms import POSITIVE, REAL, SHARE, Scale
+from allais.weights import GonzalezWu, Identity, Power, Prelec, SteepMiddle, TailAverage, TverskyKahneman, Wang
+
+T = TypeVar("T")
+
+# Below it Tversky and Kahneman's weight falls somewhere, and better lotteries may be worth less.
+MONOTONE_FROM = 0.2793
+
+
+@dataclass(frozen=True)
+class Free:
+    """A parameter that data decide about, with its prior: normal on the parameter's own scale.
+
+    The scale is the logarithm of a positive number, the log odds of a share, and any other number itself.
+    """
+
+    median: float | None = None  # None: the usual one of this parameter
+    spread: float | None = None  # one standard deviation, on the scale
+
+
+def free(median: float | None = None, spread: float | None = None) -> Free:
+    """Leave a parameter of a `Family` to the data; its prior has this median and this spread.
+
+    >>> from allais.people import Family
+    >>> family = Family(loss_aversion=free(median=2.0, spread=0.3), utility_alpha=0.88)
+    >>> print(family)
+    Family: gains and losses by TverskyKahneman, PowerUtility, Logit on values
+      weight_eta      median 0.65, 90 % from 0.4 to 0.89
+      loss_aversion   median 2, 90 % from 1.2 to 3.3
+      temperature     median 0.76, 90 % from 0.064 to 8.9
+      utility_alpha   0.88, fixed
+      lapse           0, fixed
+    """
+    return Free(
+        None if median is None else real("median", median), None if spread is None else positive("spread", spread)
+    )
+
+
+class ByName(dict[str, T]):
+    """Something for each parameter; a short name will do where only one parameter ends so.
+
+    >>> ByName(weight_eta=0.61, utility_alpha=0.88)["eta"]
+    0.61
+    """
+
+    def __missing__(self, name: str) -> T:
+        found = [full for full in self if full.endswith(f"_{name}")]
+        if len(found) != 1:
+            raise KeyError(f"{name!r} is none of {', '.join(self)}, nor the end of one only")
+        return self[found[0]]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One number of a family: its name, its scale and its usual prior."""
+
+    name: str
+    scale: Scale
+    median: float
+    spread: float  # one standard deviation on the line
+    optional: float | None = None  # fixed at this number unless it is asked for
+
+    def asked(self, wish: Free) -> Parameter:
+        """The same parameter with the prior that somebody wants."""
+        median = self.median if wish.median is None else wish.median
+        if not self.scale.low < median < self.scale.high:
+            raise ValueError(
+                f"{self.name} must lie between {self.scale.low:g} and {self.scale.high:g}; "
+                f"got a median of {median:g}. Give another one."
+            )
+        return replace(self, median=median, spread=self.spread if wish.spread is None else wish.spread, optional=None)
+
+
+# The kinds of weight that compiled code knows, in its own numbers, with their parameters.
+WEIGHTS: dict[type, tuple[int, tuple[Parameter, ...]]] = {
+    Identity: (0, ()),
+    TverskyKahneman: (1, (Parameter("eta", Scale(MONOTONE_FROM, 1.0), 0.65, 1.0),)),
+    Prelec: (2, (Parameter("alpha", POSITIVE, 0.7, 0.4), Parameter("beta", POSITIVE, 1.0, 0.4))),
+    GonzalezWu: (3, (Parameter("gamma", POSITIVE, 0.6, 0.5), Parameter("delta", POSITIVE, 0.8, 0.5))),
+    Power: (4, (Parameter("alpha", POSITIVE, 1.0, 0.5),)),
+    SteepMiddle: (5, (Parameter("alpha", SHARE, 0.6, 1.0),)),
+    TailAverage: (6, (Parameter("level", SHARE, 0.5, 1.0),)),
+    Wang: (7, (Parameter("shift", REAL, 0.0, 0.5),)),
+}
+KNOWN_CURVE = 8  # any other weight, without free parameters: its values are handed over
+
+UTILITY = (Parameter("alpha", POSITIVE, 0.88, 0.35), Parameter("loss_aversion", POSITIVE, 1.5, 0.6))
+OF_ONE_PART = ("loss_aversion", "temperature", "lapse", "noise")  # names that no other part of a family can have
+LAPSE_RATE = Parameter("lapse", SHARE, 0.03, 1.2, optional=0.0)
+NOISE_OF_AMOUNTS = Parameter("noise", POSITIVE, 0.1, 1.0, optional=0.1)
+SHAKY = 0.1  # a usual temperature, as a share of what a typical stake is worth
+TEMPERATURE_SPREAD = 1.5
+
+
+def temperature(stake: float, on_values: bool) -> Parameter:
+    """The temperature of a choice rule, for stakes of some size."""
+    worth = stake**0.88 if on_values else stake
+    return Parameter("temperature", POSITIVE, SHAKY * worth, TEMPERATURE_SPREAD)
+
+
+def fixed_at(parameter: Parameter, value: Any) -> float:
+    """The number at which a parameter is held, checked."""
+    number = real(parameter.name, value, "Give a number, or free().")
+    low, high = parameter.scale.low, parameter.scale.high
+    if not low <= number <= high or (number == low and parameter.optional != low):
+        raise ValueError(
+            f"{parameter.name} must lie between {low:g} and {high:g}; got {number:g}. Give another number, or free()."
+        )
+    return number
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """A normal distribution on the line of each parameter (its logarithm, its log odds, or itself), together.
+
+    `family.prior` is the one that a family states; a population that was fitted is one, too.
+
+    >>> prior = Prior(np.zeros(2), np.eye(2))
+    >>> prior.draw(3, seed=1).shape, round(float(prior.log_density(np.zeros((1, 2)))[0]), 4)
+    ((3, 2), -1.8379)
+    """
+
+    mean: FloatArray  # (parameters,), on the line
+    covariance: FloatArray  # (parameters, parameters)
+
+    def __post_init__(self) -> None:
+        mean, covariance = np.array(self.mean, np.float64), np.array(self.covariance, np.float64)
+        if mean.ndim != 1 or covariance.shape != (mean.size, mean.size):
+            raise ValueError(
+                f"a prior has a mean for each parameter and a covariance for each pair; got shapes {mean.shape} and "
+                f"{covariance.shape}. Give d numbers and d x d numbers."
+            )
+        if not (np.isfinite(mean).all() and np.isfinite(covariance).all() and np.allclose(covariance, covariance.T)):
+            raise ValueError("a prior's mean and covariance are finite, and the latter symmetric. Repair them.")
+        if mean.size and np.linalg.eigvalsh(covariance)[0] <= 0.0:
+            raise ValueError("a prior's covariance must be positive definite; got one that is not. Widen it.")
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "covariance", covariance)
+
+    @cached_property
+    def root(self) -> FloatArray:
+        """The lower triangle whose square is the covariance."""
+        return np.asarray(np.linalg.cholesky(self.covariance), np.float64)
+
+    @property
+    def spread(self) -> FloatArray:
+        """The standard deviation of each parameter, on the line."""
+        return np.sqrt(np.diagonal(self.covariance))
+
+    @cached_property
+    def _inverse_root(self) -> FloatArray:
+        return np.asarray(np.linalg.inv(self.root), np.float64)
+
+    def log_density(self, z: FloatArray) -> FloatArray:
+        """The log density of places on the line, (n, parameters) -> (n,)."""
+        standard = (z - self.mean) @ self._inverse_root.T
+        constant = np.log(np.diagonal(self.root)).sum() + 0.5 * self.mean.size * np.log(2.0 * np.pi)
+        return -0.5 * np.square(standard).sum(axis=1) - constant
+
+    def log_density_gradient(self, z: FloatArray) -> FloatArray:
+        """The gradient of the log density, (n, parameters)."""
+        return -((z - self.mean) @ self._inverse_root.T) @ self._inverse_root
+
+    def draw(self, n: int, seed: Seed) -> FloatArray:
+        """Places on the line, (n, parameters)."""
+        return self.mean + generator(seed).standard_normal((n, self.mean.size)) @ self.root.T
+
+    def as_setting(self) -> dict[str, Any]:
+        """What a file holds of it."""
+        return {"type": "Prior", "mean": self.mean.tolist(), "covariance": self.covariance.tolist()}
+
+    @staticmethod
+    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Prior:
+        """The prior that a file describes."""
+        return Prior(np.array(content["mean"], np.float64), np.array(content["covariance"], np.float64))
+
+
+SCALES = ("values", "certainty equivalents")
+
+
+@dataclass(frozen=True)
+class _Rule:
+    on: str = "values"
+
+    def __post_init__(self) -> None:
+        if self.on not in SCALES:
+            raise ValueError(
+                f"a choice rule compares values or certainty equivalents; got {self.on!r}. "
+                'Write on="values" or on="certainty equivalents".'
+            )
+
+
+@dataclass(frozen=True)
+class Logit(_Rule):
+    """An option's chance goes with the exponential of its value over the `temperature`; any number of options.
+
+    On `"values"`, a temperature is in units of utility: what one unit means changes with the power of the utility, so
+    the two trade off. On `"certainty equivalents"` it is in units of outcomes, whatever the utility: take these to
+    compare people or families, or stakes of many sizes; values are the rule of most of the literature.
+
+    >>> Logit(on="certainty equivalents")
+    Logit(on='certainty equivalents')
+    """
+
+
+@dataclass(frozen=True)
+class Probit(_Rule):
+    """The better of two options is taken with a normal chance of the difference over the `temperature`.
+
+    >>> Probit()
+    Probit(on='values')
+    """

@@ -1,0 +1,1 @@
+"""What all K-armed policies share: settings, state, verbs and steps."""

@@ -1,0 +1,330 @@
+"""What every policy is to the rest of the library, and the settings that policies share."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._checks import FloatArray, IntArray, brief, not_negative, share
+from allais._random import Seed
+from allais.bands.base import Band, bounds_of
+from allais.policies.core.knowledge import (
+    RewardsOfArms,
+    as_list,
+    check_band,
+    check_settings,
+    check_unit_interval,
+    first_pulls,
+    fitting_band,
+    rewards_of_arms,
+    worth_of,
+)
+from allais.policies.core.state import FOREVER, fresh_state, started
+from allais.preferences import Preference
+from allais.rewards import Rewards
+from allais.samples.memory import Worth
+
+if TYPE_CHECKING:
+    from allais.learner import Learner
+
+
+Promise = Literal["proven", "asymptotic", "none"]
+
+# What each promise means, in general. `promise_in_words` has the same with a policy's own numbers.
+PROMISES: dict[Promise, str] = {
+    "proven": "if every outcome keeps to what was declared, the answer is wrong with a chance below delta, "
+    "whatever the distribution of the outcomes.",
+    "asymptotic": "the answer is wrong with a chance of about delta, by the central limit theorem; this is not proven "
+    "for a finite number of runs, and events rarer than `rarest` may never have been seen.",
+    "none": "the answer is the best guess after the runs that were made, and its chance of being wrong is not known.",
+}
+
+
+def rarest_of(policy: Any) -> float | None:
+    """The probability below which events may be missed, as a policy or its band was told; None where none was.
+
+    >>> from allais import WLUCB, expected_value, Bounded
+    >>> rarest_of(WLUCB(expected_value(), Bounded(0, 1), delta=0.05)) is None
+    True
+    """
+    own: float | None = getattr(policy, "rarest", None)
+    return getattr(getattr(policy, "band", None), "rarest", None) if own is None else own
+
+
+def promise_in_words(policy: Any) -> str:
+    """A policy's promise in one sentence, with its own numbers in it.
+
+    >>> from allais import WLUCB, expected_value, Bounded
+    >>> print(promise_in_words(WLUCB(expected_value(), Bounded(0, 1), delta=0.05)))
+    Proven: if every outcome keeps to what was declared, the answer is wrong with a chance below 0.05, whatever the ...
+    """
+    text = PROMISES[policy.promise]
+    if policy.error_rate is not None:
+        text = text.replace("delta", f"{policy.error_rate:g}")
+    rarest = rarest_of(policy)
+    if rarest is not None:
+        text = text.replace("`rarest`", f"{rarest:g}")
+    return f"{policy.promise.capitalize()}: {text}"
+
+
+Check = Callable[[str, Any], Any]  # takes a setting's name and what came; returns the checked value
+
+
+def setting(default: Any = dataclasses.MISSING, check: Check | None = None, *, repr: bool = True) -> Any:
+    """A field that is given by name and checked when a policy is made.
+
+    >>> WUCB(expected_value(), Bounded(0, 1), exploration=0)  # its check is `positive`
+    Traceback (most recent call last):
+        ...
+    ValueError: exploration must be above 0; got 0. Give a positive number.
+    """
+    return field(default=default, kw_only=True, repr=repr, metadata={"check": check})
+
+
+@dataclass(frozen=True)
+class Policy(ABC):
+    """How to explore: frozen settings, turned into a rule and a state for a number of arms."""
+
+    preference: Preference
+    _: KW_ONLY
+    name: str = setting("", repr=False)  # for tables and legends; by default `called`, or the class's name
+
+    called: ClassVar[str] = ""
+    goal: ClassVar[str]  # "regret", "confidence" or "budget"
+    open_to_arms: ClassVar[bool] = False  # whether arms may come and go while it runs
+    open_to_data: ClassVar[bool] = True  # whether it can use outcomes that it did not ask for
+    open_to_contexts: ClassVar[bool] = False  # whether arms may differ from round to round, by their features
+    open_to_people: ClassVar[bool] = False  # whether one memory serves many: `choose` reads the rule and outcomes only
+    keeps_outcomes: ClassVar[bool] = True  # whether each arm's outcomes are remembered
+
+    def __new__(cls, *given: Any, **named: Any) -> Policy:
+        """Refuse settings without a name: their order says nothing to a reader, and has changed before."""
+        places = inspect.signature(cls).parameters.values() if given or named else ()
+        allowed = [one.name for one in places if one.kind is not one.KEYWORD_ONLY]
+        others = [one for one in places if one.kind is one.KEYWORD_ONLY]
+        if len(given) > len(allowed):
+            raise TypeError(
+                f"{cls.__name__} takes {' and '.join(allowed)}, and everything else by name; got "
+                f"{brief(given[len(allowed)])} without one. Name it: {', '.join(one.name for one in others)}."
+            )
+        missing = [one.name for one in others if one.default is one.empty and one.name not in named]
+        if missing:
+            raise TypeError(f"{cls.__name__} needs {' and '.join(missing)}, by name; got none. Write {missing[0]}=...")
+        return object.__new__(cls)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            object.__setattr__(self, "name", self.called or type(self).__name__)
+        for one in dataclasses.fields(self):
+            check = one.metadata.get("check")
+            if check is not None:
+                object.__setattr__(self, one.name, check(one.name, getattr(self, one.name)))
+        self.check()
+
+    def check(self) -> None:  # noqa: B027
+        """Refuse settings that do not go together; each by itself is checked already."""
+
+    @abstractmethod
+    def rule(self, n_arms: int) -> Any:
+        """The settings as the kernels read them."""
+
+    @abstractmethod
+    def state(self, n_arms: int, rule: Any) -> Any:
+        """The state before the first round."""
+
+    def try_on(self, n_arms: int) -> None:
+        """Refuse a number of arms that does not fit."""
+        started(self, n_arms)
+
+    @property
+    def error_rate(self) -> float | None:
+        """The chance of a wrong recommendation that is allowed (delta), for fixed confidence."""
+        return None
+
+    @property
+    def promise(self) -> Promise:
+        """What holds of its answer: "proven", "asymptotic" or "none"; `policies/core/base.py` has the words.
+
+        >>> WSR(expected_value(), budget=100).promise
+        'none'
+        """
+        return "none"
+
+    def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
+        """A proven bound on the expected regret after each number of rounds, or None where there is none."""
+        return None
+
+    def rewards_of(self, n_arms: int) -> list[Rewards]:
+        """What is known about each arm's rewards."""
+        return rewards_of_arms(getattr(self, "rewards", None), n_arms)
+
+    def check_state(self, rule: Any, state: Any) -> None:  # noqa: B027
+        """Raise a ValueError for a state from a file whose numbers would lead the kernels beyond the end of an array.
+
+        What every state has (`asked`, `active`, the memory, and the length of each array) is checked already.
+        """
+
+    def value_bounds(self, n_arms: int) -> list[tuple[float, float]]:
+        """The least and the greatest value that each arm can have, as a utility; infinite where nothing is declared."""
+        known = self.rewards_of(n_arms)
+        return [bounds_of(self.preference, one) for one in known] or [(-np.inf, np.inf)] * n_arms
+
+    def but(self, **changes: Any) -> Policy:
+        """The same policy with other settings."""
+        return dataclasses.replace(self, **changes)
+
+    def plain(self) -> Policy:
+        """The policy with all of its settings; for a baseline, the policy that it is made from."""
+        return self
+
+    def on(self, problem: Any) -> Policy:
+        """The policy for a problem: a linear policy takes the problem's features."""
+        return self
+
+    def with_features(self, features: ArrayLike) -> Policy:
+        """The policy for arms with these features, one row per arm; only linear policies take any."""
+        raise ValueError(
+            f"{type(self).__name__} learns each arm on its own and takes no features; got some. "
+            "Leave features out, or use allais.linear.LinTS or WOFUL."
+        )
+
+    def start(
+        self, arms: int | Sequence[Hashable], seed: Seed, features: ArrayLike | None = None, *, exact: bool = False
+    ) -> Learner:
+        """A learner that asks for arms and is told what happened.
+
+        An arm with more than 16,384 distinct outcomes keeps neighbours in cells, so that its memory is bounded;
+        `Learner.memory_error` says what that may hide. With `exact=True` every outcome is kept. Only linear policies
+        take `features`.
+
+        >>> from allais import WUCB
+        >>> policy = WUCB(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))
+        >>> learner = policy.start(arms=["A21", "A28"], seed=1)
+        >>> learner.ask()
+        Choice(id=1, arm='A21')
+        """
+        from allais.learner import Learner
+
+        policy = self if features is None else self.with_features(features)
+        return Learner(policy, arms, seed, exact=exact)
+
+
+@dataclass(frozen=True)
+class KArmed(Policy):
+    """A policy that learns each arm on its own: it has the shared state, and a rule with a `worth`.
+
+    `rewards` is what is known about the arms' rewards, if anything. A subclass writes `rule`, and a kernel for
+    `choose`; the other verbs have defaults.
+    """
+
+    rewards: RewardsOfArms | None = None
+
+    needs_rewards: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        unbound = not getattr(getattr(self, "band", None), "needs_rewards", True)  # a band that needs no bounds
+        check_settings(self.preference, self.rewards, needs_rewards=self.needs_rewards and not unbound)
+        super().__post_init__()
+
+    def own(self, n_arms: int) -> Any:
+        """What the algorithm remembers besides outcomes and asks: a NamedTuple of arrays, which files hold by name."""
+        return ()
+
+    @property
+    def own_grows(self) -> bool:
+        """Whether what it remembers may need more room as it goes: the verb `lacks_room` says when."""
+        return False
+
+    def roomier(self, own: Any) -> Any:
+        """What the algorithm remembers, with more room."""
+        return own
+
+    def sized_as(self, own: Any, saved: dict[str, Any]) -> Any:
+        """What the algorithm remembers, with the room that a file's lists need."""
+        return own
+
+    def state(self, n_arms: int, rule: Any) -> Any:
+        """The state before the first round."""
+        return fresh_state(n_arms, rule.band.kept(n_arms), self.own(n_arms), self.lifetimes())
+
+    def lifetimes(self) -> Any:
+        """How long outcomes are remembered: for ever, but for policies that are `Forgetful`."""
+        return FOREVER
+
+    def worth(self, n_arms: int) -> Worth:
+        """How kernels compute values from memories."""
+        return worth_of(self.preference, self.rewards_of(n_arms), n_arms)
+
+
+@dataclass(frozen=True)
+class BandPolicy(KArmed):
+    """A policy that bounds each arm's value, by the band that fits the rewards unless one is given."""
+
+    band: Band = setting(None)
+    of_mean: bool = setting(False, repr=False)  # the WE heuristic: w(mean) in place of the value
+
+    needs_rewards: ClassVar[bool] = True
+
+    def check(self) -> None:
+        """Refuse a band that does not hold for the rewards."""
+        if self.band is None:
+            assert self.rewards is not None
+            object.__setattr__(self, "band", fitting_band(self.rewards))
+        check_band(self.band)
+        self.band.rule(self.preference, [] if self.rewards is None else as_list(self.rewards))  # refuses what is unfit
+        if self.of_mean:
+            assert self.rewards is not None
+            check_unit_interval(self.preference, self.rewards)
+
+    def worth(self, n_arms: int) -> Worth:
+        """How kernels compute values from memories."""
+        return worth_of(self.preference, self.rewards_of(n_arms), n_arms, of_mean=self.of_mean)
+
+    def first(self, n_arms: int) -> int:
+        """How often each arm is pulled before the rule begins."""
+        return first_pulls(self.rewards_of(n_arms))
+
+    def value_bounds(self, n_arms: int) -> list[tuple[float, float]]:
+        """The least and the greatest value that each arm can have, as a utility."""
+        return [(0.0, 1.0)] * n_arms if self.of_mean else super().value_bounds(n_arms)  # w(mean) is a weight
+
+
+def _tolerance(name: str, given: Any) -> float:
+    return not_negative(name, given, "0 asks for the best arm itself.")
+
+
+@dataclass(frozen=True)
+class FixedConfidence(Policy):
+    """A policy whose recommendation is wrong with probability below `delta`.
+
+    Arms that are truly equal are never told apart: give a `tolerance` within which either will do.
+    """
+
+    delta: float = setting(check=share)
+    tolerance: float = setting(0.0, _tolerance)
+
+    goal: ClassVar[str] = "confidence"
+
+    @property
+    def error_rate(self) -> float:
+        """The chance of a wrong recommendation that is allowed: delta."""
+        return self.delta
+
+    @property
+    def promise(self) -> Promise:
+        """That delta is proven, unless its band or its heuristic says otherwise.
+
+        >>> WLUCB(expected_value(), Bounded(0, 1), delta=0.05).promise
+        'proven'
+        """
+        if getattr(self, "of_mean", False):  # w(mean) is the value for coins only
+            return "none"
+        promise: Promise = getattr(getattr(self, "band", None), "promise", "proven")
+        return promise

@@ -1,0 +1,111 @@
+"""What is known about the arms' rewards, as policies and kernels take it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from allais._checks import brief
+from allais.bands import KL, Band, Envelope
+from allais.bands.base import bounds_of
+from allais.numerics.distortion import distortion_of
+from allais.preferences import Preference
+from allais.rewards import Bounded, Finite, Rewards, SubGaussian
+from allais.samples.memory import Worth
+from allais.weights import Identity
+
+# What a policy takes as rewards: one for all arms, or one per arm.
+RewardsOfArms = Rewards | Sequence[Rewards]
+
+
+def check_settings(preference: Preference, rewards: RewardsOfArms | None, *, needs_rewards: bool = True) -> None:
+    """Refuse settings of the wrong kind when they are made, not when they are used."""
+    if not isinstance(preference, Preference):
+        raise TypeError(f"a policy takes a preference; got {preference!r}. Write Preference(TverskyKahneman()).")
+    if rewards is None and not needs_rewards:
+        return
+    each = [rewards] if _is_known(rewards) else rewards
+    if rewards is None or not isinstance(each, Sequence) or not each or not all(map(_is_known, each)):
+        advice = "Write rewards=Bounded(0, 50)."
+        if isinstance(rewards, int | float):  # such as a budget, which was once the second argument
+            advice = "Everything but preference and rewards is given by name, such as budget=1000."
+        raise TypeError(
+            f"rewards must be Bounded, Finite or SubGaussian, one for all arms or one per arm; got {rewards!r}. "
+            f"{advice}"
+        )
+    for known in as_list(rewards):
+        if isinstance(known, SubGaussian):
+            preference.truncation(known, 1)  # refuses a utility
+        elif not np.isfinite(preference.utilities(np.array(known.support))).all():
+            raise ValueError(
+                f"the utility of rewards must be finite; that of the ends of {known!r} is not. Rescale them."
+            )
+
+
+def check_band(band: object) -> None:
+    """Refuse anything but a band, such as a band's name."""
+    if not callable(getattr(band, "rule", None)) or isinstance(band, type):
+        raise TypeError(f"band must be a band; got {brief(band)}. Write band=KL().")
+
+
+def check_unit_interval(preference: Preference, rewards: RewardsOfArms) -> None:
+    """Refuse rewards whose mean is no probability: the WE heuristics weight the mean itself."""
+    for known in as_list(rewards):
+        low, high = bounds_of(preference, known)
+        if low < 0.0 or high > 1.0:
+            raise ValueError(
+                f"the mean that w(mean) weights must lie in [0, 1]; got rewards from {low:g} to {high:g}. "
+                "Rescale the rewards, or use a policy that estimates the value."
+            )
+
+
+def _is_known(rewards: object) -> bool:
+    return isinstance(rewards, Bounded | Finite | SubGaussian)
+
+
+def as_list(rewards: RewardsOfArms) -> list[Rewards]:
+    """The rewards that were declared, as a list."""
+    return list(rewards) if isinstance(rewards, Sequence) else [rewards]
+
+
+def rewards_of_arms(rewards: RewardsOfArms | None, n_arms: int) -> list[Rewards]:
+    """One entry per arm, from one for all arms or one per arm."""
+    if rewards is None:
+        return []
+    if not isinstance(rewards, Sequence):
+        return [rewards] * n_arms
+    if len(rewards) != n_arms:
+        raise ValueError(
+            f"rewards must be one for all arms or one per arm; got {len(rewards)} for {n_arms} arms. "
+            "Give as many as there are arms."
+        )
+    return list(rewards)
+
+
+def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *, of_mean: bool = False) -> Worth:
+    """How values are computed from memories, under a preference."""
+    if rewards and len(rewards) != n_arms:
+        raise ValueError(
+            f"rewards must be one per arm, or none; got {len(rewards)} for {n_arms} arms. "
+            "Write self.rewards_of(n_arms)."
+        )
+    tails = [known if isinstance(known, SubGaussian) else None for known in rewards] or [None] * n_arms
+    return Worth(
+        distortion_of(preference.gains),
+        distortion_of(preference.losses),
+        np.array([np.inf if known is None else preference.truncation(known, 1) for known in tails]),
+        np.array([0.0 if known is None else known.scale for known in tails]),
+        of_mean,
+        isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity),
+    )
+
+
+def first_pulls(rewards: Sequence[Rewards]) -> int:
+    """How often each arm is pulled before the rule begins: the truncated bound needs two pulls."""
+    return 2 if any(isinstance(known, SubGaussian) for known in rewards) else 1
+
+
+def fitting_band(rewards: RewardsOfArms) -> Band:
+    """The narrowest band that holds for the rewards."""
+    return Envelope() if any(isinstance(known, SubGaussian) for known in as_list(rewards)) else KL()

@@ -1,0 +1,1 @@
+"""HTTP: keys, schemas, routes and limits."""

@@ -1,0 +1,313 @@
+"""What callers send and get, as strict schemas: a field that is not listed is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, FiniteFloat, StringConstraints, Tag, field_validator
+from pydantic_core import PydanticCustomError
+
+from allais.serve.core.errors import DEEPEST, is_too_deep
+
+LARGEST_INT = 2**63 - 1  # of a database
+MOST_ARMS = 10_000
+MOST_AT_ONCE = 500  # calls in one
+MOST_TERMS = 500  # the cost of a decision grows with their square
+LARGEST_FEATURE = 1e6
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+ExperimentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")]
+Number = Annotated[int, Field(ge=1, le=LARGEST_INT)]
+Document = dict[str, Any]  # of a setting: {"type": "Power", "alpha": 0.5}
+Scope = Literal["read", "decide", "manage"]
+Named = dict[str, Any]  # features by name: numbers, text, booleans, and objects of them
+Row = Annotated[
+    list[Annotated[float, Field(ge=-LARGEST_FEATURE, le=LARGEST_FEATURE)]], Field(min_length=1, max_length=MOST_TERMS)
+]
+Rows = Annotated[list[Row], Field(min_length=1, max_length=MOST_ARMS)]  # one per arm
+OfArms = Annotated[dict[Text, Named], Field(min_length=1, max_length=MOST_ARMS)]
+Features = Annotated[
+    Annotated[Rows, Tag("rows")] | Annotated[OfArms, Tag("arms")],
+    Discriminator(lambda given: "rows" if isinstance(given, list) else "arms"),
+]
+
+
+class Strict(BaseModel):
+    """A schema without fields that nobody reads, and without guesses."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+def shallow(given: Any) -> Any:
+    """Refuse a document that a database would take and no start could read."""
+    if is_too_deep(given):
+        said = "a document has {deepest} levels at most; this one has more"
+        raise PydanticCustomError("too_deep", said, {"deepest": DEEPEST})
+    return given
+
+
+class ExperimentSettings(Strict):
+    """How an experiment begins. `policy` may leave out `preference` and `rewards`, which have their own fields."""
+
+    policy: Document = Field(examples=[{"type": "NPTS"}])
+    arms: list[Text] = Field(min_length=1, max_length=MOST_ARMS, examples=[["A21", "A28"]])
+    preference: Document | None = Field(
+        default=None, examples=[{"type": "Preference", "gains": {"type": "TverskyKahneman", "eta": 0.61}}]
+    )
+    rewards: Document | list[Document] | None = Field(
+        default=None, examples=[{"type": "Bounded", "low": 0.0, "high": 50.0}]
+    )
+    terms: Annotated[list[Text], Field(min_length=1, max_length=MOST_TERMS)] | None = Field(
+        default=None, examples=[["arm=A28", "price", "arm=A28 * weather=rain"]]
+    )  # of a linear policy: what it sees of features that are sent by name
+    features: Features | None = None  # of a linear policy: by name where there are terms, else a row per arm
+    expires_after: Annotated[float, Field(gt=0, le=1e9)] = 86_400.0  # seconds until a decision without reward expires
+    propensity_draws: Annotated[int, Field(ge=0, le=10_000)] = 0  # further draws that estimate a propensity
+    apprentice: bool = False  # the application decides; the policy watches, and says what it would have done
+    arms_by_rank: bool | None = None  # a key with the scope decide brings new arms by rank; null: as before version 0.3
+    seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
+    unit: Annotated[str, StringConstraints(max_length=40)] = ""  # of outcomes, such as "minutes"
+
+    _shallow = field_validator("policy", "preference", "rewards", "features")(shallow)
+
+
+class CreateExperiment(ExperimentSettings):
+    """A new experiment."""
+
+    name: ExperimentName
+
+
+class ChangeExperiment(Strict):
+    """What changes about an experiment; the rest stays. Bounds grow wider, never narrower."""
+
+    rewards: Document | list[Document] | None = Field(
+        default=None, examples=[{"type": "Bounded", "low": 0.0, "high": 90.0}]
+    )
+    preference: Document | None = Field(default=None, examples=[{"name": "cvar", "level": 0.1}])
+    terms: Annotated[list[Text], Field(min_length=1, max_length=MOST_TERMS)] | None = None  # old ones first, then new
+    features: OfArms | None = None  # of listed arms, for the new terms
+    expires_after: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    _shallow = field_validator("preference", "rewards", "features")(shallow)
+
+
+class ArmShown(Strict):
+    """An arm."""
+
+    name: str
+    in_play: bool
+    outcomes: int
+
+
+class ExperimentShown(Strict):
+    """An experiment, and how it goes."""
+
+    name: str
+    state: str
+    policy: Document
+    arms: list[ArmShown]
+    terms: list[str] | None
+    expires_after: float
+    apprentice: bool
+    unit: str
+    created_at: float
+    outcomes: int
+    open_decisions: int
+    broken: str | None = None  # why it could not be read, where its state is "broken"; the others go on
+
+
+class Decide(Strict):
+    """A question: which arm for this person, now?"""
+
+    person: Text | None = None
+    key: Text | None = None  # the caller's own name for the decision: a repeated call gets the same answer
+    allowed: Annotated[list[Text], Field(min_length=1, max_length=MOST_ARMS)] | None = None
+    features: Features | None = None  # by the names of arms, or as rows of numbers
+    context: Named | None = None  # features of the moment, which all arms share
+    did: Text | None = None  # of an apprentice: what the application does
+
+
+class Decided(Strict):
+    """A choice: what to do, and the number under which its outcome is told."""
+
+    choice: int
+    arm: str | int  # with features, the number of the row
+    propensity: float | None  # how likely this arm was, where it is known
+    why: str
+    would: str | None = None  # of an apprentice: what the policy would have chosen
+    unused: list[str] | None = None  # features that were sent and that no term names
+
+
+class Reward(Strict):
+    """What a choice brought."""
+
+    choice: Number | None = None  # the number that decide answered,
+    decision_key: Text | None = None  # or the caller's own key of the decision
+    outcome: FiniteFloat
+    key: Text | None = None  # a repeated call with the same key gets the same answer
+
+
+class Rewarded(Strict):
+    """What is known about a choice now."""
+
+    choice: int
+    arm: str
+    state: str
+    outcome: float | None
+
+
+class Decides(Strict):
+    """Several questions at once."""
+
+    calls: Annotated[list[Decide], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class Rewards(Strict):
+    """What several choices brought."""
+
+    calls: Annotated[list[Reward], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class OneDecided(Strict):
+    """The answer to one call of several: as if it had come alone."""
+
+    status: int
+    answer: Decided | None = None
+    error: str | None = None
+
+
+class OneRewarded(Strict):
+    """The answer to one call of several: as if it had come alone."""
+
+    status: int
+    answer: Rewarded | None = None
+    error: str | None = None
+
+
+class DecidedEach(Strict):
+    """The answers, in the order of the calls."""
+
+    answers: list[OneDecided]
+
+
+class RewardedEach(Strict):
+    """The answers, in the order of the calls."""
+
+    answers: list[OneRewarded]
+
+
+class Cancel(Strict):
+    """A choice whose outcome will never be known."""
+
+    choice: Number | None = None
+    decision_key: Text | None = None
+
+
+class AddArm(Strict):
+    """An arm that comes into play, or comes back."""
+
+    name: Text
+    rewards: Document | None = None
+
+
+class Recommended(Strict):
+    """The best arm so far, for a person or for the experiment's own preference."""
+
+    arm: str
+    value: float | None  # as felt; none before the first outcome
+    low: float | None  # the ends of its interval, where the policy has one
+    high: float | None
+    settled: bool
+    person: str | None
+    feels_like: float | None  # what would be worth as much for sure, in the experiment's unit
+
+
+class ArmValue(Strict):
+    """What an arm is worth to somebody, by what was seen."""
+
+    name: str
+    in_play: bool
+    outcomes: int
+    value: float | None  # as felt: higher is better
+    feels_like: float | None  # what would be worth as much for sure, in the experiment's unit
+    mean: float | None
+    low: float | None
+    high: float | None
+    alarms: int  # how often its outcomes were found to have changed
+    last_alarm: int | None  # how many outcomes ago
+
+
+class Values(Strict):
+    """All arms, as somebody values them."""
+
+    person: str | None
+    arms: list[ArmValue]
+    best: str  # by these values
+    best_mean: str  # what the mean would choose
+
+
+class Import(Strict):
+    """Outcomes that were seen before or elsewhere: `arms` and `outcomes` side by side."""
+
+    arms: Annotated[list[Text], Field(min_length=1, max_length=100_000)]
+    outcomes: Annotated[list[FiniteFloat], Field(min_length=1, max_length=100_000)]
+    features: Annotated[list[Named], Field(max_length=100_000)] | None = None  # of each outcome, where there are terms
+    key: Text | None = None  # a repeated call with the same key counts once
+
+
+class Imported(Strict):
+    """How many outcomes were taken in."""
+
+    imported: int
+
+
+class Apprenticed(Strict):
+    """What an apprentice would have done beside what the application did."""
+
+    decisions: int
+    agreed: int  # decisions in which both are the same
+    worth: float | None  # the mean value of what the application did, by what is known now
+    would_be_worth: float | None  # that of what the policy would have chosen
+
+
+class AuditEntry(Strict):
+    """Who changed what, and when."""
+
+    id: int
+    at: float
+    key: str
+    action: str
+    target: str
+    detail: Any
+
+
+class NewKey(Strict):
+    """A key to make."""
+
+    name: Text
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
+    expires_in: Annotated[float, Field(gt=0, le=1e9)] | None = None  # seconds; never, if it is left out
+    experiments: Annotated[list[ExperimentName], Field(min_length=1, max_length=1_000)] | None = None  # the only ones
+
+
+class KeyShown(Strict):
+    """A key, without its secret."""
+
+    id: str
+    name: str
+    scopes: list[Scope]
+    created_at: float
+    revoked_at: float | None
+    expires_at: float | None
+    experiments: list[str] | None
+
+
+class KeyMade(KeyShown):
+    """A new key; it is shown this once."""
+
+    key: str
+
+
+class Refusal(BaseModel):
+    """Why a call was not done."""
+
+    error: str

@@ -1,0 +1,1 @@
+"""The service without HTTP: experiments, decisions, people and values."""

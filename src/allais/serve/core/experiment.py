@@ -1,0 +1,363 @@
+"""An experiment in memory: its learner, the decisions that are open, and the rows that every change writes.
+
+A change is made here first and written afterwards; its caller is answered when the rows are on disk. If they do not
+get there, the whole object is thrown away and read from the database again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import Counter
+from itertools import islice, takewhile
+from typing import Any, NamedTuple
+
+from allais.errors import NotAdmitted
+from allais.learner import Learner, LinearLearner, NotNow
+from allais.preferences import Preference
+from allais.report.sure import certainty_equivalent_in_words
+from allais.serve.api.schemas import MOST_ARMS, Decide, ExperimentSettings
+from allais.serve.core import replay
+from allais.serve.core.errors import Refused, dumps
+from allais.serve.core.features import Flat, Round, Rounds
+from allais.serve.store.clock import Clock
+from allais.serve.store.rows import Kind, Row, checksum
+from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOLD
+
+
+def why(learner: Learner, arm: Any, preference: Preference | None = None, unit: str = "") -> str:
+    """A sentence about a listed arm that was just chosen, by the value that it has for whom it was chosen."""
+    if not learner.policy.keeps_outcomes:
+        return f"{arm} is the best, or worth trying, by what all arms have shown"
+    view = None if preference is None else learner._view_for(preference)
+    memory, k = learner._state.memory, learner._index[arm]
+    pulls = int(memory.pulls[k])
+    if not pulls:
+        return f"{arm} was never seen"
+    values = memory.value if view is None else view.values()
+    value = float(values[k])
+    own = learner.policy.preference
+    felt = certainty_equivalent_in_words(own if preference is None else preference.in_frame_of(own), value, unit)
+    times = f"{pulls} outcome{'s' if pulls > 1 else ''}"
+    best = all(value >= other or not seen for other, seen in zip(values, memory.pulls, strict=True))
+    if best:
+        return f"{arm} is worth most so far: it {felt}, by {times}"
+    return f"{arm} may be worth more than it seems: it {felt}, by {times}"
+
+
+Known = tuple[int, Preference]  # a preference with its number
+FEW = 300  # arms
+LONG = 10_000  # microseconds, roughly, after which the event loop should have its turn
+MOST_AT_ONCE = 500  # decisions that expire in one go
+
+
+class OpenDecision(NamedTuple):
+    """A decision that waits for its reward."""
+
+    arm: str
+    asked_at: float
+    clock: float  # when it was asked, by the experiment's own clock
+    apprentice: bool = False  # its arm is what the application did, which the learner did not ask for
+    row: tuple[float, ...] = ()  # what the learner sees of that, where there are terms
+    key: str | None = None  # the caller's own name for it
+
+
+class Closed(NamedTuple):
+    """How a decision ended."""
+
+    arm: str
+    state: str
+    outcome: float | None
+    key: str | None
+
+
+class Experiment:
+    """One experiment of this process; all its calls are made by the thread of the event loop."""
+
+    def __init__(
+        self, id_: int, name: str, state: str, settings: ExperimentSettings, created_at: float, learner: Learner,
+        seq: int, snapshot_at: int, open_: dict[int, OpenDecision], clock: Clock,
+    ) -> None:  # fmt: skip
+        self.id, self.name, self.state, self.settings, self.created_at = id_, name, state, settings, created_at
+        self.learner, self.seq, self.snapshot_at, self.open = learner, seq, snapshot_at, open_
+        self.clock = clock
+        self.rounds = Rounds(settings)
+        self.numbers = {found.key: number for number, found in open_.items() if found.key is not None}  # of open ones
+        self.busy: asyncio.Future[None] | None = None  # until the end of a long change, by a thread
+        self.worker: int | None = None  # which thread that is
+        self.told: Counter[str] = Counter()  # outcomes by arm where there are terms: a linear learner does not count
+        self.closing: dict[int, Closed] = {}  # decisions whose end is not yet on disk
+        self.counts = {TOLD: 0, CANCELLED: 0, EXPIRED: 0, "asked": 0}  # since this process began
+
+    async def idle(self) -> None:
+        """Wait until no long change is under way."""
+        while self.busy is not None:
+            await asyncio.wait([self.busy])
+
+    # -- calls ------------------------------------------------------------------------------------
+
+    def decide(self, call: Decide, preference: Known | None, now: float) -> tuple[dict[str, Any], list[Row]]:
+        """The arm for a caller, and the rows of the decision."""
+        self.require_running()
+        if (call.did is not None) != self.settings.apprentice:
+            raise Refused(422, _ABOUT_DID[self.settings.apprentice])
+        with sentences():
+            among, unused = self.rounds.of(call, self.learner)
+            if call.did is not None and call.did not in (self.learner.arms if among is None else among.arms or ()):
+                raise ValueError(f"what was done must be an arm in play; got {call.did!r}. Add it first.")
+            draws, numbers = self.settings.propensity_draws, None if among is None else among.rows
+            choice, event, likely = replay.ask(self.learner, preference, call.allowed, numbers, draws)
+        number = choice.id
+        shown: Any = choice.arm if among is None else among.name_of(choice.arm)
+        liking = None if preference is None else preference[1]
+        reason = _reason(shown, among) or why(self.learner, shown, liking, self.settings.unit)
+        answer = {"choice": number, "arm": shown, "propensity": likely, "why": reason, "would": None}
+        detail: dict[str, Any] = {"why": reason}
+        if unused is not None:
+            answer["unused"] = detail["unused"] = unused
+        rows = [self._event(event, now)]
+        if call.did is not None:
+            self.learner.cancel(number)  # nobody will tell what it would have brought
+            rows.append(self._event({"cancel": number}, now))
+            answer["would"] = detail["would"] = str(shown)
+            answer["arm"] = call.did
+        row: tuple[float, ...] = ()
+        if among is not None:
+            row = detail["features"] = among.row_of(answer["arm"])
+            if call.did is not None:
+                detail["would features"] = among.row_of(shown)
+            if among.arms is None:
+                detail["row"] = shown
+        arm, clock = str(answer["arm"]), self.clock.now()
+        entries = (
+            self.id, number, arm, call.person, call.key, now, answer["propensity"], OPEN,
+            dumps(detail), clock,
+        )  # fmt: skip
+        rows.append((Kind.DECISION, entries))
+        self.open[number] = OpenDecision(arm, now, clock, call.did is not None, row, call.key)
+        if call.key is not None:
+            self.numbers[call.key] = number
+        self.counts["asked"] += 1
+        return answer, rows
+
+    @property
+    def has_few_arms(self) -> bool:
+        """Whether its learner is copied, and looked at, in a few milliseconds."""
+        return len(self.learner._names) <= FEW
+
+    def takes_long(self, call: Decide) -> bool:
+        """Whether a decision would hold the event loop for long: with many rows of many terms, or of many draws."""
+        encoding, draws = self.rounds.encoding, self.settings.propensity_draws
+        work = draws * len(self.learner.arms) if draws else 0
+        if encoding is not None:
+            many, terms = len(call.allowed or call.features or self.learner.arms), len(encoding.names)
+            work += many * (2 * terms + terms**2 // 1_000)  # a row is made, and multiplied by a matrix
+        elif isinstance(call.features, list):
+            work += len(call.features) * len(call.features[0]) ** 2 // 1_000
+        return work > LONG
+
+    def reward(self, number: int, outcome: float, key: str | None, now: float) -> list[Row] | None:
+        """The rows of a reward; None if the decision is not open."""
+        found = self.open.get(number)
+        if found is None:
+            return None
+        self.require_open()
+        with sentences(self.name):
+            if found.apprentice:
+                event = self._observed(found.arm, found.row, [outcome])
+            else:
+                self.learner.tell(number, outcome)
+                event = {"tell": number, "reward": outcome}
+        return [self._event(event, now), self._close(number, TOLD, outcome, key, now)]
+
+    def cancel(self, number: int, now: float, state: str = CANCELLED) -> list[Row] | None:
+        """The rows of a decision that is given up; None if it is not open."""
+        found = self.open.get(number)
+        if found is None:
+            return None
+        self.require_open()
+        rows = []
+        if not found.apprentice:
+            self.learner.cancel(number)
+            rows.append(self._event({"cancel": number}, now))
+        return [*rows, self._close(number, state, None, None, now)]
+
+    def expire(self, now: float) -> tuple[list[int], list[Row]]:
+        """Give up the decisions whose time is over: they were asked in the order of their numbers."""
+        if self.state == ARCHIVED:
+            return [], []
+        too_old = self.clock.now() - self.settings.expires_after
+        first = islice(self.open.items(), MOST_AT_ONCE)
+        late = [number for number, _ in takewhile(lambda one: one[1].clock <= too_old, first)]
+        rows = [row for number in late for row in self.cancel(number, now, EXPIRED) or ()]
+        return late, rows
+
+    def add(self, arm: str, rewards: Any, spec: Any, now: float) -> list[Row]:
+        """The rows of an arm that comes into play."""
+        self.require_open()
+        with sentences():
+            pulls = self.learner.pulls
+            old = arm in pulls
+            if not old and len(pulls) >= MOST_ARMS:
+                raise ValueError(f"an experiment has {MOST_ARMS:,} arms at most; it has them. Use terms for more.")
+            self.learner.add(arm, rewards)
+        event = self._event({"add": arm, "rewards": spec}, now)
+        if old:
+            return [event, (Kind.ARM_CHANGE, (True, now, self.id, arm))]
+        return [event, (Kind.ARM, (self.id, arm, len(self.learner.pulls) - 1, True, now))]
+
+    def add_all(self, arms: list[str], now: float) -> list[Row]:
+        """The rows of new arms that come into play together."""
+        self.require_open()
+        first = len(self.learner.pulls)
+        if first + len(arms) > MOST_ARMS:
+            raise Refused(
+                422, f"an experiment has {MOST_ARMS:,} arms at most; {first:,} and {len(arms):,} are more. Use terms."
+            )
+        with sentences():
+            self.learner.add_all(arms)
+        event = self._event({"add all": arms, "rewards": None}, now)
+        return [event, *((Kind.ARM, (self.id, arm, first + k, True, now)) for k, arm in enumerate(arms))]
+
+    def retire(self, arm: str, now: float) -> list[Row]:
+        """The rows of an arm that goes out of play."""
+        self.require_open()
+        with sentences():
+            self.learner.retire(arm)
+        return [self._event({"retire": arm}, now), (Kind.ARM_CHANGE, (False, now, self.id, arm))]
+
+    def observe(
+        self, arm: str, row: tuple[float, ...], outcomes: list[float], key: str | None, now: float
+    ) -> list[Row]:
+        """The rows of outcomes that were seen elsewhere; they carry a mark, so that an export finds them."""
+        with sentences(self.name):
+            event = self._observed(arm, row, outcomes)
+        self._count(arm, len(outcomes))
+        return [self._event({**event, "imported": key}, now)]
+
+    def _observed(self, arm: str, row: tuple[float, ...], outcomes: list[float]) -> dict[str, Any]:
+        if not row:
+            self.learner.observe(arm, outcomes)
+            return {"observe": arm, "rewards": outcomes}
+        assert isinstance(self.learner, LinearLearner)
+        self.learner.observe_features(row, outcomes)
+        return {"features": row, "rewards": outcomes, "arm": arm}
+
+    def check(self, arms: list[str], features: list[Flat] | None, outcomes: list[float]) -> list[tuple[float, ...]]:
+        """Refuse outcomes that an arm cannot have; what the learner sees of each where there are terms."""
+        with sentences(self.name):
+            named = self.rounds.encoding is not None
+            for arm, outcome in zip(arms, outcomes, strict=True):
+                self.learner._checked(0 if named else self.learner._arm(arm), outcome)
+            if not named and features is None:
+                return [()] * len(arms)
+            return [tuple(self.rounds.row(*one, {})) for one in zip(arms, features or [{}] * len(arms), strict=True)]
+
+    def change(self, state: str) -> list[Row]:
+        """The rows of another state."""
+        if state != ARCHIVED:
+            self.require_open()
+        self.state = state
+        return [(Kind.STATE, (state, self.id))]
+
+    def adopt(
+        self, learner: Learner, settings: ExperimentSettings, events: list[dict[str, Any]], now: float
+    ) -> list[Row]:
+        """The rows of other settings; the learner has been through the events already."""
+        self.learner, self.settings, self.rounds = learner, settings, Rounds(settings)
+        encoding = self.rounds.encoding
+        if encoding is not None:
+            self.open = {
+                number: found._replace(row=tuple(encoding.padded(found.row))) if found.row else found
+                for number, found in self.open.items()
+            }
+        text = settings.model_dump_json()
+        changed = (Kind.SETTINGS, (text, checksum(text, self.id, self.name), self.id))
+        return [*(self._event(body, now) for body in events), changed]
+
+    def lay_out(self, now: float) -> list[Row]:
+        """Make ready for a snapshot; the rows say where."""
+        replay.lay_out(self.learner)
+        return [self._event({"laid out": True}, now)]
+
+    def answer(self, number: int, closed: Closed) -> dict[str, Any]:
+        """What the caller who closed a decision is told."""
+        return {"choice": number, "arm": closed.arm, "state": closed.state, "outcome": closed.outcome}
+
+    # -- rows -------------------------------------------------------------------------------------
+
+    def _event(self, body: dict[str, Any], now: float) -> Row:
+        self.seq += 1
+        text = dumps(body)
+        return Kind.EVENT, (self.id, self.seq, now, text, checksum(text, self.id, self.seq))
+
+    def _close(self, number: int, state: str, outcome: float | None, key: str | None, now: float) -> Row:
+        found = self.open.pop(number)
+        arm = found.arm
+        if found.key is not None:
+            self.numbers.pop(found.key, None)
+        self.closing[number] = Closed(arm, state, outcome, key)
+        if state == TOLD:
+            self._count(arm, 1)
+        self.counts[state] += 1
+        return Kind.CLOSING, (state, outcome, now, key, self.id, number)
+
+    def _count(self, arm: str, outcomes: int) -> None:
+        if self.rounds.encoding is not None and arm in self.settings.arms:  # others come and go, without end
+            self.told[arm] += outcomes
+
+    def pulls(self) -> dict[str, int]:
+        """How many outcomes each listed arm had."""
+        own = {str(arm): many for arm, many in self.learner.pulls.items()}
+        return own if self.rounds.encoding is None else {arm: self.told[arm] for arm in own}
+
+    def require_open(self) -> None:
+        """Refuse a change of what is archived, or in the hands of another thread."""
+        if self.busy is not None and self.worker != threading.get_ident():
+            raise Refused(503, f"a call must wait for a long change of {self.name!r}. Repeat it in a moment.", 1)
+        if self.state == ARCHIVED:
+            raise Refused(409, _ABOUT_STATE[ARCHIVED].format(name=self.name))
+
+    def require_running(self) -> None:
+        """Refuse a decision of what does not run."""
+        self.require_open()
+        if self.state != RUNNING:
+            raise Refused(409, _ABOUT_STATE[self.state].format(name=self.name))
+
+
+_ABOUT_STATE = {
+    "paused": "an experiment must run to decide; {name!r} is paused. Resume it.",
+    "archived": "an archived experiment is read-only; {name!r} is archived. Create another.",
+}
+_ABOUT_DID = {
+    True: "an apprentice watches what the application does; got no 'did'. Say which arm it took.",
+    False: "only an apprentice is told what the application does; got 'did'. Leave it out.",
+}
+
+
+def _reason(arm: Any, among: Round | None) -> str | None:
+    """Why one of this round's rows was chosen; None for a listed arm, about which more is known."""
+    if among is None:
+        return None
+    if among.arms is None:
+        return "the best of these rows by what is known"
+    return f"{arm} is the best for these features, or worth trying, by what all have shown"
+
+
+class sentences:  # noqa: N801
+    """Within: what a learner refuses becomes a refusal of the service; nothing has changed then."""
+
+    def __init__(self, experiment: str = "") -> None:
+        self._experiment = experiment  # whose bounds a caller may widen
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        if isinstance(error, NotNow):
+            raise Refused(409, str(error)) from None
+        if isinstance(error, NotAdmitted) and self._experiment:
+            advice = f'PATCH /v1/experiments/{self._experiment} with {{"rewards": ...}} does so.'
+            raise Refused(422, f"{error.rule} {advice}") from None
+        if isinstance(error, ValueError | TypeError):
+            raise Refused(422, str(error)) from None

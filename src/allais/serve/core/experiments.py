@@ -1,0 +1,257 @@
+"""The calls that come seldom: experiments that begin, pause and end, arms that come and go, keys."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import json
+import time
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from allais.learner import Learner, LinearLearner
+from allais.preferences import Preference
+from allais.serve.api.schemas import AddArm, ChangeExperiment, Document, ExperimentSettings, NewKey
+from allais.serve.core import keys, loading
+from allais.serve.core.errors import Refused, reason_of
+from allais.serve.core.experiment import Experiment, sentences
+from allais.serve.core.keys import Key
+from allais.serve.core.parse_settings import learner_from_settings, preference_from, rows_of_arms, setting_from
+from allais.serve.core.service import Service
+from allais.serve.store import tables
+from allais.serve.store.clock import Clock
+from allais.serve.store.rows import Kind, Row, checksum
+from allais.settings import to_spec
+
+
+def audited(key: Key, action: str, target: str, detail: Any = None) -> Row:
+    """The row that says who changed what."""
+    return Kind.AUDIT, (time.time(), key.id, action, target, json.dumps(detail))
+
+
+async def create(service: Service, name: str, settings: ExperimentSettings, key: Key) -> Experiment:
+    """Begin an experiment."""
+    if not service.ready:
+        service.experiment(name)  # says why not
+    if not service.serves(name):
+        raise Refused(421, f"an experiment is served by one process; this one serves others than {name!r}.")
+    if name in service.experiments or name in service.broken or name in service.elsewhere:
+        raise _taken(name)
+    if settings.arms_by_rank is None:
+        settings = settings.model_copy(update={"arms_by_rank": False})
+    learner = await asyncio.to_thread(learner_from_settings, settings)  # it may compile
+    text = settings.model_dump_json()
+    document = await asyncio.to_thread(_readable, text, learner)
+    now = time.time()
+
+    def writing(connection: Connection) -> int:
+        table = tables.experiments
+        if connection.execute(select(table.c.id).where(table.c.name == name)).first() is not None:
+            raise ValueError(f"an experiment has a name of its own; {name!r} is taken.")
+        values = {"name": name, "state": tables.RUNNING, "settings": text, "created_at": now}
+        made = int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
+        connection.execute(update(table).where(table.c.id == made).values(checksum=checksum(text, made, name)))
+        snapshot = {"experiment": made, "seq": 0, "at": now, "document": document}
+        connection.execute(insert(tables.snapshots).values(**snapshot, checksum=checksum(document, made, 0)))
+        listed = [
+            {"experiment": made, "name": arm, "position": place, "in_play": True, "changed_at": now}
+            for place, arm in enumerate(settings.arms)
+        ]
+        connection.execute(insert(tables.arms), listed)
+        _, entries = audited(key, "create", name, settings.model_dump(mode="json"))
+        connection.execute(
+            insert(tables.audit).values(dict(zip(("at", "key", "action", "target", "detail"), entries, strict=True)))
+        )
+        service.ownership.take(connection, made, name)
+        return made
+
+    try:
+        made = await service.change(writing)
+    except ValueError:
+        raise _taken(name) from None
+    experiment = Experiment(made, name, tables.RUNNING, settings, now, learner, 0, 0, {}, Clock())
+    service.experiments[name] = experiment
+    return experiment
+
+
+def _readable(text: str, learner: Learner) -> bytes:
+    """The first snapshot of an experiment, once a start could read it and the settings beside it."""
+    document = loading.document_bytes(learner)
+    try:
+        loading.settings_of(text)
+        loading.learner_of(document)
+    except Exception as error:
+        said = reason_of(error)
+        raise Refused(
+            422, f"what is stored must be readable again; this experiment is not ({said}). Simplify it."
+        ) from None
+    return document
+
+
+def _taken(name: str) -> Refused:
+    return Refused(409, f"an experiment has a name of its own; {name!r} is taken. Choose another.")
+
+
+async def change_state(service: Service, name: str, state: str, action: str, key: Key) -> Experiment:
+    """Pause, resume or archive an experiment."""
+    experiment = await service.idle(name)
+    with service.changing():
+        rows = experiment.change(state)
+    await service.write([*rows, audited(key, action, name)])
+    return experiment
+
+
+async def add_arm(service: Service, name: str, call: AddArm, key: Key) -> Experiment:
+    """Bring an arm into play."""
+    rewards = None if call.rewards is None else setting_from("reward", call.rewards)
+
+    def adding(experiment: Experiment) -> tuple[Experiment, list[Row]]:
+        rows = experiment.add(call.name, rewards, to_spec(rewards), time.time())
+        return experiment, [*rows, audited(key, "add arm", name, call.name)]
+
+    return await service.at_length(name, adding)
+
+
+async def retire_arm(service: Service, name: str, arm: str, key: Key) -> Experiment:
+    """Take an arm out of play."""
+    experiment = await service.idle(name)
+    with service.changing():
+        rows = experiment.retire(arm, time.time())
+    await service.write([*rows, audited(key, "retire arm", name, arm)])
+    return experiment
+
+
+async def make_key(service: Service, call: NewKey, maker: Key | None) -> tuple[str, Key]:
+    """A new key; its secret is known to the caller alone."""
+    scopes = tuple(scope for scope in keys.SCOPES if scope in call.scopes)
+    experiments = None if call.experiments is None else tuple(call.experiments)
+    whole, made = keys.new_key(call.name, scopes, time.time(), call.expires_in, experiments)
+    await service.change(lambda connection: keys.store(connection, made))
+    if maker is not None:
+        await service.write([audited(maker, "make key", made.id, keys.limits(made))])
+    await service.read_keys()
+    return whole, made
+
+
+async def revoke_key(service: Service, id_: str, key: Key) -> None:
+    """Let a key open nothing any more."""
+    try:
+        await service.change(lambda connection: keys.revoke(connection, id_, time.time()))
+    finally:
+        await service.read_keys()
+    await service.write([audited(key, "revoke key", id_)])
+
+
+def shown_broken(name: str, why: str) -> dict[str, Any]:
+    """An experiment that could not be read, as callers see it."""
+    nothing: dict[str, Any] = {"policy": {}, "arms": [], "terms": None, "apprentice": False, "unit": "", "outcomes": 0}
+    none = {"expires_after": 0.0, "created_at": 0.0, "open_decisions": 0}
+    return {"name": name, "state": "broken", "broken": why, **nothing, **none}
+
+
+def shown(experiment: Experiment) -> dict[str, Any]:
+    """An experiment as callers see it."""
+    learner, settings = experiment.learner, experiment.settings
+    in_play = set(learner.arms)
+    return {
+        "name": experiment.name,
+        "state": experiment.state,
+        "policy": to_spec(learner.policy),
+        "arms": [
+            {"name": arm, "in_play": arm in in_play, "outcomes": pulls} for arm, pulls in experiment.pulls().items()
+        ],
+        "terms": settings.terms,
+        "expires_after": settings.expires_after,
+        "apprentice": settings.apprentice,
+        "unit": settings.unit,
+        "created_at": experiment.created_at,
+        "outcomes": learner.samples,
+        "open_decisions": len(experiment.open),
+    }
+
+
+async def change(service: Service, name: str, call: ChangeExperiment, key: Key) -> Experiment:
+    """Change an experiment: all that the call names, or nothing if one part is refused."""
+
+    def changing(experiment: Experiment) -> tuple[Experiment, list[Row]]:
+        experiment.require_open()
+        learner, settings, events = changed(experiment, call)
+        if not events and settings == experiment.settings:
+            return experiment, []  # a repeated call
+        with sentences():
+            loading.settings_of(settings.model_dump_json())  # what is stored must be readable again
+        rows = experiment.adopt(learner, settings, events, time.time())
+        return experiment, [
+            *rows, audited(key, "change", name, call.model_dump(mode="json", exclude_unset=True))
+        ]  # fmt: skip
+
+    return await service.at_length(name, changing)
+
+
+def changed(experiment: Experiment, call: ChangeExperiment) -> tuple[Learner, ExperimentSettings, list[dict[str, Any]]]:
+    """A copy of the learner and the settings with what a call changes, and the events that do it again."""
+    learner, settings = experiment.learner.copy(), experiment.settings
+    events: list[dict[str, Any]] = []
+    updates: dict[str, Any] = {}
+    with sentences():
+        if call.rewards is not None:
+            rewards = [setting_from("reward", one) for one in _listed(call.rewards)]
+            given = rewards if isinstance(call.rewards, list) else rewards[0]
+            if given != getattr(learner.policy, "rewards", None):
+                learner.widen(given)
+                events.append({"widen": to_spec(given)})
+                updates["rewards"] = to_spec(given)
+        if call.preference is not None:
+            preference = on_its_scale(call.preference, learner.policy.preference)
+            if preference != learner.policy.preference:
+                learner.change_preference(preference)
+                events.append({"prefer": to_spec(preference)})
+                updates["preference"] = to_spec(preference)
+        if call.terms is not None or call.features is not None:
+            further = _with_terms(settings, call)
+            if further != settings:
+                rows = rows_of_arms(further)
+                assert isinstance(learner, LinearLearner)
+                learner.add_features(rows)
+                events.append({"more features": rows})
+                updates |= {"terms": further.terms, "features": further.features}
+    if call.expires_after is not None:
+        updates["expires_after"] = call.expires_after
+    return learner, settings.model_copy(update=updates), events
+
+
+def _listed(rewards: Document | list[Document]) -> list[Document]:
+    return rewards if isinstance(rewards, list) else [rewards]
+
+
+def on_its_scale(document: Document, old: Preference) -> Preference:
+    """Another preference for an experiment, whose direction and reference stay."""
+    new = preference_from(document)
+    for name in ("costs", "reference"):
+        if name in document and getattr(new, name) != getattr(old, name):
+            raise Refused(
+                422,
+                f"{name} belongs to the experiment and stays {getattr(old, name)}; got {document[name]}. Leave it out, "
+                "or create another experiment.",
+            )
+    return dataclasses.replace(new, costs=old.costs, reference=old.reference)
+
+
+def _with_terms(settings: ExperimentSettings, call: ChangeExperiment) -> ExperimentSettings:
+    """The settings with further terms, and with what is known of the listed arms for them."""
+    if settings.terms is None:
+        raise Refused(422, "terms are added where there are some; this experiment began without. Create another.")
+    terms = settings.terms if call.terms is None else call.terms
+    if terms[: len(settings.terms)] != settings.terms:
+        raise Refused(
+            422, f"terms are added behind those that are there, {settings.terms}; got {terms}. Begin with the old ones."
+        )
+    old = settings.features if isinstance(settings.features, dict) else {}
+    named = {**old, **{arm: {**old.get(arm, {}), **own} for arm, own in (call.features or {}).items()}}
+    further = settings.model_copy(update={"terms": terms, "features": named or None})
+    if len(terms) == len(settings.terms) and further != settings:
+        raise Refused(
+            422, "what is known of arms changes with further terms only; got none. Add the terms that use it."
+        )
+    return further

@@ -1,0 +1,203 @@
+"""Features in JSON, and the rows of numbers that a linear policy sees of them.
+
+An experiment declares terms. `price` is a number, or 1 for true and 0 for false. `weather=rain` is 1 where the feature
+`weather` is, or holds, `rain`. `spicy * weather=rain` is the product of both. `arm=soup` is 1 for the arm `soup`. A
+feature within an object has a name with a dot: `weather.rain`. What is missing is 0, and a first term that is always 1
+stands for what all arms share, so that no row is empty.
+
+A feature of the context is one of every arm, unless the arm has its own of that name. Features that no term names are
+left out: applications send what they have, long before an experiment uses it. The answer names them, so that a slip
+of the pen is seen at once. A term that finds what is no number is refused: 0 would be a lie.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from allais._checks import FloatArray, brief
+from allais.learner import Learner
+from allais.serve.api.schemas import Decide, ExperimentSettings
+
+CONSTANT = "1"
+ARM = "arm"
+LARGEST = 1e6  # of a term: products of rows stay numbers that can be told apart
+MOST_SHOWN, LONGEST_NAME = 20, 200  # names of features that are not used
+
+Flat = dict[str, Any]  # a feature's whole name: text, a number, true or false, or a list of them
+
+
+class Factor(NamedTuple):
+    """A feature in a term; with `equals` it is 1 or 0."""
+
+    name: str
+    equals: str | None
+
+
+class Encoding:
+    """The terms of an experiment."""
+
+    def __init__(self, terms: Sequence[str]) -> None:
+        self.names = (CONSTANT, *terms)
+        if len(set(self.names)) != len(self.names):
+            raise ValueError(f"terms must be distinct, and none is {CONSTANT!r}, which is there; got one twice.")
+        self._terms = [[_factor(part, term) for part in term.split("*")] for term in terms]
+        self._known = {factor.name for term in self._terms for factor in term}
+
+    def row(self, arm: str, context: Flat, own: Flat) -> list[float]:
+        """What the policy sees of an arm."""
+        seen = {**context, **own, ARM: arm}
+        row = [1.0, *(math.prod(_number(factor, seen.get(factor.name)) for factor in term) for term in self._terms)]
+        if not all(-LARGEST <= entry <= LARGEST for entry in row):
+            name, entry = next(one for one in zip(self.names, row, strict=True) if not abs(one[1]) <= LARGEST)
+            raise ValueError(f"a term must lie within {LARGEST:g} of 0; {name!r} is {entry:g}. Rescale the feature.")
+        return row
+
+    def unused(self, given: Iterable[Flat]) -> list[str]:
+        """The features that no term names."""
+        return shortened(name for one in given for name in one if name not in self._known)
+
+    def padded(self, row: Sequence[float]) -> list[float]:
+        """A row from before the last terms were added, which were 0 then."""
+        return [*row, *(0.0 for _ in self.names[len(row) :])]
+
+    def shown(self, row: Sequence[float]) -> dict[str, float]:
+        """A row by the names of its terms, those that are 0 left out."""
+        return {name: entry for name, entry in zip(self.names, self.padded(row), strict=True) if entry}
+
+
+def shortened(names: Iterable[str]) -> list[str]:
+    """Names in order, few enough for an answer."""
+    return sorted({name[:LONGEST_NAME] for name in names})[:MOST_SHOWN]
+
+
+def flat(given: Any) -> Flat:
+    """Features by their whole names: of an object, or of a list of objects."""
+    found: Flat = {}
+    for one in given if isinstance(given, list) else [given]:
+        if not isinstance(one, Mapping):
+            raise ValueError(f"features are an object of names; got {brief(one)}. Give each a name.")
+        _add("", one, found)
+    return found
+
+
+def _add(before: str, given: Mapping[str, Any], to: Flat) -> None:
+    for name, entry in given.items():
+        inner = entry if isinstance(entry, list) else [entry]
+        if any(isinstance(one, list) for one in inner):
+            raise ValueError(f"a feature is text, a number, or a list of them; {before + name!r} is not. Flatten it.")
+        plain = [one for one in inner if one is not None and not isinstance(one, Mapping)]
+        for one in inner:
+            if isinstance(one, Mapping):
+                _add(f"{before}{name}.", one, to)
+        if plain:
+            to[before + name] = plain if isinstance(entry, list) else plain[0]
+
+
+def _factor(part: str, term: str) -> Factor:
+    name, sign, equals = (piece.strip() for piece in part.partition("="))
+    if not name or (sign and not equals) or (name == ARM and not sign):
+        raise ValueError(
+            f"a term is features such as 'price' or 'weather=rain', with * between; got {term!r}. Write {ARM}=NAME for "
+            "an arm."
+        )
+    return Factor(name, equals if sign else None)
+
+
+def _number(factor: Factor, given: Any) -> float:
+    if factor.equals is not None:
+        if type(given) is str:  # almost always
+            return 1.0 if given == factor.equals else 0.0
+        entries = given if isinstance(given, list) else [given]
+        return float(any(_is(entry, factor.equals) for entry in entries))
+    if given is None:
+        return 0.0
+    if isinstance(given, bool | int | float):
+        try:
+            found = float(given)
+        except OverflowError:  # of a whole number
+            found = math.inf
+        if math.isfinite(found):
+            return found
+    raise ValueError(
+        f"the term {factor.name!r} needs a finite number; got {brief(given)}. Send one, or declare "
+        f"'{factor.name}=VALUE'."
+    )
+
+
+def _is(entry: Any, text: str) -> bool:
+    """Whether an entry of JSON is what a term says."""
+    if isinstance(entry, str):
+        return entry == text
+    if isinstance(entry, bool):
+        return text == str(entry).lower()
+    if entry is None:
+        return False
+    try:
+        return bool(entry == float(text))
+    except ValueError:
+        return False
+
+
+class Round(NamedTuple):
+    """Rows to choose from."""
+
+    rows: list[list[float]] | FloatArray
+    arms: list[str] | None  # their names; None for rows that have numbers only
+
+    def name_of(self, place: Any) -> Any:
+        """What a row is called: by its arm, or by its number."""
+        return place if self.arms is None else self.arms[place]
+
+    def row_of(self, name: Any) -> tuple[float, ...]:
+        """The row that is called so."""
+        row = self.rows[name if self.arms is None else self.arms.index(name)]
+        return tuple(map(float, row))
+
+
+class Rounds:
+    """How an experiment reads the features of calls."""
+
+    def __init__(self, settings: ExperimentSettings) -> None:
+        self.encoding = None if settings.terms is None else Encoding(settings.terms)
+        named = settings.features if isinstance(settings.features, dict) else {}
+        self._own: dict[str, Flat] = {arm: flat(given) for arm, given in named.items()}
+
+    def of(self, call: Decide, learner: Learner) -> tuple[Round | None, list[str] | None]:
+        """The rows of a call, or None where the listed arms are asked; and the features that nothing uses."""
+        if self.encoding is None and call.features is None and call.context is None:
+            return None, None  # almost every call
+        if isinstance(call.features, list):
+            return self._plain(call.features, call), None
+        given = {} if call.features is None else {arm: flat(own) for arm, own in call.features.items()}
+        context = flat(call.context or {})
+        sent = call.features is not None or call.context is not None
+        if self.encoding is None:
+            return None, shortened(name for one in (context, *given.values()) for name in one) if sent else None
+        in_play = list(map(str, learner.arms))
+        arms = call.allowed or list(given) or in_play
+        listed = set(in_play)
+        if strange := [arm for arm in arms if arm not in given and arm not in listed]:
+            raise ValueError(f"an arm is in play, or comes with its features; {strange[0]!r} does not. Describe it.")
+        if len(set(arms)) != len(arms):
+            raise ValueError("allowed arms must be distinct; got one twice. Name each once.")
+        rows = np.empty((len(arms), len(self.encoding.names)))
+        for k, arm in enumerate(arms):  # one by one: an array of all at once would keep other threads waiting
+            rows[k] = self.row(arm, context, given.get(arm, {}))
+        return Round(rows, arms), self.encoding.unused([context, *given.values()]) if sent else None
+
+    def row(self, arm: str, context: Flat, own: Flat) -> list[float]:
+        """What the policy sees of an arm; what is known about it from the start counts, too."""
+        if self.encoding is None:
+            raise ValueError("features by name need terms, which this experiment does not have. Leave features out.")
+        return self.encoding.row(arm, context, {**self._own.get(arm, {}), **own})
+
+    def _plain(self, rows: list[list[float]], call: Decide) -> Round:
+        if self.encoding is not None:
+            raise ValueError("features are sent by name where there are terms; got rows. Send an object per arm.")
+        if call.allowed is not None or call.context is not None or call.did is not None:
+            raise ValueError("rows of features are all that is asked; got more. Declare terms to name arms.")
+        return Round(rows, None)

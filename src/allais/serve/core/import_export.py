@@ -1,0 +1,158 @@
+"""Outcomes that come from elsewhere, and go elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from itertools import groupby
+from typing import Any, BinaryIO
+
+from sqlalchemy import Connection, select
+
+from allais.serve.api.schemas import Import
+from allais.serve.core.errors import Refused
+from allais.serve.core.experiment import Experiment, sentences
+from allais.serve.core.experiments import audited
+from allais.serve.core.features import Encoding, flat
+from allais.serve.core.keys import Key
+from allais.serve.core.loading import detail_of, imported_after
+from allais.serve.core.service import Service
+from allais.serve.store.rows import Kind, Row
+from allais.serve.store.tables import decisions, imports
+
+STORED = ("number", "arm", "person", "key", "asked_at", "closed_at", "state", "outcome", "propensity")
+COLUMNS = (*STORED, "would", "features")
+IMPORTED = "imported"  # the state of an outcome that came from elsewhere
+PAGE = 5_000  # decisions that are read at once
+
+
+async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[str, Any]:
+    """Import outcomes: all, or none if one is refused."""
+    if len(call.arms) != len(call.outcomes):
+        raise Refused(422, f"each outcome has its arm; got {len(call.arms)} arms, {len(call.outcomes)} outcomes.")
+    if call.features is not None and len(call.features) != len(call.outcomes):
+        raise Refused(422, f"each outcome has its features; got {len(call.features)}. Give {{}} where there are none.")
+    if call.key is None:
+        return await _take_in(service, name, call, key)
+    async with service.turn("import", name, call.key):
+        experiment = service.experiment(name)
+        old = await service.read(partial(_imported, experiment=experiment.id, key=call.key))
+        return await _take_in(service, name, call, key) if old is None else {"imported": old}
+
+
+async def _take_in(service: Service, name: str, call: Import, key: Key) -> dict[str, Any]:
+    def learning(experiment: Experiment) -> tuple[dict[str, Any], list[Row]]:
+        experiment.require_open()
+        if not experiment.learner.policy.open_to_data:
+            raise Refused(422, "this policy learns from its own choices only. Use NPTS, or WUCB.")
+        now, rows = time.time(), list[Row]()
+        with sentences():
+            named = None if call.features is None else [flat(one) for one in call.features]
+        seen = experiment.check(call.arms, named, call.outcomes)
+        for (arm, row), group in groupby(zip(call.arms, seen, call.outcomes, strict=True), key=lambda one: one[:2]):
+            rows += experiment.observe(arm, row, [outcome for _, _, outcome in group], call.key, now)
+        rows.append(audited(key, "import", name, len(call.outcomes)))
+        if call.key is not None:
+            rows.append((Kind.IMPORT, (experiment.id, call.key, len(call.outcomes), now)))
+        return {"imported": len(call.outcomes)}, rows
+
+    return await service.at_length(name, learning)
+
+
+def _imported(connection: Connection, experiment: int, key: str) -> int | None:
+    wanted = select(imports.c.outcomes).where(imports.c.experiment == experiment, imports.c.key == key)
+    found: int | None = connection.execute(wanted).scalar()
+    return found
+
+
+async def _pages(service: Service, name: str) -> AsyncIterator[list[tuple[Any, ...]]]:
+    """All decisions that are on disk, page by page; then what was imported."""
+    experiment = service.experiment(name)
+    encoding, every, last = experiment.rounds.encoding, not experiment.settings.apprentice, 0
+
+    def decided(connection: Connection) -> list[tuple[Any, ...]]:
+        wanted = select(*(decisions.c[column] for column in STORED), decisions.c.detail)
+        these = wanted.where(decisions.c.experiment == experiment.id, decisions.c.number > last)
+        rows = connection.execute(these.order_by(decisions.c.number).limit(PAGE))
+        return [_decision(tuple(row), encoding) for row in rows]
+
+    while page := await service.read(decided, long=True):
+        last = page[-1][0]
+        yield page
+    last = -1
+
+    def imported(connection: Connection) -> list[tuple[int, float, dict[str, Any]]]:
+        return imported_after(connection, experiment.id, last, every=every)
+
+    while found := await service.read(imported, long=True):
+        last = found[-1][0]
+        yield [row for _, at, event in found for row in _outcomes(at, event, encoding)]
+
+
+def _decision(row: tuple[Any, ...], encoding: Encoding | None) -> tuple[Any, ...]:
+    detail = detail_of(row[-1])
+    return (*row[:-1], detail.get("would"), _features(detail.get("features"), encoding))
+
+
+def _outcomes(at: float, event: dict[str, Any], encoding: Encoding | None) -> Iterator[tuple[Any, ...]]:
+    """The outcomes of an import, as decisions that nobody made."""
+    arm, features = event.get("observe", event.get("arm")), _features(event.get("features"), encoding)
+    for outcome in event["rewards"]:
+        yield (None, arm, None, event.get("imported"), None, at, IMPORTED, outcome, None, None, features)
+
+
+def _features(row: list[float] | None, encoding: Encoding | None) -> Any:
+    """What the policy saw: terms by name, or the numbers of a row."""
+    return row if row is None or encoding is None else encoding.shown(row)
+
+
+async def as_lines(service: Service, name: str) -> AsyncIterator[bytes]:
+    """Decisions as JSON lines."""
+    async for page in _pages(service, name):
+        lines = (json.dumps(dict(zip(COLUMNS, row, strict=True))) for row in page)
+        yield ("\n".join(lines) + "\n").encode()
+
+
+async def as_csv(service: Service, name: str) -> AsyncIterator[bytes]:
+    """Decisions as CSV; features as JSON."""
+    yield (",".join(COLUMNS) + "\r\n").encode()
+    async for page in _pages(service, name):
+        text = io.StringIO()
+        csv.writer(text).writerows([[_harmless(entry) for entry in _with_text(row)] for row in page])
+        yield text.getvalue().encode()
+
+
+def _with_text(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row whose features are text."""
+    return (*row[:-1], None if row[-1] is None else json.dumps(row[-1]))
+
+
+def _harmless(entry: Any) -> Any:
+    """Text that a spreadsheet would run as a formula, marked as text."""
+    return f"'{entry}" if isinstance(entry, str) and entry[:1] in "=+-@" else entry
+
+
+async def as_parquet(service: Service, name: str) -> BinaryIO:
+    """Decisions as a Parquet file, at its beginning; features as JSON."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise Refused(501, "Parquet needs pyarrow, which is not installed. Ask for csv, or install it.") from None
+    text, number = pa.string(), pa.float64()
+    kinds = [pa.int64(), text, text, text, number, number, text, number, number, text, text]
+    schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
+    file = tempfile.TemporaryFile()  # noqa: SIM115
+    with pq.ParquetWriter(file, schema) as writer:
+        async for page in _pages(service, name):
+            by_column = zip(zip(*map(_with_text, page), strict=True), kinds, strict=True)
+            columns = [pa.array(column, kind) for column, kind in by_column]
+            await asyncio.to_thread(writer.write_table, pa.Table.from_arrays(columns, schema=schema))
+    file.seek(0)
+    return file

@@ -1,0 +1,226 @@
+"""API keys: made once, stored as digests, compared in constant time, limited in scope and pace."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import math
+import secrets
+import time
+from collections import OrderedDict
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, insert, select, update
+
+from allais.serve.core.errors import Refused, unknown
+from allais.serve.store import tables
+
+WRONG = "an address may send {:g} wrong keys per minute; this one sent more. Check the key."
+MOST = 10_000  # addresses that are remembered
+
+
+class Guesses:
+    """A bucket of wrong keys for each address, which fills up to one minute's worth; or of others who are counted."""
+
+    def __init__(self, per_minute: float, rule: str = WRONG) -> None:
+        self.per_minute, self._rule = per_minute, rule.format(per_minute)
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # guesses that are left, and when
+
+    def count(self, address: str) -> None:
+        """Take one guess, or refuse it."""
+        now = time.monotonic()
+        left, then = self._left.get(address, (self.per_minute, now))
+        left = min(self.per_minute, left + (now - then) * self.per_minute / 60.0)
+        self._left[address] = (left - 1.0 if left >= 1.0 else left, now)
+        self._left.move_to_end(address)
+        if len(self._left) > MOST:
+            self._left.popitem(last=False)
+        if left < 1.0:
+            wait = math.ceil((1.0 - left) * 60.0 / self.per_minute)
+            raise Refused(429, self._rule, wait)
+
+
+PREFIX = "alk"
+SCOPES = ("read", "decide", "manage")
+ITS_OWN = ""  # about no experiment in particular: about those that a key may see
+FRESH = 2.0  # seconds after which a key that another process revoked is known here, too
+
+
+class Key(NamedTuple):
+    """A key as it is stored."""
+
+    id: str
+    name: str
+    digest: str
+    scopes: tuple[str, ...]
+    created_at: float
+    revoked_at: float | None
+    expires_at: float | None = None  # never, if it is None
+    experiments: tuple[str, ...] | None = None  # all it opens; everything, if it is None
+
+    def may_see(self, experiment: str) -> bool:
+        """Whether it opens an experiment at all."""
+        return self.experiments is None or experiment in self.experiments
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it manages everything, and for ever."""
+        limited = self.revoked_at is not None or self.expires_at is not None or self.experiments is not None
+        return "manage" in self.scopes and not limited
+
+
+def new_key(
+    name: str, scopes: tuple[str, ...], now: float, expires_in: float | None, experiments: tuple[str, ...] | None
+) -> tuple[str, Key]:
+    """A key, which is shown once, and what is stored of it."""
+    expires_at = None if expires_in is None else now + expires_in
+    id_ = secrets.token_hex(6)
+    whole = f"{PREFIX}_{id_}_{secrets.token_urlsafe(32)}"
+    return whole, Key(id_, name, digest_of(whole), scopes, now, None, expires_at, experiments)
+
+
+def digest_of(whole: str) -> str:
+    """What is stored of a key: it is random and long, so one round of SHA-256 is enough."""
+    return hashlib.sha256(whole.encode()).hexdigest()
+
+
+def store(connection: Connection, key: Key) -> None:
+    """Write a new key."""
+    listed = None if key.experiments is None else json.dumps(key.experiments)
+    entries = {**key._asdict(), "scopes": " ".join(key.scopes), "experiments": listed}
+    connection.execute(insert(tables.keys).values(entries))
+
+
+def stored(connection: Connection) -> list[Key]:
+    """All keys."""
+    rows = connection.execute(select(tables.keys).order_by(tables.keys.c.created_at)).all()
+    return [
+        Key(
+            row.id, row.name, row.digest, tuple(row.scopes.split()), row.created_at, row.revoked_at, row.expires_at,
+            None if row.experiments is None else tuple(json.loads(row.experiments)),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def revoke(connection: Connection, id_: str, now: float) -> None:
+    """Let a key open nothing any more."""
+    this = tables.keys.c.id == id_
+    found = {key.id: key for key in stored(connection)}
+    if id_ not in found:
+        raise unknown("a key", id_, "See GET /v1/keys.")
+    if found[id_].lasts and not any(key.lasts for key in found.values() if key.id != id_):
+        raise Refused(
+            409, "one key that does not expire must be left to manage everything; this is the last. Make another first."
+        )
+    connection.execute(update(tables.keys).where(this, tables.keys.c.revoked_at.is_(None)).values(revoked_at=now))
+
+
+class KeyRing:
+    """The keys as this process knows them, and how fast each may call."""
+
+    def __init__(self, per_second: float, wrong_per_minute: float) -> None:
+        self._keys: dict[str, Key] = {}
+        self._pace: dict[str, list[float]] = {}  # calls that are left, and when they were counted
+        self.per_second = per_second
+        self._guesses = Guesses(wrong_per_minute)
+
+    def replace(self, keys: list[Key]) -> None:
+        """Know these keys and no others."""
+        self._keys = {key.id: key for key in keys}
+
+    def admit(self, given: str, scope: str, address: str, about: str | None = None) -> Key:
+        """The key that came from an address, if it opens what is asked for.
+
+        `about` is the experiment that is asked about, `ITS_OWN`, or None for what concerns all of them.
+        """
+        return self._allowed(self.known(given, address), scope, about)
+
+    def known(self, given: str, address: str) -> Key:
+        """The key that came from an address, if it is in force."""
+        parts = given.split("_", 2)
+        key = self._keys.get(parts[1]) if len(parts) == 3 else None
+        right = hmac.compare_digest(digest_of(given), key.digest if key is not None else NOBODY)
+        if key is None or not right:
+            self._guesses.count(address)
+            raise Refused(401, "a call needs a key that is known; this one is not. Send Authorization: Bearer KEY.")
+        return _in_force(key)
+
+    def admit_known(self, id_: str, scope: str, about: str | None = None) -> Key:
+        """The key of somebody who has shown it before, if it still opens what is asked for."""
+        key = self._keys.get(id_)
+        if key is None:
+            raise Refused(401, "a call needs a key that is known; this one is not any more. Use another.")
+        return self._allowed(_in_force(key), scope, about)
+
+    def _allowed(self, key: Key, scope: str, about: str | None) -> Key:
+        if about != ITS_OWN:
+            require_sight(key, about)
+        if scope not in key.scopes:
+            raise Refused(
+                403,
+                f"this call needs a key with the scope {scope!r}; this one has {', '.join(key.scopes)}. Use another.",
+            )
+        self._count(key.id)
+        return key
+
+    def count_wrong(self, address: str) -> None:
+        """Count a wrong token as a wrong key of its address."""
+        self._guesses.count(address)
+
+    def made_by(self, id_: str) -> Key | None:
+        """The key that made something, while it is in force."""
+        try:
+            return _in_force(self._keys[id_])
+        except (KeyError, Refused):
+            return None
+
+    def charge(self, key: Key, calls: int) -> None:
+        """Count further calls that came in one: whoever sends more than a second's worth waits the longer."""
+        self._pace[key.id][0] -= calls
+
+    def _count(self, id_: str) -> None:
+        """Take one call from the bucket of a key, which fills up to one second's worth."""
+        now = time.monotonic()
+        pace = self._pace.setdefault(id_, [self.per_second, now])
+        pace[0] = min(self.per_second, pace[0] + (now - pace[1]) * self.per_second)
+        pace[1] = now
+        if pace[0] < 1.0:
+            raise Refused(
+                429, f"a key may call {self.per_second:g} times per second; this one was faster. Wait a moment.", 1
+            )
+        pace[0] -= 1.0
+
+
+def _in_force(key: Key) -> Key:
+    if key.revoked_at is not None:
+        raise Refused(401, "a call needs a key that is in force; this one was revoked. Ask for another.")
+    if key.expires_at is not None and time.time() >= key.expires_at:
+        raise Refused(401, "a call needs a key that is in force; this one has expired. Ask for another.")
+    return key
+
+
+def require_sight(key: Key, about: str | None) -> None:
+    """Refuse a key that is for other experiments, or for some where a call concerns all."""
+    if key.experiments is not None and (about is None or about not in key.experiments):
+        what = "all experiments" if about is None else repr(about)
+        listed = ", ".join(key.experiments[:8])
+        raise Refused(403, f"this key is for the experiments {listed}; the call is about {what}. Use another key.")
+
+
+NOBODY = "0" * 64  # compared with when there is no such key, so that both cases take as long
+
+
+def shown(key: Key) -> dict[str, Any]:
+    """A key as callers see it."""
+    return {
+        "id": key.id, "name": key.name, "scopes": list(key.scopes), "created_at": key.created_at,
+        "revoked_at": key.revoked_at, "expires_at": key.expires_at,
+        "experiments": None if key.experiments is None else list(key.experiments),
+    }  # fmt: skip
+
+
+def limits(key: Key) -> dict[str, Any]:
+    """What the audit trail says about a new key."""
+    return {name: entry for name, entry in shown(key).items() if entry is not None and name not in ("id", "created_at")}

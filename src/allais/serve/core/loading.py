@@ -1,0 +1,202 @@
+"""Experiments read from the database: the last snapshot, and the events after it done again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, or_, select
+
+from allais.learner import Learner
+from allais.learner.document import document_of, learner_from
+from allais.preferences import Preference
+from allais.serve.api.schemas import ExperimentSettings
+from allais.serve.core import replay
+from allais.serve.core.experiment import Closed, Experiment, OpenDecision
+from allais.serve.core.features import Encoding
+from allais.serve.store.clock import Clock
+from allais.serve.store.rows import require_same
+from allais.serve.store.tables import (
+    ARCHIVED,
+    DELETED,
+    OPEN,
+    PAUSED,
+    RUNNING,
+    TOLD,
+    decisions,
+    events,
+    experiments,
+    preferences,
+    snapshots,
+)
+from allais.settings import from_spec
+
+IMPORTS_AT_ONCE = 50  # events, each of which may have many outcomes
+FAST = 1  # zlib's level: documents are numbers, and a higher one gains little
+
+
+def document_bytes(learner: Learner) -> bytes:
+    """A learner as a snapshot has it."""
+    return zlib.compress(json.dumps(document_of(learner), separators=(",", ":")).encode(), FAST)
+
+
+def learner_of(document: bytes) -> Learner:
+    """The learner of a snapshot."""
+    return learner_from(json.loads(zlib.decompress(document)))
+
+
+def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> Experiment:
+    """An experiment as the database has it; `clock` is the one that it has in this process already.
+
+    A row that is not as it was written, or is missing, raises ValueError.
+    """
+    require_same(row.checksum, "its row of settings", row.settings, row.id, row.name)
+    if row.state not in (RUNNING, PAUSED, ARCHIVED):
+        raise ValueError(f"its state is damaged: there is no {row.state!r}")
+    settings = settings_of(row.settings)
+    this = snapshots.c.experiment == row.id
+    last = connection.execute(select(snapshots).where(this).order_by(snapshots.c.seq.desc()).limit(1)).one_or_none()
+    if last is None:
+        raise ValueError("its snapshot is missing")
+    require_same(last.checksum, f"its snapshot {last.seq}", last.document, row.id, last.seq)
+    learner = learner_of(last.document)
+    known = Stored(connection)
+    seq = last.seq
+    after = select(events.c.seq, events.c.body, events.c.checksum).where(
+        events.c.experiment == row.id, events.c.seq > seq
+    )
+    for number, body, stored in connection.execute(after.order_by(events.c.seq)):
+        seq += 1
+        if number != seq:
+            raise ValueError(f"its event {seq} is missing")
+        require_same(stored, f"its event {seq}", body, row.id, seq)
+        replay.apply(learner, json.loads(body), known)
+    clock = clock or Clock(_last_decision(connection, row.id))
+    open_ = _open_decisions(connection, row.id, settings, clock)
+    waiting = set(open_) if not settings.apprentice else set()  # an apprentice's are cancelled at once
+    if waiting != {choice.id for choice in learner.outstanding}:
+        raise ValueError("its open decisions are not those of its events")
+    found = Experiment(row.id, row.name, row.state, settings, row.created_at, learner, seq, last.seq, open_, clock)
+    if settings.terms is not None:
+        by_arm = _outcomes_by_arm(connection, row.id, settings.arms)
+        found.told.update(by_arm)
+    return found
+
+
+def settings_of(text: str) -> ExperimentSettings:
+    """Settings as the database has them."""
+    return ExperimentSettings.model_validate_json(text)
+
+
+def _last_decision(connection: Connection, experiment: int) -> tuple[float, float] | None:
+    """When the last decision was asked, by the time of day and by the experiment's clock."""
+    both = select(decisions.c.asked_at, decisions.c.clock).where(decisions.c.experiment == experiment)
+    last = connection.execute(both.order_by(decisions.c.number.desc()).limit(1)).one_or_none()
+    return None if last is None or last.clock is None else (last.asked_at, last.clock)
+
+
+def _open_decisions(
+    connection: Connection, experiment: int, settings: ExperimentSettings, clock: Clock
+) -> dict[int, OpenDecision]:
+    """The decisions that wait, by number. None was asked after a later one, whatever the clock of its day said."""
+    waiting = select(decisions).where(decisions.c.experiment == experiment, decisions.c.state == OPEN)
+    rows = list(connection.execute(waiting.order_by(decisions.c.number)))
+    asked, latest = dict[int, float](), clock.now()
+    for one in reversed(rows):
+        asked[one.number] = latest = min(latest, one.asked_at if one.clock is None else one.clock)
+    encoding = None if settings.terms is None else Encoding(settings.terms)
+
+    def row_of(detail: str | None) -> tuple[float, ...]:
+        """What an apprentice's learner sees of what was done."""
+        seen = detail_of(detail).get("features", ()) if settings.apprentice else ()
+        return tuple(encoding.padded(seen) if seen and encoding is not None else seen)
+
+    return {
+        one.number: OpenDecision(
+            one.arm, one.asked_at, asked[one.number], settings.apprentice, row_of(one.detail), one.key
+        )
+        for one in rows
+    }
+
+
+def _outcomes_by_arm(connection: Connection, experiment: int, arms: list[str]) -> Counter[str]:
+    """How many outcomes each of these arms had, with those that were imported."""
+    this = (decisions.c.experiment == experiment, decisions.c.state == TOLD, decisions.c.arm.in_(arms))
+    counted = select(decisions.c.arm, func.count()).where(*this).group_by(decisions.c.arm)
+    found = Counter({arm: int(many) for arm, many in connection.execute(counted)})
+    last = -1
+    while page := imported_after(connection, experiment, last, every=False):
+        last = page[-1][0]
+        for _, _, event in page:
+            if event["arm"] in arms:
+                found[event["arm"]] += len(event["rewards"])
+    return found
+
+
+def imported_after(
+    connection: Connection, experiment: int, seq: int, *, every: bool
+) -> list[tuple[int, float, dict[str, Any]]]:
+    """The next events that came by imports: number, time, body. `every`: also those that carry no mark."""
+    mark = "%" if every else '%"imported":%'
+    marked = or_(events.c.body.like(f'{{"observe":{mark}'), events.c.body.like(f'{{"features":{mark}'))
+    wanted = select(events.c.seq, events.c.at, events.c.body).where(events.c.experiment == experiment, marked)
+    rows = connection.execute(wanted.where(events.c.seq > seq).order_by(events.c.seq).limit(IMPORTS_AT_ONCE))
+    return [(row.seq, row.at, json.loads(row.body)) for row in rows]
+
+
+def rows_of_experiments(connection: Connection) -> list[Row[Any]]:
+    """All experiments of the database, but those that are on their way out."""
+    return list(
+        connection.execute(select(experiments).where(experiments.c.state != DELETED).order_by(experiments.c.id))
+    )
+
+
+def closed_decision(connection: Connection, experiment: int, number: int) -> Closed | None:
+    """How a decision ended; None if there is none, or it has not ended."""
+    wanted = select(decisions).where(decisions.c.experiment == experiment, decisions.c.number == number)
+    row = connection.execute(wanted).one_or_none()
+    return None if row is None or row.state == OPEN else Closed(row.arm, row.state, row.outcome, row.closing_key)
+
+
+def decision_by_key(connection: Connection, experiment: int, key: str) -> Row[Any] | None:
+    """The decision that a caller gave this name."""
+    wanted = select(decisions).where(decisions.c.experiment == experiment, decisions.c.key == key)
+    return connection.execute(wanted).one_or_none()
+
+
+def detail_of(text: str | None) -> dict[str, Any]:
+    """What else is known about a decision."""
+    found: dict[str, Any] = json.loads(text or "{}")
+    return found
+
+
+class Stored(Mapping[int, Preference]):
+    """The preferences of the database by their numbers, each read once."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._known: dict[int, Preference] = {}
+
+    def __getitem__(self, number: int) -> Preference:
+        if number not in self._known:
+            wanted = select(preferences.c.document, preferences.c.digest).where(preferences.c.id == number)
+            row = self._connection.execute(wanted).one_or_none()
+            if row is None or digest_of(row.document) != row.digest:
+                raise ValueError(f"preference {number}, which an event names, is damaged or missing")
+            self._known[number] = from_spec(json.loads(row.document))
+        return self._known[number]
+
+    def __iter__(self) -> Any:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def digest_of(document: str) -> str:
+    """By which a preference is found."""
+    return hashlib.sha256(document.encode()).hexdigest()

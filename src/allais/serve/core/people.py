@@ -1,0 +1,242 @@
+"""People and their preferences: stored once each, known by name, changed at any time."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, tuple_, update
+
+from allais.files.reading import checksum
+from allais.preferences import Preference
+from allais.preferences.documents import FORMAT, VERSION
+from allais.serve.api.schemas_people import PutPerson
+from allais.serve.core.errors import Refused, unknown
+from allais.serve.core.experiments import audited
+from allais.serve.core.keys import Key
+from allais.serve.core.loading import digest_of
+from allais.serve.core.parse_settings import preference_from
+from allais.serve.core.service import Service, stored_preference
+from allais.serve.store import tables
+from allais.serve.store.tables import ARCHIVED, DELETED, people, preferences
+from allais.settings import from_spec, to_spec
+
+CARRIES_OVER = (
+    "Weights, utility and loss aversion are applied to the gains and losses of each experiment, whatever their unit: "
+    "a power utility prefers alike in all. Direction and reference are those of the experiment."
+)
+
+
+def put_person(
+    connection: Connection, person: str, preference: Preference, source: str, fitted_in: dict[str, Any] | None = None
+) -> None:
+    """Write the preference of a person; `fitted_in` has the unit and the stakes of her choices, where known."""
+    document = json.dumps(to_spec(preference), sort_keys=True, allow_nan=False)
+    from_spec(json.loads(document))  # what is stored must be readable again
+    digest = digest_of(document)
+    number = connection.execute(select(preferences.c.id).where(preferences.c.digest == digest)).scalar()
+    if number is None:
+        new = insert(preferences).values(digest=digest, document=document).returning(preferences.c.id)
+        number = connection.execute(new).scalar_one()
+    entries = {
+        "preference": number, "source": source, "changed_at": time.time(),
+        "fitted_in": None if fitted_in is None else json.dumps(fitted_in),
+    }  # fmt: skip
+    if not connection.execute(update(people).where(people.c.name == person).values(entries)).rowcount:
+        connection.execute(insert(people).values(name=person, **entries))
+
+
+async def put(service: Service, person: str, call: PutPerson, key: Key) -> dict[str, Any]:
+    """Give a person a preference: a document, a name, or the content of a preference file."""
+    if (call.preference is None) == (call.file is None):
+        raise Refused(422, "a person has one preference; give either preference or file.")
+    fitted_in = None if call.unit is None else {"unit": call.unit}
+    if call.preference is not None:
+        source = str(call.preference.get("name", "document"))
+        preference = preference_from(call.preference)
+    else:
+        source, preference = "file", preference_from(_checked(call.file or {}))
+        fitted_in = fitted_in or _fitted_in(call.file or {})
+    if not preference.is_scale_free:  # no type that a document can name makes one today
+        raise Refused(422, "a person's utility must prefer alike in every unit; this one does not. Use PowerUtility.")
+    await service.change(partial(put_person, person=person, preference=preference, source=source, fitted_in=fitted_in))
+    await service.write([audited(key, "put person", person, source)])
+    service.people.forget(person)
+    return await show(service, person)
+
+
+async def show(service: Service, person: str) -> dict[str, Any]:
+    """A person as callers see her."""
+    row = await service.read(partial(stored_preference, person=person))
+    if row is None:
+        raise unknown("a person", person, "Put her preference first.")
+    return _shown(person, row)
+
+
+async def listed(service: Service, after: str, limit: int) -> list[dict[str, Any]]:
+    """People by name, from one name on."""
+
+    def reading(connection: Connection) -> list[Any]:
+        wanted = select(people.c.name, people.c.source, people.c.changed_at, people.c.fitted_in, preferences.c.document)
+        joined = wanted.join(preferences, people.c.preference == preferences.c.id).where(people.c.name > after)
+        return list(connection.execute(joined.order_by(people.c.name).limit(limit)))
+
+    rows = await service.read(reading)
+    return [_shown(row.name, row) for row in rows]
+
+
+def _shown(name: str, row: Any) -> dict[str, Any]:
+    document, fitted_in = json.loads(row.document), json.loads(row.fitted_in or "{}")
+    unused = [f"the reference {document['reference']:g}"] if document["reference"] else []
+    unused += ["costs"] if document["costs"] else []
+    return {
+        "name": name, "preference": document, "source": row.source, "changed_at": row.changed_at,
+        "unit": fitted_in.get("unit"), "stakes": fitted_in.get("stakes"),
+        "note": CARRIES_OVER + (f" Not used: {' and '.join(unused)}." if unused else ""),
+    }  # fmt: skip
+
+
+def _fitted_in(file: dict[str, Any]) -> dict[str, Any] | None:
+    """The unit and the stakes of the interview that left a file."""
+    talk = file.get("interview")
+    settings = talk.get("settings") if isinstance(talk, dict) else None
+    if not isinstance(settings, dict):
+        return None
+    unit, stakes = settings.get("unit"), settings.get("stakes")
+    ends = isinstance(stakes, list) and len(stakes) == 2 and all(isinstance(end, int | float) for end in stakes)
+    return {"unit": unit if isinstance(unit, str) else None, "stakes": stakes if ends else None}
+
+
+def _checked(file: dict[str, Any]) -> dict[str, Any]:
+    """The preference in the content of a file, which must be as it was written."""
+    version = file.get("version")
+    if file.get("format") == FORMAT and isinstance(version, int) and version > VERSION:
+        raise Refused(
+            422, f"a preference file is of version {VERSION} or older; this one is of {version}. Update allais."
+        )
+    if file.get("format") != FORMAT or version != VERSION or not isinstance(file.get("preference"), dict):
+        raise Refused(422, "a preference file says what it is; this content does not. Send the whole file.")
+    if file.get("checksum") != checksum(file):
+        raise Refused(422, "a preference file must be as it was written; this one is damaged. Use a backup.")
+    document: dict[str, Any] = file["preference"]
+    return document
+
+
+AT_A_TIME = 2_000  # rows in one transaction: others wait for it
+OF_EXPERIMENT = (tables.events, tables.decisions, tables.snapshots, tables.arms, tables.imports, tables.moments)
+ABOUT_PEOPLE = ("put person", "remove person", "interview", "answer interview", "erase person")  # actions upon a person
+
+
+# -- experiments ----------------------------------------------------------------------------------
+
+
+async def delete_experiment(service: Service, name: str, key: Key) -> None:
+    """Delete an archived or a broken experiment; a server that is stopped meanwhile goes on with it at its next start.
+
+    A broken one cannot be archived: nothing of it can be read.
+    """
+    if service.ready and name in service.broken:
+        id_ = await _hidden(service, name, service.broken)
+    else:
+        experiment = await service.idle(name)
+        if experiment.state != ARCHIVED:
+            raise Refused(
+                409, f"an experiment is archived before it is deleted; {name!r} is {experiment.state}. Archive it."
+            )
+        id_ = await _hidden(service, name, service.experiments)
+    await service.write([audited(key, "delete", name)])
+    await clear(service, id_)
+
+
+async def _hidden(service: Service, name: str, among: dict[str, Any]) -> int:
+    """Take an experiment out of those that are served, or of the broken ones; returns its number."""
+    taken = among.pop(name)
+    try:
+        return await service.change(partial(_hide, name=name))
+    except BaseException:
+        among.setdefault(name, taken)
+        raise
+
+
+def _hide(connection: Connection, name: str) -> int:
+    """Give the name of an experiment back; nothing reads it any more."""
+    table = tables.experiments
+    id_ = int(connection.execute(select(table.c.id).where(table.c.name == name)).scalar_one())
+    hidden = {"state": DELETED, "name": f"deleted {id_}"}  # a name that no experiment can have
+    connection.execute(update(table).where(table.c.id == id_).values(hidden))
+    return id_
+
+
+async def clear_hidden(service: Service) -> None:
+    """Go on with deletions that were broken off."""
+    wanted = select(tables.experiments.c.id).where(tables.experiments.c.state == DELETED)
+    for id_ in await service.read(lambda connection: list(connection.execute(wanted).scalars())):
+        await clear(service, id_)
+
+
+async def clear(service: Service, id_: int) -> None:
+    """Delete the rows of a hidden experiment, some at a time."""
+    for table in OF_EXPERIMENT:
+        while await service.change(partial(_delete_some, table=table, experiment=id_)):
+            pass
+
+    def ending(connection: Connection) -> None:
+        connection.execute(delete(tables.experiments).where(tables.experiments.c.id == id_))
+        service.ownership.let_go(connection, id_)
+
+    await service.change(ending)
+
+
+def _delete_some(connection: Connection, table: Any, experiment: int) -> int:
+    """Delete some rows of an experiment; 0 when none are left."""
+    keys = list(table.primary_key)
+    some = select(*keys).where(table.c.experiment == experiment).limit(AT_A_TIME)
+    found = connection.execute(some).all()
+    if found:
+        connection.execute(delete(table).where(tuple_(*keys).in_([tuple(row) for row in found])))
+    return len(found)
+
+
+# -- people ---------------------------------------------------------------------------------------
+
+
+async def erase_person(service: Service, person: str, key: Key) -> None:
+    """Delete what is kept under a person's name: preference, interviews, and the name in decisions and audit trail.
+
+    What arms have brought stays, and is nobody's any more. A repeated call finds nothing, and changes nothing.
+    """
+    alias = f"erased-{secrets.token_hex(8)}"  # the entries of one person stay together, and tell nothing of her
+    erased = await service.change(partial(_erase, person=person, alias=alias))
+    service.people.forget(person)
+    for id_ in [id_ for id_, talk in service.interviews.items() if talk.person == person]:
+        del service.interviews[id_]
+    while some := await service.read(partial(_decisions_of, person=person)):
+        await service.change(partial(_unname, numbers=some))
+        erased = True
+    if erased:
+        await service.write([audited(key, "erase person", alias)])
+
+
+def _erase(connection: Connection, person: str, alias: str) -> bool:
+    found = connection.execute(delete(tables.people).where(tables.people.c.name == person)).rowcount
+    theirs = select(tables.interviews.c.id).where(tables.interviews.c.person == person)
+    connection.execute(delete(tables.interview_links).where(tables.interview_links.c.interview.in_(theirs)))
+    found += connection.execute(delete(tables.interviews).where(tables.interviews.c.person == person)).rowcount
+    about = update(tables.audit).where(tables.audit.c.target == person, tables.audit.c.action.in_(ABOUT_PEOPLE))
+    found += connection.execute(about.values(target=alias)).rowcount
+    return bool(found)
+
+
+def _decisions_of(connection: Connection, person: str) -> list[tuple[int, int]]:
+    table = tables.decisions
+    wanted = select(table.c.experiment, table.c.number).where(table.c.person == person).limit(AT_A_TIME)
+    return [(row.experiment, row.number) for row in connection.execute(wanted)]
+
+
+def _unname(connection: Connection, numbers: list[tuple[int, int]]) -> None:
+    table = tables.decisions
+    these = tuple_(table.c.experiment, table.c.number).in_(numbers)
+    connection.execute(update(table).where(these).values(person=None))

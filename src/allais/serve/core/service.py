@@ -1,0 +1,388 @@
+"""The service of one process: its experiments, its writer, and the way back after the database was away."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, select
+
+from allais.learner import Learner
+from allais.preferences import Preference
+from allais.serve.core import keys, loading
+from allais.serve.core.errors import Refused, broken, reason_of, unavailable, unknown
+from allais.serve.core.experiment import Experiment, Known
+from allais.serve.core.keys import Guesses
+from allais.serve.core.pools import Pool
+from allais.serve.precompile import Warming
+from allais.serve.requests import Requests
+from allais.serve.settings_file import ServerSettings
+from allais.serve.snapshot_worker import Scribe
+from allais.serve.store.database import PROBE, Database, Gone, is_away, why_failed
+from allais.serve.store.ownership import PATIENCE, Ownership
+from allais.serve.store.rows import Kind, Row, checksum
+from allais.serve.store.tables import people, preferences
+from allais.serve.store.writer import Writer
+from allais.settings import from_spec
+
+FRESH = 2.0  # seconds after which a change by another process is known here
+MOST = 100_000  # people who are kept in memory
+
+Read = Callable[[Callable[[Connection], Any]], Awaitable[Any]]
+
+
+class Acquaintances:
+    """Preferences by the names of people; None for those who have none of their own."""
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._known: OrderedDict[str, tuple[float, Known | None]] = OrderedDict()
+        self._made: dict[int, Preference] = {}  # by number: people of one taste share one object, and one view
+
+    async def preference_of(self, person: str) -> Known | None:
+        """The preference of a person and its number."""
+        found = self._known.get(person)
+        if found is not None and time.monotonic() - found[0] < FRESH:
+            return found[1]
+        row = await self._read(partial(stored_preference, person=person))
+        known = None if row is None else (row.id, self._preference(row.id, row.document))
+        self._known[person] = (time.monotonic(), known)
+        self._known.move_to_end(person)
+        if len(self._known) > MOST:
+            self._known.popitem(last=False)
+        return known
+
+    def _preference(self, number: int, document: str) -> Preference:
+        if number not in self._made:
+            self._made[number] = from_spec(json.loads(document))
+        return self._made[number]
+
+    def forget(self, person: str) -> None:
+        """Look a person up anew."""
+        self._known.pop(person, None)
+
+
+def stored_preference(connection: Connection, person: str) -> Any:
+    """The row of a person's preference, or None."""
+    wanted = select(preferences.c.id, preferences.c.document, people.c.source, people.c.changed_at, people.c.fitted_in)
+    joined = wanted.join(people, people.c.preference == preferences.c.id).where(people.c.name == person)
+    return connection.execute(joined).one_or_none()
+
+
+Result = TypeVar("Result")
+TICK = 1.0  # seconds between two looks at what expires and what is worth a snapshot
+PROBED = 1.0  # seconds for which a write that worked is good enough for /ready
+LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the database
+
+SLOWLY = "a link may be used {:g} times per minute; this one was used more often. Wait a moment."
+
+log = logging.getLogger("allais.serve")
+
+
+class Service:
+    """What is behind the calls of HTTP; it belongs to one event loop."""
+
+    writer: Writer
+
+    def __init__(self, settings: ServerSettings, database: Database) -> None:
+        self.settings, self.database = settings, database
+        self.ownership = Ownership(database)
+        self.ring = keys.KeyRing(settings.limits.requests_per_second, settings.limits.wrong_keys_per_minute)
+        self.experiments: dict[str, Experiment] = {}
+        self.broken: dict[str, str] = {}  # experiments that could not be read, and why
+        self.elsewhere: set[str] = set()  # experiments of other processes
+        self.people = Acquaintances(self.read)
+        self.interviews: dict[str, Any] = {}  # conversations by their ids
+        self.answering = Guesses(settings.limits.answers_per_minute, SLOWLY)  # of each link to an interview
+        self.requests = Requests(logged=settings.request_log)
+        self.calls: Counter[tuple[str, int]] = Counter()  # of decide and reward, by status
+        self.ready = False
+        self.failures = 0
+        self._why = why_failed(Exception())  # why it is not ready
+        self._probed = -PROBED
+        self._scribe, self.warming = Scribe(), Warming()
+        self._turns: dict[Hashable, tuple[asyncio.Lock, list[None]]] = {}  # with an entry for each who is there
+        self._reads, self._long_reads = Pool("reads", 8), Pool("long reads", 3)
+        self.talks = Pool("interviews", 2, 32)
+        self._changes = Pool("long changes", 2, 100)
+        self._recovery: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # -- life -------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Own the experiments of this process, and read them."""
+        await asyncio.to_thread(self.database.migrate)
+        self.writer = Writer(self.database, self.ownership, self.fail)
+        rows = await self.read(loading.rows_of_experiments)
+        for row in rows:
+            if self.serves(row.name):
+                take = partial(self.ownership.take, experiment=row.id, name=row.name, patience=PATIENCE)
+                await self.writer.call(take)
+        await self._load_all()
+        await self.read_keys()
+        self.ready = True
+        self.begin(self._tick())
+
+    async def stop(self) -> None:
+        """Write what is queued, and let go of everything."""
+        for task in [*self._tasks, *([self._recovery] if self._recovery else [])]:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, Exception):
+                await task
+        for experiment in list(self.experiments.values()):
+            await experiment.idle()
+        if self.ready:
+            for experiment in list(self.experiments.values()):
+                with contextlib.suppress(Refused):  # the events are on disk all the same
+                    await self._take_snapshot(experiment)
+        self._scribe.close()
+        self.warming.close()
+        for pool in (self._reads, self._long_reads, self.talks, self._changes):
+            pool.close()
+        await asyncio.to_thread(self.writer.close)
+        self.ownership.release()
+        self.database.dispose()
+
+    def begin(self, work: Any) -> None:
+        """Do something beside the calls, until it ends or the service stops."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    # -- what calls need --------------------------------------------------------------------------
+
+    def serves(self, name: str) -> bool:
+        """Whether an experiment of this name belongs to this process."""
+        return self.settings.only is None or name in self.settings.only
+
+    def experiment(self, name: str) -> Experiment:
+        """An experiment of this process. Ask anew after every await: a failure replaces it."""
+        if not self.ready:
+            raise unavailable(self._why)
+        found = self.experiments.get(name)
+        if found is None:
+            if name in self.broken:
+                raise broken(name, self.broken[name])
+            if name in self.elsewhere or not self.serves(name):
+                raise Refused(421, f"an experiment is served by one process; {name!r} is not served by this one.")
+            raise unknown("an experiment", name, "Create it first, or check the name.")
+        return found
+
+    async def idle(self, name: str) -> Experiment:
+        """An experiment of this process that no long change has in hand."""
+        while (experiment := self.experiment(name)).busy is not None:
+            await experiment.idle()
+        return experiment
+
+    async def twin(self, name: str) -> Learner:
+        """A copy of an experiment's learner; one of many arms takes long."""
+        experiment = await self.idle(name)
+        if experiment.has_few_arms:
+            return experiment.learner.copy()
+        return await self.at_length(name, lambda one: (one.learner.copy(), []))
+
+    async def at_length(self, name: str, work: Callable[[Experiment], tuple[Result, list[Row]]]) -> Result:
+        """Change an experiment in another thread, since it takes long: its other calls wait, and no others.
+
+        `work` returns the answer and the rows, which are on disk when this returns.
+        """
+        with self._changes.place():
+            experiment = await self.idle(name)
+            experiment.busy = asyncio.get_running_loop().create_future()
+            # shielded: a caller who is gone must not free the experiment before the thread is done with it
+            answer, written = await asyncio.shield(asyncio.ensure_future(self._change_at_length(experiment, work)))
+            await written
+            return answer
+
+    async def _change_at_length(self, experiment: Experiment, work: Any) -> tuple[Any, Any]:
+        def working() -> Any:
+            experiment.worker = threading.get_ident()
+            return work(experiment)
+
+        done = experiment.busy
+        assert done is not None
+        try:
+            with self.changing():
+                answer, rows = await self._changes.run(working)
+            if not self.ready or self.experiments.get(experiment.name) is not experiment:
+                raise unavailable()  # it was read again meanwhile, without this change
+            return answer, self.writer.put(rows)
+        finally:
+            experiment.busy = experiment.worker = None
+            done.set_result(None)
+
+    async def write(self, rows: list[Row]) -> None:
+        """Put rows, and wait until they are on disk."""
+        await self.writer.put(rows)
+
+    @asynccontextmanager
+    async def turn(self, *name: Hashable) -> AsyncIterator[None]:
+        """Within: nobody else has a turn of this name, so that a repeated call finds what the first did."""
+        lock, there = self._turns.setdefault(name, (asyncio.Lock(), []))
+        there.append(None)
+        try:
+            async with lock:
+                yield
+        finally:
+            there.pop()
+            if not there:
+                del self._turns[name]
+
+    async def read(self, work: Callable[[Connection], Result], *, long: bool = False) -> Result:
+        """Read from the database in another thread; what takes long must say so, and keeps nobody else waiting."""
+        if self.failures and not self.ready:
+            raise unavailable(self._why)
+
+        def reading() -> Result:
+            with self.database.connect() as connection:
+                return work(connection)
+
+        try:
+            return await (self._long_reads if long else self._reads).run(reading)
+        except (Refused, ValueError):
+            raise
+        except Exception as error:
+            raise unavailable(why_failed(error)) from error
+
+    async def change(self, work: Callable[[Connection], Result]) -> Result:
+        """Do a transaction of its own in the writer's thread."""
+        result: Result = await self.writer.call(work)
+        return result
+
+    async def probe(self) -> None:
+        """Write what changes nothing, once in a while at most: a full disk can still be read."""
+        if not self.ready:
+            raise unavailable(self._why)
+        if time.monotonic() - self._probed >= PROBED:
+            self._probed = time.monotonic()
+            await self.change(lambda connection: connection.execute(PROBE).close())
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Around changes in memory: one that breaks off in the middle is undone by reading the database again."""
+        try:
+            yield
+        except Refused:
+            raise
+        except BaseException as error:
+            log.exception("a change broke off; its experiment is read again")
+            self.fail(error)
+            raise unavailable("a change broke off in the middle") from error
+
+    async def read_keys(self) -> None:
+        """Know the keys of the database."""
+        self.ring.replace(await self.read(keys.stored))
+
+    # -- failure and recovery ---------------------------------------------------------------------
+
+    def fail(self, error: BaseException) -> None:
+        """What is in memory may be ahead of the database: throw it away, and read again as soon as possible."""
+        self.failures += 1
+        self.ready = False
+        self._why = why_failed(error)
+        if self._recovery is None or self._recovery.done():
+            said = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+            log.warning("the database failed (%s); calls are refused until it is back", said)
+            self._recovery = asyncio.get_running_loop().create_task(self._recover())
+
+    async def _recover(self) -> None:
+        pause = 0.05
+        while True:
+            seen = self.failures
+            try:
+                await self.writer.restart()
+                await self._load_all()
+                if self.failures == seen:
+                    break
+            except Exception as error:
+                log.info("the database is still away: %s", error)
+            await asyncio.sleep(pause)
+            pause = min(2.0 * pause, LONGEST_PAUSE)
+        self.ready = True
+        log.warning("the database is back; every experiment was read again")
+
+    async def _load_all(self) -> None:
+        clocks = {experiment.id: experiment.clock for experiment in self.experiments.values()}
+        found, unread = dict[str, Experiment](), dict[str, str]()
+
+        def reading() -> set[str]:
+            with self.database.connect() as connection:
+                rows = loading.rows_of_experiments(connection)
+                for row in rows:
+                    if self.ownership.owns(row.id):
+                        try:
+                            found[row.name] = loading.load(connection, row, clocks.get(row.id))
+                        except Exception as error:  # of this experiment alone: the others go on
+                            if is_away(error):
+                                raise
+                            log.error("the experiment %s cannot be read: %s", row.name, error)
+                            unread[row.name] = reason_of(error)
+                            connection.rollback()
+                return {row.name for row in rows if not self.ownership.owns(row.id)}
+
+        self.elsewhere = await asyncio.to_thread(reading)
+        self.experiments, self.broken = found, unread
+
+    # -- from time to time ------------------------------------------------------------------------
+
+    async def _tick(self) -> None:
+        last_keys = time.monotonic()
+        while True:
+            await asyncio.sleep(TICK)
+            if not self.ready:
+                continue
+            try:
+                self.database.require_there()
+            except Gone as error:
+                self.fail(error)
+                continue
+            with contextlib.suppress(Refused):  # the database is away: recovery is under way
+                for experiment in list(self.experiments.values()):
+                    await self._expire(experiment)
+                    if self.ready and experiment.seq - experiment.snapshot_at >= self.settings.snapshot_every:
+                        await self._take_snapshot(experiment)
+                if time.monotonic() - last_keys >= keys.FRESH:
+                    await self.read_keys()
+                    last_keys = time.monotonic()
+
+    async def _expire(self, experiment: Experiment) -> None:
+        while self.ready and experiment.busy is None:
+            with self.changing():
+                late, rows = experiment.expire(time.time())
+            if not late:
+                return
+            await self.write(rows)
+            for number in late:
+                experiment.closing.pop(number, None)
+
+    async def _take_snapshot(self, experiment: Experiment) -> None:
+        """Write a snapshot: laid out and turned into a document by other threads."""
+        now = time.time()
+        if experiment.seq == experiment.snapshot_at or experiment.busy is not None:
+            return
+
+        def laid_out(one: Experiment) -> tuple[tuple[Experiment, Learner, int], list[Row]]:
+            rows = one.lay_out(now)
+            return (one, one.learner.copy(), one.seq), rows
+
+        experiment, twin, seq = await self.at_length(experiment.name, laid_out)
+
+        def written() -> tuple[bytes, int]:
+            document = self._scribe.document(twin)
+            return document, checksum(document, experiment.id, seq)
+
+        document, check = await asyncio.to_thread(written)
+        if self.ready and self.experiments.get(experiment.name) is experiment:  # else its events may be lost
+            older, experiment.snapshot_at = experiment.snapshot_at, seq
+            snapshot = (experiment.id, seq, now, document, check)
+            await self.write([(Kind.SNAPSHOT, snapshot), (Kind.OLD_SNAPSHOTS, (experiment.id, older))])

@@ -1,0 +1,1 @@
+"""The dashboard: pages, pictures and sessions."""

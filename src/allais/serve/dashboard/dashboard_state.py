@@ -1,0 +1,158 @@
+"""Who looks at experiments: takes note of moments while nobody looks, and works a page out once for all who do."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+import time
+from functools import partial
+
+from sqlalchemy import Connection, func, select
+
+from allais.learner import Learner
+from allais.serve.core.errors import Refused, unavailable
+from allais.serve.core.experiment import Experiment
+from allais.serve.core.service import Service, log
+from allais.serve.dashboard.decision_counts import Traffic
+from allais.serve.dashboard.history import History, row_of
+from allais.serve.dashboard.pages import Summary
+from allais.serve.dashboard.session import Sessions
+from allais.serve.dashboard.view_model import Facts, Glance, gather, summarised
+from allais.serve.store.tables import CANCELLED, EXPIRED, OPEN, TOLD, decisions
+
+TICK = 1.0  # seconds between two looks for new moments
+FRESH = 1.0  # seconds for which a page is good
+MOST_WORK = 0.05  # of the time goes into a page that is open, however long it takes to work out
+ENDS = (TOLD, CANCELLED, EXPIRED)
+
+
+class Watched:
+    """What is remembered about one experiment, in memory that does not grow with its decisions."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+        self.traffic, self.history = Traffic(experiment.id), History()
+        self.before: dict[str, int] | None = None  # decisions that had ended before this process counted
+        self.lock = asyncio.Lock()
+        self.facts: Facts | None = None
+        self.at, self.lasts = -math.inf, FRESH
+        self.summary: tuple[float, Summary] | None = None
+
+
+class Dashboard:
+    """The pages' own memory; it belongs to the event loop of the service."""
+
+    def __init__(self, service: Service) -> None:
+        self.service, self.sessions = service, Sessions()
+        self._watched: dict[str, Watched] = {}
+
+    async def run(self) -> None:
+        """Take note of moments, for ever."""
+        while True:
+            for experiment in list(self.service.experiments.values()):
+                try:
+                    await self._note(self._of(experiment))
+                except (Refused, ValueError):  # the database is away, or an arm was retired meanwhile
+                    pass
+                except Exception:
+                    log.exception("what %s is worth now could not be worked out", experiment.name)
+            await asyncio.sleep(TICK)
+
+    async def look(self, name: str) -> Facts:
+        """What a page shows about an experiment."""
+        watched = self._of(self.service.experiment(name))
+        async with watched.lock:
+            experiment = await self.service.idle(name)
+            fresh = watched.experiment is experiment and time.monotonic() - watched.at < watched.lasts
+            if watched.facts is None or not fresh or watched.facts.state != experiment.state:
+                if watched.before is None:
+                    counts = dict(experiment.counts)
+                    stored = await self.service.read(partial(_ended, experiment=experiment.id))
+                    watched.before = {end: stored.get(end, 0) - counts[end] for end in ENDS}
+                glance = _glance(experiment, watched.before, await self._learner(experiment))
+                work = partial(gather, glance=glance, traffic=watched.traffic, history=watched.history)
+                began = time.monotonic()
+                watched.facts = await self.service.read(work, long=True)
+                watched.at = time.monotonic()
+                watched.lasts = max(FRESH, (watched.at - began) / MOST_WORK)
+            return watched.facts
+
+    async def summaries(self) -> list[Summary]:
+        """All experiments of this process, in a line each."""
+        if not self.service.ready:
+            raise unavailable()
+        found = []
+        for experiment in list(self.service.experiments.values()):
+            await experiment.idle()
+            watched = self._of(experiment)
+            if watched.summary is None or time.monotonic() - watched.summary[0] >= FRESH:
+                glance = _glance(experiment, dict.fromkeys(ENDS, 0), await self._learner(experiment))
+                watched.summary = (time.monotonic(), await asyncio.to_thread(_summary, glance))
+            found.append(watched.summary[1]._replace(state=experiment.state, waiting=len(experiment.open)))
+        broken = self.service.broken.items()
+        return [*found, *(Summary(name, "broken", "", 0, 0, 0, None, 0.0, 0, why) for name, why in broken)]
+
+    async def _learner(self, experiment: Experiment) -> Learner:
+        """A learner that threads may look at, while decisions go on."""
+        if experiment.learner.policy.keeps_outcomes and experiment.has_few_arms:
+            return experiment.learner  # a linear one writes while it is asked
+        return await self.service.twin(experiment.name)
+
+    def _of(self, experiment: Experiment) -> Watched:
+        """What is known about an experiment; after a failure it is another object, and its counts begin anew."""
+        found = self._watched.get(experiment.name)
+        if found is None or found.experiment.id != experiment.id:
+            found = self._watched[experiment.name] = Watched(experiment)
+        elif found.experiment is not experiment:
+            found.experiment, found.before, found.facts = experiment, None, None
+            found.summary = None
+        return found
+
+    async def _note(self, watched: Watched) -> None:
+        if watched.experiment.busy is not None:
+            return
+        learner = watched.experiment.learner
+        watched.history.note(learner._next)
+        outcomes = learner.samples
+        if not watched.history.restored:
+            await self.service.read(partial(watched.history.restore, experiment=watched.experiment.id))
+        if watched.history.is_due(outcomes):
+            twin = await self._learner(watched.experiment)
+            moment = await asyncio.to_thread(watched.history.look, twin, outcomes)
+            if self.service.experiments.get(watched.experiment.name) is watched.experiment:  # else it was deleted
+                await self.service.write([row_of(moment, watched.experiment.id)])
+
+
+def _summary(glance: Glance) -> Summary:
+    """An experiment in one line; one that fails leaves the lines of the others as they are."""
+    try:
+        return summarised(glance)
+    except Exception:
+        log.exception("the summary of %s failed", glance.name)
+        learner = glance.learner
+        return Summary(
+            glance.name, glance.state, glance.settings.unit, learner.samples, glance.waiting, len(learner.arms), None,
+            math.nan, 0,
+        )  # fmt: skip
+
+
+def _ended(connection: Connection, experiment: int) -> dict[str, int]:
+    counted = select(decisions.c.state, func.count()).where(
+        decisions.c.experiment == experiment, decisions.c.state != OPEN
+    )
+    return {row[0]: int(row[1]) for row in connection.execute(counted.group_by(decisions.c.state))}
+
+
+def _glance(experiment: Experiment, before: dict[str, int], learner: Learner) -> Glance:
+    first = next(iter(experiment.open.values()), None)
+    return Glance(
+        experiment.name, experiment.id, experiment.state, experiment.settings, experiment.created_at,
+        learner, experiment.pulls(), len(experiment.open), None if first is None else first.asked_at,
+        {end: before[end] + experiment.counts[end] for end in ENDS},
+    )  # fmt: skip
+
+
+def tag_of(content: str) -> str:
+    """What tells one version of a page from another."""
+    return f'"{hashlib.sha256(content.encode()).hexdigest()[:20]}"'

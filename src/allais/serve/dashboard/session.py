@@ -1,0 +1,105 @@
+"""Who looks at a page: a cookie that stands for a key, and forms that no other site can send.
+
+The cookie holds no key: it is a random text by which this process knows the key and until when it counts. Signing out
+ends it here, so that a copy opens nothing; so does revoking the key. After a restart one signs in again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from fastapi import Request, Response
+from pydantic import TypeAdapter, ValidationError
+
+from allais.serve.api.http import service_of
+from allais.serve.api.schemas import ExperimentName, Text
+from allais.serve.core.errors import Refused
+from allais.serve.core.keys import Key
+
+COOKIE = "allais_session"
+LASTS = 12 * 3600  # seconds
+MOST = 10_000  # browsers that are signed in at a time
+MOST_FIELDS = 100  # of a form
+
+
+class SignInNeeded(Exception):  # noqa: N818
+    """Nobody has signed in, or not any more."""
+
+
+class Sessions:
+    """The browsers that are signed in."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, tuple[str, float]] = {}  # by the digest of a cookie: the key's id, and until when
+
+    def begin(self, request: Request, response: Response, key: Key) -> None:
+        """Let a browser in that has shown a key."""
+        named = secrets.token_urlsafe(32)
+        self._begun[_digest(named)] = (key.id, time.monotonic() + LASTS)
+        if len(self._begun) > MOST:
+            del self._begun[next(iter(self._begun))]
+        secure = is_secure(request)
+        response.set_cookie(COOKIE, named, max_age=LASTS, httponly=True, samesite="strict", secure=secure)
+
+    def end(self, request: Request, response: Response) -> None:
+        """Let a browser go, and whoever has a copy of its cookie."""
+        self._begun.pop(_digest(request.cookies.get(COOKIE, "")), None)
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+
+    def viewer(self, request: Request, scope: str, about: str | None) -> Key:
+        """The key of whoever looks."""
+        id_, until = self._begun.get(_digest(request.cookies.get(COOKIE, "")), ("", 0.0))
+        if until < time.monotonic():
+            raise SignInNeeded
+        try:
+            return service_of(request).ring.admit_known(id_, scope, about)
+        except Refused as refusal:
+            if refusal.status == 401:
+                raise SignInNeeded from None
+            raise
+
+
+def _digest(cookie: str) -> str:
+    """What a cookie is looked up by: how long that takes says nothing about the cookies that there are."""
+    return hashlib.sha256(cookie.encode()).hexdigest()
+
+
+def is_secure(request: Request) -> bool:
+    """Whether a browser came by https, to us or to the proxy before us."""
+    return request.url.scheme == "https" or request.headers.get("x-forwarded-proto") == "https"
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """What a form of ours sent; forms of other sites are refused."""
+    origin = request.headers.get("origin")
+    site = request.headers.get("sec-fetch-site", "same-origin")
+    ours = urlsplit(origin).netloc == request.headers.get("host") if origin else site in ("same-origin", "none")
+    if not ours or site not in ("same-origin", "none"):
+        raise Refused(403, "a form must come from this page; this one came from another site. Open the page itself.")
+    try:
+        fields = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise Refused(422, "a form must be one that these pages have; this one is not. Reload the page.") from None
+    return {name: given[0].strip() for name, given in fields.items()}
+
+
+def is_name(text: str) -> bool:
+    """Whether an experiment may have this name."""
+    return _fits(ExperimentName, text)
+
+
+def is_text(text: str) -> bool:
+    """Whether a person may have this name."""
+    return _fits(Text, text)
+
+
+def _fits(kind: Any, text: str) -> bool:
+    try:
+        TypeAdapter(kind).validate_python(text)
+    except ValidationError:
+        return False
+    return True

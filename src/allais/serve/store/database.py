@@ -1,0 +1,211 @@
+"""The database: where it is, how it is opened, and the tables it must have."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import re
+import secrets
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DBAPIError,
+    IntegrityError,
+    InterfaceError,
+    OperationalError,
+    SQLAlchemyError,
+)
+
+PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
+HEAD = "0003"  # the last of the steps in `migrations/versions`
+MIGRATING = 7_220_000  # the number of the lock under which tables change; those of experiments lie above
+
+
+PROBE = text("UPDATE alembic_version SET version_num = version_num")  # a write that changes nothing
+
+
+class Gone(OSError):  # noqa: N818
+    """The file of a database is no longer where it was opened."""
+
+
+class Database:
+    """A database by its address: the path of an SQLite file, or postgresql://..."""
+
+    def __init__(self, address: str) -> None:
+        self._opened: tuple[int, int] | None = None  # which file it was, once it has its tables
+        self.mark = f"allais-{secrets.token_hex(8)}"  # by which a session of this process is known to PostgreSQL
+        self.engine = _engine(address, self.mark)
+        self.is_sqlite = self.engine.dialect.name == "sqlite"
+
+    @property
+    def file(self) -> Path:
+        """The file of an SQLite database."""
+        return Path(self.engine.url.database or "")
+
+    @property
+    def shown(self) -> str:
+        """The address without its password."""
+        return str(self.file) if self.is_sqlite else self.engine.url.render_as_string(hide_password=True)
+
+    def connect(self) -> Connection:
+        """A connection; it is used by one thread at a time."""
+        self.require_there()
+        return self.engine.connect()
+
+    def require_there(self) -> None:
+        """Refuse to go on without the file: SQLite itself would write on to one that nobody finds any more."""
+        if self._opened is not None and _identity(self.file) != self._opened:
+            raise Gone(f"the file {self.file} was removed or replaced while it was in use")
+
+    def migrate(self) -> None:
+        """Give the database the tables of this version; make it if there never was one."""
+        try:
+            if self.is_sqlite:
+                _make_file(self.file)
+            self._upgrade()
+            if self.is_sqlite:
+                self._opened = _identity(self.file)
+                open_privately(f"{self.file}.owner").close()  # the mark by which a later start misses it
+        except OSError as error:
+            raise ValueError(
+                f"a service needs its database; {self.shown} cannot be opened ({error.strerror}). Check the address."
+            ) from None
+
+    def _upgrade(self) -> None:
+        if self.version() == HEAD:
+            return
+        from alembic import command  # half a second, which a start that needs nothing is spared
+        from alembic.config import Config
+        from alembic.util import CommandError
+
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations").replace("%", "%%"))
+        try:
+            with self.engine.connect() as connection:
+                if not self.is_sqlite:  # two processes may start at once; SQLite locks the file itself
+                    connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
+                connection.commit()
+        except CommandError:
+            raise ValueError(
+                f"a database must be of this version or an older one; {self.shown} is of a newer. Update allais."
+            ) from None
+        except DatabaseError as error:
+            raise ValueError(
+                f"a service needs its database; {self.shown} cannot be opened ({brief_of(error)}). Check the address."
+            ) from None
+
+    def version(self) -> str | None:
+        """The last step that the database has taken; None before the first."""
+        with contextlib.suppress(DatabaseError), self.engine.connect() as connection:  # said when it migrates
+            if inspect(connection).has_table("alembic_version"):
+                return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return None
+
+    def dispose(self) -> None:
+        """Close every connection that is not in use."""
+        self.engine.dispose()
+
+    close = dispose  # for `contextlib.closing`
+
+
+def brief_of(error: SQLAlchemyError) -> str:
+    """What a driver said, on one line."""
+    return " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+
+
+def is_away(error: BaseException) -> bool:
+    """Whether the database itself is the trouble, and not what one of its rows says."""
+    return isinstance(error, OperationalError | InterfaceError | OSError) or (
+        isinstance(error, DBAPIError) and error.connection_invalidated
+    )
+
+
+def is_conflict(error: DBAPIError) -> bool:
+    """Whether a transaction failed by what another one did, so that doing it again may succeed."""
+    return isinstance(error, IntegrityError) or is_given_up(error.orig)
+
+
+def is_given_up(error: BaseException | None) -> bool:
+    """Whether PostgreSQL gave a transaction up in favour of another one: a deadlock, or no serial order."""
+    return str(getattr(error, "sqlstate", "")).startswith("40")
+
+
+def why_failed(error: BaseException) -> str:
+    """What callers are told about a failure: no more than they need; the log has what the driver said."""
+    if isinstance(error, Gone):
+        return "the file of the database was removed or replaced"
+    driver = getattr(error, "orig", None) or error
+    full = getattr(driver, "sqlite_errorname", "") == "SQLITE_FULL" or getattr(driver, "sqlstate", "") == "53100"
+    return "the disk is full" if full else "the database does not answer"
+
+
+def open_privately(path: str) -> Any:
+    """A file to append to that nobody else may read, made if need be."""
+    return open(path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Which file is at a path; None if there is none."""
+    try:
+        found = os.stat(file)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _make_file(file: Path) -> None:
+    """Make an empty file for a new database that nobody else may read, unless there was a database before."""
+    if file.exists() and file.stat().st_size:
+        return
+    marks = sorted(glob.glob(f"{glob.escape(str(file))}.owner*"))
+    if marks:
+        raise ValueError(
+            f"a database that was served before must be there; {file} is missing or empty. Restore a backup, or remove "
+            f"{marks[0]} and its like to begin a new one."
+        )
+    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite makes its other files with the same rights
+
+
+def _engine(address: str, mark: str) -> Engine:
+    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/|postgres(ql)?:", address)  # one letter is a drive of Windows
+    if address.startswith(("postgresql://", "postgres://")):
+        address = "postgresql+psycopg://" + address.partition("://")[2]
+    try:
+        url = make_url(address) if scheme else URL.create("sqlite", database=address)
+        known = url.drivername in ("sqlite", "postgresql+psycopg")
+        if not known or "@" in (url.host or "") or (url.drivername == "sqlite" and not url.database):
+            raise ArgumentError(url.drivername)
+    except (ArgumentError, ValueError):
+        began = scheme[0] if scheme else ""  # the rest is not repeated: it may hold a password
+        raise ValueError(
+            "a database is the path of a file, or postgresql://USER:PASSWORD@HOST:PORT/NAME with %40 for an @ in the "
+            f"password; got another, which begins with {began!r}. Write one of them."
+        ) from None
+    if url.drivername != "sqlite":
+        return create_engine(url, pool_pre_ping=True, connect_args={"connect_timeout": 5, "application_name": mark})
+    file = Path(str(url.database)).resolve()  # whoever comes by a link finds the same locks
+
+    def opened() -> sqlite3.Connection:
+        """A connection to a file that is there: a new one is never made here."""
+        return sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, check_same_thread=False, timeout=PATIENCE)
+
+    engine = create_engine(url.set(database=str(file)), creator=opened)
+    event.listen(engine, "connect", _set_up_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: Any, _: Any) -> None:
+    """Readers do not wait for the writer (WAL), and a commit is on disk when it returns (FULL)."""
+    cursor = connection.cursor()
+    for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "wal_autocheckpoint = 4000"):
+        cursor.execute(f"PRAGMA {setting}")
+    cursor.close()

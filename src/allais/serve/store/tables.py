@@ -1,0 +1,189 @@
+"""The tables of the service. The events of an experiment are the truth; the others are what is asked about often."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    text,
+)
+
+metadata = MetaData()
+
+# states of an experiment
+RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
+DELETED = "deleted"  # its rows are on their way out
+# states of a decision
+OPEN, TOLD, CANCELLED, EXPIRED = "open", "told", "cancelled", "expired"
+
+experiments = Table(
+    "experiments",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    Column("state", Text, nullable=False),
+    Column("settings", Text, nullable=False),  # as JSON: what it was created with, and what changed since
+    Column("created_at", Double, nullable=False),  # times are seconds since 1970
+    Column("checksum", BigInteger),  # of its settings; none in rows of older versions, here and below
+)
+
+# One row per change of a learner, numbered without a gap: replaying them after a snapshot gives the learner again.
+events = Table(
+    "events",
+    metadata,
+    Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("body", Text, nullable=False),  # as `Learner.apply` takes it, and what `core/replay.py` adds
+    Column("checksum", BigInteger),
+    sqlite_with_rowid=False,
+)
+
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
+    Column("seq", BigInteger, primary_key=True),  # of the last event in it
+    Column("at", Double, nullable=False),
+    Column("document", LargeBinary, nullable=False),  # the learner's, compressed
+    Column("checksum", BigInteger),
+)
+
+arms = Table(
+    "arms",
+    metadata,
+    Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("position", Integer, nullable=False),
+    Column("in_play", Boolean, nullable=False),
+    Column("changed_at", Double, nullable=False),
+)
+
+decisions = Table(
+    "decisions",
+    metadata,
+    Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
+    Column("number", BigInteger, primary_key=True),
+    Column("arm", Text, nullable=False),  # what was answered; of an apprentice, what the application did
+    Column("person", Text),
+    Column("key", Text),  # the caller's own name for it
+    Column("asked_at", Double, nullable=False),
+    Column("propensity", Double),
+    Column("state", Text, nullable=False),
+    Column("outcome", Double),
+    Column("closed_at", Double),
+    Column("closing_key", Text),
+    Column("detail", Text),  # JSON: why, features, what an apprentice would have chosen
+    Column("clock", Double),  # when it was asked by the experiment's own clock, which never jumps
+    sqlite_with_rowid=False,
+)
+Index(
+    "decisions_by_key",
+    decisions.c.experiment,
+    decisions.c.key,
+    unique=True,
+    sqlite_where=text("key IS NOT NULL"),
+    postgresql_where=text("key IS NOT NULL"),
+)
+Index(
+    "decisions_that_are_open",
+    decisions.c.experiment,
+    decisions.c.number,
+    sqlite_where=text("state = 'open'"),
+    postgresql_where=text("state = 'open'"),
+)
+
+# Histories that came with a key, so that a repeated call is not counted again.
+imports = Table(
+    "imports",
+    metadata,
+    Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("outcomes", Integer, nullable=False),
+    Column("at", Double, nullable=False),
+)
+
+# What arms felt like when the outcomes had grown by a tenth, for the pages: few rows tell a long story.
+moments = Table(
+    "moments",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("experiment", Integer, ForeignKey("experiments.id"), nullable=False),
+    Column("outcomes", BigInteger, nullable=False),
+    Column("sure", Text, nullable=False),  # JSON: by arm, the low end, the middle and the high end
+)
+Index("moments_of_experiment", moments.c.experiment)
+
+# A preference is stored once, by the digest of its document; events name it by its number.
+preferences = Table(
+    "preferences",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("digest", Text, nullable=False, unique=True),
+    Column("document", Text, nullable=False),  # as `settings.to_spec` writes it
+)
+
+people = Table(
+    "people",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("preference", Integer, ForeignKey("preferences.id"), nullable=False),
+    Column("source", Text, nullable=False),  # where it is from: a name, a document, a file, an interview
+    Column("changed_at", Double, nullable=False),
+    Column("fitted_in", Text),  # JSON: the unit and the stakes of the choices that it was fitted to, where known
+)
+
+interviews = Table(
+    "interviews",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("events", Text, nullable=False),  # as `Interview.apply` takes them
+    Column("changed_at", Double, nullable=False),
+)
+
+# Who has a link may answer the questions of one interview, without a key.
+interview_links = Table(
+    "interview_links",
+    metadata,
+    Column("digest", Text, primary_key=True),  # SHA-256 of the token, which is not stored
+    Column("interview", Text, ForeignKey("interviews.id"), nullable=False),
+    Column("key", Text, nullable=False),  # the id of the key that made it
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False),
+    Column("revoked_at", Double),
+)
+
+keys = Table(
+    "keys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("digest", Text, nullable=False),  # SHA-256 of the whole key, which is not stored
+    Column("scopes", Text, nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("revoked_at", Double),
+    Column("expires_at", Double),  # none: never
+    Column("experiments", Text),  # the only ones that it opens, as a list in JSON; none: everything
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", Double, nullable=False),
+    Column("key", Text, nullable=False),  # the key's id
+    Column("action", Text, nullable=False),
+    Column("target", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+)

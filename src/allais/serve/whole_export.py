@@ -1,0 +1,176 @@
+"""A whole service as one file of JSON lines, to move it to another database: SQLite or PostgreSQL, either way.
+
+The first line says what the file is, then comes every row of every table, and the last line has their number and a
+checksum. The rows are those of one moment, also while a server runs. An import begins with an empty database, and is
+one transaction: all of the file, or nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import io
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from sqlalchemy import Connection, LargeBinary, Table, func, insert, select, text
+
+from allais import __version__
+from allais.serve.store.database import HEAD, Database
+from allais.serve.store.tables import metadata
+
+FORMAT, VERSION = "allais service", 1
+AT_A_TIME = 1_000  # rows in one statement
+DAMAGED = "an export must be whole; {path} is not ({why}). Export again, or use a copy."
+
+
+def export_to(database: Database, path: Path) -> int:
+    """Write all rows of a database to a new file, compressed if its name ends with .gz; how many there were."""
+    if database.is_sqlite and not database.file.exists():
+        raise ValueError(f"an export needs a database; there is none at {database.shown}. Check the address.")
+    database.migrate()
+    digest, rows = hashlib.sha256(), 0
+    with _opened(path, "x") as file, database.connect() as connection:
+        if database.is_sqlite:  # one moment for all tables: the driver begins no transaction to read
+            connection.exec_driver_sql("BEGIN")
+        else:
+            connection.execution_options(isolation_level="REPEATABLE READ")
+
+        def put(line: dict[str, Any]) -> None:
+            written = json.dumps(line, separators=(",", ":")) + "\n"
+            digest.update(written.encode())
+            file.write(written)
+
+        put({"format": FORMAT, "version": VERSION, "tables": HEAD, "allais": __version__})
+        for table in metadata.sorted_tables:
+            for row in connection.execution_options(yield_per=AT_A_TIME).execute(_ordered(table)):
+                put({"table": table.name, "row": [_plain(entry) for entry in row]})
+                rows += 1
+        file.write(json.dumps({"rows": rows, "sha256": digest.hexdigest()}) + "\n")
+    return rows
+
+
+def import_from(path: Path, database: Database) -> int:
+    """Write all rows of a file to a database that has none; how many there were."""
+    database.migrate()
+    with _opened(path, "r") as file, database.connect() as connection:
+        for table in metadata.sorted_tables:
+            if connection.execute(select(func.count()).select_from(table)).scalar_one():
+                raise ValueError(
+                    f"an import begins with an empty database; {database.shown} has {table.name}. Name a new one."
+                )
+        rows = 0
+        for table, some in _batches(_rows(file, path)):
+            connection.execute(insert(table), [dict(zip(table.c.keys(), row, strict=True)) for row in some])
+            rows += len(some)
+        if not database.is_sqlite:
+            _go_on_counting(connection)
+        connection.commit()
+    return rows
+
+
+def _ordered(table: Table) -> Any:
+    return select(table).order_by(*list(table.primary_key))
+
+
+def _plain(entry: Any) -> Any:
+    return base64.b64encode(entry).decode() if isinstance(entry, bytes) else entry
+
+
+def _opened(path: Path, mode: str) -> IO[str]:
+    try:
+        raw = open(path, f"{mode}b", opener=_privately)  # noqa: SIM115
+        stream: Any = gzip.GzipFile(fileobj=raw, mode=mode.replace("x", "w")) if path.suffix == ".gz" else raw
+    except FileExistsError:
+        raise ValueError(f"an export is a new file; {path} is there already. Name another.") from None
+    except OSError as error:
+        raise ValueError(f"cannot open {path}: {error.strerror}. Check the path.") from None
+    return _Closing(stream, raw)
+
+
+def _privately(name: str, flags: int) -> int:
+    """Open a file that nobody else may read: it has names of people."""
+    return os.open(name, flags, 0o600)
+
+
+class _Closing(io.TextIOWrapper):
+    """Text whose file is closed with it, also below a stream that compresses."""
+
+    def __init__(self, stream: Any, raw: Any) -> None:
+        super().__init__(stream, encoding="utf-8", newline="\n")
+        self._raw = raw
+
+    def close(self) -> None:
+        """Write what is left."""
+        super().close()
+        self._raw.close()
+
+
+def _rows(file: IO[str], path: Path) -> Iterator[tuple[Table, list[Any]]]:
+    """The rows of a file by their tables; at its end it must be as it was written."""
+    digest, rows, last, number = hashlib.sha256(), 0, None, 1
+    try:
+        first = file.readline()
+        _require_known(json.loads(first), path)
+        digest.update(first.encode())
+        for number, line in enumerate(file, start=2):  # noqa: B007
+            found = json.loads(line)
+            if "sha256" in found:
+                last = found
+                break
+            digest.update(line.encode())
+            rows += 1
+            table = metadata.tables[found["table"]]
+            kinds = [isinstance(column.type, LargeBinary) for column in table.c]
+            yield table, [base64.b64decode(it) if binary and it is not None else it
+                          for it, binary in zip(found["row"], kinds, strict=True)]  # fmt: skip
+    except (EOFError, OSError, KeyError, TypeError, ValueError) as error:
+        if isinstance(error, _Unknown):
+            raise
+        raise ValueError(DAMAGED.format(path=path, why=f"line {number}: {error}")) from None
+    if last is None or last.get("rows") != rows or last["sha256"] != digest.hexdigest():
+        why = "its last line is missing" if last is None else "its checksum differs"
+        raise ValueError(DAMAGED.format(path=path, why=why))
+
+
+class _Unknown(ValueError):  # noqa: N818
+    """A file of another kind or version."""
+
+
+def _require_known(head: Any, path: Path) -> None:
+    if not isinstance(head, dict) or head.get("format") != FORMAT:
+        raise _Unknown(f"an import is a file that `allais serve export` wrote; {path} is not. Check the path.")
+    if head.get("version") != VERSION or head.get("tables") != HEAD:
+        raise _Unknown(
+            f"an export is read by the version that wrote it; {path} is of allais {head.get('allais')}, this is "
+            f"{__version__}. Import it with that version, and let this one open the database."
+        )
+
+
+def _batches(rows: Iterator[tuple[Table, list[Any]]]) -> Iterator[tuple[Table, list[list[Any]]]]:
+    """Rows of one table together, some at a time."""
+    table, some = None, list[list[Any]]()
+    for found, row in rows:
+        if table is not None and (found is not table or len(some) == AT_A_TIME):
+            yield table, some
+            some = []
+        table = found
+        some.append(row)
+    if table is not None and some:
+        yield table, some
+
+
+def _go_on_counting(connection: Connection) -> None:
+    """Let PostgreSQL number new rows after those that came with their numbers."""
+    for table in metadata.sorted_tables:
+        key = list(table.primary_key)
+        if len(key) == 1 and key[0].autoincrement and key[0].type.python_type is int:
+            name = {"table": table.name, "column": key[0].name}
+            sequence = connection.execute(text("SELECT pg_get_serial_sequence(:table, :column)"), name).scalar()
+            last = connection.execute(select(func.max(key[0]))).scalar()
+            if sequence is not None and last is not None:
+                connection.execute(text("SELECT setval(:sequence, :last)"), {"sequence": sequence, "last": last})
