@@ -5,7 +5,7 @@ import pytest
 
 from allais import NPTS, WUCB, Bounded, Discrete, Finite, Preference, SubGaussian, TverskyKahneman, expected_value
 from allais.people import Family, Fitted, recommend
-from allais.people.interview.recommend import MOST_OUTCOMES, _joined, worths
+from allais.people.interview.recommend import MOST_OUTCOMES, _joined
 
 FAMILY = Family(alpha=1.0, loss_aversion=1.0)
 
@@ -23,16 +23,6 @@ def learner_of(n):
     learner.observe("bet", [50.0] * (n // 10) + [0.0] * (n - n // 10))
     learner.observe("sure", [9.0] * n)
     return learner
-
-
-@pytest.mark.parametrize("costs", [False, True])
-def test_values_of_many_distributions_are_those_of_the_preference(costs):
-    rng = np.random.default_rng(1)
-    people = Preference.tversky_kahneman(reference=3.0, costs=costs)
-    outcomes = np.sort(rng.normal(3.0, 10.0, 7))
-    shares = rng.dirichlet(np.ones(7), size=5)
-    expected = [people.value(Discrete(dict(zip(outcomes, row, strict=True)))) for row in shares]
-    assert worths(people, outcomes, shares) == pytest.approx(expected, rel=1e-9)
 
 
 def test_what_is_known_leaves_no_doubt():
@@ -84,8 +74,8 @@ def test_many_outcomes_are_joined_without_moving_the_value():
     assert joined.size <= MOST_OUTCOMES
     assert counts.sum() == 5000
     people = Preference(TverskyKahneman(0.61))
-    whole = worths(people, np.sort(outcomes), np.full((1, 5000), 1 / 5000))[0]
-    assert worths(people, joined, counts[None] / 5000)[0] == pytest.approx(whole, abs=0.02)
+    whole = people.values(outcomes, np.full((1, 5000), 1 / 5000))[0]
+    assert people.values(joined, [counts])[0] == pytest.approx(whole, abs=0.02)
 
 
 def test_what_is_known_exactly_leaves_no_bits_and_no_minus_sign():

@@ -249,6 +249,35 @@ class Preference:
         require_lottery(lottery, "a value is that of a lottery", advice)
         return valuation.parts(self, lottery)
 
+    def values(self, outcomes: ArrayLike, shares: ArrayLike) -> FloatArray:
+        """The values of many finite lotteries over the same outcomes, at once.
+
+        Args:
+            outcomes: what the lotteries pay, in any order; equal ones are added up.
+            shares: one row per lottery, with one entry per outcome: probabilities, or counts. A row is divided by its
+                sum.
+
+        Returns:
+            One value per row: `value(Discrete(...))` of that row, to about 1e-12 of it.
+
+        >>> people = Preference(TverskyKahneman(0.61))
+        >>> people.values([0.0, 50.0], [[0.9, 0.1], [0.5, 0.5], [1, 3]]).round(4)
+        array([ 9.3151, 21.032 , 28.4134])
+        """
+        points = finite_array("outcomes", outcomes)
+        rows = np.asarray(shares)
+        if rows.ndim != 2 or points.shape != rows.shape[1:]:
+            raise ValueError(
+                f"shares must have one row per lottery, with one entry per outcome; got an array of shape {rows.shape} "
+                f"for {points.size} outcomes. For one lottery, write [shares]."
+            )
+        rows = finite_array("shares", rows.ravel()).reshape(rows.shape)
+        if (rows < 0.0).any() or not (rows.sum(axis=1) > 0.0).all():
+            raise ValueError(
+                "shares must not be negative, and some of each row must be positive; one row breaks this. Repair it."
+            )
+        return valuation.values(self, points, rows)
+
     def certainty_equivalent(self, lottery: Lottery) -> float:
         """The sure outcome that is worth as much as the lottery, in the outcome's own units.
 

@@ -65,22 +65,10 @@ def chances_of_best(learner: Learner, rng: np.random.Generator, draws: int = DRA
 
 def _drawn(learner: Learner, name: Hashable, rng: np.random.Generator, draws: int) -> FloatArray:
     """Values of an arm under random weights of its outcomes."""
-    preference = learner.policy.preference
     outcomes, counts = learner.outcomes(name)
     if not counts.size:
         return np.full(draws, np.nan)
-    utility = preference.utilities(outcomes)
-    order = np.argsort(utility)
-    utility, seen = utility[order], counts[order]
-    gains, losses = np.maximum(utility, 0.0), np.maximum(-utility, 0.0)
-    steps_up, steps_down = np.diff(gains, prepend=0.0), -np.diff(losses, append=0.0)
-    values = np.empty(draws)
-    rows = max(AT_ONCE // seen.size, 1)
-    for first in range(0, draws, rows):
-        shares = rng.standard_gamma(seen, size=(min(rows, draws - first), seen.size))
-        total = shares.sum(axis=1, keepdims=True)
-        # each tail from its own end, so that the chance of a rare outcome keeps its digits
-        up_to = np.minimum(np.cumsum(shares, axis=1) / total, 1.0)
-        above = np.minimum(np.cumsum(shares[:, ::-1], axis=1)[:, ::-1] / total, 1.0)  # P(X >= x)
-        values[first : first + rows] = preference.gains(above) @ steps_up - preference.losses(up_to) @ steps_down
-    return values
+    rows = max(AT_ONCE // counts.size, 1)
+    parts = [min(rows, draws - first) for first in range(0, draws, rows)]
+    value = learner.policy.preference.values
+    return np.concatenate([value(outcomes, rng.standard_gamma(counts, size=(part, counts.size))) for part in parts])

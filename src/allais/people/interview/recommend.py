@@ -12,7 +12,6 @@ from allais._random import Seed, generator
 from allais.learner import Learner
 from allais.people.inference.fitted import Fitted
 from allais.people.interview.design import entropy_of
-from allais.preferences import Preference
 from allais.rewards import Finite, Rewards
 
 UNSEEN = 1.0  # outcome's worth of what has not been seen, spread over what is known to be possible
@@ -94,10 +93,8 @@ def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: See
         outcomes, counts = _joined(np.asarray(outcomes, np.float64), np.asarray(counts, np.float64))
         points = np.concatenate([outcomes, support])
         shares = rng.standard_gamma(np.concatenate([counts, prior]), size=(n_draws, points.size))
-        shares /= shares.sum(axis=1, keepdims=True)
-        order = np.argsort(points)
         for i, preference in enumerate(preferences):
-            worth[i, :, k] = worths(preference, points[order], shares[:, order])
+            worth[i, :, k] = preference.values(points, shares)
     best = worth.argmax(axis=2)
     wins = (best[:, :, None] == np.arange(len(names))).astype(np.float64)
     chances = wins.mean(axis=(0, 1))
@@ -130,24 +127,3 @@ def _joined(outcomes: FloatArray, counts: FloatArray) -> tuple[FloatArray, Float
     first = np.flatnonzero(np.diff(cell, prepend=-1))
     total = np.add.reduceat(counts, first)
     return np.add.reduceat(outcomes * counts, first) / total, total
-
-
-def worths(preference: Preference, outcomes: FloatArray, shares: FloatArray) -> FloatArray:
-    """The value of many distributions over the same outcomes, in rising order; `shares` has one row per distribution.
-
-    >>> people = Preference(TverskyKahneman(0.61))
-    >>> worths(people, np.array([0.0, 50.0]), np.array([[0.9, 0.1], [0.5, 0.5]])).round(4)
-    array([ 9.3151, 21.032 ])
-    """
-    utility = preference.utilities(outcomes)
-    if preference.costs:
-        utility, shares = utility[::-1], shares[:, ::-1]
-    with np.errstate(divide="ignore"):
-        upper = np.minimum(np.cumsum(shares[:, ::-1], axis=1)[:, ::-1], 1.0)  # of at least this outcome
-        lower = np.minimum(np.cumsum(shares, axis=1), 1.0)
-        gains = preference.gains.of_logs(np.log(upper), np.log1p(-upper))
-        losses = preference.losses.of_logs(np.log(lower), np.log1p(-lower))
-    up, down = np.maximum(utility, 0.0), np.maximum(-utility, 0.0)
-    gain = gains[:, 1:] @ np.diff(up) + gains[:, 0] * up[0]
-    loss = losses[:, :-1] @ -np.diff(down) + losses[:, -1] * down[-1]
-    return np.asarray(gain - loss)
