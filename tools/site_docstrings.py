@@ -1,5 +1,5 @@
-"""How docstrings become pages: examples as code, formulas typeset, pages and public names as links, and the comments of
-fields as text.
+"""How docstrings become pages: examples as code, formulas typeset, pages and public names as links, and signatures with
+plain defaults.
 
 Docstrings are written for `help()`, so they hold no markup beyond backquotes; a formula is an indented line of its own.
 """
@@ -14,7 +14,6 @@ from tools.formulas import latex_of
 
 PAGE = re.compile(r"`?\bdocs/([\w/-]+\.md)(#[\w-]+)?`?")
 NAME = re.compile(r"`((?:theory\.|testing\.)?[A-Za-z]\w*)(\(\))?`")
-COMMENT = re.compile(r"\s#\s+(?!type:|noqa)(.+?)\s*$")
 
 
 def with_fences(text: str) -> str:
@@ -57,18 +56,25 @@ class Docstrings(griffe.Extension):
     def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
         """Dress one docstring."""
         if obj.docstring is not None:
-            fields = fields_of(obj) if obj.is_class else ""
-            obj.docstring.value = with_fences(obj.docstring.value) + fields
+            obj.docstring.value = with_fences(obj.docstring.value)
+
+    def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
+        """Let a field show its default, and not how a dataclass is told about it."""
+        if isinstance(attr.value, griffe.ExprCall):
+            attr.value = plain_field(attr.value)
 
 
-def fields_of(owner: griffe.Object) -> str:
-    """A list of the fields of a class that a comment on their line describes."""
-    described = []
-    for field in owner.members.values():
-        if not field.is_attribute or field.docstring is not None or field.name.startswith("_"):
-            continue
-        source = field.source.splitlines()
-        found = COMMENT.search(source[-1]) if source else None
-        if found:
-            described.append(f"- `{field.name}`: {linked(found[1])}")
-    return "\n\n" + "\n".join(described) if described else ""
+def plain_field(call: griffe.ExprCall) -> griffe.Expr:
+    """The field of a dataclass as griffe reads it: a `setting` is one by name, and a made default is what is made."""
+    kind = str(call.function)
+    if kind not in ("setting", "field"):
+        return call
+    given: dict[str, Any] = {one.name: one.value for one in call.arguments if isinstance(one, griffe.ExprKeyword)}
+    if kind == "setting":
+        places = [one for one in call.arguments if not isinstance(one, griffe.ExprKeyword)]
+        given = {"kw_only": "True"} | ({"default": places[0]} if places else {})
+    made = given.pop("default_factory", None)
+    if made is not None:
+        given["default"] = made.body if isinstance(made, griffe.ExprLambda) else griffe.ExprCall(made, [])
+    kept = [griffe.ExprKeyword(name, value) for name, value in given.items()]
+    return griffe.ExprCall(griffe.ExprName("dataclasses.field"), kept)

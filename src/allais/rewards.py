@@ -13,7 +13,7 @@ from allais.errors import NotAdmitted
 
 
 class Rewards(Protocol):
-    """What a band needs to know about rewards."""
+    """What is known about rewards before any is seen: a protocol."""
 
     @property
     def support(self) -> tuple[float, float]:
@@ -21,7 +21,11 @@ class Rewards(Protocol):
         ...
 
     def admits(self, reward: float) -> bool:
-        """Whether one finite reward can occur."""
+        """Whether one finite reward can occur.
+
+        Args:
+            reward: A finite number.
+        """
         ...
 
     def check(self, rewards: ArrayLike) -> FloatArray:
@@ -32,6 +36,10 @@ class Rewards(Protocol):
 @dataclass(frozen=True)
 class Bounded:
     """Rewards between `low` and `high`: assumption (A2), for any support.
+
+    Args:
+        low: The least reward that can occur.
+        high: The greatest reward that can occur.
 
     >>> Bounded(0, 50).check([0, 50])
     array([ 0., 50.])
@@ -52,7 +60,11 @@ class Bounded:
         return self.low, self.high
 
     def admits(self, reward: float) -> bool:
-        """Whether a reward lies within the bounds."""
+        """Whether a reward lies within the bounds.
+
+        Args:
+            reward: A finite number.
+        """
         return self.low <= reward <= self.high
 
     def check(self, rewards: ArrayLike) -> FloatArray:
@@ -71,6 +83,9 @@ class Bounded:
 class Finite:
     """Rewards that take one of the given values.
 
+    Args:
+        values: All rewards that can occur, in any order.
+
     >>> Finite([50, 0, 7]).values
     (0.0, 7.0, 50.0)
     """
@@ -86,7 +101,11 @@ class Finite:
         return self.values[0], self.values[-1]
 
     def admits(self, reward: float) -> bool:
-        """Whether a reward is one of the values."""
+        """Whether a reward is one of the values.
+
+        Args:
+            reward: A finite number.
+        """
         return reward in self.values
 
     def check(self, rewards: ArrayLike) -> FloatArray:
@@ -103,7 +122,11 @@ class Finite:
 
 @dataclass(frozen=True)
 class SubGaussian:
-    """Unbounded rewards with tails like a normal's: scale sigma, and |mean| at most `mean_bound`.
+    """Unbounded rewards whose tails are no heavier than a normal distribution's.
+
+    Args:
+        scale: The sub-Gaussian scale sigma, above 0; for normal rewards their standard deviation.
+        mean_bound: A bound on |mean|, 0 or more.
 
     >>> SubGaussian(scale=1.0, mean_bound=5.0).support
     (-inf, inf)
@@ -125,7 +148,11 @@ class SubGaussian:
         return -np.inf, np.inf
 
     def admits(self, reward: float) -> bool:
-        """Every finite number can occur."""
+        """Every finite number can occur.
+
+        Args:
+            reward: A finite number.
+        """
         return True
 
     def check(self, rewards: ArrayLike) -> FloatArray:
@@ -134,7 +161,11 @@ class SubGaussian:
 
 
 def covers(wide: Rewards, narrow: Rewards) -> bool:
-    """Whether whatever is promised under the wide rewards holds for the narrow ones, too.
+    """Whether whatever is promised under the wide rewards also holds for the narrow ones.
+
+    Args:
+        wide: The rewards that were declared.
+        narrow: The rewards that are asked about.
 
     >>> covers(Bounded(0, 60), Finite([0, 50])), covers(Bounded(0, 60), Bounded(-1, 50))
     (True, False)

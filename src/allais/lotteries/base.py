@@ -21,7 +21,7 @@ from allais._checks import brief
 
 
 class Lottery(ABC):
-    """A reward distribution: sampled, summarised, and valued by a `Preference`."""
+    """A distribution of outcomes: it can be sampled, summarised, and valued by a `Preference`."""
 
     @abstractmethod
     def _sample(self, rng: np.random.Generator, size: int) -> FloatArray: ...
@@ -38,15 +38,27 @@ class Lottery(ABC):
 
     @abstractmethod
     def log_survival(self, x: FloatArray) -> FloatArray:
-        """log P(X > x), accurate far into the tail."""
+        """log P(X > x), accurate far into the tail.
+
+        Args:
+            x: Outcomes.
+        """
 
     @abstractmethod
     def log_cdf(self, x: FloatArray) -> FloatArray:
-        """log P(X <= x), accurate far into the tail."""
+        """log P(X <= x), accurate far into the tail.
+
+        Args:
+            x: Outcomes.
+        """
 
     @abstractmethod
     def quantile(self, p: FloatArray) -> FloatArray:
-        """The smallest x with P(X <= x) >= p."""
+        """The smallest x with P(X <= x) >= p.
+
+        Args:
+            p: Probabilities in [0, 1].
+        """
 
     @abstractmethod
     def landmarks(self) -> FloatArray:
@@ -61,7 +73,11 @@ class Lottery(ABC):
     @overload
     def sample(self, rng: Seed, size: int) -> FloatArray: ...
     def sample(self, rng: Seed, size: int | None = None) -> float | FloatArray:
-        """One outcome, or an array of `size`, drawn with the given generator or seed.
+        """Draw one outcome, or an array of them.
+
+        Args:
+            rng: A NumPy generator, which moves on, or a seed.
+            size: How many outcomes; None for a single number.
 
         >>> from allais import Discrete
         >>> Discrete({50: 0.1, 0: 0.9}).sample(1, size=8)
@@ -79,6 +95,9 @@ class Lottery(ABC):
     def survival(self, x: ArrayLike) -> FloatArray: ...
     def survival(self, x: ArrayLike) -> float | FloatArray:
         """P(X > x), for one number or an array.
+
+        Args:
+            x: One number or an array.
 
         >>> from allais import Uniform
         >>> Uniform(0, 10).survival(4.0)

@@ -80,6 +80,10 @@ class Affine(Lottery):
 class Mixture(Lottery):
     """A lottery over lotteries: component i with probability `shares[i]`.
 
+    Args:
+        components: The lotteries.
+        shares: The probability of each; they sum to 1.
+
     >>> jam = Mixture([Normal(20, 2), Normal(60, 5)], [0.95, 0.05])
     >>> jam.mean
     22.0

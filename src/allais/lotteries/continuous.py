@@ -50,6 +50,10 @@ class TwoNumbers(Lottery):
 class Normal(TwoNumbers):
     """The normal distribution.
 
+    Args:
+        mean: The mean.
+        sd: The standard deviation, above 0.
+
     >>> Normal(9, 1).support
     (-inf, inf)
     """
@@ -87,7 +91,11 @@ class Normal(TwoNumbers):
 
 
 class Uniform(TwoNumbers):
-    """Every outcome between low and high alike.
+    """Every outcome between low and high is equally likely.
+
+    Args:
+        low: The least outcome.
+        high: The greatest outcome.
 
     >>> Uniform(0, 10).mean
     5.0
@@ -128,6 +136,9 @@ class Uniform(TwoNumbers):
 
 class Continuous(Lottery):
     """Any continuous distribution of `scipy.stats`, with its parameters fixed.
+
+    Args:
+        distribution: A frozen distribution, such as `scipy.stats.expon(scale=3)`.
 
     >>> from scipy import stats
     >>> Continuous(stats.gamma(2.0)).mean

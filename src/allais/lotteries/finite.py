@@ -98,6 +98,9 @@ class FiniteLottery(Lottery):
 class Discrete(FiniteLottery):
     """Outcomes with their probabilities, as a mapping.
 
+    Args:
+        probabilities: The probability of each outcome; they sum to 1.
+
     >>> Discrete({50: 0.1, 0: 0.9}).mean
     5.0
     """
@@ -168,6 +171,9 @@ class Discrete(FiniteLottery):
 class Bernoulli(Discrete):
     """1 with probability p, else 0; its value is w(p).
 
+    Args:
+        p: The probability of 1.
+
     >>> Bernoulli(0.3).mean
     0.3
     """
@@ -185,6 +191,9 @@ class Bernoulli(Discrete):
 
 class Empirical(FiniteLottery):
     """The empirical distribution of samples: each has probability 1/n.
+
+    Args:
+        samples: The outcomes that were seen.
 
     >>> Empirical([3.0, 1.0, 3.0]).probabilities
     array([0.33333333, 0.66666667])

@@ -29,6 +29,14 @@ GAPS_BEYOND = np.array([0.05, 0.95])  # quantiles; a gap beyond them parts a rar
 class Explanation:
     """One row per outcome (or per bin of a continuous lottery), worst first.
 
+    Attributes:
+        preference: The preference that valued the lottery.
+        labels: What each row is about: an outcome, or a range of them.
+        probabilities: The probability of each row.
+        decision_weights: What each row's utility counts for in the value.
+        contributions: What each row adds to the value, as a utility.
+        value: The value of the lottery: the sum of the contributions.
+
     >>> explanation = Preference(TverskyKahneman(0.61)).explain(Discrete({50: 0.1, 0: 0.9}))
     >>> explanation.decision_weights.round(4), round(explanation.value, 4)
     (array([0.8137, 0.1863]), 9.3151)
@@ -39,7 +47,7 @@ class Explanation:
     labels: tuple[str, ...]
     probabilities: FloatArray
     decision_weights: FloatArray
-    contributions: FloatArray  # to the value; they add up to it
+    contributions: FloatArray
     value: float
 
     @property
@@ -80,7 +88,14 @@ class Explanation:
         return "\n".join([*(line.rstrip() for line in lines), self._in_words(6)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Two stacked bars: the outcomes' probabilities, and what these count for."""
+        """Draw two stacked bars: the probabilities of the outcomes, and their decision weights.
+
+        Args:
+            ax: Where to draw; by default a new figure.
+
+        Returns:
+            The axes. Needs `allais[plot]`.
+        """
         with extra("plot", "a picture"):
             import matplotlib.pyplot as plt
             from matplotlib.patches import Patch

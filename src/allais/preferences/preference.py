@@ -18,12 +18,11 @@ from allais._checks import FloatArray, finite_array, real
 from allais.errors import AccuracyWarning, DominanceWarning
 from allais.lotteries import Lottery
 from allais.lotteries.base import require_lottery
-from allais.numerics import Parts, normal_table, sample_parts
+from allais.numerics import Parts, sample_parts
 from allais.preferences import utilities, valuation
 from allais.preferences.utilities import PowerUtility, Utility
 from allais.rewards import SubGaussian
 from allais.weights import TverskyKahneman, Weight
-from allais.weights.bounds import certified_maximum
 
 if TYPE_CHECKING:
     from allais.preferences.explain import Explanation
@@ -35,8 +34,12 @@ PROMISED = 1e-9  # the relative error of a value, beyond which a warning says wh
 class Preference:
     """What is maximised: the distorted value of gains and losses from a reference point.
 
-    `gains` and `losses` weight probabilities (`losses` defaults to the same weight), `utility`
-    says how outcomes feel, and with `costs=True` an outcome y is the gain reference - y.
+    Args:
+        gains: The weight of gains.
+        losses: The weight of losses; by default the same.
+        utility: How much a gain or a loss counts; None is linear, without loss aversion.
+        reference: The outcome that is neither a gain nor a loss.
+        costs: Whether less is better: an outcome y is then the gain reference - y.
 
     >>> from allais import Discrete
     >>> people = Preference(TverskyKahneman(0.61))
@@ -48,7 +51,7 @@ class Preference:
     """
 
     gains: Weight
-    losses: Weight = None  # type: ignore[assignment]  # replaced by `gains` below
+    losses: Weight = None  # type: ignore[assignment]
     utility: Utility | None = None
     reference: float = 0.0
     costs: bool = False
@@ -81,6 +84,10 @@ class Preference:
     def tversky_kahneman(cls, *, reference: float = 0.0, costs: bool = False) -> Preference:
         """Cumulative prospect theory with the medians of Tversky & Kahneman (1992).
 
+        Args:
+            reference: The outcome that is neither a gain nor a loss.
+            costs: Whether less is better.
+
         >>> Preference.tversky_kahneman().utility
         PowerUtility(alpha=0.88, loss_aversion=2.25)
         """
@@ -93,8 +100,14 @@ class Preference:
     ) -> Preference:
         """Rank-dependent utility (Quiggin 1982): losses are weighted by the dual.
 
-        Then nothing depends on which outcomes are gains: without a utility, a shift of all outcomes shifts the value as
-        much.
+        It makes no difference which outcomes are gains: without a utility, a shift of all outcomes shifts the value by
+        as much.
+
+        Args:
+            weight: The weight of gains, from the best outcome down.
+            utility: How much a gain or a loss counts; None is linear.
+            reference: The outcome whose utility is 0.
+            costs: Whether less is better.
 
         >>> from allais import Discrete, Power
         >>> Preference.rank_dependent(Power(2)).value(Discrete({10: 0.5, -10: 0.5}))
@@ -104,7 +117,11 @@ class Preference:
 
     @classmethod
     def load(cls, path: str | Path, trust: Sequence[str] = ()) -> Preference:
-        """The preference in a file that `save` wrote, that was fitted to choices, or that an interview left.
+        """Read a preference from a file that `save` wrote, that was fitted to choices, or that an interview left.
+
+        Args:
+            path: The file.
+            trust: Modules outside of this library whose types and functions the file may name.
 
         >>> Preference(TverskyKahneman(0.61)).save("alice.json")
         >>> Preference.load("alice.json").gains
@@ -115,17 +132,25 @@ class Preference:
         return read_preference(Path(path), trust)
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file, readable JSON with a checksum."""
+        """Write the preference to a file: readable JSON with a checksum.
+
+        Args:
+            path: The file; a crash while saving leaves the old one.
+        """
         from allais.preferences.documents import write_preference
 
         write_preference(Path(path), self, {})
 
     def in_frame_of(self, other: Preference, *, same_unit: bool = True) -> Preference:
-        """The same taste where outcomes are gains and losses as another preference has them.
+        """The same person's preference, with the direction and the reference point of another preference.
 
-        Direction and reference belong to what is decided about, weights and utility to the person: she keeps hers, and
-        takes over `costs` and `reference`. A utility that depends on the unit (`is_scale_free`) means nothing in
-        another one; with `same_unit=False` only its loss aversion is kept, as the ratio of a loss to a gain of 1.
+        Direction and reference belong to what is decided about; weights and utility belong to the person and stay. A
+        utility that depends on the unit (`is_scale_free` is False) means nothing in another unit.
+
+        Args:
+            other: The preference whose `costs` and `reference` are taken.
+            same_unit: Whether outcomes are in the unit of this preference's utility; if not, and the utility depends on
+                the unit, only its loss aversion is kept, as the ratio of a loss to a gain of 1.
 
         >>> minutes = expected_value(reference=60, costs=True)
         >>> alice = Preference.tversky_kahneman().in_frame_of(minutes)
@@ -159,22 +184,15 @@ class Preference:
         >>> round(Preference(TverskyKahneman(0.61), TverskyKahneman(0.69)).kappa, 4)
         1.0028
         """
-        gains, losses = self.gains, self.losses
-        if losses == gains.dual():
-            return 1.0  # w(p) + 1 - w(p)
-        edges = np.sinh(np.linspace(-20.0, 20.0, 1001))  # log odds, so that both ends are resolved
-        inside = certified_maximum(
-            lambda low, high: gains.greatest_over_logits(low, high) + losses.greatest_over_logits(-high, -low),
-            lambda t: gains.at_logit(t) + losses.at_logit(-t),
-            edges,
-            1e-9,
-        )
-        return max(1.0, inside.attained)  # 1 at p = 0 and p = 1
+        return valuation.kappa(self.gains, self.losses)
 
     # -- outcomes and their utilities -----------------------------------------------------------
 
     def utilities(self, outcomes: ArrayLike) -> FloatArray:
         """The utility of outcomes, as gains (positive) and losses (negative) from the reference.
+
+        Args:
+            outcomes: Outcomes in the user's unit.
 
         >>> Preference(Identity(), reference=80, costs=True).utilities([71.0, 100.0])
         array([  9., -20.])
@@ -199,6 +217,9 @@ class Preference:
     def outcomes_of(self, values: ArrayLike) -> FloatArray:
         """The outcomes that have the given utilities: the inverse of `utilities`.
 
+        Args:
+            values: Utilities, as `utilities` returns them.
+
         >>> Preference(Identity(), reference=80, costs=True).outcomes_of([9.0, -20.0])
         array([ 71., 100.])
         """
@@ -220,8 +241,14 @@ class Preference:
     def value(self, lottery: Lottery) -> float:
         """The distorted value mu of a lottery (equation 1, with two weights).
 
-        Exact for finite lotteries; to 1e-9 of the gain plus the loss part for others, or with an
-        `AccuracyWarning` that gives the bound. Infinite where it diverges.
+        It is exact for finite lotteries. For others it is accurate to 1e-9 of the gain plus the loss part, or comes
+        with an `AccuracyWarning` that gives the bound. It is infinite where it diverges.
+
+        Args:
+            lottery: What is valued.
+
+        Raises:
+            UndefinedValueError: If the gain and the loss part are both infinite.
 
         >>> from allais import Normal
         >>> Preference(TverskyKahneman(0.61)).value(Normal(9, 1))
@@ -241,6 +268,9 @@ class Preference:
     def parts(self, lottery: Lottery) -> Parts:
         """The gain part, the loss part (not negative) and a bound on the error of their difference.
 
+        Args:
+            lottery: What is valued.
+
         >>> from allais import Discrete
         >>> Preference(Identity()).parts(Discrete({10: 0.5, -4: 0.5}))
         Parts(gain=5.0, loss=2.0, error=0.0)
@@ -253,8 +283,8 @@ class Preference:
         """The values of many finite lotteries over the same outcomes, at once.
 
         Args:
-            outcomes: what the lotteries pay, in any order; equal ones are added up.
-            shares: one row per lottery, with one entry per outcome: probabilities, or counts. A row is divided by its
+            outcomes: What the lotteries pay, in any order; equal ones are added up.
+            shares: One row per lottery, with one entry per outcome: probabilities, or counts. A row is divided by its
                 sum.
 
         Returns:
@@ -264,22 +294,13 @@ class Preference:
         >>> people.values([0.0, 50.0], [[0.9, 0.1], [0.5, 0.5], [1, 3]]).round(4)
         array([ 9.3151, 21.032 , 28.4134])
         """
-        points = finite_array("outcomes", outcomes)
-        rows = np.asarray(shares)
-        if rows.ndim != 2 or points.shape != rows.shape[1:]:
-            raise ValueError(
-                f"shares must have one row per lottery, with one entry per outcome; got an array of shape {rows.shape} "
-                f"for {points.size} outcomes. For one lottery, write [shares]."
-            )
-        rows = finite_array("shares", rows.ravel()).reshape(rows.shape)
-        if (rows < 0.0).any() or not (rows.sum(axis=1) > 0.0).all():
-            raise ValueError(
-                "shares must not be negative, and some of each row must be positive; one row breaks this. Repair it."
-            )
-        return valuation.values(self, points, rows)
+        return valuation.values(self, outcomes, shares)
 
     def certainty_equivalent(self, lottery: Lottery) -> float:
-        """The sure outcome that is worth as much as the lottery, in the outcome's own units.
+        """The sure outcome with the same value as the lottery, in the outcome's own unit.
+
+        Args:
+            lottery: What is valued.
 
         >>> from allais import Discrete
         >>> Preference(TverskyKahneman(0.61), reference=80, costs=True).certainty_equivalent(
@@ -300,13 +321,20 @@ class Preference:
     def estimate(self, samples: ArrayLike) -> float:
         """The distorted value of the empirical distribution of samples (Algorithm 1).
 
+        Args:
+            samples: Outcomes that were seen, in any order.
+
         >>> Preference(Power(0.5)).estimate([0.0, 0.0, 0.0, 8.0])
         4.0
         """
         return self.estimate_parts(samples).value
 
     def estimate_parts(self, samples: ArrayLike) -> Parts:
-        """The gain and the loss part of `estimate`."""
+        """The gain and the loss part of `estimate`.
+
+        Args:
+            samples: Outcomes that were seen, in any order.
+        """
         utilities = self.finite_utilities("samples", finite_array("samples", samples))
         return sample_parts(np.sort(utilities), self.gains, self.losses)
 
@@ -314,6 +342,10 @@ class Preference:
         """The truncated estimator for unbounded rewards (Proposition 1, corrected for the mean).
 
         Both integrals stop at M_n = m + sigma sqrt(log n), where m bounds how far the mean is from the reference.
+
+        Args:
+            samples: Outcomes that were seen, in any order.
+            rewards: What is known about them.
         """
         if not isinstance(rewards, SubGaussian):
             raise TypeError(f"truncation needs SubGaussian rewards; got {rewards!r}. Use estimate(samples).")
@@ -323,7 +355,7 @@ class Preference:
         return sample_parts(np.sort(np.clip(gain, -edge, edge)), self.gains, self.losses).value
 
     def truncation(self, rewards: SubGaussian, n: int) -> float:
-        """M_n = m + sigma sqrt(log n), with m = mean_bound + |reference|."""
+        """Where the truncated estimator stops: M_n = m + sigma sqrt(log n), with m = mean_bound + |reference|."""
         if self.utility is not None:
             raise ValueError(
                 "the truncated estimator holds for outcomes themselves; got a preference with a utility. "
@@ -333,30 +365,25 @@ class Preference:
         return rewards.mean_bound + abs(self.reference) + rewards.scale * math.sqrt(math.log(n))
 
     def value_of_normal(self, mean: ArrayLike, sd: ArrayLike) -> FloatArray:
-        """The values of normal distributions, for arrays of means and sds, from one table per weight.
+        """The values of normal distributions, from one table per weight.
 
-        They are exact to 1e-10 of the sd, and take under a microsecond each. The utility must be linear.
+        They are exact to 1e-10 of the standard deviation, and take under a microsecond each. The utility must be
+        linear.
+
+        Args:
+            mean: The means, one number or an array.
+            sd: The standard deviations, one number or an array, above 0.
 
         >>> Preference(TverskyKahneman(0.69)).value_of_normal([9.0, 10.0], 1.0).round(9)
         array([8.85693954, 9.85693954])
         """
-        if self.utility is not None:
-            raise ValueError(
-                "the normal table holds for a linear utility; got a preference with a utility. "
-                "Use value(Normal(mean, sd)), one lottery at a time."
-            )
-        centre, spread = np.broadcast_arrays(np.asarray(mean, dtype=np.float64), np.asarray(sd, dtype=np.float64))
-        wrong = ~(np.isfinite(centre) & np.isfinite(spread) & (spread > 0.0))
-        if wrong.any():
-            raise ValueError(
-                "means must be finite, and sds finite and positive; "
-                f"got mean {centre[wrong].flat[0]} with sd {spread[wrong].flat[0]}. Repair them first."
-            )
-        t = (self.reference - centre if self.costs else centre - self.reference) / spread
-        return spread * (normal_table(self.gains)(t) - normal_table(self.losses)(-t))
+        return valuation.of_normal(self, mean, sd)
 
     def explain(self, lottery: Lottery) -> Explanation:
         """Why a lottery is worth what it is: each outcome's probability and decision weight.
+
+        Args:
+            lottery: What is valued.
 
         >>> from allais import Discrete
         >>> print(Preference(TverskyKahneman(0.61)).explain(Discrete({50: 0.1, 0: 0.9})))

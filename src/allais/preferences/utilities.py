@@ -33,9 +33,13 @@ class PowerUtility:
 
         u(x) = x^alpha
 
-    for a gain x, and with the `loss_aversion` lambda
+    for a gain x, and with the loss aversion lambda
 
         u(-x) = -lambda x^alpha
+
+    Args:
+        alpha: The exponent, above 0; below 1 a gain counts less the more there is already.
+        loss_aversion: How many times more a loss counts than a gain of the same size, above 0.
 
     >>> PowerUtility(0.88, 2.25)(np.array([100.0, -100.0]))
     array([  57.54399373, -129.4739859 ])
@@ -53,7 +57,11 @@ class PowerUtility:
         return np.where(np.asarray(x) < 0.0, -self.loss_aversion * utilities, utilities)
 
     def inverse(self, value: FloatArray) -> FloatArray:
-        """The outcome with this utility."""
+        """The outcome with this utility.
+
+        Args:
+            value: Utilities.
+        """
         size = np.abs(value) / np.where(np.asarray(value) < 0.0, self.loss_aversion, 1.0)
         return np.copysign(np.power(size, 1.0 / self.alpha), value)
 

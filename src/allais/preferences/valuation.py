@@ -6,12 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray
+from allais._checks import FloatArray, finite_array
 from allais.errors import UndefinedValueError
 from allais.lotteries import Lottery
-from allais.numerics import HalfDistribution, Parts, distorted_integral, finite_parts
+from allais.numerics import HalfDistribution, Parts, distorted_integral, finite_parts, normal_table
 from allais.weights import Weight
+from allais.weights.bounds import certified_maximum
 
 if TYPE_CHECKING:
     from allais.preferences.preference import Preference
@@ -46,18 +48,30 @@ def parts(preference: Preference, lottery: Lottery) -> Parts:
 BLOCK = 1 << 15  # shares at a time: the dozen temporaries of a weight then fit into a cache of a few megabytes
 
 
-def values(preference: Preference, outcomes: FloatArray, shares: FloatArray) -> FloatArray:
+def values(preference: Preference, outcomes: ArrayLike, shares: ArrayLike) -> FloatArray:
     """The values of lotteries over the same outcomes, one row of shares each."""
-    utility = preference.finite_utilities("outcomes", outcomes)
+    points = finite_array("outcomes", outcomes)
+    rows = np.asarray(shares)
+    if rows.ndim != 2 or points.shape != rows.shape[1:]:
+        raise ValueError(
+            f"shares must have one row per lottery, with one entry per outcome; got an array of shape {rows.shape} "
+            f"for {points.size} outcomes. For one lottery, write [shares]."
+        )
+    rows = finite_array("shares", rows.ravel()).reshape(rows.shape)
+    if (rows < 0.0).any() or not (rows.sum(axis=1) > 0.0).all():
+        raise ValueError(
+            "shares must not be negative, and some of each row must be positive; one row breaks this. Repair it."
+        )
+    utility = preference.finite_utilities("outcomes", points)
     order = np.argsort(utility, kind="stable")
     utility = utility[order]
     first_gain, last_loss = np.searchsorted(utility, 0.0, side="right"), np.searchsorted(utility, 0.0, side="left")
     gain_steps = np.diff(utility[first_gain:], prepend=0.0)
     loss_steps = np.diff(utility[:last_loss], append=0.0)
-    found = np.empty(len(shares))
-    rows = max(BLOCK // utility.size, 1)
-    for first in range(0, len(shares), rows):
-        here = shares[first : first + rows, order]
+    found = np.empty(len(rows))
+    block = max(BLOCK // utility.size, 1)
+    for first in range(0, len(rows), block):
+        here = rows[first : first + block, order]
         total = here.sum(axis=1, keepdims=True)
         # each tail is summed from its own end, so that the probability of a rare outcome keeps its digits
         below = np.zeros((len(here), utility.size + 1))  # P(X < outcome); at the end 1
@@ -65,7 +79,7 @@ def values(preference: Preference, outcomes: FloatArray, shares: FloatArray) -> 
         at_least = np.zeros_like(below)  # P(X >= outcome); at the end 0
         at_least[:, :-1] = np.minimum(np.cumsum(here[:, ::-1], axis=1)[:, ::-1] / total, 1.0)
         gains, losses = slice(first_gain, utility.size), slice(1, last_loss + 1)
-        found[first : first + rows] = (
+        found[first : first + block] = (
             preference.gains.of_tails(at_least[:, gains], below[:, gains]) @ gain_steps
             - preference.losses.of_tails(below[:, losses], at_least[:, losses]) @ loss_steps
         )
@@ -90,3 +104,35 @@ def half_of(preference: Preference, lottery: Lottery, sign: float, weight: Weigh
     if math.isinf(end) and not reach > 1e30:
         end = reach  # a utility that (almost) stops growing
     return HalfDistribution(tail, np.unique(breaks[np.isfinite(breaks)]), end, min(reach, 1e300))
+
+
+def of_normal(preference: Preference, mean: ArrayLike, sd: ArrayLike) -> FloatArray:
+    """The values of normal distributions, from one table per weight."""
+    if preference.utility is not None:
+        raise ValueError(
+            "the normal table holds for a linear utility; got a preference with a utility. "
+            "Use value(Normal(mean, sd)), one lottery at a time."
+        )
+    centre, spread = np.broadcast_arrays(np.asarray(mean, dtype=np.float64), np.asarray(sd, dtype=np.float64))
+    wrong = ~(np.isfinite(centre) & np.isfinite(spread) & (spread > 0.0))
+    if wrong.any():
+        raise ValueError(
+            "means must be finite, and sds finite and positive; "
+            f"got mean {centre[wrong].flat[0]} with sd {spread[wrong].flat[0]}. Repair them first."
+        )
+    t = (preference.reference - centre if preference.costs else centre - preference.reference) / spread
+    return spread * (normal_table(preference.gains)(t) - normal_table(preference.losses)(-t))
+
+
+def kappa(gains: Weight, losses: Weight) -> float:
+    """sup over p of w+(p) + w-(1 - p), to 1e-9."""
+    if losses == gains.dual():
+        return 1.0  # w(p) + 1 - w(p)
+    edges = np.sinh(np.linspace(-20.0, 20.0, 1001))  # log odds, so that both ends are resolved
+    inside = certified_maximum(
+        lambda low, high: gains.greatest_over_logits(low, high) + losses.greatest_over_logits(-high, -low),
+        lambda t: gains.at_logit(t) + losses.at_logit(-t),
+        edges,
+        1e-9,
+    )
+    return max(1.0, inside.attained)  # 1 at p = 0 and p = 1

@@ -30,6 +30,10 @@ class HolderPair(NamedTuple):
 
         |w(p) - w(q)| <= L |p - q|^alpha
 
+    Attributes:
+        constant: The constant L.
+        exponent: The exponent alpha, in (0, 1].
+
     >>> Power(0.5).holder
     HolderPair(constant=1.0, exponent=0.5)
     """
@@ -184,6 +188,9 @@ class Weight(ABC):
 
         `modulus_kind` says whether it is exact or a certified bound from above.
 
+        Args:
+            eps: The distance between probabilities, 0 or more.
+
         >>> round(TverskyKahneman(0.61).modulus(0.01), 6)
         0.088416
         """
@@ -215,6 +222,9 @@ class Weight(ABC):
     def inverse(self, value: ArrayLike) -> FloatArray: ...
     def inverse(self, value: ArrayLike) -> float | FloatArray:
         """The smallest p with w(p) >= value.
+
+        Args:
+            value: A weight in [0, 1], or an array of them.
 
         >>> w = Prelec(0.65)
         >>> w.inverse(w(0.2))
@@ -273,7 +283,11 @@ class Weight(ABC):
     ) -> FunctionWeight:
         """A weight from your own curve, checked: w(0) = 0, w(1) = 1, finite, within [0, 1].
 
-        `singularities` declares kinks inside (0, 1); `holder` the pair (L, alpha), if you know it.
+        Args:
+            function: The curve; it takes and returns an array of numbers in [0, 1].
+            singularities: Where the curve has kinks inside (0, 1).
+            holder: The pair (L, alpha) with |w(p) - w(q)| <= L |p - q|^alpha, if you know it.
+            name: What the weight is called in texts; by default the function's name.
 
         >>> w = Weight.from_function(lambda p: p * p * (3 - 2 * p), name="smoothstep")
         >>> w(0.25), w.is_monotone, w.modulus_kind

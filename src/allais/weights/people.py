@@ -25,6 +25,9 @@ class TverskyKahneman(EndSteep):
 
     Hölder with alpha = eta and L = 1/eta. Monotone only for eta >= 0.2792...
 
+    Args:
+        eta: The curvature, in (0, 1]; at 1 nothing is distorted.
+
     >>> TverskyKahneman(0.61).holder
     HolderPair(constant=1.639344262295082, exponent=0.61)
     >>> TverskyKahneman(0.1).is_monotone
@@ -90,6 +93,10 @@ class Prelec(EndSteep):
 
     With alpha < 1 it is steeper at the ends than any power: no Hölder pair exists.
 
+    Args:
+        alpha: The curvature, above 0; at 1, with beta = 1, nothing is distorted.
+        beta: The elevation, above 0; the smaller, the higher the curve.
+
     >>> Prelec(0.65)(np.exp(-1.0))  # the fixed point 1/e
     0.36787944117144...
     >>> Prelec(0.65).holder is None
@@ -141,6 +148,10 @@ class GonzalezWu(EndSteep):
     """A weight that is linear in log odds (Gonzalez and Wu 1999).
 
         w(p) = (delta p^gamma) / (delta p^gamma + (1-p)^gamma)
+
+    Args:
+        gamma: The curvature, above 0; below 1 rare events are overweighted.
+        delta: The elevation, above 0; the greater, the higher the curve.
 
     >>> GonzalezWu(gamma=0.44, delta=0.77)(0.5)
     0.435028...

@@ -55,6 +55,9 @@ class Power(EndSteep):
 
         w(p) = p^alpha
 
+    Args:
+        alpha: The exponent, above 0; below 1 good outcomes are overweighted.
+
     >>> Power(0.5).modulus(0.01)
     0.1...
     """
@@ -95,6 +98,9 @@ class SteepMiddle(Weight):
     (docs/paper/errata.md, 13), while towards one side
 
         |w(1/2) - w(p)| = 2^(alpha - 1) |1/2 - p|^alpha
+
+    Args:
+        alpha: The exponent, in (0, 1]; the smaller, the steeper at 1/2.
 
     >>> SteepMiddle(0.5)(0.25)
     0.146446...
@@ -142,11 +148,14 @@ class SteepMiddle(Weight):
 
 @dataclass(frozen=True)
 class TailAverage(Weight):
-    """Only the worst share of outcomes counts, the share `level`.
+    """Only the worst share of outcomes counts.
 
         w(p) = max(0, 1 - (1 - p) / level)
 
     `Preference.rank_dependent(TailAverage(level))` is the conditional value at risk, `cvar(level)`.
+
+    Args:
+        level: The share of outcomes that counts, in (0, 1].
 
     >>> TailAverage(0.25)(0.8)
     0.2...
@@ -195,6 +204,9 @@ class Wang(EndSteep):
 
     Hölder for every exponent below 1 but with no best pair, so `holder` is None and bounds go
     through `modulus`, which is exact.
+
+    Args:
+        shift: How optimistic the weight is about gains, any number; 0 is no distortion.
 
     >>> Wang(0.5)(0.5)
     0.691462...
