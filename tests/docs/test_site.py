@@ -124,7 +124,8 @@ def quoted(page: Path) -> list[str]:
 
 def is_there(path: str) -> bool:
     """Whether a path leads to something, from the repository, its package or the documentation; or is made there."""
-    places = (ROOT, ROOT / "src", ROOT / "src" / "allais", DOCS, DOCS / "developer")
+    package = ROOT / "src" / "allais"
+    places = (ROOT, ROOT / "src", package, package / "serve", DOCS, DOCS / "developer")
     made = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
     somewhere = "/" not in path and any(one for part in ("src", "tests", "docs") for one in (ROOT / part).rglob(path))
     return somewhere or path in made or any((place / path).exists() for place in places)
