@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import allais
-from allais.settings import KNOWN
+from allais.settings import FAMILIES, family
 
 ROOT = Path(__file__).parents[1]
 
@@ -78,4 +78,4 @@ def test_files_may_name_every_setting_of_this_library(home):
         for kind in kinds
         if isinstance(kind, type) and dataclasses.is_dataclass(kind) and not inspect.isabstract(kind)
     }
-    assert settings <= KNOWN.keys()
+    assert settings <= {name for one in FAMILIES if FAMILIES[one][0] == f"allais.{home}" for name in family(one)}

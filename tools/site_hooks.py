@@ -15,11 +15,13 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 import allais
+from allais.settings import FAMILIES, family
 from tools.formulas import typeset
 
 LINK = re.compile(r"(\]\()([^)#\s]+)")
 FENCE_OR_HEADING = re.compile(r"(^```.*?^```|^#.*?$|^    .*?$)", re.MULTILINE | re.DOTALL)
 NAME = re.compile(r"(?<!\[)`([A-Za-z]\w*)(\([^`]*\))?`(?!\])")
+OTHERS = re.compile(r"^::: (allais\.\w+)\.\*$", re.MULTILINE)
 FONT = "STIXTwoMath-Regular.ttf"  # what formulas need of a font, few machines have
 READABLE = 0.55  # of a picture's own size: its letters are then 8 pixels high
 PICTURES = re.compile(r"<p>((?:<img [^>]*>\s*)+)</p>")
@@ -55,6 +57,25 @@ def with_references(markdown: str) -> str:
     return "".join(part if number % 2 else NAME.sub(linked, part) for number, part in enumerate(parts))
 
 
+def with_other_settings(markdown: str) -> str:
+    """Replace `::: allais.bands.*` by entries for the settings of that package which the page does not name.
+
+    >>> print(with_other_settings("::: allais.rewards.*"))
+    ::: allais.rewards.Bounded
+    <BLANKLINE>
+    ::: allais.rewards.Finite
+    <BLANKLINE>
+    ::: allais.rewards.SubGaussian
+    """
+    named = re.findall(r"^::: [\w.]*\b(\w+)$", markdown, re.MULTILINE)
+
+    def others(found: re.Match[str]) -> str:
+        there = [name for one, (home, _) in FAMILIES.items() if home == found[1] for name in family(one)]
+        return "\n\n".join(f"::: {found[1]}.{name}" for name in there if name not in named)
+
+    return OTHERS.sub(others, markdown)
+
+
 def on_files(files: Files, config: Any) -> Files:
     """Add a copy of every file outside of docs/ that a page links to, and the font of formulas."""
     root = Path(config.config_file_path).parent
@@ -70,7 +91,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Turn links that leave docs/ to the copies, and names to the reference."""
+    """Turn links that leave docs/ to the copies and names to the reference, and add the settings that no page names."""
 
     def turned(link: re.Match[str]) -> str:
         path = leaves_docs(page.file.src_uri, link[2])
@@ -78,7 +99,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return link[0]
         return link[1] + posixpath.relpath(f"{COPIES}/{path}", posixpath.dirname(page.file.src_uri) or ".")
 
-    return with_references(LINK.sub(turned, markdown))
+    return with_references(LINK.sub(turned, with_other_settings(markdown)))
 
 
 def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:

@@ -13,6 +13,7 @@ The names that most work needs are here; the others are in `allais.bands`, `alla
 """
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from allais.lotteries import Bernoulli, Continuous, Discrete, Empirical, Lottery, Mixture, Normal, Uniform
@@ -60,21 +61,6 @@ _MODULES = (
     *("bands", "errors", "extend", "learner", "linear", "people", "policies", "problems", "searches", "simulation"),
     *("streams", "testing", "theory"),
 )
-# Names that are behind their modules: an error says where.
-_BEHIND = {
-    "bands": "Asymptotic DKW KL EmpiricalBernstein Envelope Holder Interval",
-    "errors": "AccuracyWarning DominanceWarning RunFailed UndefinedValueError",
-    "learner": "Choice Drift NotNow Recommendation",
-    "linear": "AdditiveNoise ArmNoise Ball Box EstimatedNoise FeatureNoise GAllocation LinGapE LinTS LinearBandit "
-    "LinearFit OFUL ParameterNoise PathProblem RadiusWarning Routes WG WOFUL fit_linear simple_routes",
-    "people": "Choices Family Fitted Groups Interview Logit Probit fit free groups hierarchical posterior recommend",
-    "policies": "EXP3 Fading Recent UCBV UniformSampling WELUCB WEUCB",
-    "preferences": "Explanation Parts",
-    "searches": "Failures",
-    "simulation": "BestArm Comparison Results SharedResults",
-    "streams": "CertifiedValue",
-    "weights": "HolderPair Identity SteepMiddle TailAverage",
-}
 
 
 def __getattr__(name: str) -> Any:
@@ -84,9 +70,11 @@ def __getattr__(name: str) -> Any:
         return thing
     if name in _MODULES:
         return import_module(f"allais.{name}")
-    for module, names in _BEHIND.items():
-        if name in names.split():
-            raise AttributeError(f"allais has {name} in allais.{module}; write allais.{module}.{name}.", name=name)
+    # not for a module, which Python looks for here before it imports it
+    if not name.startswith("_") and find_spec(f"allais.{name}") is None:
+        for module in ("lotteries", "preferences", "rewards", "weights", *_MODULES):
+            if name in getattr(import_module(f"allais.{module}"), "__all__", ()):
+                raise AttributeError(f"allais has {name} in allais.{module}; write allais.{module}.{name}.", name=name)
     raise AttributeError(f"module 'allais' has no attribute {name!r}", name=name)
 
 

@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
+__all__ = [
+    "AccuracyWarning",
+    "DominanceWarning",
+    "MissingExtra",
+    "MissingFile",
+    "NotAdmitted",
+    "OutOfBounds",
+    "RunFailed",
+    "RunRefused",
+    "SpeedWarning",
+    "ToolFailed",
+    "UndefinedValueError",
+]
+
 
 class AccuracyWarning(UserWarning):
     """A value is returned with an error bound larger than the usual 1e-9."""

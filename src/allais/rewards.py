@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, finite_array, positive, real
 from allais.errors import NotAdmitted
 
+__all__ = ["Bounded", "Finite", "Rewards", "SubGaussian"]
+
 
 class Rewards(Protocol):
     """What is known about rewards before any is seen: a protocol."""

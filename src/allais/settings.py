@@ -1,36 +1,69 @@
 """Settings as plain JSON and back: weights, preferences, rewards, bands, noise and policies.
 
-A setting is a dataclass, or has `as_setting()` and `from_setting(content, trust)`. Its type is known by name; the
-module that defines it is imported when a file names it, and nothing else ever is.
+A setting is a dataclass, or has `as_setting()` and `from_setting(content, trust)`. It is declared once, by the
+`__all__` of its package: files, specs, the service and the reference know it from there. The package is imported when
+a file names one of its types, and nothing else ever is.
 """
 
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-HOMES = {
-    "allais.weights": "GonzalezWu HolderPair Identity Power Prelec SteepMiddle TailAverage TverskyKahneman Wang",
-    "allais.weights.dual": "Dual",
-    "allais.weights.function": "FunctionWeight",
-    "allais.preferences": "PowerUtility Preference",
-    "allais.lotteries": "Discrete Mixture Normal Uniform",
-    "allais.rewards": "Bounded Finite SubGaussian",
-    "allais.bands": "Asymptotic DKW KL EmpiricalBernstein Envelope Holder",
-    "allais.policies": "EXP3 Fading IMED LUCB NPTS PairwiseScreening PatientRejects PatientTopTwo Recent SR "
-    "SequentialHalving TopTwo UCB1 UCBV UniformSampling WELUCB WEUCB WLUCB WOCBA WSR WUCB",
-    "allais.linear": "AdditiveNoise ArmNoise EstimatedNoise FeatureNoise GAllocation LinGapE LinTS OFUL "
-    "ParameterNoise WG WOFUL",
-    "allais.people": "Family Free Logit Prior Probit",
+# The families of settings: the package that exports them, and what they derive from; of a protocol, the methods count.
+# Lower packages come first, so that a search for a name imports no package that its type does not need itself.
+FAMILIES = {
+    "weight": ("allais.weights", "Weight"),
+    "rewards": ("allais.rewards", "Rewards"),
+    "lottery": ("allais.lotteries", "Lottery"),
+    "utility": ("allais.preferences", "Utility"),
+    "preference": ("allais.preferences", "Preference"),
+    "band": ("allais.bands", "Band"),
+    "policy": ("allais.policies", "Policy"),
+    "memory": ("allais.policies", "Fading Recent"),
+    "linear policy": ("allais.linear", "LinearPolicy"),
+    "noise": ("allais.linear", "Noise"),
+    "people": ("allais.people", "Family Free Logit Prior Probit"),
 }
-KNOWN = {name: home for home, names in HOMES.items() for name in names.split()}
+
+
+def family(name: str) -> dict[str, Any]:
+    """The types of this library that belong to a family, by their names.
+
+    >>> list(family("memory")), list(family("utility"))
+    (['Fading', 'Recent'], ['PowerUtility'])
+    """
+    home = importlib.import_module(FAMILIES[name][0])
+    return {one: getattr(home, one) for one in home.__all__ if _is_setting(home, one, name)}
 
 
 def kind_named(name: str) -> Any:
     """The type of this library that a file calls by this name, or None."""
-    return getattr(importlib.import_module(KNOWN[name]), name) if name in KNOWN else None
+    for one, (home, _) in FAMILIES.items():
+        module = importlib.import_module(home)
+        if name in module.__all__ and _is_setting(module, name, one):
+            return getattr(module, name)
+    return None
+
+
+def _is_setting(home: Any, name: str, family: str) -> bool:
+    """Whether a name of a package is a setting of a family, and not the base of one."""
+    kind = getattr(home, name)
+    if not isinstance(kind, type) or inspect.isabstract(kind) or getattr(kind, "_is_protocol", False):
+        return False
+    if not is_dataclass(kind) and not hasattr(kind, "from_setting"):
+        return False
+    return any(_derives(kind, getattr(home, base)) for base in FAMILIES[family][1].split())
+
+
+def _derives(kind: type, base: type) -> bool:
+    if not getattr(base, "_is_protocol", False):
+        return issubclass(kind, base)
+    needed = [method for method in vars(base) if method == "__call__" or not method.startswith("_")]
+    return all(any(method in vars(one) for one in kind.__mro__) for method in needed)
 
 
 def to_spec(thing: Any) -> Any:
@@ -45,7 +78,7 @@ def to_spec(thing: Any) -> Any:
         return to_spec(thing.as_setting())
     if is_dataclass(thing) and not isinstance(thing, type):
         kind = type(thing)
-        known = kind.__name__ in KNOWN and kind_named(kind.__name__) is kind
+        known = kind.__module__.startswith("allais.") and kind_named(kind.__name__) is kind
         own = {field.name: to_spec(getattr(thing, field.name)) for field in fields(thing) if field.init}
         return {"type": kind.__name__ if known else address_of(kind), **own}
     if callable(thing):

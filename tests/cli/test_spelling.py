@@ -24,15 +24,14 @@ from allais import (
     policies,
     weights,
 )
-from allais.cli.reader import BANDS, MEMORIES, WEIGHTS
-from allais.cli.specs import POLICIES, read_comparison, read_search
+from allais.cli.specs import read_comparison, read_search
 from allais.linear.policy import LinearPolicy
 from allais.policies import WLUCB, WUCB, Fading, Policy, Recent
 from allais.preferences import PowerUtility
 from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core.errors import Refused
 from allais.serve.core.parse_settings import policy_from, preference_from, setting_from
-from allais.settings import HOMES, KNOWN, from_spec, kind_named, to_spec
+from allais.settings import FAMILIES, family, from_spec, to_spec
 from allais.weights import Weight
 
 NUMBERS = {
@@ -46,7 +45,7 @@ ALL_LOTTERIES = [
     Normal(3, 2), Uniform(-1, 1), Bernoulli(0.3), Discrete({50: 0.1, 0: 0.9}), Empirical([1.0, 2.0, 2.0]),
     Mixture([Normal(20, 2), Discrete({60: 1})], [0.95, 0.05]),
 ]  # fmt: skip
-ALL_BANDS = [bands.Asymptotic(0.05), *(kind() for name, kind in BANDS.items() if name != "Asymptotic")]
+ALL_BANDS = [bands.Asymptotic(0.05), *(kind() for name, kind in family("band").items() if name != "Asymptotic")]
 ALL_BANDS.append(bands.Holder(undistorted=True))
 ALL_MEMORIES = [Recent(5_000), Fading(half_life=2_000)]
 ALL_PREFERENCES = [
@@ -63,24 +62,18 @@ SETTINGS = [*ALL_WEIGHTS, *ALL_REWARDS, *ALL_LOTTERIES, *ALL_BANDS, *ALL_MEMORIE
 GIVEN = {"delta": 0.05, "budget": 300, "rarest": 0.1, "beta": 2.0, "noise": linear.ParameterNoise(), "name": "mine"}
 
 
-def of_kind(name):
+def of_kind(kind):
     """A policy with what it needs, and its name."""
-    kind = kind_named(name)
     takes = inspect.signature(kind).parameters
     given = {key: entry for key, entry in GIVEN.items() if key in takes}
-    if "preference" in takes and name != "EXP3":
+    if "preference" in takes and kind is not policies.EXP3:
         given["preference"] = Preference(weights.TverskyKahneman(0.61))
     if "rewards" in takes:
         given["rewards"] = Finite([0, 1])
     return kind(**given)
 
 
-def is_policy(name):
-    kind = kind_named(name)
-    return isinstance(kind, type) and issubclass(kind, Policy)
-
-
-ALL_POLICIES = [of_kind(name) for name in KNOWN if is_policy(name)]
+ALL_POLICIES = [of_kind(kind) for name in ("policy", "linear policy") for kind in family(name).values()]
 VARIED = [
     *(WUCB(expected_value(), Bounded(0, 1), memory=memory) for memory in ALL_MEMORIES),
     *(policies.NPTS(expected_value(), Bounded(0, 1), memory=memory) for memory in ALL_MEMORIES),
@@ -112,10 +105,9 @@ def same(one, other):
 
 
 def test_every_setting_of_the_library_is_among_those_tried():
-    named = {type(one).__name__ for one in (*SETTINGS, *ALL_POLICIES, PowerUtility()) if not isinstance(one, list)}
-    of_people = set(HOMES["allais.people"].split())
-    assert KNOWN.keys() - of_people - named <= {"HolderPair", "FunctionWeight"}
-    assert WEIGHTS.keys() | BANDS.keys() | MEMORIES.keys() | POLICIES.keys() <= KNOWN.keys()
+    tried = {type(one) for one in (*SETTINGS, *ALL_POLICIES, PowerUtility()) if not isinstance(one, list)}
+    there = {kind for name in FAMILIES if name != "people" for kind in family(name).values()}
+    assert there - tried == {weights.FunctionWeight}  # which is tried below
 
 
 @pytest.mark.parametrize("setting", [*SETTINGS, *ALL_POLICIES, *VARIED], ids=repr)
@@ -215,7 +207,7 @@ def test_numbers_beyond_reach_are_refused_in_a_sentence(huge, tmp_path):
         read_search(path)
     for name in ("WSR", "SequentialHalving", "PatientTopTwo", "PatientRejects", "WOCBA", "UniformSampling"):
         with pytest.raises(ValueError, match="budget must be at most"):
-            from_spec({**to_spec(of_kind(name)), "budget": huge})
+            from_spec({**to_spec(of_kind(getattr(policies, name))), "budget": huge})
 
 
 @pytest.mark.parametrize("strange", [["cvar"], {"a": 1}, 7, True, [[]]])

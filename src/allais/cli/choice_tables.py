@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from allais.cli.reader import WEIGHTS, nearest
+from allais.cli.reader import SHORTHANDS, nearest
 
 if TYPE_CHECKING:
     from allais.people import Choices, Family
@@ -131,8 +131,8 @@ def family_of(
     from allais.people import Family, Logit, Probit, free
 
     for name in (gains, losses or gains):
-        if name not in WEIGHTS and not (name == "dual" and name == losses):
-            raise ValueError(f"a family weighs by one that exists; got {name!r}.{nearest(name, WEIGHTS)}")
+        if name not in SHORTHANDS and not (name == "dual" and name == losses):
+            raise ValueError(f"a family weighs by one that exists; got {name!r}.{nearest(name, SHORTHANDS)}")
     parameters = {}
     for one in given or []:
         name, _, number = one.partition("=")
@@ -141,6 +141,6 @@ def family_of(
         except ValueError:
             raise ValueError(f"--set is written utility_alpha=0.88 or lapse=free; got {one!r}. Repair it.") from None
     rule = (Probit if probit else Logit)("certainty equivalents" if sure else "values")
-    kinds = [WEIGHTS.get(str(name), name) for name in (gains, losses)]
+    kinds = [SHORTHANDS.get(str(name), name) for name in (gains, losses)]
     point = {"stake": stake, "costs": costs, "reference": reference}
     return Family(kinds[0], kinds[1], choice=rule, **point, **parameters)  # type: ignore[arg-type]

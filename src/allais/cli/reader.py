@@ -11,16 +11,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from allais import bands, lotteries, policies, rewards, weights
+from allais import lotteries, weights
 from allais._checks import brief
 from allais.lotteries import Lottery
 from allais.lotteries.finite import lottery_of
 from allais.policies.core.base import Policy
-from allais.preferences import Preference, utilities
+from allais.preferences import Preference
 from allais.problems import Bandit
-from allais.weights import Weight
-from allais.weights.dual import Dual
-from allais.weights.function import FunctionWeight
+from allais.settings import family
+from allais.weights import Dual, FunctionWeight, Weight
 
 SHORTHANDS: dict[str, Callable[..., Weight]] = {
     "tk": weights.TverskyKahneman,
@@ -77,18 +76,13 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f" Known are {', '.join(map(repr, candidates[:20]))}."
 
 
-WEIGHTS = {name: getattr(weights, name) for name in weights.__all__ if name not in ("Weight", "HolderPair")}
-WEIGHTS |= {"Dual": Dual, "FunctionWeight": FunctionWeight}
-REWARDS = {kind.__name__: kind for kind in (rewards.Bounded, rewards.Finite, rewards.SubGaussian)}
-UTILITIES = {"PowerUtility": utilities.PowerUtility}
-BANDS = {name: getattr(bands, name) for name in bands.__all__ if name not in ("Band", "Interval")}
-MEMORIES = {kind.__name__: kind for kind in (policies.Recent, policies.Fading)}
-LOTTERIES = {name: getattr(lotteries, name) for name in ("Normal", "Uniform", "Bernoulli", "Discrete", "Mixture")}
-
-# The values of these keys are themselves settings, each of a family of its own.
-FAMILIES: dict[str, dict[str, Any]] = {
-    "gains": WEIGHTS, "losses": WEIGHTS, "of": WEIGHTS, "utility": UTILITIES, "band": BANDS, "memory": MEMORIES,
-}  # fmt: skip
+# The values of these keys are themselves settings, each of a family.
+NESTED = {
+    **dict.fromkeys(("gains", "losses", "of"), "weight"),
+    "utility": "utility",
+    "band": "band",
+    "memory": "memory",
+}
 
 # What is written in other words than those of its parameters: as `to_spec` writes it.
 WRITTEN: dict[Any, tuple[tuple[str, ...], tuple[str, ...]]] = {  # keys that are needed, and others
@@ -168,13 +162,13 @@ class Reader:
                 return lottery_of(entry)
             except ValueError as error:
                 self._refuse(place, str(error))
-        make, settings = self._chosen(entry, LOTTERIES, place)
+        make, settings = self._chosen(entry, family("lottery"), place)
         found: Lottery = self._call(make, settings, place)
         return found
 
-    def policy(self, table: Any, place: Place, family: dict[str, Any]) -> Policy:
+    def policy(self, table: Any, place: Place, kinds: dict[str, Any]) -> Policy:
         """A policy, with the preference and the rewards of the file."""
-        make, settings = self._chosen(table, family, place)
+        make, settings = self._chosen(table, kinds, place)
         takes = inspect.signature(make).parameters
         self._require_known(settings, [key for key in takes if key not in HIDDEN], place)
         for name, build in (("preference", self._preference), ("rewards", self._rewards)):
@@ -208,27 +202,27 @@ class Reader:
         return [self._one_reward(table, ("rewards", str(number))) for number, table in enumerate(given)]
 
     def _one_reward(self, table: Any, place: Place) -> Any:
-        make, settings = self._chosen(table, REWARDS, place)
+        make, settings = self._chosen(table, family("rewards"), place)
         return self._call(make, settings, place)
 
-    def _chosen(self, table: Any, family: dict[str, Any], place: Place) -> tuple[Callable[..., Any], dict[str, Any]]:
+    def _chosen(self, table: Any, kinds: dict[str, Any], place: Place) -> tuple[Callable[..., Any], dict[str, Any]]:
         """What a table's type names, and its other keys."""
         if not isinstance(table, dict) or "type" not in table:
-            meant = next((name for name in family if name.lower() == str(table).lower()), next(iter(family)))
+            meant = next((name for name in kinds if name.lower() == str(table).lower()), next(iter(kinds)))
             self._refuse(
                 place,
                 f'{".".join(place)} needs a type, such as type = "{meant}"; got {brief(table)}. '
                 f'Write {{ type = "{meant}" }}.',
             )
         kind = table["type"]
-        if not isinstance(kind, str) or kind not in family:
+        if not isinstance(kind, str) or kind not in kinds:
             what = (
                 {"policies": "policy", "rewards": "rewards"}.get(place[0], place[-1])
                 if place[-1].isdigit()
                 else place[-1]
             )
-            self._refuse((*place, "type"), f"{kind!r} is no {what} type.{nearest(str(kind), family)}")
-        return family[kind], {key: entry for key, entry in table.items() if key != "type"}
+            self._refuse((*place, "type"), f"{kind!r} is no {what} type.{nearest(str(kind), kinds)}")
+        return kinds[kind], {key: entry for key, entry in table.items() if key != "type"}
 
     def _call(
         self, make: Callable[..., Any], settings: dict[str, Any], place: Place, hidden: tuple[str, ...] = ()
@@ -239,11 +233,10 @@ class Reader:
         self._require_known({key: None for key in settings if key not in hidden}, shown, place)
         built = {}
         for key, entry in settings.items():
-            family = FAMILIES.get(key)
             if key == "components" and isinstance(entry, list):
                 entry = [self._lottery(one, (*place, key)) for one in entry]
-            elif family is not None:
-                kind, inner = self._chosen(entry, family, (*place, key))
+            elif key in NESTED:
+                kind, inner = self._chosen(entry, family(NESTED[key]), (*place, key))
                 entry = self._call(kind, inner, (*place, key))
             built[key] = entry
         missing = [key for key in needed if key not in built and key not in hidden]

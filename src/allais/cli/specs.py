@@ -10,19 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from allais import policies
 from allais._checks import MOST
 from allais._system.extras import extra
-from allais.cli.reader import MEMORIES, Reader, nearest
+from allais.cli.reader import Reader, nearest
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit, Problem, Program, Simulator
 from allais.searches import Failures, with_indifference
+from allais.settings import family
 from allais.simulation.simulate import MOST_RUNS
 from allais.simulation.suitability import fitted
-
-POLICIES = {name: getattr(policies, name) for name in policies.__all__ if name not in ("Policy", *MEMORIES)}
-STOPPING = {"WLUCB": policies.WLUCB, **POLICIES}  # an error proposes the first; the others are refused by their goal
 
 
 @dataclass(frozen=True)
@@ -117,14 +114,16 @@ class _SearchReader(Reader):
         return found
 
     def _stopping_policy(self) -> Policy:
-        kind = STOPPING.get(str(self._whole["policy"].get("type")))
+        policies = family("policy")
+        kind = policies.get(str(self._whole["policy"].get("type")))
         if kind is not None and kind.goal == "regret":  # before its settings, which would be mended in vain
             self._refuse(
                 ("policy", "type"),
                 f"best-arm needs a policy that stops; {kind.__name__} keeps regret low for ever. "
                 "Use WLUCB or TopTwo (a confidence), or PatientTopTwo (a budget).",
             )
-        return self.policy(self._whole["policy"], ("policy",), STOPPING)
+        first = {"WLUCB": policies["WLUCB"]}  # which an error proposes
+        return self.policy(self._whole["policy"], ("policy",), {**first, **policies})
 
 
 class _ComparisonReader(Reader):
@@ -141,7 +140,7 @@ class _ComparisonReader(Reader):
         problem, found = self.bandit(), {}
         for number, table in enumerate(listed):
             place = ("policies", str(number))
-            policy = self.policy(table, place, POLICIES)
+            policy = self.policy(table, place, family("policy"))
             if Path(policy.name).name != policy.name:  # results are kept under it
                 self._refuse(
                     (*place, "name"), f"a policy's name must do for a file; got {policy.name!r}. Choose another."

@@ -4,8 +4,8 @@ from allais.linear.arm_sets import Ball, Box, LinearBandit
 from allais.linear.limits import linear_characteristic_time
 from allais.linear.lingape import LinGapE
 from allais.linear.lints import LinTS
-from allais.linear.noise import AdditiveNoise, ArmNoise, EstimatedNoise, FeatureNoise, ParameterNoise
-from allais.linear.policy import RadiusWarning
+from allais.linear.noise import AdditiveNoise, ArmNoise, EstimatedNoise, FeatureNoise, Noise, ParameterNoise
+from allais.linear.policy import LinearPolicy, RadiusWarning
 from allais.linear.regression import LinearFit, fit_linear
 from allais.linear.routes import PathProblem, Routes, simple_routes
 from allais.linear.wg import WG
@@ -26,6 +26,8 @@ __all__ = [
     "LinTS",
     "LinearBandit",
     "LinearFit",
+    "LinearPolicy",
+    "Noise",
     "ParameterNoise",
     "PathProblem",
     "RadiusWarning",

@@ -17,7 +17,7 @@ from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit, Problem
 from allais.rewards import Bounded, Finite, SubGaussian
-from allais.settings import HOMES, kind_named
+from allais.settings import family, kind_named
 from allais.simulation.rollout import Rollout
 from allais.streams import ValueStream
 from allais.weights import TverskyKahneman
@@ -38,8 +38,7 @@ SETTINGS: dict[str, Any] = {
 
 def names_of_policies() -> list[str]:
     """The policies of the library, by name."""
-    names = " ".join(HOMES[home] for home in ("allais.policies", "allais.linear")).split()
-    return sorted(name for name in names if issubclass(kind_named(name), Policy))
+    return sorted({**family("policy"), **family("linear policy")})
 
 
 def warm(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda name, seconds: None) -> None:
