@@ -40,20 +40,33 @@ class ServiceError(RuntimeError):
 
 
 class Decision(NamedTuple):
-    """What to do, and the number under which its outcome is told."""
+    """What to do, and the number under which its outcome is told.
+
+    Attributes:
+        choice: The number under which the outcome is told.
+        arm: The arm to play; with features, the number of the row.
+        propensity: The probability with which this arm was chosen, where it is known.
+        why: Why it was chosen, in words.
+        would: In an apprentice's experiment, what the policy would have chosen.
+        unused: Features that were sent and that the experiment does not use.
+    """
 
     choice: int
-    arm: str | int  # with features, the number of the row
-    propensity: float | None  # how likely this arm was, where it is known
+    arm: str | int
+    propensity: float | None
     why: str
-    would: str | None  # of an apprentice: what the policy would have chosen
-    unused: list[str] | None = None  # features that were sent and that the experiment does not use
+    would: str | None
+    unused: list[str] | None = None
 
 
 class Client:
     """Calls one service with one key. Threads may share it; each has a connection of its own.
 
-    A call is tried so many times: a server that restarts is back by the third or fourth.
+    Args:
+        address: Where the service is, such as `https://advisor.example.org`.
+        key: The API key.
+        timeout: Seconds to wait for an answer.
+        tries: How often a call is tried; a server that restarts is back by the third or fourth.
     """
 
     def __init__(self, address: str, key: str, *, timeout: float = 10.0, tries: int = 6) -> None:
@@ -73,8 +86,17 @@ class Client:
     ) -> Decision:  # fmt: skip
         """Which arm, for this person, now?
 
-        `features` are those of each arm by name, `context` those that all share. `key` is your own name for the
-        decision; a new one is made if need be.
+        Args:
+            experiment: The experiment's name.
+            person: Whose preference decides; None for the experiment's own.
+            allowed: The arms to choose from; None for all.
+            features: The features of each arm by name, or one row per arm.
+            context: Features that all arms share.
+            did: What the application did, in an apprentice's experiment.
+            key: Your own name for the decision, so that a repeated call gets the same answer; by default a new one.
+
+        Raises:
+            ServiceError: If the service refuses the call, or does not answer.
         """
         body = {
             "person": person, "allowed": allowed, "features": features, "context": context, "did": did,
@@ -83,21 +105,33 @@ class Client:
         return _decision(self._post(experiment, "decide", {name: it for name, it in body.items() if it is not None}))
 
     def reward(self, experiment: str, choice: Decision | int | str, outcome: float) -> dict[str, Any]:
-        """What a choice brought; late, in any order, and repeated if need be: it counts once.
+        """Tell what a choice brought: late, in any order, and repeated if need be; it counts once.
 
-        A choice is what `decide` answered, its number, or the `key` that `decide` was called with.
+        Args:
+            experiment: The experiment's name.
+            choice: What `decide` answered, its number, or the `key` that `decide` was called with.
+            outcome: What it brought, in the experiment's unit.
         """
         answer = self._post(experiment, "reward", {**_choice(choice), "outcome": float(outcome)})
         return _require(answer, "choice", "state", "outcome")
 
     def cancel(self, experiment: str, choice: Decision | int | str) -> dict[str, Any]:
-        """Give up a choice whose outcome will never be known."""
+        """Give up a choice whose outcome will never be known.
+
+        Args:
+            experiment: The experiment's name.
+            choice: What `decide` answered, its number, or its `key`.
+        """
         return _require(self._post(experiment, "cancel", _choice(choice)), "choice", "state")
 
     def decide_each(self, experiment: str, calls: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
-        """Many decisions in one call, up to 500: each of `calls` has what `decide` takes, by name.
+        """Many decisions in one call, up to 500.
 
         Each is answered on its own: by a decision, or by the error of that call, which is returned and not raised.
+
+        Args:
+            experiment: The experiment's name.
+            calls: What `decide` takes, by name, for each decision.
         """
         keyed = [{"key": uuid.uuid4().hex, **call} for call in calls]
         return [
@@ -107,20 +141,38 @@ class Client:
     def reward_each(
         self, experiment: str, outcomes: Sequence[tuple[Decision | int | str, float]]
     ) -> list[dict[str, Any] | ServiceError]:
-        """Many rewards in one call, up to 500, as pairs of a choice and its outcome; each is taken or refused alone."""
+        """Many rewards in one call, up to 500; each is taken or refused alone.
+
+        Args:
+            experiment: The experiment's name.
+            outcomes: Pairs of a choice and its outcome.
+        """
         told = [{**_choice(choice), "outcome": float(outcome)} for choice, outcome in outcomes]
         return self._each(experiment, "reward", told)
 
     def change(self, experiment: str, **changes: Any) -> dict[str, Any]:
-        """Change an experiment that runs: wider `rewards`, another `preference`, further `terms`, `expires_after`."""
+        """Change a running experiment.
+
+        Args:
+            experiment: The experiment's name.
+            **changes: Wider `rewards`, another `preference`, further `terms`, `expires_after`.
+        """
         return _require(self.call("PATCH", f"/v1/experiments/{quote(experiment, safe='')}", changes), "name", "state")
 
     def delete(self, experiment: str) -> None:
-        """Delete an archived experiment with all its decisions, for ever."""
+        """Delete an archived experiment with all its decisions. This cannot be undone.
+
+        Args:
+            experiment: The experiment's name.
+        """
         self._gone(f"/v1/experiments/{quote(experiment, safe='')}")
 
     def erase(self, person: str) -> None:
-        """Erase a person: her preference, her interviews, and her name wherever it is kept."""
+        """Erase a person: the preference, the interviews, and the name wherever it is kept.
+
+        Args:
+            person: The person's name.
+        """
         self._gone(f"/v1/people/{quote(person, safe='')}")
 
     def _gone(self, path: str) -> None:
@@ -131,12 +183,22 @@ class Client:
         return [one["answer"] if one["status"] == 200 else ServiceError(one["error"], one["status"]) for one in answers]
 
     def recommend(self, experiment: str, person: str | None = None) -> dict[str, Any]:
-        """The best arm so far, for a person or by the experiment's own preference."""
+        """The best arm so far, for a person or by the experiment's own preference.
+
+        Args:
+            experiment: The experiment's name.
+            person: Whose preference decides; None for the experiment's own.
+        """
         place = f"/v1/experiments/{quote(experiment, safe='')}/recommend{_query(person)}"
         return _require(self.call("GET", place), "arm")
 
     def value(self, experiment: str, person: str | None = None) -> dict[str, Any]:
-        """What every arm is worth to a person, and what the mean would choose."""
+        """What every arm is worth to a person, and what the mean would choose.
+
+        Args:
+            experiment: The experiment's name.
+            person: Whose preference decides; None for the experiment's own.
+        """
         place = f"/v1/experiments/{quote(experiment, safe='')}/value{_query(person)}"
         return _require(self.call("GET", place), "arms")
 
@@ -144,7 +206,16 @@ class Client:
         return self.call("POST", f"/v1/experiments/{quote(experiment, safe='')}/{verb}", body)
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
-        """Any other call, such as `call("PUT", "/v1/people/alice", {...})`: its answer, or a `ServiceError`."""
+        """Make any other call, such as `call("PUT", "/v1/people/alice", {...})`, and return its answer.
+
+        Args:
+            method: The HTTP method.
+            path: The path, from `/v1` on.
+            body: What is sent as JSON; None for nothing.
+
+        Raises:
+            ServiceError: If the service refuses the call, or does not answer.
+        """
         pause = 0.05
         for left in reversed(range(self._tries)):
             try:
@@ -217,7 +288,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Let go of this thread's connection; the next call opens another."""
+        """Close this thread's connection; the next call opens another."""
         connection = getattr(self._mine, "connection", None)
         if connection is not None:
             connection.close()

@@ -33,7 +33,14 @@ def _promise(kept: object, sentence: str) -> None:
 
 
 def check_weight(weight: Weight) -> None:
-    """Check that a weight keeps the promises of `Weight`."""
+    """Check that a weight keeps the promises of `Weight`.
+
+    Args:
+        weight: The weight.
+
+    Raises:
+        AssertionError: If it breaks one, with a sentence that says which.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         p = np.concatenate([[0.0, 5e-324, 1e-300], np.logspace(-16, -2, 50), np.linspace(0.01, 1.0, 500)])
@@ -59,6 +66,10 @@ def check_weight(weight: Weight) -> None:
 def check_problem(problem: Problem, draws: int = 100) -> None:
     """Check that a problem keeps the promises of `Problem`.
 
+    Args:
+        problem: The problem.
+        draws: How many outcomes of each arm are drawn.
+
     >>> check_problem(Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})]))
     """
     _promise(problem.n_arms >= 1, "a problem must have an arm")
@@ -72,7 +83,12 @@ def check_problem(problem: Problem, draws: int = 100) -> None:
 
 
 def suitable_problem(policy: Policy, n_arms: int) -> Problem:
-    """A problem whose outcomes a policy's rewards admit."""
+    """A problem whose outcomes a policy's rewards admit.
+
+    Args:
+        policy: The policy.
+        n_arms: The number of arms.
+    """
     known = policy.rewards_of(n_arms)
     lotteries: list[Lottery] = []
     for arm in range(n_arms):
@@ -91,7 +107,14 @@ def suitable_problem(policy: Policy, n_arms: int) -> Problem:
 
 
 def check_policy(policy: Policy, problem: Problem | None = None, rounds: int = 2_000, seed: int = 1) -> None:
-    """Check that a policy keeps the promises of `Policy`, live and in simulation."""
+    """Check that a policy keeps the promises of `Policy`, live and in simulation.
+
+    Args:
+        policy: The policy.
+        problem: What it is run on; by default one that its rewards admit.
+        rounds: How many rounds are run.
+        seed: The seed of choices and outcomes.
+    """
     problem = suitable_problem(policy, 3) if problem is None else problem
     policy = policy.on(problem)
     _same_live_and_simulated(policy, problem, rounds, seed)

@@ -36,6 +36,10 @@ class LotteryArms(Problem):
 class Bandit(LotteryArms):
     """K arms, each of them a lottery.
 
+    Args:
+        lotteries: The distribution of each arm's outcomes.
+        arms: Their names; by default 0, 1, 2, ...
+
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
     >>> problem.true_values(Preference(TverskyKahneman(0.61))).round(4)
     array([9.3151, 7.    ])

@@ -29,14 +29,29 @@ class Problem(ABC):
 
     @abstractmethod
     def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
-        """The next `size` outcomes of an arm."""
+        """The next `size` outcomes of an arm.
+
+        Args:
+            arm: The arm's index.
+            rng: The generator of this arm.
+            size: How many outcomes.
+        """
 
     def run(self, arm: int, seed: int) -> float:
-        """One outcome of an arm from a seed of its own: what a worker does for an expensive problem."""
+        """Draw one outcome of an arm from a seed of its own, as a worker does for an expensive problem.
+
+        Args:
+            arm: The arm's index.
+            seed: The seed of this run.
+        """
         return float(self.draw(arm, generator(seed), 1)[0])
 
     def part(self, arms: Sequence[int]) -> Problem:
-        """The problem of these arms alone, in this order: what is sent to a worker; by default all of it."""
+        """The problem of some arms only: what is sent to a worker. By default all of it.
+
+        Args:
+            arms: The indices of the arms, in the order of the new problem.
+        """
         return self
 
     @property
@@ -45,7 +60,11 @@ class Problem(ABC):
         return 1 << 14
 
     def true_values(self, preference: Preference) -> FloatArray | None:
-        """The exact value of each arm, or None where nobody knows it; results use it, policies never see it."""
+        """The exact value of each arm, or None where it is not known; results use it, policies never see it.
+
+        Args:
+            preference: What values the arms.
+        """
         return None
 
 

@@ -24,11 +24,17 @@ MOST_SEED = 2**31  # every program can hold a seed below it, even in a signed 32
 class Program(OneByOne):
     """Arms simulated by an external program, one outcome per call.
 
-    `command` is split into words as a shell would, and only then `{arm}` and `{seed}` are filled
-    in; no shell sees it, so an arm's name cannot become a command. The reward is the last line
-    that the program prints, or with `field="result.delay"` that entry of the JSON it prints; of a long
-    output the last 64 kB are kept. A run that takes longer than `time_limit` seconds is ended, with everything
-    it started; so is a run whose search ends or dies. What a program leaves in the background ends with it.
+    No shell sees the command, so an arm's name cannot become one. Of a long output the last 64 kB are kept. A run that
+    takes too long is ended, with everything that it started; so is a run whose search ends or dies. What a program
+    leaves in the background ends with it.
+
+    Args:
+        command: What to run; it is split into words as a shell would, and only then `{arm}` and `{seed}` are filled in.
+        arms: The names of the arms, or how many there are.
+        field: The entry of the JSON that the program prints, such as `"result.delay"`; by default the reward is the
+            last line that it prints.
+        time_limit: Seconds after which a run is ended; None for no limit.
+        folder: Where the program runs; by default the current folder.
 
     >>> problem = Program("python3 -c 'print({arm} + {seed} % 2)'", arms=[10, 20])
     >>> problem.run(1, seed=7)
@@ -68,7 +74,15 @@ class Program(OneByOne):
         return np.array([self.run(arm, int(rng.integers(MOST_SEED))) for _ in range(size)])
 
     def run(self, arm: int, seed: int) -> float:
-        """One outcome, or `RunFailed` with the reason."""
+        """Run the program once.
+
+        Args:
+            arm: The arm's index.
+            seed: The seed of this run.
+
+        Raises:
+            RunFailed: If the program crashed, took too long, or printed no number.
+        """
         words = [word.format(arm=str(self._arms[arm]), seed=seed) for word in self._words]
         return self._reward(self._printed(words), shlex.join(words))
 

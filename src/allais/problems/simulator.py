@@ -15,9 +15,12 @@ from allais.problems.base import OneByOne, Problem
 
 
 class Simulator(OneByOne):
-    """Arms simulated by `f(arm, rng)`, one outcome per call, drawn only when needed.
+    """Arms simulated by a function, one outcome per call, drawn only when needed.
 
-    There is no regret without `true_values`, one value per arm in the units of the preference.
+    Args:
+        f: The simulator: `f(arm, rng)` returns one outcome; `rng` is a NumPy generator.
+        arms: The names of the arms, or how many there are.
+        true_values: The value of each arm, as a utility, if known; without it there is no regret.
 
     >>> problem = Simulator(lambda arm, rng: rng.normal(arm, 1.0), arms=[0, 1])
     >>> problem.draw(1, np.random.default_rng(1), 2).round(3)

@@ -26,7 +26,12 @@ MOST_THINKING = 0.05  # the share of the coordinator's time that they may take
 
 
 class LiveView:
-    """A table of the arms that follows a search: pass it as `watch` to `search`."""
+    """A table of the arms that follows a search: pass it as `watch` to `search`.
+
+    Args:
+        console: The rich console to draw on; by default a new one.
+        unit: What outcomes are measured in.
+    """
 
     def __init__(self, console: Any = None, unit: str = "") -> None:
         with extra("cli", "a live view"):
@@ -63,7 +68,11 @@ class LiveView:
         self._live.update(self.table(search, now - self._started), refresh=True)
 
     def think(self, search: Search) -> None:
-        """Work out the chances of being best, and what is left; of thousands of options that would take too long."""
+        """Work out each arm's probability of being best, and what is left; not for thousands of arms, where it is slow.
+
+        Args:
+            search: The search that is followed.
+        """
         learner = search.learner
         if len(search.arms) > MOST_THOUGHT:
             return
@@ -73,7 +82,12 @@ class LiveView:
         self._predicted = forecast(learner.policy, np.array(values), seen)
 
     def table(self, search: Search, seconds: float) -> Any:
-        """One row per arm, and below it what was done and what is left."""
+        """One row per arm, and below it what was done and what is left.
+
+        Args:
+            search: The search that is followed.
+            seconds: How long it has run.
+        """
         from rich.table import Table
         from rich.text import Text
 

@@ -99,7 +99,12 @@ def write_page(
 ) -> None:
     """Write the report of an answer to one HTML file.
 
-    `name` is what was searched, such as the file that describes it, and `unit` what outcomes are measured in.
+    Args:
+        answer: What `best_arm` or `search` returned.
+        path: The file.
+        title: The heading of the page.
+        name: What was searched, such as the file that describes it.
+        unit: What outcomes are measured in.
 
     >>> problem = Bandit([Discrete({18: 0.9, 60: 0.1}), Discrete({25: 1.0})], arms=["motorway", "train"])
     >>> people = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69), reference=20, costs=True)

@@ -164,23 +164,37 @@ class Origin(NamedTuple):
 class BestArm:
     """What a policy recommends, and how sure it is.
 
+    Attributes:
+        arm: The recommended arm.
+        value: Its estimated value, as a utility.
+        settled: Whether the policy settled; False if a limit came first, and then delta says nothing.
+        delta: The probability that a settled answer is wrong, for fixed confidence; None where it is withdrawn.
+        samples: How many samples were used.
+        pulls: The number of samples of each arm.
+        intervals: The interval of each arm's value.
+        learner: The learner that found it; it can go on asking.
+        failures: The runs that failed, of an expensive problem.
+        past: What `history` is made from.
+        origin: When and how it was found.
+        excluded: How many runs of each arm failed and were left out.
+
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)], arms=["A21", "A28"])
     >>> print(best_arm(TopTwo(expected_value(), Finite([0, 1]), delta=0.05), problem, seed=1))
     'A21' (settled at delta = 0.05, feels like 1 for sure, 19 samples)
     """
 
     arm: Hashable
-    value: float  # the estimated value of that arm, as a utility
-    settled: bool  # False: a limit came first, and delta says nothing
-    delta: float | None  # the chance that a settled answer is wrong, for fixed confidence; None where it is withdrawn
+    value: float
+    settled: bool
+    delta: float | None
     samples: int
     pulls: dict[Hashable, int]
     intervals: dict[Hashable, Interval]
-    learner: Learner  # all that was learned; it can go on asking
-    failures: tuple[Failure, ...] = ()  # the runs that failed, of an expensive problem
-    past: Past = NOTHING  # what `history` is made from
-    origin: Origin | None = None  # when and how it was found
-    excluded: Mapping[Hashable, int] = field(default_factory=dict)  # runs of each arm that failed and were left out
+    learner: Learner
+    failures: tuple[Failure, ...] = ()
+    past: Past = NOTHING
+    origin: Origin | None = None
+    excluded: Mapping[Hashable, int] = field(default_factory=dict)
 
     @cached_property
     def history(self) -> tuple[Moment, ...]:
@@ -231,10 +245,16 @@ class BestArm:
 def best_arm(
     policy: Policy, problem: Problem, *, seed: Seed, max_samples: int | None = None, exact: bool = False
 ) -> BestArm:
-    """Run a policy until it settles on the best arm, or until `max_samples`, in one compiled loop.
+    """Run a policy until it settles on the best arm, or until a limit, in one compiled loop.
 
-    With `exact=True` every outcome is kept, also where an arm has more than 16,384 distinct ones. For a simulator
-    that takes long and runs on many workers, use `search`.
+    For a simulator that takes long and runs on many workers, use `search`.
+
+    Args:
+        policy: A policy that looks for the best arm.
+        problem: The arms.
+        seed: The seed of choices and outcomes.
+        max_samples: The most samples; None for no limit.
+        exact: Whether to keep every outcome, also where an arm has more than 16,384 distinct ones.
 
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
     >>> answer = best_arm(LUCB(Bounded(0, 1), delta=0.05), problem, seed=1)

@@ -30,7 +30,11 @@ DIGITS = 4  # that a table shows of a regret
 
 @dataclass(frozen=True)
 class Comparison:
-    """The results of several policies, by name, and what the arms are worth to those who judge them.
+    """The results of several policies, by name, and the true values of the arms to those who judge them.
+
+    Attributes:
+        results: The results of each policy.
+        worths: The true value of each arm, by the judge's words; None where it is not known.
 
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
     >>> policies = [NPTS(expected_value(), Bounded(0, 1)), UCB1(Bounded(0, 1))]
@@ -40,10 +44,14 @@ class Comparison:
     """
 
     results: dict[str, Results]
-    worths: dict[str, FloatArray | None] = field(default_factory=dict)  # true values of the arms, by the judge's words
+    worths: dict[str, FloatArray | None] = field(default_factory=dict)
 
     def judged(self, judge: str | None = None) -> dict[str, Results]:
-        """The results with regret as one judge counts it, by the words of `rows`; there may be one judge only."""
+        """The results with regret as one judge counts it.
+
+        Args:
+            judge: The judge's words, as in `rows`; None if there is one judge only.
+        """
         if not self.worths:
             return self.results
         if judge is None and len(self.worths) == 1:
@@ -94,9 +102,13 @@ class Comparison:
         )
 
     def plot(self, ax: Axes | None = None, *, lower_slope: float | None = None, judge: str | None = None) -> Axes:
-        """Every policy's mean regret in one picture, and the limit of growth if a slope is given.
+        """Draw every policy's mean regret in one picture.
 
-        Where several judge, `judge` is the words of one of them.
+        Args:
+            ax: Where to draw; by default a new figure.
+            lower_slope: The growth per log n that no consistent policy beats, from `theory.regret_slope`; it is drawn,
+                too.
+            judge: The words of one judge, as in `rows`, where there are several.
         """
         for index, one in enumerate(self.judged(judge).values()):
             ax = one.plot(ax, bound=False, lower_slope=lower_slope if index == 0 else None)
@@ -135,10 +147,15 @@ def compare(
     judge: Preference | None = None,
     **settings: Any,
 ) -> Comparison:
-    """Simulate several policies on one problem; regret is what `judge` loses.
+    """Simulate several policies on one problem. The same seed lets all policies meet the same outcomes.
 
-    Without a judge it is the policies' own preference; where these differ, the table has the regret of every policy by
-    each of them. `settings` go to `simulate`. The same seed lets all policies meet the same outcomes.
+    Args:
+        policies: The policies, in a list or by name.
+        problem: The arms.
+        n_rounds: The number of rounds of each run.
+        judge: Whose regret it is; by default the policies' own preference, and where these differ, the table has the
+            regret of every policy by each of them.
+        **settings: What else `simulate` takes, such as `n_runs` and `seed`.
 
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
     >>> people = Preference(TverskyKahneman(0.61))

@@ -26,6 +26,15 @@ class SharedResults:
 
     Reference and direction are those of the policy's preference, for everybody (`Preference.in_frame_of`).
 
+    Attributes:
+        policy: The policy's name.
+        label: The policy and its settings, in words.
+        arms: The names of the arms.
+        people: The names of the people.
+        checkpoints: Rounds, of all people together; (checkpoints,).
+        pulls: How often each person was given each arm, (runs, people, checkpoints, arms).
+        values: What each arm is truly worth to each person, (people, arms).
+
     >>> problem = Bandit([Discrete({50: 0.15, 0: 0.85}), Discrete({9: 1.0})])
     >>> people = {"alice": Preference(TverskyKahneman(0.61)), "bob": expected_value()}
     >>> policy = NPTS(expected_value(), Bounded(0, 50))
@@ -38,9 +47,9 @@ class SharedResults:
     label: str
     arms: tuple[Hashable, ...]
     people: tuple[Hashable, ...]
-    checkpoints: IntArray  # rounds, of all people together; (checkpoints,)
-    pulls: IntArray  # how often each person was given each arm, (runs, people, checkpoints, arms)
-    values: FloatArray  # what each arm is truly worth to each person, (people, arms)
+    checkpoints: IntArray
+    pulls: IntArray
+    values: FloatArray
 
     def __repr__(self) -> str:
         return f"<SharedResults of {self.label}: {len(self.people)} people, {self.pulls.shape[0]} runs>"

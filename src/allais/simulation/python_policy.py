@@ -30,7 +30,12 @@ class AskAndTell(Protocol):
         ...
 
     def tell(self, arm: int, reward: float) -> None:
-        """What that arm brought."""
+        """What that arm brought.
+
+        Args:
+            arm: The arm that was played.
+            reward: What it brought, in the user's unit.
+        """
         ...
 
 
@@ -38,8 +43,11 @@ class AskAndTell(Protocol):
 class PythonPolicy(Policy):
     """A policy written in plain Python, for `simulate` and `compare`: about a hundred times slower than a compiled one.
 
-    `make(n_arms, rng)` gives an object with `ask()` and `tell(arm, reward)`, a new one for each run; the class itself
-    will do. All that it draws at random should come from `rng`, a NumPy generator, so that runs can be repeated.
+    Args:
+        preference: What is maximised; by default the mean.
+        name: What tables and legends call it; by default the class's name.
+        make: `make(n_arms, rng)` returns an object with `ask()` and `tell(arm, reward)`, a new one for each run; the
+            class itself will do. It should draw at random from `rng` only, so that runs can be repeated.
 
     >>> class Greedy:
     ...     def __init__(self, n_arms, rng):

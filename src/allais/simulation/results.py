@@ -25,6 +25,20 @@ ARRAYS = ("checkpoints", "pulls", "recommended", "samples", "stopped", "choices"
 class Results:
     """Runs of one policy on one problem, at checkpoints.
 
+    Attributes:
+        policy: The policy's name.
+        label: The policy and its settings, in words.
+        arms: The names of the arms.
+        checkpoints: Rounds, (checkpoints,).
+        pulls: T_k, (runs, checkpoints, arms); constant after a policy has stopped.
+        recommended: An arm's index, (runs, checkpoints).
+        samples: How many samples each run used, (runs,).
+        stopped: Whether the policy stopped by itself, (runs,).
+        choices: Every choice, (runs, rounds), if the run was traced.
+        values: The true value of each arm, or None where it is not known.
+        bound: What theory says about the mean regret, (checkpoints,); None where it says nothing.
+        judge: Whose regret it is, in words; empty in files of version 0.2.0.
+
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
     >>> results = simulate(UCB1(Bounded(0, 1)), problem, n_rounds=1_000, n_runs=10, seed=1)
     >>> results.pulls.shape, float(results.error_rate[-1])
@@ -34,15 +48,15 @@ class Results:
     policy: str
     label: str
     arms: tuple[Hashable, ...]
-    checkpoints: IntArray  # rounds, (checkpoints,)
-    pulls: IntArray  # T_k, (runs, checkpoints, arms); constant after a policy has stopped
-    recommended: IntArray  # an arm's index, (runs, checkpoints)
-    samples: IntArray  # how many were used, (runs,)
-    stopped: Any  # whether the policy stopped by itself, (runs,)
-    choices: IntArray  # every choice, (runs, rounds), if the run was traced
-    values: FloatArray | None  # the true value of each arm, or None where nobody knows it
-    bound: FloatArray | None = None  # what theory says about the mean regret, (checkpoints,)
-    judge: str = ""  # whose regret it is, in words; empty in files of version 0.2.0
+    checkpoints: IntArray
+    pulls: IntArray
+    recommended: IntArray
+    samples: IntArray
+    stopped: Any
+    choices: IntArray
+    values: FloatArray | None
+    bound: FloatArray | None = None
+    judge: str = ""
 
     def __repr__(self) -> str:
         return f"<Results of {self.label}: {self.samples.size} runs, {self.checkpoints[-1]} rounds>"
@@ -83,6 +97,9 @@ class Results:
         """Write everything to one file; a crash while saving leaves the old one.
 
         Arms whose names are neither strings nor whole numbers are saved by their text.
+
+        Args:
+            path: The file.
         """
         arms = [name if isinstance(name, str | int) else str(name) for name in self.arms]
         about = {"policy": self.policy, "label": self.label, "arms": arms, "judge": self.judge}
@@ -92,7 +109,11 @@ class Results:
 
     @staticmethod
     def load(path: str | Path) -> Results:
-        """The results that were saved."""
+        """Read results that were saved.
+
+        Args:
+            path: The file.
+        """
         header, arrays = read_arrays(Path(path), FORMAT, VERSION)
         known: dict[str, Any] = {name: arrays.get(name) for name in ARRAYS}
         wanted = {"policy", "label", "arms"} - header.keys() | {name for name in ARRAYS[:6] if known[name] is None}
@@ -108,9 +129,13 @@ class Results:
         return Results(header["policy"], header["label"], tuple(header["arms"]), **known, judge=judge)
 
     def plot(self, ax: Axes | None = None, *, bound: bool = True, lower_slope: float | None = None) -> Axes:
-        """Mean regret on a log axis with a band of two standard errors, and the proven bound if there is one.
+        """Draw the mean regret on a log axis, with a band of two standard errors.
 
-        `lower_slope`, from `theory.regret_slope`, draws the growth that no consistent policy beats.
+        Args:
+            ax: Where to draw; by default a new figure.
+            bound: Whether to draw the proven bound, if there is one.
+            lower_slope: The growth per log n that no consistent policy beats, from `theory.regret_slope`; it is drawn,
+                too.
         """
         with extra("plot", "a picture"):
             import matplotlib.pyplot as plt

@@ -78,16 +78,28 @@ def simulate(
 ) -> Results | SharedResults:
     """Run a policy on a problem; results hold pulls and recommendations at checkpoints, and true regret.
 
-    The same seed gives the same numbers for any `n_jobs` and any `executor` (the `concurrent.futures` protocol), and
-    lets different policies meet the same outcomes. `checkpoints` are rounds, or how many of them (by default 200,
-    log-spaced); `trace=True` keeps every choice. Regret is what `judge` loses, by default the policy's own preference.
-    A progress bar shows on a terminal. An arm with more than 16,384 distinct outcomes keeps neighbours in cells, as a
-    learner does; `exact=True` keeps every outcome.
+    The same seed gives the same numbers for any `n_jobs` and any `executor`, and lets different policies meet the same
+    outcomes.
 
-    With `people`, preferences in a list or by name, each round is for one of them, drawn at random: all share what was
-    learned, and the regret is each person's own (`SharedResults`), by her weights and her utility; direction and
-    reference are those of the policy's preference (`Preference.in_frame_of`). These runs are one after the other,
-    through a learner, about a hundred times slower than those of one preference.
+    With `people`, each round is for one of them, drawn at random: all share what was learned, and the regret is each
+    person's own, by her weights and her utility; direction and reference are those of the policy's preference
+    (`Preference.in_frame_of`). These runs are one after the other, through a learner, about a hundred times slower than
+    those of one preference.
+
+    Args:
+        policy: How to explore.
+        problem: The arms.
+        n_rounds: The number of rounds of each run.
+        n_runs: The number of independent runs.
+        seed: The seed of choices and outcomes.
+        n_jobs: How many processes run side by side; -1 for one per core.
+        executor: Where to run instead, by the `concurrent.futures` protocol.
+        checkpoints: Rounds at which results are kept, or how many of them, log-spaced; by default 200.
+        trace: Whether to keep every choice.
+        judge: Whose regret it is; by default the policy's own preference.
+        progress: Whether to show a progress bar; by default on a terminal.
+        exact: Whether to keep every outcome, also where an arm has more than 16,384 distinct ones.
+        people: Preferences that share one memory, in a list or by name; the result is then a `SharedResults`.
 
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
     >>> results = simulate(UCB1(Bounded(0, 1)), problem, n_rounds=1000, n_runs=10, seed=1)

@@ -74,7 +74,11 @@ class Samples(Guarded):
         return f"<{type(self).__name__} of {self._samples} samples>"
 
     def add(self, sample: float) -> None:
-        """Take in one sample."""
+        """Take in one sample.
+
+        Args:
+            sample: A finite number that the declared rewards admit.
+        """
         told = sample if type(sample) is float else number("a sample", sample, "Give a float.")
         if not math.isfinite(told):
             raise ValueError(f"a sample must be finite; got {told}. Leave it out, or say what it stands for.")
@@ -101,7 +105,11 @@ class Samples(Guarded):
 
     @one_change_at_a_time
     def add_many(self, samples: ArrayLike) -> None:
-        """Take in many samples, all of them or, if one is refused, none."""
+        """Take in many samples, all of them or, if one is refused, none.
+
+        Args:
+            samples: Finite numbers that the declared rewards admit.
+        """
         array = finite_array("samples", samples)
         if self.rewards is not None:
             array = self.rewards.check(array)
@@ -175,6 +183,9 @@ class Samples(Guarded):
 
     def merge(self, other: Samples) -> None:
         """Take in what another stream has seen; the other stays as it is.
+
+        Args:
+            other: A stream with the same preference, rewards and `max_blocks`.
 
         >>> here, there = ValueStream(expected_value()), ValueStream(expected_value())
         >>> here.add_many([1.0, 2.0])

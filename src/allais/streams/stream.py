@@ -27,6 +27,10 @@ from allais.streams.sketch import Sketch, sketch_parts
 class CertifiedValue(NamedTuple):
     """A value, and a bound on what bounded memory may have added to or taken from it.
 
+    Attributes:
+        value: The value of the samples.
+        error: How far bounded memory may have moved it.
+
     >>> stream = ValueStream(expected_value(), max_blocks=3)
     >>> stream.add_many(np.arange(100.0))
     >>> value, error = stream.certified()
@@ -41,8 +45,13 @@ class CertifiedValue(NamedTuple):
 class ValueStream(Samples):
     """The value of all samples so far, for any preference: O(log n) per sample, exact to 1e-12.
 
-    `rewards` says what is known about the samples, which `interval` needs. With `max_blocks`, memory is
-    bounded, and `certified` says how much that may have changed the value. Threads may share it.
+    Threads may share it.
+
+    Args:
+        preference: What values the samples.
+        rewards: What is known about the samples, which `interval` needs.
+        max_blocks: A bound on memory, 3 or more; `certified` says how much it may have changed the value. None keeps
+            every distinct sample.
 
     >>> stream = ValueStream(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))
     >>> for sample in [50.0] * 10 + [0.0] * 90:
@@ -82,8 +91,11 @@ class ValueStream(Samples):
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value with an interval that holds the true one with the given confidence.
 
-        For a monotone weight and bounded samples, the band of Dvoretzky, Kiefer and Wolfowitz seen
-        through the weight, always inside the Hölder interval; else the Hölder interval.
+        For a monotone weight and bounded samples, it is the band of Dvoretzky, Kiefer and Wolfowitz seen through the
+        weight, which always lies inside the Hölder interval; else the Hölder interval.
+
+        Args:
+            confidence: The probability that the interval holds the true value, in (0, 1).
 
         >>> stream = ValueStream(expected_value(), rewards=Bounded(0, 1))
         >>> stream.add_many([1.0] * 30 + [0.0] * 70)
@@ -128,7 +140,11 @@ class ValueStream(Samples):
 
     @one_at_a_time
     def survival(self, x: float) -> float:
-        """The share of samples above x."""
+        """The share of samples above x.
+
+        Args:
+            x: A number.
+        """
         self._require_samples()
         at = number("an outcome", x, "Give a float.")
         if math.isnan(at):
@@ -151,6 +167,9 @@ class ValueStream(Samples):
     @one_at_a_time
     def quantile(self, p: float) -> float:
         """The smallest sample that at least a share p of the samples do not exceed.
+
+        Args:
+            p: A share in [0, 1].
 
         >>> stream = ValueStream(expected_value())
         >>> stream.add_many(range(1, 11))
@@ -175,13 +194,22 @@ class ValueStream(Samples):
 
     @one_at_a_time
     def save(self, path: str | Path) -> None:
-        """Write the stream to one file; a crash while saving leaves the old one."""
+        """Write the stream to one file; a crash while saving leaves the old one.
+
+        Args:
+            path: The file.
+        """
 
         write_stream(self, Path(path))
 
     @staticmethod
     def load(path: str | Path, trust: Sequence[str] = ()) -> ValueStream:
-        """The stream that was saved; `trust` names the modules whose own types and functions it may use."""
+        """Read a stream that was saved.
+
+        Args:
+            path: The file.
+            trust: Modules outside of this library whose types and functions the file may name.
+        """
 
         return read_stream(Path(path), trust)
 

@@ -37,7 +37,10 @@ Result = TypeVar("Result")
 
 
 class Bound(float):
-    """A bound; one that says nothing says so when it is printed, and `why` has the sentence.
+    """A bound, as a number; one that says nothing says so when it is printed.
+
+    Attributes:
+        why: Why it says nothing; empty if it does.
 
     >>> Bound(310385.0, "no policy can lose more than 680")
     310385.0 (says nothing: no policy can lose more than 680)
@@ -45,10 +48,15 @@ class Bound(float):
     12.5
     """
 
-    why: str  # why it says nothing; empty if it does
+    why: str
 
     def __new__(cls, value: float, why: str = "") -> Bound:
-        """A number and, if it says nothing, why."""
+        """A number and, if it says nothing, why.
+
+        Args:
+            value: The bound.
+            why: Why it says nothing; empty if it does.
+        """
         bound = super().__new__(cls, value)
         bound.why = why
         return bound

@@ -31,6 +31,12 @@ def samples_to_estimate(preference: Preference, rewards: Rewards, eps: float, de
 
         n = 1 / 2 (L M/eps)^(2/alpha) log(2/delta)
 
+    Args:
+        preference: What values the rewards.
+        rewards: What is known about them.
+        eps: The accuracy, as a utility, above 0.
+        delta: The probability of a larger error, in (0, 1).
+
     >>> from allais import Bounded, TverskyKahneman
     >>> samples_to_estimate(Preference(TverskyKahneman(0.61)), Bounded(0, 1), eps=0.1, delta=0.05)
     17717
@@ -73,8 +79,14 @@ def wucb_regret(
     """An upper bound on W-UCB's expected regret after n rounds (Theorem 2, any support and two weights).
 
     Each arm is pulled at most until twice the width of its interval falls below its gap, and then 7.6 times more on
-    average. `rewards` are one for all arms or one per arm; `values` may be a `Bandit`. A bound above the largest gap
-    times n says nothing, and says so:
+    average. A bound above the largest gap times n says nothing, and says so when it is printed.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about rewards, for all arms or a list with one entry per arm.
+        values: The true value of each arm, or a `Bandit`.
+        n_rounds: The number of rounds n.
+        exploration: The factor of log m in the policy's exponent; 3 in the paper.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000_000))
@@ -98,6 +110,12 @@ def wucb_regret_any_gap(holder: HolderPair, span: float, n_arms: int, n_rounds: 
 
         R_n <= M K^(alpha/2) (3 / 2 (2 L)^(2/alpha) log n + 1 + 2 pi^2/3)^(alpha/2) n^(1 - alpha/2)
 
+    Args:
+        holder: The Hölder pair of the weight.
+        span: The length M of the interval that holds all rewards.
+        n_arms: The number of arms K.
+        n_rounds: The number of rounds n.
+
     >>> round(wucb_regret_any_gap(HolderPair(1.0, 1.0), span=1.0, n_arms=2, n_rounds=10_000))
     1121
     """
@@ -114,6 +132,11 @@ def regret_lower_slope(holder: HolderPair, values: ArrayLike, *, span: float = 1
         sum_k (L M/2)^(2/alpha) / Delta_k^(2/alpha - 1)
 
     The paper's constant is wrong (docs/paper/errata.md, 13).
+
+    Args:
+        holder: The Hölder pair of the weight.
+        values: The true value of each arm.
+        span: The length M of the interval that holds all rewards.
 
     >>> round(regret_lower_slope(HolderPair(1.0, 1.0), [0.5, 0.3]), 6)
     1.25
@@ -133,6 +156,12 @@ def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike | 
     as soon as the number of rounds m exceeds
 
         sum_k (1 + 1 / 2 ((4 L M) / Delta_k)^(2/alpha) log(m^4 K (pi^2/3 + 1)/delta))
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about rewards.
+        values: The true value of each arm, or a `Bandit`.
+        delta: The probability of a wrong answer, in (0, 1).
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> wlucb_samples(people, Bounded(0, 50), [9.31512831885871, 7.822895485040594, 7.0], 0.05) > 10**8
@@ -159,6 +188,13 @@ def wsr_error(holder: HolderPair, values: ArrayLike, *, span: float, budget: int
 
     It is twice that for a weight that is not monotone. The printed theorem is false (docs/paper/errata.md, 17).
 
+    Args:
+        holder: The Hölder pair of the weight.
+        values: The true value of each arm.
+        span: The length b - a of the interval that holds all rewards.
+        budget: The number of samples n.
+        monotone: Whether the weight is monotone.
+
     >>> wsr_error(HolderPair(1.0, 1.0), [0.9, 0.1], span=1.0, budget=1000) < 1e-50
     True
     >>> wsr_error(HolderPair(1.0, 1.0), [0.9, 0.1], span=1.0, budget=4)
@@ -175,17 +211,26 @@ def wsr_error(holder: HolderPair, values: ArrayLike, *, span: float, budget: int
 
 
 class EDPMCounterexample(NamedTuple):
-    """Both sides of the stability condition of Cassel et al. (2018), for one eps."""
+    """Both sides of the stability condition of Cassel et al. (2018), for one eps.
 
-    value_difference: float  # |mu(F) - mu(G)|
-    cdf_difference: float  # F - G on [0, 1), so that any norm of F - G is |this| times a constant
-    ratio: float  # of the two sizes: unbounded as eps falls, so no constant b can exist
+    Attributes:
+        value_difference: |mu(F) - mu(G)|.
+        cdf_difference: F - G on [0, 1); any norm of F - G is its size times a constant.
+        ratio: Of the two sizes; it is unbounded as eps falls, so no constant b can exist.
+    """
+
+    value_difference: float
+    cdf_difference: float
+    ratio: float
 
 
 def edpm_counterexample(eps: float) -> EDPMCounterexample:
     """Bernoulli(4 eps) against Bernoulli(eps) under w = sqrt: no norm makes the value stable.
 
-    The paper prints F - G = eps; it is -3 eps (docs/paper/errata.md, 12). The conclusion stands:
+    The paper prints F - G = eps; it is -3 eps (docs/paper/errata.md, 12). The conclusion stands.
+
+    Args:
+        eps: A probability in (0, 1/4].
 
     >>> [round(edpm_counterexample(eps).ratio, 6) for eps in (1e-2, 1e-4, 1e-6)]
     [3.333333, 33.333333, 333.333333]

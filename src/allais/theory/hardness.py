@@ -13,6 +13,9 @@ from allais.weights import HolderPair, Weight
 def gaps(values: ArrayLike) -> FloatArray:
     """Delta_k, in the order given: how far each value is below the best, and the best above the second best.
 
+    Args:
+        values: The value of each arm.
+
     >>> gaps([9.0, 7.5, 7.0])
     array([1.5, 1.5, 2. ])
     """
@@ -36,6 +39,11 @@ def h_alpha(holder: HolderPair, values: ArrayLike, *, span: float = 1.0) -> floa
 
         H_alpha = sum_k ((2 L M) / Delta_k)^(2/alpha)
 
+    Args:
+        holder: The Hölder pair (L, alpha) of the weight.
+        values: The true value of each arm.
+        span: The length M of the interval that holds all rewards.
+
     >>> round(h_alpha(HolderPair(1.0, 1.0), [0.5, 0.3]), 6)
     200.0
     """
@@ -48,6 +56,10 @@ def h1_alpha(holder: HolderPair, values: ArrayLike) -> float:
     """The hardness of a problem at fixed budget: a sum over the suboptimal arms.
 
         H_{1, alpha} = sum_k (L / Delta_k)^(2/alpha)
+
+    Args:
+        holder: The Hölder pair (L, alpha) of the weight.
+        values: The true value of each arm.
 
     >>> round(h1_alpha(HolderPair(1.0, 1.0), [0.5, 0.3]), 6)
     25.0
@@ -66,6 +78,10 @@ def h2_alpha(holder: HolderPair, values: ArrayLike) -> float:
         H_2 / 2 <= H_1 <= log(K) H_2
 
     The paper prints H_2 <= H_1, which is false: two arms have H_2 = 2 H_1.
+
+    Args:
+        holder: The Hölder pair (L, alpha) of the weight.
+        values: The true value of each arm.
 
     >>> h2_alpha(HolderPair(1.0, 1.0), [0.5, 0.3]) / h1_alpha(HolderPair(1.0, 1.0), [0.5, 0.3])
     2.0
@@ -86,6 +102,10 @@ def h1_alpha_of_transformations(weight: Weight, probabilities: ArrayLike) -> flo
 
     In MAB_i arm i's probability p_i becomes 1 - p_i. Gaps are between weights w(p); the paper
     writes p (docs/paper/errata.md, 18).
+
+    Args:
+        weight: The weight w.
+        probabilities: The success probability of each Bernoulli arm.
 
     >>> from allais.weights import SteepMiddle
     >>> round(h1_alpha_of_transformations(SteepMiddle(0.5), [0.5, 0.4, 0.3]), 3)

@@ -30,8 +30,10 @@ def regret_slope(
 
         sum_k Delta_k / K_inf(F_k, mu_max)
 
-    It is for finite lotteries, in a list or a `Bandit`, whose values are known arm by arm, or known to be among those
-    of `support`.
+    Args:
+        preference: What is maximised.
+        lotteries: Finite lotteries, in a list or a `Bandit`.
+        support: The values that outcomes are known to be among; by default each arm's own values.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(regret_slope(people, [Discrete({1: .1, .2: .1, 0: .8}), Discrete({1: .001, .2: .8, 0: .199})]), 3)
@@ -50,7 +52,12 @@ def regret_slope(
 
 
 class CharacteristicTime(NamedTuple):
-    """T*, and the shares of samples that reach it."""
+    """T*, and the shares of samples that reach it.
+
+    Attributes:
+        time: T*.
+        shares: The share of samples that each arm gets.
+    """
 
     time: float
     shares: tuple[float, ...]
@@ -66,14 +73,15 @@ def characteristic_time(
 
         1 / T = max_s min_j min_c (s_i K_low(F_i, c) + s_j K_high(F_j, c))
 
-    It is for finite lotteries, in a list or a `Bandit`, whose values are known arm by arm, or known to be among those
-    of `support`.
+    Where the leader's lowest value m lies above a rival's, K_low(F_i, c) is infinite for c <= m: the two can meet above
+    m only. The leader's share may then be arbitrarily small, and without any, T* is the sum over j of 1/K_high(F_j, m).
+    That limit is T* for a leader that always pays the same; for any other, a small share makes T* a little smaller. A
+    rival whose best value is m or less can never be the best arm and needs no samples; if there is no other, T* is 0.
 
-    Where the leader's lowest value m lies above a rival's, K_low(F_i, c) is infinite for c <= m: the two can meet
-    above m only. The leader's share may then be arbitrarily small, and without any, T* is the sum over j of
-    1/K_high(F_j, m). That limit is T* for a leader that always pays the same; for any other, a small share makes T* a
-    little smaller. A rival whose best value is m or less can never be the best arm and needs no samples; if there is
-    no other, T* is 0.
+    Args:
+        preference: What is maximised.
+        lotteries: Finite lotteries, in a list or a `Bandit`.
+        support: The values that outcomes are known to be among; by default each arm's own values.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> setup = [Discrete({1: 0.1, 0.2: 0.1, 0: 0.8}), Discrete({1: 0.001, 0.2: 0.8, 0: 0.199})]

@@ -19,7 +19,13 @@ def ellipsoid_radius(
 ) -> float:
     """A bound on the radius D_n of the ellipsoid after n rounds (Lemma 7, corrected: docs/paper/errata.md, 1).
 
-    `length` bounds |x| / sigma_x, which is 1 in the paper's model.
+    Args:
+        dimension: The number of features d.
+        n_rounds: The number of rounds n.
+        delta: The probability that the ellipsoid ever misses theta.
+        beta: A bound on the length of theta.
+        regularisation: The lambda of the ridge regression.
+        length: A bound on |x| / sigma_x, which is 1 in the paper's model.
 
     >>> round(ellipsoid_radius(dimension=12, n_rounds=1000, delta=0.05, beta=1.0, regularisation=1.0), 3)
     8.695
@@ -43,7 +49,15 @@ def woful_regret(
 ) -> Bound:
     """A bound on W-OFUL's regret after n rounds, with probability 1 - delta (Theorem 10; docs/paper/errata.md, 19).
 
-    `scale` is the largest sigma_x (|x| in the paper's model), `length` the largest |x| / sigma_x (there 1).
+    Args:
+        preference: What is maximised.
+        dimension: The number of features d.
+        n_rounds: The number of rounds n.
+        delta: The probability that the bound fails.
+        beta: A bound on the length of theta.
+        regularisation: The lambda of the ridge regression.
+        scale: The largest sigma_x, which is |x| in the paper's model.
+        length: The largest |x| / sigma_x, which is 1 in the paper's model.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(woful_regret(people, dimension=3, n_rounds=10_000, delta=0.05, beta=1.0))
@@ -81,8 +95,18 @@ def wg_samples(
 
         n >= (16 kappa^2 D_n^2 rho) / Delta_min^2
 
-    where rho is (1 + excess) d times the greatest sigma_x^2; `excess` is the epsilon by which a greedy design may miss
-    the best one.
+    where rho is (1 + excess) d times the greatest sigma_x^2.
+
+    Args:
+        preference: What is maximised.
+        values: The true value of each arm, or a `Bandit`.
+        dimension: The number of features d.
+        delta: The probability of a wrong answer.
+        beta: A bound on the length of theta.
+        regularisation: The lambda of the ridge regression.
+        scale: The largest sigma_x, which is |x| in the paper's model.
+        length: The largest |x| / sigma_x, which is 1 in the paper's model.
+        excess: By which share a greedy design may miss the best one.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(wg_samples(people, [1.0, 0.5], dimension=2, delta=0.05, beta=1.0))

@@ -78,8 +78,14 @@ def k_inf(
 ) -> float:
     """K_inf: the least KL divergence from a finite lottery to one on the same values worth at least `value`.
 
-    With `at_most`, to one worth at most that. `support` adds values that the lottery itself does not
-    take. Exact for two and three values; for more, the best of local searches.
+    It is exact for two and three values; for more, the best of local searches.
+
+    Args:
+        preference: What values the lotteries.
+        lottery: The finite lottery to start from.
+        value: The value to reach, as a utility.
+        at_most: Whether to look for lotteries worth at most `value` instead.
+        support: Values that may occur beside those of the lottery.
 
     >>> people = Preference(TverskyKahneman(0.61))
     >>> round(k_inf(people, Discrete({50: 0.1, 0: 0.9}), 12.0), 6)
