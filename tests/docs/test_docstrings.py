@@ -9,7 +9,19 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ["weights", "lotteries", "rewards", "theory", "problems", "streams", "report", "testing", "client"]
+PACKAGES = [
+    "weights",
+    "lotteries",
+    "rewards",
+    "theory",
+    "problems",
+    "streams",
+    "report",
+    "testing",
+    "client",
+    "searches",
+    "traffic",
+]
 SECTION = re.compile(r"^(Args|Attributes):\n((?:    .*\n?)+)", re.MULTILINE)
 ENTRY = re.compile(r"^    \*{0,2}(\w+): \S", re.MULTILINE)
 

@@ -24,7 +24,15 @@ MOST_FAILURES = 20  # of one arm in a row, before leaving them out is refused
 
 
 class Search:
-    """Asks and tells, without a clock, a file or a worker: the same events lead to the same state."""
+    """Asks and tells, without a clock, a file or a worker: the same events lead to the same state.
+
+    Args:
+        policy: A policy that looks for the best arm.
+        arms: The names of the arms.
+        root: What the seeds of choices and runs are made from.
+        exact: Whether to keep every outcome, also where an arm has more than 16,384 distinct ones.
+        common_random_numbers: Whether run r of every arm has the same seed.
+    """
 
     def __init__(
         self,
@@ -42,7 +50,11 @@ class Search:
         self.restart({})
 
     def restart(self, known: Mapping[Run, Outcome]) -> None:
-        """Begin from the first run; those that are known are taken in at the moment they are asked for."""
+        """Begin from the first run; runs that are known are taken in at the moment they are asked for.
+
+        Args:
+            known: Finished runs and their outcomes.
+        """
         rng = np.random.default_rng(self._seeds.choices)
         self.learner = self._policy.start(self.arms, rng, exact=self._exact)
         self._known = {run: self.admitted(run, outcome) for run, outcome in known.items()}
@@ -70,7 +82,11 @@ class Search:
         return [run for _, run in sorted(missing)]
 
     def is_out(self, run: Run) -> bool:
-        """Whether a run was asked for and has not come back."""
+        """Whether a run was asked for and has not come back.
+
+        Args:
+            run: A run.
+        """
         last = self._next[run.arm]
         return (
             last - len(self._in_order.get(run.arm, ())) <= run.number < last
@@ -79,7 +95,11 @@ class Search:
         )
 
     def ask(self, most: float = math.inf) -> Run | None:
-        """The next run to be done, or None: the search has settled, `most` runs were asked for, or it must wait."""
+        """The next run to be done, or None: the search has settled, has reached its limit, or must wait.
+
+        Args:
+            most: The most runs that may have been asked for, in all.
+        """
         while self.asked < most and (run := self._chosen()) is not None:
             outcome = self._known.get(run)
             if outcome is None:
@@ -88,7 +108,12 @@ class Search:
         return None
 
     def ask_some(self, n: int, most: float = math.inf) -> list[Run]:
-        """The next n runs; fewer where it settles, comes to a limit, or must wait."""
+        """The next n runs; fewer where it settles, comes to a limit, or must wait.
+
+        Args:
+            n: How many runs.
+            most: The most runs that may have been asked for, in all.
+        """
         found: list[Run] = []
         while len(found) < n and (run := self.ask(most)) is not None:
             found.append(run)
@@ -114,7 +139,12 @@ class Search:
         self.settled = self.settled or (self.asked > 0 and self.learner.is_settled())
 
     def admitted(self, run: Run, outcome: Outcome) -> Outcome:
-        """An outcome whose reward can be; it is refused before it is written down, and never looked at again."""
+        """Check an outcome before it is written down; one that the declared rewards rule out is refused.
+
+        Args:
+            run: The run.
+            outcome: What came of it.
+        """
         if outcome.reward is None:
             return outcome
         try:
@@ -123,11 +153,21 @@ class Search:
             raise refusal(self.arms[run.arm], run, error) from None
 
     def take_in(self, run: Run, outcome: Outcome) -> None:
-        """A run has come back: check it, and tell what is now complete, from the oldest of the arm on."""
+        """Check a run that has come back, and tell what is now complete, from the oldest of the arm on.
+
+        Args:
+            run: The run.
+            outcome: What came of it.
+        """
         self.absorb(run, self.admitted(run, outcome))
 
     def absorb(self, run: Run, outcome: Outcome) -> None:
-        """Take in an outcome that is admitted already."""
+        """Take in an outcome that has been checked.
+
+        Args:
+            run: The run.
+            outcome: What came of it.
+        """
         if not self.is_out(run):
             raise ValueError(
                 f"a run comes back once; run {run.number} of {self.arms[run.arm]!r} is not out. Take each in once."
@@ -157,7 +197,11 @@ class Search:
         self.history.note(self.told, lambda: (self.learner.pulls, self.learner.intervals()))
 
     def require_rewards(self, arms: Iterable[int]) -> None:
-        """Refuse to leave out all that an arm does."""
+        """Raise an error if all runs of an arm failed and were left out.
+
+        Args:
+            arms: The indices of the arms.
+        """
         for arm in arms:
             if self._failed_in_a_row[arm] >= MOST_FAILURES:
                 last = next(one.reason for one in reversed(self.failures) if one.arm == self.arms[arm])

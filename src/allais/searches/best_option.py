@@ -51,25 +51,33 @@ def search(
 ) -> BestArm:
     """The best option of an expensive problem: run after run until the policy settles, or until a limit.
 
-    Runs are done on an `executor` (the `concurrent.futures` protocol: threads, processes, or Dask's
-    `client.get_executor()`), by `workers` at the same time, by default as many as it has. Without an executor they
-    are done on threads, one by default. The guarantee holds whatever order results come in
-    (docs/theory/asynchronous.md). Each run has a seed of its own, from `seed`, its arm and its number; with
-    `common_random_numbers` run r of every option has the same one.
+    Runs are done by workers side by side, and the guarantee holds whatever order results come in
+    (docs/theory/asynchronous.md). Each run has a seed of its own, from `seed`, its arm and its number. A worker that
+    dies, or a search that is killed, loses the runs that were not yet reported, and no others. If the policy has
+    changed since the journal was written, the search begins anew and uses the finished runs instead of repeating them.
 
-    With `indifference` an option within so much of the best will do, in the units of outcomes: it sets the policy's
-    tolerance (`searches/indifference.py`).
-
-    A worker gets `batch` runs at a time: by default as many as fill a fifth of a second, and one where there is one
-    worker, so that its search repeats to the last bit. A worker that dies, or a search that is killed, loses the runs
-    that were not yet reported, and no others.
-
-    A `journal` is a file that every reported run is written to before it is used; the next call continues from it.
-    If the policy has changed in between, the search begins anew and uses the finished runs instead of repeating
-    them. An outcome beyond the declared rewards stops the search, unless it may go on with `wider` ones: then every
-    finished run is used again. A cluster whose scheduler is silent, or which has no workers left, is waited for
-    up to `patience` seconds: 0 stops at once, `math.inf` never. With `exact=True` every outcome is kept, also where
-    an arm has more than 16,384 distinct ones.
+    Args:
+        policy: A policy that looks for the best arm.
+        problem: The options, such as a `Simulator` or a `Program`.
+        seed: The seed of choices and runs.
+        executor: Where runs are done, by the `concurrent.futures` protocol: threads, processes, or Dask's
+            `client.get_executor()`; by default threads.
+        workers: How many runs are done side by side; by default as many as the executor has, or one thread.
+        batch: Runs that a worker gets at a time; by default as many as fill a fifth of a second, and one where there is
+            one worker, so that its search repeats to the last bit.
+        journal: The file that every reported run is written to before it is used; the next call continues from it.
+        failures: What happens when a run fails; by default the search stops.
+        common_random_numbers: Whether run r of every option has the same seed.
+        indifference: An option within so much of the best will do, in the unit of outcomes; it sets the policy's
+            tolerance.
+        wider: Rewards to go on with when an outcome lies beyond the declared ones, which else stops the search; every
+            finished run is used again.
+        max_runs: The most runs; None for no limit.
+        max_hours: The most hours; None for no limit.
+        patience: Seconds to wait for a cluster that is silent or has no workers left: 0 stops at once, `math.inf`
+            never.
+        watch: Called with the search and the runs that came back, such as a `report.LiveView`.
+        exact: Whether to keep every outcome, also where an arm has more than 16,384 distinct ones.
 
     >>> from concurrent.futures import ThreadPoolExecutor
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])

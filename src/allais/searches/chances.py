@@ -43,10 +43,15 @@ AT_ONCE = 2**19  # random weights that are held at a time: some 30 MB
 
 
 def chances_of_best(learner: Learner, rng: np.random.Generator, draws: int = DRAWS) -> dict[Hashable, float]:
-    """The chance of each arm to have the highest value, by the Bayesian bootstrap (Rubin 1981).
+    """The probability of each arm to have the highest value, by the Bayesian bootstrap (Rubin 1981).
 
-    Each draw gives every outcome a random weight. This is a picture for the eye: no stopping rule
-    reads it. It knows outcomes that were seen only, so an arm with few runs looks too certain.
+    Each draw gives every outcome a random weight. It is for display: no stopping rule reads it. It only knows outcomes
+    that were seen, so an arm with few runs looks too certain.
+
+    Args:
+        learner: What was learned.
+        rng: The generator of the draws.
+        draws: How many draws.
 
     >>> learner = WLUCB(expected_value(), Bounded(0, 1), delta=0.1).start(["A", "B"], seed=1)
     >>> learner.observe("A", [0.0, 1.0, 1.0])

@@ -36,10 +36,22 @@ def drive(
 ) -> None:
     """Ask, run, write down and tell until the search settles or a limit is reached.
 
-    A worker gets `batch` runs at a time, by default as many as fill a fifth of a second. Runs that are still out at
-    the end are given up: a journal that is continued does them again. A cluster that cannot be reached is waited for
-    as long as `patience` says, in seconds. `keep` gets all that comes back; with it, what is out when an outcome is
-    refused is awaited, so that a search with another policy can use it.
+    Runs that are still out at the end are given up: a journal that is continued does them again.
+
+    Args:
+        search: The search.
+        problem: The options.
+        executor: Where runs are done.
+        at_once: How many runs are done side by side; by default as many as the executor has workers.
+        batch: Runs that a worker gets at a time; by default as many as fill a fifth of a second.
+        journal: Where finished runs are written.
+        failures: What happens when a run fails; by default the search stops.
+        max_runs: The most runs.
+        max_seconds: The most seconds.
+        patience: Seconds to wait for a cluster that cannot be reached.
+        watch: Called with the search and the runs that came back.
+        keep: Gets all that comes back; with it, what is out when an outcome is refused is awaited, so that a search
+            with another policy can use it.
     """
     workers = capacity(executor) if at_once is None else at_once
     policy = Failures() if failures is None else failures

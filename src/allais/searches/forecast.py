@@ -23,23 +23,34 @@ ENOUGH = 1.0 / 3.0  # and none once pilot runs are this share of what is forecas
 
 
 class Forecast(NamedTuple):
-    """Runs in all, from the first; infinite where two arms seem equal."""
+    """Runs in all, from the first; infinite where two arms seem equal.
 
-    expected: float  # if values stay as they are
-    at_most: float | None  # with probability 1 - delta (Theorem 5), where that is known
-    between: tuple[float, float] | None = None  # about nine in ten searches, where the policy was tried out
+    Attributes:
+        expected: Runs if values stay as they are.
+        at_most: Runs with probability 1 - delta (Theorem 5), where that is known.
+        between: The range of about nine in ten searches, where the policy was tried out.
+    """
+
+    expected: float
+    at_most: float | None
+    between: tuple[float, float] | None = None
 
 
 def forecast(
     policy: Policy, values: FloatArray, seen: Sequence[Seen] | None = None, table: FloatArray | None = None
 ) -> Forecast | None:
-    """What a policy will take at these values; None where it cannot be told.
+    """How many runs a policy will take; None where it cannot be told.
 
-    What spends a budget ends with it. W-LUCB with the paper's band samples the leader every other time and its
-    rivals in between, until their intervals part: so its end can be computed when the values are known, and needs
-    no theorem's slack. Other policies are tried out on distributions like those that were `seen` of each arm (outcomes,
-    and how often); the forecast is the mean of such trials. With a `table` of what was seen, arms by rows and runs by
-    columns, a policy that uses common random numbers is tried out with them.
+    A policy with a budget ends with it. W-LUCB with the paper's band samples the leader every other time and its rivals
+    in between, until their intervals part: so its end can be computed when the values are known, and needs no theorem's
+    slack. Other policies are tried out on distributions like those that were seen; the forecast is the mean of such
+    trials.
+
+    Args:
+        policy: The policy.
+        values: The value of each arm.
+        seen: The outcomes of each arm, and how often each came.
+        table: What was seen, arms by rows and runs by columns, for a policy that uses common random numbers.
 
     >>> policy = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Holder())
     >>> predicted = forecast(policy, np.array([0.9, 0.5]))
@@ -77,10 +88,14 @@ def closer_forecast(
 ) -> Forecast | None:
     """A forecast from pilot runs, and from more of them for options that may be the best.
 
-    What a search takes depends on how far apart the best options are, and pilot runs of all options tell that badly.
-    `summed_up` gives the values and outcomes so far, and `run` runs some options more often: each look has as many runs
-    as the first. A search uses them all again. Where the best options are too close for the pilot to tell them
-    apart, a forecast may be off by far more than a factor of 2.
+    What a search takes depends on how far apart the best options are, and pilot runs of all options tell that badly. So
+    there are further looks, each with as many runs as the first; a search uses them all again. Where the best options
+    are too close for the pilot to tell them apart, a forecast may be off by far more than a factor of 2.
+
+    Args:
+        policy: The policy.
+        summed_up: Returns the values and outcomes so far.
+        run: Runs some options more often, given how often each.
 
     >>> rng, distributions = np.random.default_rng(1), [Normal(mean, 1.0) for mean in (0.0, 0.5, 1.0)]
     >>> told = [distribution.sample(rng, 50) for distribution in distributions]

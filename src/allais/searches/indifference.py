@@ -17,10 +17,14 @@ LADDER = (1.0, 0.5, 0.2, 0.1)  # of the largest amount that is asked about
 
 
 def with_indifference(policy: Policy, amount: float) -> Policy:
-    """The policy that is content with an option within `amount` of the best, in certainty equivalents.
+    """The policy that is content with an option within an amount of the best, in certainty equivalents.
 
-    Without a utility that is its tolerance. With one, it is the least that this amount more or less feels like,
-    wherever between the bounds of the rewards: so it errs on the safe side.
+    Without a utility that is its tolerance. With one, the tolerance is the least difference in utility that this amount
+    makes anywhere between the bounds of the rewards: so it errs on the safe side.
+
+    Args:
+        policy: A policy with a tolerance.
+        amount: The difference that does not matter, in the unit of outcomes.
 
     >>> people = Preference(TverskyKahneman(0.61), utility=PowerUtility(0.88, 2.25), reference=10)
     >>> policy = WLUCB(people, Bounded(0, 30), delta=0.05)
@@ -64,7 +68,14 @@ def costs_of_indifference(
     amounts: Sequence[float],
     table: FloatArray | None = None,
 ) -> dict[float, Forecast | None]:
-    """What a search would take at each indifference, if options go on as they were seen to.
+    """How many runs a search would take at each indifference, if options go on as they were seen to.
+
+    Args:
+        policy: A policy with a tolerance.
+        values: The value of each arm.
+        seen: The outcomes of each arm, and how often each came.
+        amounts: Indifferences, in the unit of outcomes.
+        table: What was seen, arms by rows and runs by columns, for common random numbers.
 
     >>> outcomes = np.array([0.0, 1.0])
     >>> seen = [(outcomes, np.array([20, 80])), (outcomes, np.array([30, 70]))]

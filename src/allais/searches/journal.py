@@ -47,7 +47,12 @@ def identity(problem: Problem, policy: Policy, root: np.random.SeedSequence, *, 
 
 
 class RunJournal:
-    """Every finished run, durable; one process at a time."""
+    """Every finished run, durable; one process at a time.
+
+    Args:
+        path: The file.
+        experiment: What the search is about; it must be the same when the journal is continued.
+    """
 
     def __init__(self, path: Path, experiment: dict[str, Any]) -> None:
         self.log = FailureLog(path)
@@ -88,7 +93,11 @@ class RunJournal:
             )
 
     def repeat(self, search: Search) -> None:
-        """Bring a new search to where the journal ends, or have it use the runs of another policy."""
+        """Bring a new search to where the journal ends, or have it use the runs of another policy.
+
+        Args:
+            search: The search.
+        """
         last = max(number for number, entry in enumerate(self._entries) if "format" in entry)
         before, header, after = self._entries[:last], self._entries[last], self._entries[last + 1 :]
         fields = changes(header["policy"], self._experiment["policy"])
@@ -140,6 +149,11 @@ class RunJournal:
         """Append runs that have come back; they are on disk when this returns.
 
         A run whose outcome the policy refused is kept, too, for another policy that admits it.
+
+        Args:
+            finished: Runs and their outcomes.
+            asked: How many runs have been asked for.
+            refused: Whether the policy refused the outcome.
         """
         now = round(time.time(), 3)
         entries = []
@@ -167,7 +181,11 @@ class RunJournal:
 
 
 def finished_runs(path: Path) -> int:
-    """How many runs a journal holds; none where there is no journal."""
+    """How many runs a journal holds; 0 where there is no journal.
+
+    Args:
+        path: The file.
+    """
     try:
         entries, _ = events_in(path.read_bytes(), path, numbered=False)
     except (OSError, ValueError):

@@ -36,9 +36,13 @@ Ends = Callable[[int], tuple[float, float]]  # of an arm's interval after 2^(ste
 def fewest_runs(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> float | None:
     """The fewest runs in all that part a policy's intervals, however they are shared out; None where it has none.
 
-    Each arm goes on as it was `seen` to (its outcomes, and how often each came), and `values` are the estimates. No
-    sampling rule that waits for these intervals can be done sooner: this is what a search is measured by.
-    Infinite where two arms seem equal.
+    No sampling rule that waits for these intervals can be done sooner: searches are measured by this. It is infinite
+    where two arms seem equal.
+
+    Args:
+        policy: The policy.
+        values: The value of each arm.
+        seen: The outcomes of each arm, and how often each came; each arm is taken to go on like this.
 
     >>> policy = WLUCB(expected_value(), Finite([0, 1]), delta=0.1)
     >>> outcomes = np.array([0.0, 1.0])
@@ -70,19 +74,32 @@ def _fewest(policy: Policy, values: FloatArray, ends: list[Ends]) -> float:
 
 
 class Proof(NamedTuple):
-    """What a proof by intervals takes at least, for any policy."""
+    """What a proof by intervals takes at least, for any policy.
 
-    runs: float  # infinite where two options seem equal
-    delta: float  # the chance of a wrong proof
-    own: bool  # whether these are the policy's own intervals; else those of W-LUCB
-    assumed: tuple[float, float] | None = None  # outcomes that were taken for the only possible ones: those seen
+    Attributes:
+        runs: The fewest runs; infinite where two options seem equal.
+        delta: The probability of a wrong proof.
+        own: Whether these are the policy's own intervals; else those of W-LUCB.
+        assumed: The range that outcomes were assumed to lie in, if none was declared: that of those seen.
+    """
+
+    runs: float
+    delta: float
+    own: bool
+    assumed: tuple[float, float] | None = None
 
 
 def least_proof(policy: Policy, values: FloatArray, seen: Sequence[Seen], delta: float = 0.05) -> Proof | None:
     """The fewest runs of a proof: by the policy's own intervals, or by those that W-LUCB would wait for.
 
-    None where fewer than two arms, or not all, have been seen. A policy that was told nothing about its rewards
-    gets what was seen as their range, which can only make a proof easier.
+    It is None where fewer than two arms, or not all, have been seen. A policy that was told nothing about its rewards
+    gets the range of what was seen, which can only make a proof easier.
+
+    Args:
+        policy: The policy.
+        values: The value of each arm.
+        seen: The outcomes of each arm, and how often each came.
+        delta: The probability of a wrong proof, for policies without intervals of their own.
 
     >>> outcomes = np.array([0.0, 1.0])
     >>> seen = [(outcomes, np.array([1, 9])), (outcomes, np.array([5, 5]))]

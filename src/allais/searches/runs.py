@@ -31,7 +31,13 @@ MOST_MESSAGE = 200  # characters of an exception's own words in a sentence; a lo
 
 
 class Run(NamedTuple):
-    """One run: its number counts the runs of its arm from 0."""
+    """One run: its number counts the runs of its arm from 0.
+
+    Attributes:
+        arm: The arm's index.
+        number: Which run of its arm it is, from 0 on.
+        seed: The seed of the run.
+    """
 
     arm: int
     number: int
@@ -39,12 +45,19 @@ class Run(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of a run: a reward, or the reason why there is none."""
+    """What came of a run: a reward, or the reason why there is none.
+
+    Attributes:
+        reward: The reward, or None if the run failed.
+        seconds: How long the run took.
+        failure: Why it failed, in one sentence.
+        details: Of a failure, for the log: a traceback, or what a program printed.
+    """
 
     reward: float | None
     seconds: float
     failure: str | None = None
-    details: str = ""  # of a failure, for the log: a traceback, or what a program printed
+    details: str = ""
 
 
 class Seeds:
@@ -77,11 +90,15 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Failures:
-    """What happens when a run fails: it is tried again, and `then` stops, is left out, or counts as a reward.
+    """What happens when a run fails: after the retries the search stops, leaves it out, or counts it as a reward.
 
     A retry has the same seed: another one would leave out whatever outcomes make a run fail. After `then="exclude"` a
     promise holds only if no outcome of the runs that were left out could overturn the answer; else it is withdrawn
     (`BestArm.withdrawn`). With a number, the promise is about outcomes with failures counted as that.
+
+    Args:
+        retries: How often a failed run is tried again.
+        then: `"stop"`, `"exclude"`, or the reward that a failure counts as.
 
     >>> from allais.searches import Outcome
     >>> Failures(retries=2, then=-100).counted(Outcome(None, 3.0, "it crashed")).reward
@@ -99,7 +116,11 @@ class Failures:
             object.__setattr__(self, "then", real("what a failure leads to", self.then, advice))
 
     def counted(self, outcome: Outcome) -> Outcome:
-        """The outcome as it is told: a failure raises, is left out, or has its reward."""
+        """The outcome as it is told: a failure raises an error, is left out, or has its reward.
+
+        Args:
+            outcome: What came of a run.
+        """
         if outcome.failure is None:
             return outcome
         if self.then == "stop":

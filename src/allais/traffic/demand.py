@@ -125,11 +125,18 @@ Closure = tuple[float, float]  # from, to; seconds
 
 @dataclass(frozen=True)
 class Crossing:
-    """A level crossing: a signal that closes at random times, for both directions."""
+    """A level crossing: a signal that closes at random times, for both directions.
+
+    Args:
+        node: The junction.
+        closures_per_day: How many closures there are on average, a Poisson process.
+        shortest: The shortest closure, in seconds; lengths are uniform.
+        longest: The longest closure, in seconds.
+    """
 
     node: str
-    closures_per_day: float = 4.0  # a Poisson process
-    shortest: float = 480.0  # seconds; a closure's length is uniform
+    closures_per_day: float = 4.0
+    shortest: float = 480.0
     longest: float = 720.0
 
     def __post_init__(self) -> None:
@@ -141,11 +148,24 @@ class Crossing:
             raise ValueError(f"closures_per_day must not be negative; got {self.closures_per_day:g}. Give a rate.")
 
     def closures(self, start: float, end: float, rng: np.random.Generator) -> list[Closure]:
-        """The closures that begin between two times; those that overlap are joined."""
+        """The closures that begin between two times; those that overlap are joined.
+
+        Args:
+            start: Seconds.
+            end: Seconds.
+            rng: The generator of times and lengths.
+        """
         return self.exactly(int(rng.poisson(self.closures_per_day * (end - start) / DAY)), start, end, rng)
 
     def exactly(self, n: int, start: float, end: float, rng: np.random.Generator) -> list[Closure]:
-        """As `closures`, but a given number of them."""
+        """As `closures`, but a given number of them.
+
+        Args:
+            n: How many closures begin.
+            start: Seconds.
+            end: Seconds.
+            rng: The generator of times and lengths.
+        """
         begins = np.sort(rng.uniform(start, end, n))
         lengths = rng.uniform(self.shortest, self.longest, n)
         joined: list[Closure] = []
@@ -157,7 +177,12 @@ class Crossing:
         return joined
 
     def program(self, network: RoadNetwork, closures: list[Closure]) -> str:
-        """The signal's program from time 0: green, and red while closed."""
+        """The signal's program from time 0: green, and red while closed.
+
+        Args:
+            network: The network of the crossing.
+            closures: When the crossing is closed.
+        """
         lights = network.lights(self.node)
         phases, clock = [], 0.0
         for begin, until in closures:
@@ -175,13 +200,20 @@ class Demand:
     """Background traffic: a Poisson process of trips, evenly over pairs of ends, or a file of the user's own.
 
     `Demand.read` takes a file by its path.
+
+    Args:
+        vehicles_per_hour: How many trips begin per hour.
+        sigma: The driver imperfection of Krauss's model, in [0, 1].
+        speed_deviation: The standard deviation of the speeds that drivers want, relative to the limit.
+        crossing: A level crossing; None for none.
+        file: The text of a .rou.xml; then there are no random trips.
     """
 
     vehicles_per_hour: float = 1200.0
-    sigma: float = 0.5  # of Krauss's model: how much drivers dawdle
-    speed_deviation: float = 0.1  # of the speeds that drivers want, relative
+    sigma: float = 0.5
+    speed_deviation: float = 0.1
     crossing: Crossing | None = None
-    file: str | None = field(default=None, repr=False)  # the text of a .rou.xml; then no random trips
+    file: str | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "vehicles_per_hour", positive("vehicles_per_hour", self.vehicles_per_hour))
@@ -190,7 +222,12 @@ class Demand:
 
     @classmethod
     def read(cls, *paths: str | Path, **settings: Any) -> Demand:
-        """The trips of one .rou.xml, packed or not, or of several together; settings as of a `Demand`."""
+        """Read the trips of one .rou.xml or .rou.xml.gz, or of several together.
+
+        Args:
+            *paths: The files.
+            **settings: What else a `Demand` takes.
+        """
         return cls(file=read_trips(paths), **settings)
 
     @cached_property
@@ -206,7 +243,14 @@ class Demand:
     def trips(
         self, network: RoadNetwork, start: float, end: float, rng: np.random.Generator
     ) -> list[tuple[float, str]]:
-        """Departures between two times, with the edges driven along."""
+        """Departures between two times, with the edges driven along.
+
+        Args:
+            network: The network.
+            start: Seconds.
+            end: Seconds.
+            rng: The generator of the trips.
+        """
         if self.file is not None:
             return []
         pairs = pairs_of(network)

@@ -22,16 +22,27 @@ KMH = 1.0 / 3.6
 
 @dataclass(frozen=True)
 class GridSettings:
-    """What the figure does not say."""
+    """What the paper's figure of the grid network does not say.
 
-    block: float = 300.0  # metres
-    cycle: int = 60  # seconds of a signal's program
-    arterial_speed: float = 60.0  # km/h, two lanes each way
-    street_speed: float = 50.0  # km/h, one lane each way
+    Args:
+        block: The distance between junctions, in metres.
+        cycle: The length of a signal's program, in seconds.
+        arterial_speed: The speed limit in km/h of the arterial, which has two lanes each way.
+        street_speed: The speed limit in km/h of streets, which have one lane each way.
+    """
+
+    block: float = 300.0
+    cycle: int = 60
+    arterial_speed: float = 60.0
+    street_speed: float = 50.0
 
 
 def grid_network(settings: GridSettings | None = None) -> RoadNetwork:
-    """The network, built with netconvert."""
+    """The network, built with netconvert.
+
+    Args:
+        settings: Sizes and speeds; by default those of `GridSettings()`.
+    """
     settings = settings or GridSettings()
     with tempfile.TemporaryDirectory(prefix="allais-grid-") as name:
         folder = Path(name)
@@ -49,7 +60,11 @@ def grid_network(settings: GridSettings | None = None) -> RoadNetwork:
 
 
 def grid_routes(network: RoadNetwork) -> tuple[Route, ...]:
-    """The twelve simple routes from 12 to 4, fastest on empty roads first: R1 the arterial, R2 one block aside."""
+    """The twelve simple routes from 12 to 4, fastest on empty roads first: R1 the arterial, R2 one block aside.
+
+    Args:
+        network: What `grid_network` returned.
+    """
     return network.routes(SOURCE, TARGET, k=100)  # more than there are
 
 

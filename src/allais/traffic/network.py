@@ -42,19 +42,31 @@ class Edge:
 
 @dataclass(frozen=True)
 class Route:
-    """A way from one node to another, by the edges it drives along."""
+    """A way from one node to another, by the edges it drives along.
+
+    Args:
+        name: What the route is called.
+        nodes: The junctions that it passes.
+        edges: The edges that it drives along.
+        roads: The edges, those joined between which there is no choice.
+    """
 
     name: str
     nodes: tuple[str, ...]
     edges: tuple[str, ...]
-    roads: tuple[str, ...]  # the edges, those joined between which there is no choice
+    roads: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"{self.name}: {'-'.join(self.nodes)}"
 
 
 class RoadNetwork:
-    """A network that netconvert or netgenerate wrote; of its streets those that cars may use."""
+    """A network that netconvert or netgenerate wrote; of its streets those that cars may use.
+
+    Args:
+        content: The text of a .net.xml file.
+        name: What the network is called in messages.
+    """
 
     def __init__(self, content: str, name: str = "network") -> None:
         self.content, self.name = content, name  # kept, so that a worker elsewhere needs no file
@@ -105,7 +117,11 @@ class RoadNetwork:
 
     @classmethod
     def read(cls, path: str | Path) -> RoadNetwork:
-        """The network of a .net.xml file, or of a .net.xml.gz."""
+        """Read the network of a .net.xml or .net.xml.gz file.
+
+        Args:
+            path: The file.
+        """
         return cls(read_text(path, "a road network"), Path(path).name)
 
     def __repr__(self) -> str:
@@ -138,15 +154,25 @@ class RoadNetwork:
         return ends or tuple(node for node in self.places if node in self.neighbours)
 
     def place(self, where: PlaceLike, leaving: bool = True) -> Place:
-        """A node by its name, an edge by its name, or the node next to x,y or lon,lat: where a route begins or ends."""
+        """Where a route begins or ends.
+
+        Args:
+            where: A node by its name, an edge by its name, or x,y or lon,lat, which stand for the nearest node.
+            leaving: Whether the route begins there, and not ends.
+        """
         return find_place(self, where, leaving)
 
     def routes(self, source: PlaceLike, target: PlaceLike, k: int = 10, slower: float = SLOWEST) -> tuple[Route, ...]:
         """The k fastest routes on empty roads that pass no node twice, named R1, R2, ... in that order.
 
-        A place is a node, an edge, x,y in the network's metres or, where the network has a projection, lon,lat. Routes
-        that take more than `slower` times the fastest are left out, so there may be fewer than k. Where turns allow no
-        route without a loop, loops are allowed.
+        There may be fewer than k. Where turns allow no route without a loop, loops are allowed.
+
+        Args:
+            source: Where routes begin: a node, an edge, x,y in the network's metres or, where the network has a
+                projection, lon,lat.
+            target: Where routes end.
+            k: How many routes.
+            slower: Routes that take more than this many times the fastest are left out.
         """
         if k < 1:
             raise ValueError(f"k must be 1 or more; got {k}. Give the number of routes.")
@@ -167,7 +193,12 @@ class RoadNetwork:
         )
 
     def connects(self, source: str, target: str) -> bool:
-        """Whether cars can drive from one node to another."""
+        """Whether cars can drive from one node to another.
+
+        Args:
+            source: A node.
+            target: A node.
+        """
         leaving, arriving = edges_at(self, True).get(source, ()), edges_at(self, False).get(target, ())
         if source == target or not (leaving and arriving):
             return False
@@ -196,22 +227,39 @@ class RoadNetwork:
         return tuple("+".join(road) for road in roads)
 
     def lights(self, node: str) -> int:
-        """How many lights the signal at a node has."""
+        """How many lights the signal at a node has.
+
+        Args:
+            node: A node with a signal.
+        """
         links = [int(link) for signal, link in self._links if signal == node]
         if not links:
             raise ValueError(f"a crossing is a node with a signal; {node!r} has none. Build it as a traffic_light.")
         return max(links) + 1
 
     def time(self, edges: Sequence[str]) -> float:
-        """Seconds along edges when nobody is in the way."""
+        """Seconds along edges when nobody is in the way.
+
+        Args:
+            edges: The edges that are driven along.
+        """
         return sum(self.edges[edge].time for edge in edges)
 
     def length(self, edges: Sequence[str]) -> float:
-        """Metres along edges."""
+        """Metres along edges.
+
+        Args:
+            edges: The edges that are driven along.
+        """
         return sum(self.edges[edge].length for edge in edges)
 
     def route(self, name: str, edges: Sequence[str]) -> Route:
-        """A route by its edges; refused where they do not connect."""
+        """A route by its edges; refused where they do not connect.
+
+        Args:
+            name: What the route is called.
+            edges: Edges, each connected to the next.
+        """
         strange = [edge for edge in edges if edge not in self.edges]
         if strange or not edges:
             raise ValueError(f"a route follows edges of the network; {strange[:1] or 'no edge'} is none. Check it.")

@@ -56,9 +56,16 @@ class Clock(NamedTuple):
 class TrafficProblem(Problem):
     """Delays of routes in SUMO, in seconds: costs, so use preferences with `costs=True` and a reference.
 
-    `way="fresh"` runs SUMO anew for every probe, from one of several saved moments: independent draws. `"stream"`
-    sends many probes of a route through one long run: much faster, but neighbouring draws correlate.
-    All randomness comes from the generator of a draw; `seed` is that of the saved moments.
+    All randomness comes from the generator of a draw, but for the saved states.
+
+    Args:
+        network: The roads.
+        routes: The arms.
+        demand: The other traffic; by default `Demand()`.
+        way: `"fresh"` runs SUMO anew for every probe, from one of several saved states: independent draws. `"stream"`
+            sends many probes of a route through one long run: much faster, but neighbouring draws correlate.
+        seed: The seed of the saved states.
+        headway: Seconds between two probes of a stream, on average.
     """
 
     def __init__(
@@ -114,7 +121,12 @@ class TrafficProblem(Problem):
         return np.array([self._fresh(arm, rng) for _ in range(size)])
 
     def delay(self, route: str, rng: np.random.Generator) -> float:
-        """The delay of one traveller along a route by its name: f(arm, rng), as an expensive simulator has it."""
+        """The delay of one traveller along a route, for use as an expensive simulator `f(arm, rng)`.
+
+        Args:
+            route: The route's name.
+            rng: The generator of the traffic.
+        """
         if route not in self.arms:
             names = ", ".join(map(str, self.arms))
             raise ValueError(f"a route must be one of {names}; got {route!r}. Choose one of them.")
@@ -191,10 +203,16 @@ class TrafficProblem(Problem):
         rng: np.random.Generator,
         closures: Sequence[Closure] | None = None,
     ) -> Passages:
-        """One long run from empty roads: after a warm-up, probes at random times over `seconds`, in the given order.
+        """One long run from empty roads: after a warm-up, probes at random times, in the given order.
 
-        Random times, since a headway that divides the signals' cycle would see one moment of it only. Where more than
-        one probe in twenty fails, the rest would be a picture of the roads without their jams: that is an error.
+        Times are random, since a headway that divides the signals' cycle would see one moment of it only. It is an
+        error if more than one probe in twenty fails, since the rest would not show the jams.
+
+        Args:
+            arms: The indices of the routes, one per probe.
+            seconds: How long probes depart.
+            rng: The generator of the traffic.
+            closures: When the crossing is closed; by default at random.
         """
         first = self.clock.begin + self.clock.warm_up
         times = np.sort(rng.uniform(first, first + min(seconds, self.clock.room), len(arms)))
@@ -218,7 +236,10 @@ class TrafficProblem(Problem):
 def grid_problem(way: Way = "fresh", settings: GridSettings | None = None, **demand: Any) -> TrafficProblem:
     """The paper's traveller, from 12 to 4, with a level crossing on the fastest route.
 
-    Keywords go to `Demand`: `vehicles_per_hour=`, `sigma=`, `crossing=`.
+    Args:
+        way: `"fresh"` or `"stream"`, as in `TrafficProblem`.
+        settings: Sizes and speeds of the network.
+        **demand: What a `Demand` takes, such as `vehicles_per_hour` and `crossing`.
     """
     network = grid_network(settings)
     return TrafficProblem(network, grid_routes(network), Demand(**{"crossing": Crossing(CROSSING), **demand}), way)

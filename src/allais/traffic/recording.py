@@ -30,16 +30,27 @@ SPACING = 13.5  # seconds between probes, on average: 22 per hour on each of twe
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """Delays of probes on all routes, block by block; blocks are independent, probes of one block are not."""
+    """Delays of probes on all routes, block by block; blocks are independent, probes of one block are not.
+
+    Attributes:
+        routes: The routes.
+        route: The index of each probe's route, (probes,).
+        block: The block of each probe, (probes,).
+        delay: The delay of each probe in seconds, (probes,).
+        road_times: Seconds on each road of the route, NaN beyond its end; (probes, most roads).
+        teleported: How many probes were left out because SUMO teleported them out of a jam.
+        lost: How many probes were left out because they took too long or never arrived.
+        about: Seed, blocks, hours, closures, version of SUMO.
+    """
 
     routes: tuple[Route, ...]
-    route: IntArray  # (probes,)
-    block: IntArray  # (probes,)
-    delay: FloatArray  # seconds, (probes,)
-    road_times: FloatArray  # seconds on each road of the route, NaN beyond its end; (probes, most roads)
+    route: IntArray
+    block: IntArray
+    delay: FloatArray
+    road_times: FloatArray
     teleported: int
     lost: int
-    about: dict[str, Any]  # seed, blocks, hours, closures, version of SUMO
+    about: dict[str, Any]
 
     def __repr__(self) -> str:
         return (
@@ -53,7 +64,11 @@ class Recording:
         return int(self.about["blocks"])
 
     def samples(self, route: int) -> FloatArray:
-        """All delays of a route."""
+        """All delays of a route.
+
+        Args:
+            route: The route's index.
+        """
         return self.delay[self.route == route]
 
     @property
@@ -66,7 +81,11 @@ class Recording:
         return RecordedTraffic(self)
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one file."""
+        """Write everything to one file.
+
+        Args:
+            path: The file.
+        """
         routes = [[route.name, route.nodes, route.edges, route.roads] for route in self.routes]
         header = {"format": FORMAT, "version": VERSION, "routes": routes, "about": self.about}
         header |= {"teleported": self.teleported, "lost": self.lost}
@@ -76,7 +95,11 @@ class Recording:
 
     @staticmethod
     def load(path: str | Path) -> Recording:
-        """The recording that a file holds."""
+        """Read a recording that was saved.
+
+        Args:
+            path: The file.
+        """
         header, arrays = read_arrays(Path(path), FORMAT, VERSION)
         try:
             return Recording._of(header, arrays)
@@ -100,7 +123,11 @@ class Recording:
 
 
 class RecordedTraffic(Bandit):
-    """Routes whose delays are those of a recording, each as likely: exact values, and features for linear policies."""
+    """Routes whose delays are those of a recording, each as likely: exact values, and features for linear policies.
+
+    Args:
+        recording: The delays.
+    """
 
     def __init__(self, recording: Recording) -> None:
         names = [route.name for route in recording.routes]
@@ -123,10 +150,17 @@ def record(
 ) -> Recording:
     """Record all routes at once over independent blocks; the same seed gives the same numbers for any `n_jobs`.
 
-    Closures come as a Poisson process. `stratified=True` puts the same number into every block, which makes the
-    bootstrap's standard errors smaller than those of a traveller who knows no such thing. Probes are traffic, too:
-    more `spacing`, the seconds between two of them on average, disturbs less and takes longer. `watch` is told
-    the share that is done.
+    Args:
+        problem: The traffic.
+        blocks: How many independent runs.
+        seed: The seed of all randomness.
+        hours: The length of a run.
+        n_jobs: How many processes run side by side; -1 for one per core.
+        stratified: Whether every block has the same number of closures instead of a Poisson process; the bootstrap's
+            standard errors are then smaller than those of a traveller who does not know that number.
+        spacing: Seconds between two probes, on average; probes are traffic, too, so more disturbs less and takes
+            longer.
+        watch: Called with the share that is done.
     """
     spacing = positive("spacing", spacing)
     if blocks < 1 or not 0.0 < hours < math.inf:

@@ -12,7 +12,11 @@ from allais.weights.base import HolderPair, Weight
 
 
 class Dual(Weight):
-    """1 - w(1 - p), for any weight w."""
+    """1 - w(1 - p), for any weight w.
+
+    Args:
+        of: The weight w whose dual it is.
+    """
 
     def __init__(self, of: Weight) -> None:
         self.of = of

@@ -22,7 +22,14 @@ LOOK = np.unique(np.concatenate([[0.0, 1.0], _ENDS, 1.0 - np.logspace(-16, -3, 1
 
 
 class FunctionWeight(Weight):
-    """See `Weight.from_function`."""
+    """See `Weight.from_function`.
+
+    Args:
+        function: The curve; it takes and returns an array of numbers in [0, 1].
+        singularities: Where the curve has kinks inside (0, 1).
+        holder: The pair (L, alpha) with |w(p) - w(q)| <= L |p - q|^alpha, if you know it.
+        name: What the weight is called in texts; by default the function's name.
+    """
 
     def __init__(
         self,
