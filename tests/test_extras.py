@@ -28,7 +28,7 @@ LEARNER = """
 import json
 from pathlib import Path
 import allais
-import allais.traffic.preferred
+import allais.traffic.report
 import allais.traffic.study
 import allais.traffic.play
 from allais.report import write_page

@@ -22,8 +22,7 @@ from allais.policies.core.verbs import bracket
 from allais.problems import Bandit, Problem
 from allais.rewards import Finite, SubGaussian
 from allais.settings import modules_of, to_spec
-from allais.simulation.outcomes import new_record, outcomes_of
-from allais.simulation.rollout import Rollout
+from allais.simulation.rollout import Rollout, new_record, outcomes_of
 from allais.weights import Weight
 
 

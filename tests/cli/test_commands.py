@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import allais
 from allais import Preference, TverskyKahneman
 from allais.cli.app import app
-from allais.cli.reader import SHORTHANDS, weight_of
+from allais.cli.options import SHORTHANDS, weight_of
 from allais.lotteries.finite import lottery_of
 from allais.simulation import Results
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from allais.cli.app import app
-from allais.cli.exits import Terminated, ending_of
+from allais.cli.options import Terminated, ending_of
 from allais.errors import RunRefused, ToolFailed
 from allais.paper.experiments import EXPERIMENTS
 

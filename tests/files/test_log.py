@@ -7,8 +7,7 @@ import zlib
 
 import pytest
 
-from allais.files.lines import event_of, line_of
-from allais.files.log import Log, SnapshotLog
+from allais.files.log import Log, SnapshotLog, event_of, line_of
 
 HEADER = {"format": "visits", "version": 1}
 EVENTS = [{"visitor": "A", "at": 1.5}, {"visitor": "B", "at": -0.0}, {"visitor": "Ü", "at": None}]

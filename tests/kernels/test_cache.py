@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import allais
-from allais._kernels import cache
+from allais._kernels import compiling
 
 PACKAGE = Path(allais.__file__).parent
 MAKERS = {"kernel", "late", "loop", "loose_kernel", "routine", "verb", "by_reference", "of"}
 
 
 def is_covered(path: Path) -> bool:
-    return any(path == PACKAGE / place or PACKAGE / place in path.parents for place in cache.SOURCES)
+    return any(path == PACKAGE / place or PACKAGE / place in path.parents for place in compiling.SOURCES)
 
 
 def name_of(decorator: ast.expr) -> str:

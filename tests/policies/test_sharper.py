@@ -35,9 +35,8 @@ from allais.errors import DominanceWarning
 from allais.learner import NotNow
 from allais.numerics.k_inf import QUICK, DistributionOfThree, k_inf_of_three
 from allais.policies import UniformSampling
-from allais.policies.patient import patient_phases
 from allais.policies.toptwo import _parted
-from allais.policies.wsr import halving_phases, phases
+from allais.policies.wsr import halving_phases, patient_phases, phases
 from allais.problems import Bandit
 from allais.samples.draws import gamma, normal, stream_of, uniform
 from allais.samples.layout import remembered

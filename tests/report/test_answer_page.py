@@ -31,7 +31,7 @@ from allais import (
 )
 from allais.bands import Interval
 from allais.linear import LinearBandit, LinGapE, ParameterNoise
-from allais.preferences.words import sure_amount
+from allais.preferences.valuation import sure_amount
 from allais.report import write_page
 from allais.report.interval_history import closing
 from allais.report.sure import sure_interval

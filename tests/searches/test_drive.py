@@ -27,8 +27,8 @@ from allais.bands import Holder
 from allais.errors import RunFailed
 from allais.learner import Learner
 from allais.searches import Failures, Outcome, Run, Search
-from allais.searches.changes import changes
 from allais.searches.drive import _sorted_out
+from allais.searches.journal import changes
 from allais.searches.runs import perform
 from tests.searches.simulators import ARMS, always_lose, broken, coin, dying, slow_coin
 

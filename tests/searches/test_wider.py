@@ -8,7 +8,7 @@ import pytest
 
 from allais import LUCB, WLUCB, WSR, Bounded, Preference, Simulator, TopTwo, TverskyKahneman, expected_value, search
 from allais.errors import OutOfBounds
-from allais.searches.changes import changes
+from allais.searches.journal import changes
 from allais.settings import to_spec
 from tests.cli.test_best_arm import COIN as SPEC
 from tests.cli.test_best_arm import run, runs_of

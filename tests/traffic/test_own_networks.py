@@ -22,8 +22,8 @@ from rich.console import Console
 from allais.traffic import Demand, Recording, RoadNetwork, Route, SumoError, TrafficProblem, grid_network, record, sumo
 from allais.traffic.demand import Crossing, pairs_of, ways_of
 from allais.traffic.play import view
-from allais.traffic.preferred import FELT, MEAN, Preferred
 from allais.traffic.recording import _on_roads
+from allais.traffic.report import FELT, MEAN, Preferred
 from tests.problems.test_program import is_gone
 from tests.traffic.needs import needs_sumo
 from tests.traffic.test_cli import refused, run

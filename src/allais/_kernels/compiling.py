@@ -4,21 +4,26 @@ A signal's handler runs in the main thread wherever Python code runs there, and 
 compiler it would leave numba's lock taken, and other threads waiting for ever. So code is compiled in a thread of its
 own, where no handler runs, and an interrupt is heard when that is done.
 
-Of processes that need the same code at the same time, one compiles it. The others wait, and read it from disk.
+Of processes that need the same code at the same time, one compiles it. The others wait, and read it from disk: the
+user's cache folder, under a digest of the sources of kernels.
 """
 
 from __future__ import annotations
 
 import contextlib
 import contextvars
+import hashlib
 import multiprocessing
+import os
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba.core.compiler_lock import global_compiler_lock
 
 from allais.files.atomic import locked
@@ -144,3 +149,46 @@ class Line:
         """Leave nothing behind."""
         if self._ticks:
             print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
+
+
+# What compiled code is made of, in the package's folder; an edit elsewhere leaves the cache as it is.
+SOURCES = (
+    *("_kernels", "bands", "linear", "numerics", "policies", "samples"),
+    *("people/data/arrays.py", "people/model/_kernels.py", "simulation/rollout.py"),
+)
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept: ALLAIS_CACHE_DIR, or the user's cache folder."""
+    chosen = os.environ.get("ALLAIS_CACHE_DIR")
+    if chosen:
+        root = Path(chosen)
+    elif sys.platform == "win32":
+        root = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "allais" / "Cache"
+    elif sys.platform == "darwin":
+        root = Path.home() / "Library" / "Caches" / "allais"
+    else:
+        root = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "allais"
+    return root.absolute() / f"kernels-{_digest()}"  # wherever the process goes later
+
+
+def _digest() -> str:
+    package = Path(__file__).parents[1]
+    sources = hashlib.sha256(numba.__version__.encode())
+    for place in SOURCES:
+        for path in sorted((package / place).rglob("*.py")) or [package / place]:
+            sources.update(path.read_bytes())
+    return sources.hexdigest()[:16]
+
+
+def _usable(folder: Path) -> str | None:
+    """The folder, made if need be, or None where it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return str(folder)
+    except OSError:
+        return None
+
+
+CACHE = _usable(cache_folder())

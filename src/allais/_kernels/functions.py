@@ -15,9 +15,8 @@ from numba.core import types
 from numba.core.datamodel import register_default
 from numba.core.datamodel.models import OpaqueModel
 
-from allais._kernels.cache import CACHE
-from allais._kernels.compiling import found_on_disk, ready, undisturbed
-from allais._kernels.copied import CompilerOfCopied
+from allais._kernels.compiling import CACHE, found_on_disk, ready, undisturbed
+from allais._kernels.inline_codegen import CompilerOfCopied
 from allais._kernels.late_calls import LateCall, announce, is_own
 from allais._kernels.references import is_outside
 

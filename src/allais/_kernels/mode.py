@@ -20,7 +20,7 @@ if PLAIN:
 else:
     from allais._kernels.compiling import compiled_for
     from allais._kernels.functions import announce_verb, bound, kernel, late, loop, loose_kernel, routine
-    from allais._kernels.held import held
+    from allais._kernels.pinned import held
     from allais._kernels.references import by_reference
 
 __all__ = [

@@ -8,8 +8,7 @@ from allais._kernels import kernel, late, routine, verb
 from allais.numerics.gamma import gamma_logs
 from allais.numerics.table import weigh
 from allais.samples.cells import AT, HIGH, LOW, RAW, cell_of_outcome
-from allais.samples.tree_search import count_beyond, outcome_at_rank
-from allais.samples.trees import ROOT, TOTAL
+from allais.samples.trees import ROOT, TOTAL, count_beyond, outcome_at_rank
 
 IDLE = 0.1  # the share of the mixture that stays at the hypothesis: bounds a martingale from below
 FIRST_LEVEL, LAST_LEVEL = 3, 20  # of the grids: 2^r points at level r

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, share
 from allais._kernels import by_reference, kernel
 from allais.bands.base import Interval, bounds_of, refresh, widen
-from allais.numerics.quadrature import integrate, integrate_tail
+from allais.numerics.integrals import integrate, integrate_tail
 from allais.numerics.table import Table, staircase, tabulate, weigh
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian

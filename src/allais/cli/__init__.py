@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
+from allais._system.extras import extra
+from allais.errors import MissingExtra
+
 
 def main() -> None:
     """Run the command that the arguments name."""
-    from allais._system.extras import extra
-    from allais.errors import MissingExtra
-
     try:
         with extra("cli", "the command line"):
             from allais.cli.app import app

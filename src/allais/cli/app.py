@@ -9,9 +9,10 @@ from typing import Annotated
 import typer
 
 from allais import __version__
+from allais._kernels import CACHE
 from allais.cli.best_arm import best_arm_command
-from allais.cli.exits import Commands, say_warning
 from allais.cli.interview import interview_command
+from allais.cli.options import Commands, say_warning
 from allais.cli.paper import app as paper
 from allais.cli.people import app as people
 from allais.cli.people import study_command
@@ -33,7 +34,6 @@ def warm_command(
     - `allais warm`
     - `allais warm NPTS TopTwo`
     """
-    from allais._kernels import CACHE
     from allais.people.interview.precompile import warm_interview
     from allais.simulation.warm import warm
 

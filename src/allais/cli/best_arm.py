@@ -17,9 +17,8 @@ import typer
 
 from allais._system.extras import extra
 from allais._system.processes import begin_worker, end_workers, guard
-from allais.cli.exits import sentences, terminations, writing
-from allais.cli.options import Resume, Workers, counted
-from allais.cli.specs import require_writable
+from allais.cli.options import Resume, Workers, counted, require_writable, sentences, terminations, writing
+from allais.rewards import Bounded
 
 if TYPE_CHECKING:
     from allais.cli.specs import SearchSpec
@@ -69,7 +68,6 @@ def best_arm_command(
     """
     from allais.cli.specs import read_search
     from allais.problems.base import require_rivals
-    from allais.rewards import Bounded
 
     at_once, before = counted(workers), 0
     book = spec.with_suffix(".runs.jsonl") if journal is None else journal

@@ -17,7 +17,7 @@ from allais.errors import RunFailed
 from allais.files.atomic import write_atomically
 from allais.policies.core.base import Policy, promise_in_words
 from allais.preferences import Preference
-from allais.preferences.words import sure_amount
+from allais.preferences.valuation import sure_amount
 from allais.problems import Problem
 from allais.report.sure import amount as in_units
 from allais.report.sure import certainty_equivalent_in_words

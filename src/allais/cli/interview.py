@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
-from allais.cli.exits import writing
-from allais.cli.options import Seed, console
-from allais.cli.reader import nearest
-from allais.cli.specs import require_writable
+from allais.cli.options import Seed, console, nearest, require_writable, writing
 from allais.cli.value import bar
+from allais.lotteries.finite import lottery_of
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
 
     from allais.people import Family, Interview, Question
 
@@ -90,8 +89,6 @@ def _family(name: str, stakes: tuple[float, float], reference: float, costs: boo
 
 
 def _arms(texts: list[str] | None) -> dict[str, object] | None:
-    from allais.lotteries.finite import lottery_of
-
     return {text: lottery_of(text) for text in texts} if texts else None
 
 
@@ -153,9 +150,6 @@ def _show(question: Question, interview: Interview, screen: Console, title: str)
 
 def _drawn(question: Question, interview: Interview) -> Table:
     """Both options, each probability as a bar."""
-    from rich.table import Table
-    from rich.text import Text
-
     from allais.people.interview.questions import SIDES, amount, percent
 
     table = Table(box=None, padding=(0, 1), show_header=False)
@@ -176,8 +170,6 @@ def _drawn(question: Question, interview: Interview) -> Table:
 
 
 def _conclude(interview: Interview, screen: Console, out: Path | None) -> None:
-    from rich.text import Text
-
     if not interview.answers:
         screen.print("Nothing was answered, so nothing is known.")
         return

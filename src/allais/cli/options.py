@@ -1,12 +1,31 @@
-"""Options that several commands have: one name, one meaning, one help."""
+"""What commands share: options with one name, one meaning and one help, and how a command ends.
+
+An error is one sentence on standard error, with a code that a script can tell apart.
+"""
 
 from __future__ import annotations
 
+import difflib
+import errno
+import inspect
+import re
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
+
+from allais import weights
+from allais._system.extras import extra
+from allais.errors import MissingExtra, RunFailed, ToolFailed
+from allais.weights import Weight
 
 Workers = Annotated[int, typer.Option(help="How many runs or experiments at the same time; -1 means one per core.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
@@ -44,3 +63,241 @@ def console() -> Console:
     """A console as wide as the terminal, or wide enough for a file."""
     found = Console()
     return found if found.is_terminal else Console(width=WIDTH)
+
+
+FAILED, WRONG, INTERRUPTED = 1, 2, 130
+
+BREAK = r"\r?\n(?!  )|\r"  # of a line, unless the next one is indented
+FULL = (errno.ENOSPC, errno.EDQUOT)
+CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
+USAGE: Any = typer.BadParameter.__mro__[1]  # what typer raises about the words of a command; it has no other name there
+FORMER = {"--jobs": "--workers", "--output": "--out", "--quick": "--scale quick"}  # options that had another name
+
+
+def stop(sentence: str, code: int = WRONG) -> NoReturn:
+    """End with a sentence; what is indented below it is a list, and stays one."""
+    typer.echo(f"error: {re.sub(BREAK, ' ', sentence.strip())}", err=True)
+    raise typer.Exit(code)
+
+
+def say_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """A warning as a user reads it: no line of code."""
+    typer.echo(f"note: {message}", err=True)
+
+
+class Commands(TyperGroup):
+    """A group of commands: whatever a user can mend ends in its own sentence, not in a traceback."""
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Read the arguments of the group itself."""
+        with sentences():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that the arguments name."""
+        with sentences():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def sentences(kept: Callable[[], str] = lambda: "") -> Iterator[None]:
+    """Within: an error that has an ending ends the command; a failure or an interruption also says what is `kept`."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        ending = ending_of(error)
+        if ending is None:
+            raise
+        more = kept() if isinstance(error, RunFailed | KeyboardInterrupt) else ""
+        stop(f"{ending[0]} {more}".rstrip(), ending[1])
+
+
+def ending_of(error: BaseException) -> tuple[str, int] | None:
+    """The sentence and the exit code of an error; None for one that is ours, and shows its traceback.
+
+    >>> ending_of(ValueError("delta must be below 1; got 2. Give a chance.")), ending_of(KeyError("x"))
+    (('delta must be below 1; got 2. Give a chance.', 2), None)
+    """
+    if isinstance(error, BrokenPipeError):  # a reader such as `head` has seen enough: typer knows what to do
+        return None
+    if isinstance(error, Terminated):
+        return f"ended by {error}.", error.code
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted.", INTERRUPTED
+    if isinstance(error, USAGE):
+        return about_usage(error)
+    if isinstance(error, RunFailed):
+        return str(error), FAILED
+    if isinstance(error, ValueError | ToolFailed | MissingExtra):
+        return str(error), WRONG
+    if isinstance(error, BrokenExecutor):
+        return "workers must live until their work is done; one died. Check the memory, or use --workers 1.", FAILED
+    if isinstance(error, OSError):
+        return about_files(error), FAILED if error.errno in FULL else WRONG
+    return None
+
+
+def about_usage(error: Any) -> tuple[str, int] | None:
+    """What is wrong with the words of a command."""
+    if type(error).__name__ == "NoArgsIsHelpError":  # it prints the help
+        return None
+    if type(error).__name__ == "NoSuchOption" and error.ctx is not None:
+        return no_such_option(error.option_name, error.ctx), WRONG
+    said = error.format_message()
+    where = "" if error.ctx is None else f" See: {error.ctx.command_path} --help"
+    return f"{said[:1].lower()}{said[1:].rstrip('.')}.{where}", WRONG
+
+
+def no_such_option(name: str, ctx: Any) -> str:
+    """The refusal of an option, with the one that was probably meant."""
+    known = [option for one in ctx.command.get_params(ctx) for option in one.opts if option.startswith("-")]
+    now = FORMER.get(name, "")
+    if now.partition(" ")[0] in known:
+        return f"the option {name} has another name now: {now}. Write that instead."
+    return f"there is no option {name!r}.{nearest(name, known)}"
+
+
+def about_files(error: OSError) -> str:
+    """What the system says about a file, in a sentence that says what to do.
+
+    >>> about_files(OSError(errno.ENOSPC, "No space left on device", "report.html"))
+    'a disk must have room for what is written; that of report.html is full. Make room, and try again.'
+    """
+    name = "one" if error.filename is None else f"{error.filename}"
+    if error.errno in FULL:
+        where = "the one in use" if error.filename is None else f"that of {name}"
+        return f"a disk must have room for what is written; {where} is full. Make room, and try again."
+    if error.errno in CLOSED:
+        return f"a file needs a place that allows it; {name} has none ({error.strerror}). Choose another."
+    return f"a file must be there and readable; {name} is not ({error.strerror or error}). Check the path."
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Give an error of the system the name of the file that was being written, which it leaves out itself."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+class Terminated(KeyboardInterrupt):
+    """A signal asked the command to end, as Ctrl-C does."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.code = 128 + number  # as a shell says it
+
+
+@contextmanager
+def terminations() -> Iterator[None]:
+    """Within: a signal to end is an interruption, so that what was started is ended and what was done is kept."""
+
+    def handle(number: int, _: Any) -> None:
+        signal.signal(number, signal.SIG_DFL)  # the second one ends at once
+        raise Terminated(number)
+
+    numbers = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]  # nohup ignores one
+    if threading.current_thread() is not threading.main_thread():
+        ours = []
+    for number in ours:
+        signal.signal(number, handle)
+    try:
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+SHORTHANDS: dict[str, Callable[..., Weight]] = {
+    "tk": weights.TverskyKahneman,
+    "prelec": weights.Prelec,
+    "gonzalez-wu": weights.GonzalezWu,
+    "power": weights.Power,
+    "wang": weights.Wang,
+    "tail-average": weights.TailAverage,
+    "steep-middle": weights.SteepMiddle,
+    "identity": weights.Identity,
+}
+OTHER_NAMES = {  # under which people know them
+    "cvar": "tail-average:A, which is the weight of CVaR for gains",
+    "tversky-kahneman": "tk:ETA",
+    "tverskykahneman": "tk:ETA",
+    "mean": "identity",
+}
+
+
+def weight_of(text: str) -> Weight:
+    """The weight that a name and its parameters describe.
+
+    >>> weight_of("tk:0.61"), weight_of("gonzalez-wu:0.44,0.77"), weight_of("identity")
+    (TverskyKahneman(eta=0.61), GonzalezWu(gamma=0.44, delta=0.77), Identity())
+    """
+    name, _, given = text.partition(":")
+    if name not in SHORTHANDS:
+        known = f" Write {OTHER_NAMES[name.lower()]}." if name.lower() in OTHER_NAMES else nearest(name, SHORTHANDS)
+        raise ValueError(f"a weight must be one that exists; got {name!r}.{known}")
+    make = SHORTHANDS[name]
+    takes = inspect.signature(make).parameters
+    needed = [key for key, parameter in takes.items() if parameter.default is inspect.Parameter.empty]
+    try:
+        numbers = [float(number) for number in given.split(",")] if given else []
+    except ValueError:
+        raise ValueError(
+            f"the parameters of a weight are numbers; got {given!r} in {text!r}. Write {name}:0.5."
+        ) from None
+    if not len(needed) <= len(numbers) <= len(takes):
+        words = f"{name}:{','.join(takes)}" if takes else name
+        raise ValueError(f"the weight {name} is written {words}; got {text!r}. Repair its parameters.")
+    return make(*numbers)
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What was probably meant, as the end of a refusal."""
+    candidates = list(known)
+    lowered = {candidate.lower(): candidate for candidate in candidates}
+    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
+    if near:
+        return f" Did you mean {lowered[near[0]]!r}?"
+    if not candidates:
+        return " There are none: leave it out."
+    return f" Known are {', '.join(map(repr, candidates[:20]))}."
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def require_writable(path: Path) -> None:
+    """Refuse a file that cannot be written."""
+    if path.is_dir():
+        raise ValueError(f"a file is written; {path} is a folder. Name a file in it.")
+    if not path.parent.is_dir():
+        raise ValueError(f"a file needs a folder that exists; got {path}. Make {path.parent} first.")
+    try:
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"a file needs a folder that can be written to; {path.parent} cannot ({error.strerror}). Choose another."
+        ) from None
+
+
+def require_picture(path: Path) -> None:
+    """Refuse a picture that cannot be written."""
+    if path.suffix.lower() not in PICTURES:
+        raise ValueError(f"a picture ends in {', '.join(PICTURES)}; got {path}. Rename it.")
+    require_writable(path)
+    with extra("plot", "a picture"):
+        import matplotlib  # noqa: F401
+
+
+def made(folder: Path) -> Path:
+    """The folder, made if it is missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"a folder is needed; {folder} cannot be one ({error.strerror}). Choose another.") from None
+    return folder

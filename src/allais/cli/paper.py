@@ -11,10 +11,23 @@ from rich.table import Table
 from rich.text import Text
 
 from allais._system.extras import extra
-from allais.cli.exits import FAILED, Commands, sentences, stop, writing
-from allais.cli.options import Scale, Seed, Workers, counted, require_scale, require_workers
+from allais.cli.options import (
+    FAILED,
+    Commands,
+    Scale,
+    Seed,
+    Workers,
+    counted,
+    made,
+    nearest,
+    require_scale,
+    require_workers,
+    require_writable,
+    sentences,
+    stop,
+    writing,
+)
 from allais.cli.options import console as make_console
-from allais.cli.specs import made, require_writable
 
 if TYPE_CHECKING:
     from allais.paper.findings import Experiment
@@ -190,8 +203,6 @@ def _folder(out: Path, scale: str, seed: int) -> Path:
 def _named(name: str, known: list[str]) -> str:
     if name in known:
         return name
-    from allais.cli.reader import nearest
-
     raise ValueError(f"an experiment must be one that exists; got {name!r}.{nearest(name, known)}")
 
 

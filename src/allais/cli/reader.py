@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 import sys
@@ -11,70 +10,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from allais import lotteries, weights
 from allais._checks import brief
-from allais.lotteries import Lottery
+from allais.cli.options import nearest
+from allais.lotteries import Discrete, Lottery
 from allais.lotteries.finite import lottery_of
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit
 from allais.settings import family
-from allais.weights import Dual, FunctionWeight, Weight
-
-SHORTHANDS: dict[str, Callable[..., Weight]] = {
-    "tk": weights.TverskyKahneman,
-    "prelec": weights.Prelec,
-    "gonzalez-wu": weights.GonzalezWu,
-    "power": weights.Power,
-    "wang": weights.Wang,
-    "tail-average": weights.TailAverage,
-    "steep-middle": weights.SteepMiddle,
-    "identity": weights.Identity,
-}
-OTHER_NAMES = {  # under which people know them
-    "cvar": "tail-average:A, which is the weight of CVaR for gains",
-    "tversky-kahneman": "tk:ETA",
-    "tverskykahneman": "tk:ETA",
-    "mean": "identity",
-}
-
-
-def weight_of(text: str) -> Weight:
-    """The weight that a name and its parameters describe.
-
-    >>> weight_of("tk:0.61"), weight_of("gonzalez-wu:0.44,0.77"), weight_of("identity")
-    (TverskyKahneman(eta=0.61), GonzalezWu(gamma=0.44, delta=0.77), Identity())
-    """
-    name, _, given = text.partition(":")
-    if name not in SHORTHANDS:
-        known = f" Write {OTHER_NAMES[name.lower()]}." if name.lower() in OTHER_NAMES else nearest(name, SHORTHANDS)
-        raise ValueError(f"a weight must be one that exists; got {name!r}.{known}")
-    make = SHORTHANDS[name]
-    takes = inspect.signature(make).parameters
-    needed = [key for key, parameter in takes.items() if parameter.default is inspect.Parameter.empty]
-    try:
-        numbers = [float(number) for number in given.split(",")] if given else []
-    except ValueError:
-        raise ValueError(
-            f"the parameters of a weight are numbers; got {given!r} in {text!r}. Write {name}:0.5."
-        ) from None
-    if not len(needed) <= len(numbers) <= len(takes):
-        words = f"{name}:{','.join(takes)}" if takes else name
-        raise ValueError(f"the weight {name} is written {words}; got {text!r}. Repair its parameters.")
-    return make(*numbers)
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """What was probably meant, as the end of a refusal."""
-    candidates = list(known)
-    lowered = {candidate.lower(): candidate for candidate in candidates}
-    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
-    if near:
-        return f" Did you mean {lowered[near[0]]!r}?"
-    if not candidates:
-        return " There are none: leave it out."
-    return f" Known are {', '.join(map(repr, candidates[:20]))}."
-
+from allais.weights import Dual, FunctionWeight
 
 # The values of these keys are themselves settings, each of a family.
 NESTED = {
@@ -86,7 +30,7 @@ NESTED = {
 
 # What is written in other words than those of its parameters: as `to_spec` writes it.
 WRITTEN: dict[Any, tuple[tuple[str, ...], tuple[str, ...]]] = {  # keys that are needed, and others
-    lotteries.Discrete: (("odds",), ()),
+    Discrete: (("odds",), ()),
     Dual: (("of",), ()),
     FunctionWeight: (("function",), ("kinks", "holder", "name")),
 }

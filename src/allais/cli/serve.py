@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from allais.cli.exits import Commands
+from allais._system.extras import extra
+from allais.cli.options import Commands
 
 
 class WithDefault(Commands):
@@ -56,8 +57,6 @@ def serve_command(
     - `allais serve --demo`
     - `allais serve --database postgresql://me@localhost/advisor`
     """
-    from allais._system.extras import extra
-
     with extra("serve", "the service"):
         from allais.serve.running import serve
         from allais.serve.settings_file import read_settings
@@ -90,8 +89,6 @@ def export_command(
 
     - `allais serve export advisor.jsonl.gz --database advisor.db`
     """
-    from allais._system.extras import extra
-
     with extra("serve", "the service"):
         from allais.serve.store.database import Database
         from allais.serve.whole_export import export_to
@@ -110,8 +107,6 @@ def import_command(
 
     - `allais serve import advisor.jsonl.gz --database postgresql://me@localhost/advisor`
     """
-    from allais._system.extras import extra
-
     with extra("serve", "the service"):
         from allais.serve.store.database import Database
         from allais.serve.whole_export import import_from
@@ -148,8 +143,6 @@ def key_command(
     - `allais serve key new advisor.toml`
     - `allais serve key new --database advisor.db --name shop --scope decide --experiment to-work --days 90`
     """
-    from allais._system.extras import extra
-
     with extra("serve", "the service"):
         from pydantic import ValidationError
 
@@ -174,8 +167,6 @@ def backup_command(
 
     Example: `allais serve backup copy.db advisor.toml`
     """
-    from allais._system.extras import extra
-
     with extra("serve", "the service"):
         from allais.serve.offline import back_up
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allais.cli.exits import sentences, writing
-from allais.cli.options import Plot, Resume, Workers, console, counted
-from allais.cli.specs import made, require_picture
+from allais.cli.options import Plot, Resume, Workers, console, counted, made, require_picture, sentences, writing
+from allais.files.atomic import write_atomically
+from allais.preferences.named import in_words
 
 if TYPE_CHECKING:
     from allais.preferences import Preference
@@ -70,7 +70,6 @@ def simulate_command(
 
 def _worth(judge: Preference, problem: Bandit, unit: str) -> list[str]:
     """Which arm is best for whom, and what each is worth."""
-    from allais.preferences.words import in_words
     from allais.report.sure import amount, certainty_equivalent_in_words, quoted
 
     values, means = problem.true_values(judge).tolist(), [lottery.mean for lottery in problem.lotteries]
@@ -105,8 +104,6 @@ def _place(out: Path, policy: str) -> Path:
 
 def _require_same(spec: Path, copy: Path, results: list[Path], resume: bool) -> None:
     """A folder has the results of one spec, with a copy of it; without --resume the old results are deleted."""
-    from allais.files.atomic import write_atomically
-
     text = spec.read_text(encoding="utf-8")
     if copy.exists() and tomllib.loads(copy.read_text(encoding="utf-8")) != tomllib.loads(text):
         raise ValueError(f"a folder holds the results of one spec; {copy} is another. Choose another --out.")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from allais._checks import MOST
-from allais._system.extras import extra
-from allais.cli.reader import Reader, nearest
+from allais.cli.options import nearest
+from allais.cli.reader import Reader
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit, Problem, Program, Simulator
@@ -160,39 +159,3 @@ class _ComparisonReader(Reader):
             self.whole_number("seed", default=0, least=0),
             self.unit(),
         )
-
-
-PICTURES = (".png", ".svg", ".pdf")
-
-
-def require_writable(path: Path) -> None:
-    """Refuse a file that cannot be written."""
-    if path.is_dir():
-        raise ValueError(f"a file is written; {path} is a folder. Name a file in it.")
-    if not path.parent.is_dir():
-        raise ValueError(f"a file needs a folder that exists; got {path}. Make {path.parent} first.")
-    try:
-        with tempfile.TemporaryFile(dir=path.parent):
-            pass
-    except OSError as error:
-        raise ValueError(
-            f"a file needs a folder that can be written to; {path.parent} cannot ({error.strerror}). Choose another."
-        ) from None
-
-
-def require_picture(path: Path) -> None:
-    """Refuse a picture that cannot be written."""
-    if path.suffix.lower() not in PICTURES:
-        raise ValueError(f"a picture ends in {', '.join(PICTURES)}; got {path}. Rename it.")
-    require_writable(path)
-    with extra("plot", "a picture"):
-        import matplotlib  # noqa: F401
-
-
-def made(folder: Path) -> Path:
-    """The folder, made if it is missing."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ValueError(f"a folder is needed; {folder} cannot be one ({error.strerror}). Choose another.") from None
-    return folder

@@ -7,9 +7,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from allais.cli.exits import Commands, say_warning
-from allais.cli.options import Scale, Seed, Workers, counted, require_scale
-from allais.cli.specs import made, require_picture, require_writable
+from allais.cli.options import (
+    Commands,
+    Scale,
+    Seed,
+    Workers,
+    console,
+    counted,
+    made,
+    require_picture,
+    require_scale,
+    require_writable,
+    say_warning,
+    weight_of,
+)
 
 if TYPE_CHECKING:
     from allais.traffic import RoadNetwork, Route, TrafficProblem
@@ -121,10 +132,8 @@ def prefer(
 
     Example: `allais traffic prefer delays.npz --weight prelec:0.65`
     """
-    from allais.cli.options import console
-    from allais.cli.reader import weight_of
-    from allais.traffic.preferred import preferred
     from allais.traffic.recording import Recording
+    from allais.traffic.report import preferred
 
     found = preferred(Recording.load(recording), weight_of(weight), reference)
     out = console()

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
-from allais.cli.exits import no_such_option, writing
-from allais.cli.options import Plot, console
-from allais.cli.specs import require_picture
+from allais.cli.options import Plot, console, no_such_option, require_picture, weight_of, writing
+from allais.lotteries.finite import lottery_of
+from allais.preferences import Preference
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -50,11 +52,6 @@ def value_command(
     - `allais value "-50:0.1,0:0.9" --weight prelec:0.65`
     - `allais value "50:0.1,0:0.9" "7:1" --preference ann.json`
     """
-    from rich.text import Text
-
-    from allais.cli.reader import weight_of
-    from allais.lotteries.finite import lottery_of
-    from allais.preferences import Preference
     from allais.report.sure import certainty_equivalent_in_words
 
     for text in lotteries:
@@ -102,9 +99,6 @@ def _require_alone(ctx: typer.Context) -> None:
 
 def _weights(why: Explanation) -> Table:
     """Probability and decision weight of each outcome, as bars."""
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table(box=None, padding=(0, 1))
     for heading in ("outcome", "probability", "decision weight", why.contribution):
         table.add_column(heading, justify="right")
@@ -153,11 +147,6 @@ def weight_command(
     - `allais weight`
     - `allais weight tk:0.61 prelec:0.65 --plot curves.svg`
     """
-    from rich.table import Table
-    from rich.text import Text
-
-    from allais.cli.reader import weight_of
-
     names = weights or ["tk:0.61", "tk:0.69"]
     if len(names) > len(MARKS):
         raise ValueError(f"at most {len(MARKS)} curves are drawn at once; got {len(names)}. Leave some out.")

@@ -15,10 +15,9 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, positive
 from allais.linear.location_tables import Locations, locations_of, value_at
-from allais.linear.noise import AdditiveNoise, Noise, ParameterNoise
-from allais.linear.noise_distributions import check_noise
+from allais.linear.noise import AdditiveNoise, Noise, ParameterNoise, check_noise
 from allais.preferences import Preference
-from allais.problems.bandit import LotteryArms
+from allais.problems.base import LotteryArms
 
 
 class Arm(NamedTuple):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel
 from allais.errors import DominanceWarning
-from allais.linear.noise_distributions import NoiseOfArms
+from allais.linear.noise import NoiseOfArms
 from allais.lotteries import Lottery
 from allais.lotteries.combined import moved
 from allais.numerics.chebyshev import CENTRE, FIRST_POWER, SCALE, START, basis, cells_of, halved_until

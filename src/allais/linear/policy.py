@@ -17,8 +17,7 @@ from allais._random import Seed
 from allais.linear.arm_sets import checked_features
 from allais.linear.ellipsoid import LinearState, World
 from allais.linear.location_tables import locations_of
-from allais.linear.noise import MOST_SEEN, EstimatedNoise, Noise
-from allais.linear.noise_distributions import check_noise
+from allais.linear.noise import MOST_SEEN, EstimatedNoise, Noise, check_noise
 from allais.linear.regression import project
 from allais.numerics.table import table_of
 from allais.policies.core.base import Policy, setting

@@ -12,7 +12,7 @@ from allais._checks import FloatArray, finite_array
 from allais.lotteries.base import Lottery, require_lottery
 from allais.lotteries.continuous import Normal
 from allais.lotteries.finite import SUM_TOLERANCE, Discrete, FiniteLottery
-from allais.numerics.quadrature import smallest
+from allais.numerics.integrals import smallest
 
 
 def moved(lottery: Lottery, shift: float = 0.0, scale: float = 1.0) -> Lottery:

@@ -17,7 +17,7 @@ from scipy import special
 
 from allais._checks import FloatArray
 from allais.numerics.chebyshev import PiecewisePolynomial, fit, joined
-from allais.numerics.quadrature import Integrand, integrate, integrate_tail
+from allais.numerics.integrals import Integrand, integrate, integrate_tail
 from allais.weights import Weight
 
 NEGLIGIBLE = 1e-13  # the integral of a tail that the table leaves out

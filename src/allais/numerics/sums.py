@@ -1,7 +1,7 @@
 """The distorted value of finitely many outcomes, exactly (Algorithm 1).
 
-Compiled code sums what policies have seen with `numerics/sums.py`, from tables of the weights and one arm at a
-time. Here weights are computed by their own formulas, on whole arrays, with both tails known to their last digit.
+Compiled code sums what policies have seen with `distorted_sum`, from tables of the weights and one arm at a time.
+In `finite_parts` weights are computed by their own formulas, on whole arrays, with both tails to their last digit.
 """
 
 from __future__ import annotations

@@ -5,12 +5,11 @@ from allais.policies.core.forgetting import Fading, Recent
 from allais.policies.exp3 import EXP3
 from allais.policies.imed import IMED
 from allais.policies.npts import NPTS
-from allais.policies.patient import PatientRejects
 from allais.policies.screening import PairwiseScreening
 from allais.policies.toptwo import PatientTopTwo, TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.policies.wocba import WOCBA
-from allais.policies.wsr import WSR, SequentialHalving
+from allais.policies.wsr import WSR, PatientRejects, SequentialHalving
 from allais.policies.wucb import LUCB, SR, UCB1, UCBV, WELUCB, WEUCB, WUCB, UniformSampling
 
 __all__ = [

@@ -20,8 +20,7 @@ from allais.preferences import Preference
 from allais.samples.draws import gamma, stream_of
 from allais.samples.groups import MOST_SAMPLES, stride
 from allais.samples.memory import FLAT, Worth
-from allais.samples.tree_search import outcome_at_rank
-from allais.samples.trees import ROOT, TOTAL
+from allais.samples.trees import ROOT, TOTAL, outcome_at_rank
 
 SHARE = 8.0  # samples beyond a bin, over those in it; 12 costs a third more, and no regret was seen to fall
 

@@ -17,9 +17,8 @@ from allais.policies.core.forgetting import Forgetful
 from allais.policies.core.knowledge import RewardsOfArms
 from allais.policies.core.steps import bounds_at, issue, pick_highest, rounds_so_far, survey
 from allais.policies.core.verbs import choose, exponent
-from allais.policies.patient import PatientRejects
 from allais.policies.wlucb import WLUCB
-from allais.policies.wsr import WSR
+from allais.policies.wsr import WSR, PatientRejects
 from allais.preferences import Preference, expected_value
 from allais.rewards import SubGaussian
 from allais.samples.memory import Worth

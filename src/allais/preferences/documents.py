@@ -46,15 +46,13 @@ def read_document(path: Path) -> dict[str, Any]:
     return document
 
 
-def read_preference(path: Path, trust: Sequence[str]) -> Preference:
+def read_preference(kind: type[Preference], path: Path, trust: Sequence[str]) -> Preference:
     """The preference that a file holds."""
-    from allais.preferences.preference import Preference
-
     trusted = checked_trust(trust)
     document = read_document(path)
     try:
         found = from_spec(document["preference"], trusted)
-        require(isinstance(found, Preference), "it holds no preference")
+        require(isinstance(found, kind), "it holds no preference")
     except DAMAGE as error:
         raise ValueError(
             f"a preference file must be whole; {path} is damaged ({reason(error)}). Use a backup."

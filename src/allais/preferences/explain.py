@@ -11,14 +11,15 @@ import numpy as np
 from allais._checks import FloatArray
 from allais._system.extras import extra
 from allais.lotteries import Lottery
-from allais.numerics.quadrature import Integrand, integrate, integrate_tail
+from allais.numerics.integrals import Integrand, integrate, integrate_tail
 from allais.preferences import valuation
-from allais.preferences.preference import Preference
-from allais.preferences.words import sure_amount
+from allais.preferences.valuation import sure_amount
 from allais.weights import Weight
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from allais.preferences.preference import Preference
 
 # Where a continuous lottery is cut into bins: the rare ends apart, since they matter most.
 CUTS = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])

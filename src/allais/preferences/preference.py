@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,13 +18,11 @@ from allais.errors import AccuracyWarning, DominanceWarning
 from allais.lotteries import Lottery
 from allais.lotteries.base import require_lottery
 from allais.numerics import Parts, sample_parts
-from allais.preferences import utilities, valuation
+from allais.preferences import documents, utilities, valuation
+from allais.preferences.explain import Explanation, explain
 from allais.preferences.utilities import PowerUtility, Utility
 from allais.rewards import SubGaussian
 from allais.weights import TverskyKahneman, Weight
-
-if TYPE_CHECKING:
-    from allais.preferences.explain import Explanation
 
 PROMISED = 1e-9  # the relative error of a value, beyond which a warning says what it is
 
@@ -127,9 +124,7 @@ class Preference:
         >>> Preference.load("alice.json").gains
         TverskyKahneman(eta=0.61)
         """
-        from allais.preferences.documents import read_preference
-
-        return read_preference(Path(path), trust)
+        return documents.read_preference(cls, Path(path), trust)
 
     def save(self, path: str | Path) -> None:
         """Write the preference to a file: readable JSON with a checksum.
@@ -137,9 +132,7 @@ class Preference:
         Args:
             path: The file; a crash while saving leaves the old one.
         """
-        from allais.preferences.documents import write_preference
-
-        write_preference(Path(path), self, {})
+        documents.write_preference(Path(path), self, {})
 
     def in_frame_of(self, other: Preference, *, same_unit: bool = True) -> Preference:
         """The same person's preference, with the direction and the reference point of another preference.
@@ -393,6 +386,4 @@ class Preference:
           total        1.0000            1.0000         9.3151
         feels like 9.31513 for sure
         """
-        from allais.preferences.explain import explain
-
         return explain(self, lottery)

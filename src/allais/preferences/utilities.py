@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allais._checks import FloatArray, positive
-from allais.numerics.quadrature import LARGEST, smallest
+from allais.numerics.integrals import LARGEST, smallest
 
 
 class Utility(Protocol):

@@ -136,3 +136,19 @@ def kappa(gains: Weight, losses: Weight) -> float:
         1e-9,
     )
     return max(1.0, inside.attained)  # 1 at p = 0 and p = 1
+
+
+BEYOND = 1e300  # a utility that never reaches a value is inverted to one of the largest numbers
+
+
+def sure_amount(preference: Preference, value: float) -> float:
+    """The certainty equivalent of a value; NaN where no sure outcome has it.
+
+    >>> sure_amount(Preference(TverskyKahneman(0.61), reference=80, costs=True), 9.0)
+    71.0
+    """
+    if not math.isfinite(value):
+        return math.nan
+    with np.errstate(all="ignore"):
+        sure = float(preference.outcomes_of(np.float64(value)))
+    return sure if abs(sure) < BEYOND else math.nan

@@ -1,14 +1,19 @@
-"""What every problem is: arms that give outcomes."""
+"""What every problem is, arms that give outcomes: lotteries (`Bandit`), or any function that simulates one outcome."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, brief
+from allais._checks import FloatArray, brief, finite_array, number
 from allais._random import generator
+from allais.lotteries import Lottery
+from allais.lotteries.base import came, in_place_of, require_lottery
 from allais.preferences import Preference
 
 MOST_ARMS = 1_000_000  # a number beyond it is a slip: a learner of so many arms takes gigabytes
@@ -114,3 +119,109 @@ def require_rivals(arms: Sequence[Hashable]) -> None:
             f"a search for the best arm needs two arms or more; got {arms[0]!r} alone, which is the best without "
             "a run. Add what it is compared with."
         )
+
+
+class LotteryArms(Problem):
+    """A problem whose arms are lotteries, with a name for each."""
+
+    def __init__(self, lotteries: Sequence[Lottery], arms: Sequence[Hashable] | None) -> None:
+        self.lotteries = tuple(lotteries)
+        self._arms = checked_names(len(self.lotteries) if arms is None else arms)
+        if len(self._arms) != len(self.lotteries):
+            raise ValueError(
+                f"a bandit needs one name for each arm; got {len(self._arms)} names for "
+                f"{len(self.lotteries)} arms. Give as many of each."
+            )
+
+    @property
+    def arms(self) -> tuple[Hashable, ...]:
+        return self._arms
+
+    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        return self.lotteries[arm].sample(rng, size)
+
+
+class Bandit(LotteryArms):
+    """K arms, each of them a lottery.
+
+    Args:
+        lotteries: The distribution of each arm's outcomes.
+        arms: Their names; by default 0, 1, 2, ...
+
+    >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
+    >>> problem.true_values(Preference(TverskyKahneman(0.61))).round(4)
+    array([9.3151, 7.    ])
+    """
+
+    def __init__(self, lotteries: Sequence[Lottery], arms: Sequence[Hashable] | None = None) -> None:
+        advice = "Write Discrete({50: 0.1, 0: 0.9}), or Simulator(f, arms) for your own sampler."
+        if not isinstance(lotteries, Iterable):
+            wrapped = in_place_of(lotteries) or ("" if isinstance(lotteries, Lottery) else advice)
+            advice = f"{wrapped} Give a list: Bandit([lottery, other]).".lstrip()
+            raise TypeError(f"a bandit is made of several lotteries; got {came(lotteries)} alone. {advice}")
+        lotteries = tuple(lotteries)
+        for lottery in lotteries:
+            require_lottery(lottery, "a bandit is made of lotteries", advice)
+        super().__init__(lotteries, arms)
+
+    def __repr__(self) -> str:
+        return f"Bandit({list(self.lotteries)!r})"
+
+    def part(self, arms: Sequence[int]) -> Problem:
+        if type(self) is not Bandit:  # a subclass may know its arms by their places
+            return self
+        return Bandit([self.lotteries[arm] for arm in arms], [self._arms[arm] for arm in arms])
+
+    def true_values(self, preference: Preference) -> FloatArray:
+        return np.array([preference.value(lottery) for lottery in self.lotteries])
+
+
+class Simulator(OneByOne):
+    """Arms simulated by a function, one outcome per call, drawn only when needed.
+
+    Args:
+        f: The simulator: `f(arm, rng)` returns one outcome; `rng` is a NumPy generator.
+        arms: The names of the arms, or how many there are.
+        true_values: The value of each arm, as a utility, if known; without it there is no regret.
+
+    >>> problem = Simulator(lambda arm, rng: rng.normal(arm, 1.0), arms=[0, 1])
+    >>> problem.draw(1, np.random.default_rng(1), 2).round(3)
+    array([1.346, 1.822])
+    """
+
+    def __init__(
+        self,
+        f: Callable[[Any, np.random.Generator], float],
+        arms: int | Sequence[Hashable],
+        true_values: ArrayLike | None = None,
+    ) -> None:
+        if not callable(f):
+            raise TypeError(f"a simulator is a function of an arm and a generator; got {f!r}. Write f(arm, rng).")
+        self.f = f
+        super().__init__(arms)
+        self._values = None if true_values is None else finite_array("true_values", true_values)
+        if self._values is not None and self._values.size != len(self._arms):
+            raise ValueError(
+                f"true_values must be one per arm; got {self._values.size} for {len(self._arms)} arms. "
+                "Give as many as there are arms."
+            )
+
+    def __repr__(self) -> str:
+        return f"Simulator({getattr(self.f, '__qualname__', type(self.f).__name__)!r}, {list(self._arms)!r})"
+
+    def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
+        returned = (self.f(self._arms[arm], rng) for _ in range(size))
+        drawn = np.array([number("what a simulator returns", one, "Return a float.") for one in returned])
+        if not all(map(math.isfinite, drawn)):
+            raise ValueError(
+                f"a simulator must return finite numbers; got {drawn[~np.isfinite(drawn)][0]} for arm "
+                f"{self._arms[arm]!r}. Repair it, or return the outcome that a failure counts as."
+            )
+        return drawn
+
+    def part(self, arms: Sequence[int]) -> Problem:
+        # a subclass may know its arms by their places
+        return Simulator(self.f, [self._arms[arm] for arm in arms]) if type(self) is Simulator else self
+
+    def true_values(self, preference: Preference) -> FloatArray | None:
+        return None if self._values is None else self._values.copy()

@@ -8,7 +8,7 @@ from collections.abc import Hashable
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.preferences import Preference
-from allais.preferences.words import sure_amount
+from allais.preferences.valuation import sure_amount
 from allais.report.tables import plain
 
 

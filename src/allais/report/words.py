@@ -12,7 +12,7 @@ from allais.bands import Interval
 from allais.learner import Learner
 from allais.policies.core.base import rarest_of
 from allais.preferences import Explanation
-from allais.preferences.words import sure_amount
+from allais.preferences.valuation import sure_amount
 from allais.report.effort import TO, explained
 from allais.report.failing import but_some_failed, withdrawal
 from allais.report.sure import amount, quoted, sure_intervals

@@ -162,7 +162,7 @@ def _may_turn(derivatives: FloatArray) -> NDArray[np.bool_]:
     """Cells in which the derivative of a weight may turn; in the others w is concave or convex.
 
     There, its distance from a chord is at most twice that in the middle. The derivative of a weight whose modulus is
-    known exactly turns once at most (`weights/shapes.py`): next to the cell of the least or of the greatest mean
+    known exactly turns once at most (`weights/base.py`): next to the cell of the least or of the greatest mean
     derivative.
     """
     near = np.zeros(derivatives.size, dtype=np.bool_)

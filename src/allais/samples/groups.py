@@ -17,8 +17,7 @@ import numpy as np
 from allais._kernels import kernel, routine
 from allais.samples.draws import gamma, stream_of
 from allais.samples.memory import FLAT
-from allais.samples.tree_search import count_at, raw_at
-from allais.samples.trees import CHILD, LEAF_OF, ROOT, SIZE, TOTAL
+from allais.samples.trees import CHILD, LEAF_OF, ROOT, SIZE, TOTAL, count_at, raw_at
 
 SHARE = 32.0  # samples beyond a group, over those in it: chords are off by some 1e-5 of a value
 FINE = 4.0  # groups per standard deviation of the mass beyond a singular point inside (0, 1)

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 from allais._kernels import kernel, late, routine
 from allais.numerics.table import weigh
-from allais.samples.tree_search import count_at
-from allais.samples.trees import CHILD, LEAF_OF, ROOT, SIZE, TOTAL
+from allais.samples.trees import CHILD, LEAF_OF, ROOT, SIZE, TOTAL, count_at
 
 # Places in the array that `advance` writes: the outcome before, samples up to it, A there, sums of A, A^2 and A^3, and
 # how many distinct outcomes there were

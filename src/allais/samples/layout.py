@@ -11,8 +11,7 @@ from allais.preferences import Preference
 from allais.samples.cells import AT, FILLED, HIGH, LOW, RAW, RAW_HIGH, RAW_LOW, SUM, gathered, widest_reach
 from allais.samples.memory import FLAT, VALUE_SLACK, Memory, empty_memory, is_crowded, moments
 from allais.samples.tree import has_room, with_outcomes
-from allais.samples.tree_search import outcomes_of
-from allais.samples.trees import cleared, grown_trees, with_trees
+from allais.samples.trees import cleared, grown_trees, outcomes_of, with_trees
 
 
 def grown(memory: Memory, arm: int) -> Memory:

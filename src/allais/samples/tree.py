@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, late, routine
-from allais.samples.tree_search import child_for, comes_before, count_at, is_at, mirrored, place_in, raw_at
 from allais.samples.trees import (
     BASE,
     CHILD,
@@ -25,7 +24,14 @@ from allais.samples.trees import (
     TOP,
     TOTAL,
     Trees,
+    child_for,
+    comes_before,
+    count_at,
     grown_trees,
+    is_at,
+    mirrored,
+    place_in,
+    raw_at,
 )
 
 

@@ -25,8 +25,7 @@ from allais.numerics.distortion import (
     weigh_block,
 )
 from allais.numerics.table import weigh
-from allais.samples.tree_search import count_at
-from allais.samples.trees import BASE, CHILD, LEAF, LEAF_OF, MOMENT, ROOT, SIZE, STALE, TOP, TOTAL
+from allais.samples.trees import BASE, CHILD, LEAF, LEAF_OF, MOMENT, ROOT, SIZE, STALE, TOP, TOTAL, count_at
 
 FEW = 4  # outcomes of a leaf that are weighed one by one at no more than a block's cost
 

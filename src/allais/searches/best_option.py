@@ -19,10 +19,9 @@ from allais.policies.core.knowledge import RewardsOfArms
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
 from allais.searches.chances import with_common_numbers
-from allais.searches.changes import going_on, offered
 from allais.searches.drive import Watch, drive
 from allais.searches.indifference import with_indifference
-from allais.searches.journal import RunJournal, identity
+from allais.searches.journal import RunJournal, going_on, identity, offered
 from allais.searches.pool import PATIENCE, Returned
 from allais.searches.runs import Failures
 from allais.simulation.best_arm import BestArm, Origin, answer_of, stopping

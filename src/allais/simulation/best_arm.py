@@ -17,7 +17,7 @@ from allais.bands import Interval
 from allais.learner import Learner
 from allais.policies.core.base import KArmed, Policy, Promise
 from allais.policies.core.verbs import bracket, recommend
-from allais.preferences.words import sure_amount
+from allais.preferences.valuation import sure_amount
 from allais.problems import Problem
 from allais.problems.base import require_rivals
 from allais.simulation.history import NOTHING, Kept, Moment, Repeated, noted

@@ -13,7 +13,7 @@ from allais._checks import FloatArray
 from allais._system.extras import extra
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
-from allais.preferences.words import in_words
+from allais.preferences.named import in_words
 from allais.problems import Problem
 from allais.simulation.python_policy import as_policy
 from allais.simulation.results import Results

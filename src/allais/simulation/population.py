@@ -13,8 +13,8 @@ from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
 from allais.rewards import Rewards
-from allais.simulation.outcomes import outcomes_of
 from allais.simulation.progress import Progress
+from allais.simulation.rollout import outcomes_of
 from allais.simulation.suitability import fitted, lotteries_of
 
 People = Mapping[Any, Preference] | Sequence[Preference]

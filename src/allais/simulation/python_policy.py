@@ -15,7 +15,7 @@ from allais.errors import SpeedWarning
 from allais.policies.core.base import Policy
 from allais.preferences import Preference, expected_value
 from allais.problems import Problem
-from allais.simulation.outcomes import Record, outcomes_of
+from allais.simulation.rollout import Record, outcomes_of
 
 
 class AskAndTell(Protocol):

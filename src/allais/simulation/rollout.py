@@ -8,22 +8,59 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import CancelledError
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray
-from allais._kernels import compiled_for, kernel, loop
+from allais._checks import FloatArray, IntArray
+from allais._kernels import by_reference, compiled_for, kernel, loop
 from allais.learner import Learner
 from allais.policies.core.base import Policy
 from allais.policies.core.state import no_such_arm, started
 from allais.policies.core.verbs import choose, lacks_room, learn, recommend
 from allais.problems import Problem
+from allais.rewards import Rewards
 from allais.samples.layout import grown
 from allais.samples.memory import NEVER, is_full
-from allais.simulation.outcomes import FIRST_STRETCH, Record, new_record, outcomes_of
-from allais.simulation.suitability import lotteries_of
+from allais.simulation.suitability import drawn, lotteries_of
+
+FIRST_STRETCH = 64  # outcomes drawn for an arm at first; then twice as many each time
+
+
+def outcomes_of(
+    problem: Problem, arm: int, seed: np.random.SeedSequence, known: Rewards | None = None
+) -> Iterator[FloatArray]:
+    """The outcomes of an arm, without end, in stretches that double."""
+    rng = np.random.default_rng(seed)
+    size = min(FIRST_STRETCH, problem.batch)
+    while True:
+        yield drawn(problem, arm, problem.draw(arm, rng, size), size, known)
+        size = min(2 * size, problem.batch)
+
+
+@by_reference
+class Record(NamedTuple):
+    """What a run writes down as it goes."""
+
+    marks: IntArray  # numbers of samples after which a line is written, ascending; (marks,)
+    pulls: IntArray  # T_k there, (marks, n_arms)
+    recommended: IntArray  # the arm recommended there, (marks,)
+    choices: IntArray  # every choice, or empty
+    done: IntArray  # how many marks have passed, (1,)
+
+
+def new_record(marks: IntArray, n_arms: int, traced: int = 0) -> Record:
+    """An empty record; `traced` is how many choices are to be kept."""
+    return Record(
+        marks,
+        np.zeros((marks.size, n_arms), dtype=np.int64),
+        np.zeros(marks.size, dtype=np.int64),
+        np.full(traced, -1, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+    )
+
 
 DONE, STOPPED, REFILL, GROW, STRAY = 0, 1, 2, 3, 4
 FIRST_LOOK = 1 << 14  # samples after which compiled code first comes back to Python

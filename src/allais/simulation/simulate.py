@@ -18,14 +18,13 @@ from allais._random import Seed
 from allais._system.processes import process_pool
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
-from allais.preferences.words import in_words
+from allais.preferences.named import in_words
 from allais.problems import Problem
-from allais.simulation.outcomes import new_record
 from allais.simulation.population import People, SharedResults, simulate_people
 from allais.simulation.progress import Progress
 from allais.simulation.python_policy import PythonPolicy, PythonRollout, as_policy, say_that_it_is_slow
 from allais.simulation.results import Results
-from allais.simulation.rollout import Rollout
+from allais.simulation.rollout import Rollout, new_record
 from allais.simulation.suitability import fitted
 
 MOST_RUNS = 10_000_000  # each has a seed and results of its own, which are held in memory

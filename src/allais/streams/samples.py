@@ -17,9 +17,8 @@ from allais.numerics.distortion import distortion_of
 from allais.preferences import Preference
 from allais.rewards import Rewards
 from allais.samples.tree import insert_outcomes
-from allais.samples.tree_search import outcomes_of
 from allais.samples.tree_value import tree_value
-from allais.samples.trees import grown_trees, new_trees
+from allais.samples.trees import grown_trees, new_trees, outcomes_of
 from allais.streams.sketch import Sketch, absorb, empty_sketch, join, thinned
 
 GAINS, LOSSES = 0, 1  # the trees of a stream

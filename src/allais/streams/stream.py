@@ -18,7 +18,7 @@ from allais.files.reading import DAMAGE, LARGEST_COUNT, read_arrays, reason, req
 from allais.numerics.sums import Parts
 from allais.rewards import Bounded, Finite, SubGaussian
 from allais.samples.layout import check_outcomes
-from allais.samples.tree_search import count_beyond, nth_from_top, outcomes_of, samples_of
+from allais.samples.trees import count_beyond, nth_from_top, outcomes_of, samples_of
 from allais.settings import checked_trust, from_spec, to_spec
 from allais.streams.samples import GAINS, LOSSES, Samples
 from allais.streams.sketch import Sketch, sketch_parts

@@ -9,6 +9,11 @@ from allais.theory.arguments import Bound
 from allais.theory.bounds import (
     EDPMCounterexample,
     edpm_counterexample,
+    gaps,
+    h1_alpha,
+    h1_alpha_of_transformations,
+    h2_alpha,
+    h_alpha,
     regret_lower_slope,
     samples_to_estimate,
     wlucb_samples,
@@ -16,7 +21,6 @@ from allais.theory.bounds import (
     wucb_regret,
     wucb_regret_any_gap,
 )
-from allais.theory.hardness import gaps, h1_alpha, h1_alpha_of_transformations, h2_alpha, h_alpha
 from allais.theory.limits import CharacteristicTime, characteristic_time, regret_slope
 from allais.theory.linear import ellipsoid_radius, wg_samples, woful_regret
 from allais.theory.nearest_distribution import k_inf

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from allais._checks import positive, share
 from allais.preferences import Preference
 from allais.theory.arguments import Bound, Valued, formerly, regret_bound, worths
-from allais.theory.hardness import gaps
+from allais.theory.bounds import gaps
 
 
 @formerly("n_rounds", "dimension", "delta", "beta", "regularisation", "length")

@@ -13,12 +13,11 @@ from allais._system.extras import extra
 from allais.report.tables import markdown_table
 from allais.traffic.analysis import PAPER_ETA, PRINTED, require_blocks
 from allais.traffic.grid import grid_network
-from allais.traffic.maps import COLUMNS, HIGH, WIDE, draw_delays, draw_map, two_that_matter
 from allais.traffic.network import RoadNetwork
 from allais.traffic.play import MODEL_FREE, PEOPLE, Measurements, PolicySummary, Scale, run
 from allais.traffic.problem import grid_problem
 from allais.traffic.recording import Recording, Watch, record
-from allais.traffic.tables import report
+from allais.traffic.report import COLUMNS, HIGH, WIDE, draw_delays, draw_map, report, two_that_matter
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,6 +8,7 @@ import re
 import subprocess
 import zlib
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -58,10 +59,8 @@ def run(name: str, arguments: Sequence[str | Path]) -> str:
 
 def version() -> str:
     """The version of SUMO: the same seed gives the same delays with the same version only."""
-    from importlib.metadata import version
-
     program("sumo")  # says what to install
-    return version("eclipse-sumo")
+    return metadata.version("eclipse-sumo")
 
 
 PACKED = b"\x1f\x8b"  # how a .gz begins

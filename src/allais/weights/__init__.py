@@ -1,8 +1,7 @@
 """Weights: how probabilities are distorted, w: [0, 1] -> [0, 1]."""
 
 from allais.weights.base import HolderPair, Weight
-from allais.weights.dual import Dual
-from allais.weights.function import FunctionWeight
+from allais.weights.derived import Dual, FunctionWeight
 from allais.weights.people import GonzalezWu, Prelec, TverskyKahneman
 from allais.weights.risk import Identity, Power, SteepMiddle, TailAverage, Wang
 

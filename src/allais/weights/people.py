@@ -12,9 +12,8 @@ import numpy as np
 from scipy import special
 
 from allais._checks import FloatArray, positive, share
-from allais.weights.base import HolderPair
+from allais.weights.base import EndSteep, HolderPair, steepest
 from allais.weights.risk import Power
-from allais.weights.shapes import EndSteep, steepest
 
 
 @dataclass(frozen=True)

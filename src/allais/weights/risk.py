@@ -11,8 +11,7 @@ import numpy as np
 from scipy import special
 
 from allais._checks import FloatArray, positive, real, share
-from allais.weights.base import HolderPair, Weight, log_complement
-from allais.weights.shapes import EndSteep, ModulusKind
+from allais.weights.base import EndSteep, HolderPair, ModulusKind, Weight, log_complement
 
 
 @dataclass(frozen=True)

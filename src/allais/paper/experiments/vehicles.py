@@ -11,10 +11,9 @@ from allais.paper.drawing import BLUE, INK, ORANGE, drawing
 from allais.paper.findings import Done, ExperimentResult, Figure, Finding, ResultTable
 from allais.simulation.rollout import Rollout
 from allais.traffic.analysis import PAPER_ETA, objectives, residual_noise
-from allais.traffic.maps import TAIL, draw_map, two_that_matter
 from allais.traffic.play import BETA, DELTA, LAMBDA, PEOPLE
+from allais.traffic.report import TAIL, draw_map, policies_table, routes_table, two_that_matter
 from allais.traffic.study import BLOCKS, Scale, Study, study
-from allais.traffic.tables import policies_table, routes_table
 
 # what the paper says about these, on its own simulator
 SAID = {

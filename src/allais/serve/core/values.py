@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from allais.learner import Learner, LinearLearner
 from allais.preferences import Preference, expected_value
-from allais.preferences.words import sure_amount
+from allais.preferences.valuation import sure_amount
 from allais.serve.core.errors import Refused
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.features import Encoding

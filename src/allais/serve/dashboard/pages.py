@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from fastapi import Response
 
 from allais.preferences import Preference
-from allais.preferences.words import in_words
+from allais.preferences.named import in_words
 from allais.report.sure import amount
 from allais.report.tables import share
 from allais.settings import from_spec

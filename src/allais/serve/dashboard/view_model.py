@@ -14,7 +14,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.preferences import Explanation, Preference, expected_value
-from allais.preferences.words import in_words, sure_amount
+from allais.preferences.named import in_words
+from allais.preferences.valuation import sure_amount
 from allais.report.effort import explained
 from allais.report.words import ByMean, by_mean
 from allais.serve.core.loading import Stored

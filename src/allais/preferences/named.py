@@ -1,11 +1,8 @@
-"""Preferences in a few words."""
+"""Preferences that have a name of their own, such as the mean, and any preference in a few words."""
 
 from __future__ import annotations
 
-import math
 import re
-
-import numpy as np
 
 from allais.preferences.preference import Preference
 from allais.weights import Identity, TailAverage, Weight
@@ -50,17 +47,30 @@ def _numbers(setting: object) -> str:
     return " ".join(f"{float(found):.3g}" for found in re.findall(r"=(-?\d[\d.e+-]*)", repr(setting)))
 
 
-BEYOND = 1e300  # a utility that never reaches a value is inverted to one of the largest numbers
+def expected_value(*, reference: float = 0.0, costs: bool = False) -> Preference:
+    """The preference without any distortion: the mean.
 
+    Args:
+        reference: The outcome that is neither a gain nor a loss; it does not change which option is better.
+        costs: Whether less is better.
 
-def sure_amount(preference: Preference, value: float) -> float:
-    """The certainty equivalent of a value; NaN where no sure outcome has it.
-
-    >>> sure_amount(Preference(TverskyKahneman(0.61), reference=80, costs=True), 9.0)
-    71.0
+    >>> from allais import Discrete
+    >>> expected_value().value(Discrete({50: 0.1, 0: 0.9}))
+    5.0
     """
-    if not math.isfinite(value):
-        return math.nan
-    with np.errstate(all="ignore"):
-        sure = float(preference.outcomes_of(np.float64(value)))
-    return sure if abs(sure) < BEYOND else math.nan
+    return Preference(Identity(), reference=reference, costs=costs)
+
+
+def cvar(level: float, *, reference: float = 0.0, costs: bool = False) -> Preference:
+    """The conditional value at risk: the mean of the worst `level` share of outcomes.
+
+    Args:
+        level: The share of outcomes that counts, in (0, 1]; at 1 it is the mean.
+        reference: The outcome whose utility is 0.
+        costs: Whether less is better, so that the highest costs are the worst outcomes.
+
+    >>> from allais import Uniform
+    >>> round(cvar(0.1).value(Uniform(0, 10)), 12)
+    0.5
+    """
+    return Preference.rank_dependent(TailAverage(level), reference=reference, costs=costs)
