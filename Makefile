@@ -8,6 +8,7 @@ BIN := $(VENV)/bin
 endif
 WORKERS ?= auto
 export MPLBACKEND := Agg
+export PYTHONDONTWRITEBYTECODE :=  # tests start Python often: it should read its own sources once
 
 .PHONY: paper test test-slow nightly check benchmark docs figures notebooks dist clean
 

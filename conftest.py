@@ -21,17 +21,15 @@ DOORS = (
 
 
 @pytest.fixture(autouse=True)
-def _names_of_examples(
-    request: pytest.FixtureRequest,
-    doctest_namespace: dict[str, object],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    doctest_namespace.clear()
+def _names_of_examples(request: pytest.FixtureRequest) -> None:
+    if not isinstance(request.node, pytest.DoctestItem):
+        return
+    names: dict[str, object] = request.getfixturevalue("doctest_namespace")
+    names.clear()
     if request.node.path.suffix == ".py":
         for module in DOORS:
             door = import_module(module)
-            doctest_namespace.update({name: getattr(door, name) for name in door.__all__})
-        doctest_namespace["np"] = np
-    if isinstance(request.node, pytest.DoctestItem):
-        monkeypatch.chdir(tmp_path)  # examples may write files
+            names.update({name: getattr(door, name) for name in door.__all__})
+        names["np"] = np
+    folder: Path = request.getfixturevalue("tmp_path")
+    request.getfixturevalue("monkeypatch").chdir(folder)  # examples may write files

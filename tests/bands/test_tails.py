@@ -168,7 +168,7 @@ def test_on_trees_dkw_is_exact_and_kl_at_most_a_sixth_wider():
 
 
 @pytest.mark.parametrize("exponent", [-2.0, 0.7, 3.0, 20.0])
-@pytest.mark.parametrize("size", [130, 700, 3_000])
+@pytest.mark.parametrize("size", [130, 700, pytest.param(3_000, marks=pytest.mark.slow)])
 def test_on_trees_the_grid_of_an_unknown_support_is_exact(size, exponent):
     rng = np.random.default_rng(3)
     rare = np.where(rng.random(size) < 0.01, rng.uniform(4, 5, size), rng.uniform(-1, 2, size))

@@ -1,8 +1,10 @@
 """Compiling: only what is reached, once for all processes, undisturbed by signals, and said on a terminal."""
 
+import io
 import os
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -165,6 +167,30 @@ print(allais.simulate(policy, many, 2000, 1, seed=1).pulls[0, -1].tolist())
     assert pulls == printed(start(plain, tmp_path))
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("kind", "said"), [(Terminal, True), (io.StringIO, False)])
+def test_a_line_is_shown_on_a_terminal_only_and_wiped(tmp_path, monkeypatch, kind, said):
+    stderr = kind()
+    monkeypatch.setattr(sys, "stderr", stderr)
+
+    def compiled():
+        compiling.found_on_disk(lambda: None, tmp_path)
+        time.sleep(5 * compiling.TICK)
+        return 7
+
+    with compiling.compiled_for("NPTS"):
+        assert compiling.undisturbed(compiled) == 7
+    shown = stderr.getvalue()
+    assert ("compiling NPTS for this machine, once: about 4 s" in shown) == said
+    assert shown.endswith("\r\x1b[2K" if said else "")
+    assert bool(shown) == said
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a terminal of its own needs pty")
 def test_a_terminal_is_told_what_is_compiled_and_a_pipe_is_not(tmp_path):
     import pty

@@ -38,6 +38,22 @@ def compare(policy, what):
     assert run(policy, what, ALLAIS_KERNELS="plain", NUMBA_OPT="0") == (fast, 0)
 
 
+def test_kernels_work_by_numbas_public_interface_alone():
+    code = """
+import sys
+from allais import TverskyKahneman
+from allais.numerics.table import table_of, weigh
+print(weigh(table_of(TverskyKahneman(0.61)), 0.1), TverskyKahneman(0.61)(0.1))
+print(hasattr(weigh, "signatures"), "allais._kernels.references" in sys.modules)
+"""
+    settings = {**os.environ, "ALLAIS_KERNELS": "plain", "NUMBA_OPT": "0"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=settings, check=True)
+    compiled, exact, *kinds = done.stdout.split()
+    assert float(compiled) == pytest.approx(float(exact), rel=1e-12)
+    assert kinds == ["True", "False"]
+
+
+@pytest.mark.slow
 def test_a_learner_on_plain_kernels_knows_the_same():
     compare("allais.UCB1(rewards)", "live")
 

@@ -72,7 +72,7 @@ POLICIES = {
         Preference(Weight.from_function(smoothstep, singularities=(0.5,), holder=(1.5, 1.0))), FIFTY
     ),
     "W-UCB with the dual of a function": WUCB.as_printed(
-        Preference.rank_dependent(Weight.from_function(smoothstep)), FIFTY
+        Preference.rank_dependent(Weight.from_function(smoothstep, holder=(1.5, 1.0))), FIFTY
     ),
     "W-UCB with a function as utility": WUCB.as_printed(Preference(Power(0.5), utility=softened), FIFTY),
     "UCB1": UCB1(FIFTY, reference=7.0),

@@ -103,7 +103,7 @@ def many_draws(rule, bins, worth, memory, result):
         result[k], stream = draw_value(rule, bins, worth, memory, 0, stream)
 
 
-@pytest.mark.parametrize("n", [400, 6_000])
+@pytest.mark.parametrize("n", [400, pytest.param(6_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("kind", ["people", "gains and losses", "mean", "tail", "Prelec", "steep middle", "costs"])
 def test_values_are_drawn_as_if_every_sample_had_its_own_mass(distribution, kind, n):

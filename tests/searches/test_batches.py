@@ -104,15 +104,17 @@ def test_a_task_that_takes_long_comes_back_as_far_as_it_is_done(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "problem",
+    "made",
     [
-        Simulator(coin, [f"option {arm}" for arm in range(50_000)]),
-        Bandit([Bernoulli(arm / 50_000) for arm in range(50_000)]),
-        Program("echo {arm} {seed}", arms=50_000),
-        Piloted(Simulator(coin, 50_000), {(arm, 7): 0.5 for arm in range(50_000)}),
+        lambda: Simulator(coin, [f"option {arm}" for arm in range(50_000)]),
+        lambda: Bandit([Bernoulli(arm / 50_000) for arm in range(50_000)]),
+        lambda: Program("echo {arm} {seed}", arms=50_000),
+        lambda: Piloted(Simulator(coin, 50_000), {(arm, 7): 0.5 for arm in range(50_000)}),
     ],
+    ids=["simulator", "bandit", "program", "pilot"],
 )
-def test_a_task_carries_the_arms_of_its_runs_only(problem):
+def test_a_task_carries_the_arms_of_its_runs_only(made):
+    problem = made()
     task = Task(problem, [Run(49_000, 3, 7), Run(12, 0, 9), Run(49_000, 4, 11)], 0)
     sent = pickle.dumps(task)
     assert len(sent) < 2_000
