@@ -139,7 +139,7 @@ def test_the_error_of_bins_is_known_and_bounded(distribution, kind):
     of_bins = values(preference, places, counts[None].astype(float))[0]
     assert of_bins + bins.lacking[0] == pytest.approx(preference.estimate(samples), rel=1e-7, abs=1e-7)
     # at any masses: moved by the width of each bin times its decision weight, at most
-    masses = rng.standard_exponential((200, utility.size))
+    masses = rng.standard_exponential((50, utility.size))
     starts = ends - counts
     of_bins = values(preference, places, np.add.reduceat(masses, starts, axis=1))
     full = values(preference, utility, masses)
@@ -237,6 +237,7 @@ def test_regret_is_not_linear_where_the_best_or_the_worst_is_rare(arms, rewards,
     assert results.mean_regret[-1] < limit
 
 
+@pytest.mark.slow
 def test_a_jackpot_is_chosen_as_often_as_a_reweighting_of_every_sample_says():
     rng = np.random.default_rng(4)
     samples = DISTRIBUTIONS["jackpot"](rng, 20_000)

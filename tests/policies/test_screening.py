@@ -93,6 +93,7 @@ def _excess(seen: list[list[float]], moments: list[tuple[float, float]], a: floa
     return float(means[other] - means[best] + half + max(third * (1 + 2 * squared) / (6 * variance), 0.0))
 
 
+@pytest.mark.slow
 def test_errors_stay_within_delta() -> None:
     # 300 runs; at an error rate of 0.1 more than 57 are wrong with probability below 1e-6
     assert stats.binom.sf(57, 300, 0.1) < 1e-6

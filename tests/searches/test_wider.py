@@ -13,7 +13,7 @@ from allais.settings import to_spec
 from tests.cli.test_best_arm import COIN as SPEC
 from tests.cli.test_best_arm import run, runs_of
 from tests.searches.simulators import ARMS, coin
-from tests.searches.test_drive import Counted
+from tests.searches.test_run_journals import Counted
 
 PEOPLE = Preference(TverskyKahneman(0.8), TverskyKahneman(0.85))
 NARROW, WIDE = (WLUCB(PEOPLE, Bounded(-1, high), delta=0.1) for high in (0, 1))
