@@ -16,7 +16,7 @@ paper: $(VENV)/installed  ## every table and figure of the paper, run again; say
 	@$(BIN)/allais paper run --check --out build/paper
 
 test: check  ## every check and every test but the slow ones
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow" --timeout 600
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow" --timeout 600
 
 test-slow: $(VENV)/installed  ## the statistical checks that take minutes
 	$(BIN)/python -m pytest -n $(WORKERS) -m slow

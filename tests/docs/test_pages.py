@@ -25,8 +25,15 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=True)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     return folder
+
+
+def test_the_site_builds_without_a_warning_and_fetches_nothing(site):
+    for page in site.rglob("*.html"):
+        loaded = re.findall(r'<(?:script|img|link|iframe)\b[^>]*?(?:src|href)="(https?://[^"]+)"', page.read_text())
+        assert loaded == [], f"a page must load nothing from elsewhere; {page.name} loads {loaded[0]}."
 
 
 @pytest.fixture(scope="module")

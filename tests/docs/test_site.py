@@ -3,11 +3,9 @@
 import ast
 import builtins
 import inspect
-import os
 import re
-import subprocess
-import sys
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import markdown
@@ -131,6 +129,7 @@ def is_there(path: str) -> bool:
     return somewhere or path in made or any((place / path).exists() for place in places)
 
 
+@cache
 def names_in_use() -> set[str]:
     """Every name that the code defines, imports or uses, and the words of its settings."""
     names = set(dir(builtins)) | {"allais"}
@@ -155,13 +154,3 @@ def test_every_file_and_name_on_a_page_for_developers_exists(page):
         elif found := NAME.fullmatch(text):
             missing = [part for part in found[1].split(".") if part and part not in used]
             assert missing == [], f"a page must use names that exist; {page.name} has {text}. Repair it."
-
-
-def test_the_site_builds_without_a_warning_and_fetches_nothing(tmp_path):
-    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    for page in (tmp_path / "site").rglob("*.html"):
-        loaded = re.findall(r'<(?:script|img|link|iframe)\b[^>]*?(?:src|href)="(https?://[^"]+)"', page.read_text())
-        assert loaded == [], f"a page must load nothing from elsewhere; {page.name} loads {loaded[0]}."

@@ -168,8 +168,14 @@ def finish_here_and_compare(path):
     ("victim", "number", "said"),
     [
         ("scheduler", signal.SIGKILL, "a scheduler must answer; tcp://.* does not any more. Start it again"),
-        ("scheduler", signal.SIGSTOP, "a scheduler must answer; tcp://.* does not any more. Start it again"),
-        ("worker", signal.SIGKILL, "a cluster must have workers; tcp://.* has none left. Start some: dask worker tcp"),
+        pytest.param(
+            *("scheduler", signal.SIGSTOP, "a scheduler must answer; tcp://.* does not any more. Start it again"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            *("worker", signal.SIGKILL, "a cluster must have workers; tcp://.* has none left. Start some: dask worker"),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_a_cluster_that_is_lost_is_said_and_the_search_can_be_resumed(parts, tmp_path, victim, number, said):
@@ -184,6 +190,7 @@ def test_a_cluster_that_is_lost_is_said_and_the_search_can_be_resumed(parts, tmp
     finish_here_and_compare(path)
 
 
+@pytest.mark.slow
 def test_a_search_waits_for_new_workers_if_it_is_told_to(parts, tmp_path):
     def replace():
         parts.worker.kill()

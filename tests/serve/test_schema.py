@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
@@ -14,29 +15,42 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from allais.serve.settings_file import ServerSettings
+from tests.serve.conftest import Caller
+
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
-EXAMPLES = 15  # per operation and kind; more find nothing more
 
 
-def test_no_call_ends_in_a_mistake_of_the_service(calling):
+def test_no_call_ends_in_a_mistake_of_the_service(tmp_path):
+    with Caller(ServerSettings(database=str(tmp_path / "advisor.db"))) as caller:
+        examine_all(caller, examples=1)
+
+
+@pytest.mark.slow
+def test_no_call_of_many_ends_in_a_mistake_of_the_service(calling):
     with calling() as caller:
-        caller.create()
-        for _ in range(5):
-            caller.ask()
-        document = caller.get("/openapi.json").json()
-        schema = schemathesis.openapi.from_dict(document)
-        schema.config.update(base_url=str(caller.base_url))
-        for found in schema.get_all_operations():
-            operation = found.ok()
-            if (operation.method, operation.path) == ("delete", "/v1/keys/{id}"):
-                continue  # it would revoke the key of this test
-            for mode in schemathesis.GenerationMode:
-                examine(operation, mode, caller)
+        examine_all(caller, examples=15)  # more find nothing more
 
 
-def examine(operation, mode, caller) -> None:
+def examine_all(caller, examples) -> None:
+    """So many calls of each kind of every operation."""
+    caller.create()
+    for _ in range(5):
+        caller.ask()
+    document = caller.get("/openapi.json").json()
+    schema = schemathesis.openapi.from_dict(document)
+    schema.config.update(base_url=str(caller.base_url))
+    for found in schema.get_all_operations():
+        operation = found.ok()
+        if (operation.method, operation.path) == ("delete", "/v1/keys/{id}"):
+            continue  # it would revoke the key of this test
+        for mode in schemathesis.GenerationMode:
+            examine(operation, mode, caller, examples)
+
+
+def examine(operation, mode, caller, examples) -> None:
     @settings(
-        max_examples=EXAMPLES, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
+        max_examples=examples, deadline=None, derandomize=True, database=None, phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(case=operation.as_strategy(generation_mode=mode))
