@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=  # tests start Python often: it should read it
 
 .PHONY: paper test test-slow nightly check benchmark docs figures notebooks dist clean
 
-paper: $(VENV)/installed  ## every table and figure of the paper, run again; says how long, where the page is, what was found
+paper: $(VENV)/installed  ## every table and figure of the paper, run again; shows the time left, where the page is, what was found
 	@$(BIN)/allais paper run --check --out build/paper
 
 test: check  ## every check and every test but the slow ones
@@ -37,7 +37,7 @@ docs: $(VENV)/installed  ## the documentation as a site that opens from disk; br
 	@echo "Open site/index.html"
 
 figures: $(VENV)/installed  ## the pictures of the documentation
-	$(BIN)/python -m allais.paper.drawing docs/figures
+	$(BIN)/python -m tools.figures docs/figures
 	$(BIN)/python tools/layers.py docs/figures
 
 notebooks: $(VENV)/installed  ## the notebooks of the examples, run again

@@ -85,6 +85,7 @@ def test_a_dry_run_predicts_and_its_runs_are_not_repeated(spec):
     assert result.exit_code == 0, result.output
     assert re.search(r"2[0-4]\d pilot runs took", result.output)  # 120, and as many of those that may be the best
     assert "the search needs about" in result.output
+    assert " on 1 worker." in result.output
     assert "40 runs per option, or a few times as many, say little" in result.output
     assert sorted(path.name for path in spec.parent.iterdir()) == ["coin.pilot.json", "coin.toml"]
     again = run(spec, "--journal", spec.parent / "again.jsonl")

@@ -96,7 +96,10 @@ def test_weight_draws_every_family():
         (("value", "50:x"), "got '50:x' in '50:x'. Write numbers."),
         (("value", "50:0.5,50:0.5"), "an outcome is given once; got 50 twice"),
         (("value", "1:1", "--weight", "tkk:0.6"), "Did you mean 'tk'?"),
-        (("value", "1:1", "--weight", "cvar:0.1"), "got 'cvar'. Write tail-average:A, which is the weight of CVaR for"),
+        (
+            ("value", "1:1", "--weight", "cvar:0.1"),
+            "there is no weight 'cvar'. Write tail-average:A, which is the weight",
+        ),
         (("value", "1:1", "--weight", "tk:x"), "parameters of a weight are numbers"),
         (("value", "1:1", "--plot", "x.doc"), "a picture ends in .png, .svg, .pdf; got x.doc."),
         (("value", "1:1", "--plot", "nowhere/x.png"), "a file needs a folder that exists; got nowhere/x.png."),
@@ -124,7 +127,7 @@ def test_bad_input_ends_in_one_sentence_and_exit_code_2(arguments, sentence, tmp
 )
 def test_an_option_by_its_former_name_is_refused_with_the_present_one(words, former, now, monkeypatch):
     monkeypatch.setattr("allais.traffic.sumo.program", lambda name: name)  # none is needed to read the words
-    refused(run(*words, former), f"the option {former} has another name now: {now}. Write that instead.")
+    refused(run(*words, former), f"the option {former} is now called {now}. Write that instead.")
 
 
 @pytest.mark.parametrize(
@@ -150,6 +153,11 @@ def test_the_version_is_said():
 def test_a_command_without_words_shows_its_help():
     for words in ((), ("paper",), ("traffic",)):
         assert "Usage: " in run(*words).output
+
+
+def test_help_loads_no_compiled_code():
+    code = "import sys, allais.cli.app; print(sorted({'numba', 'matplotlib', 'allais.people'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
 def test_simulate_compares_the_policies_of_a_spec(tmp_path):

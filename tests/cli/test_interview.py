@@ -39,7 +39,9 @@ def test_the_file_is_a_preference_on_the_command_line_and_in_a_spec(alice, tmp_p
     valued = RUN.invoke(app, ["value", "50:0.1,0:0.9", "7:1", "--preference", str(path)])
     assert valued.exit_code == 0, valued.output
     worth = Preference.load(path).certainty_equivalent(Discrete({50: 0.1, 0: 0.9}))
-    assert f"feels like {worth:.6g} for sure" in valued.output
+    assert f"feels like {worth:.6g} euros for sure" in valued.output  # the unit of the interview
+    other = RUN.invoke(app, ["value", "7:1", "--preference", str(path), "--unit", "francs"])
+    assert "feels like 7 francs for sure" in other.output
     spec = tmp_path / "spec.toml"
     spec.write_text(
         f'preference = "{path}"\nrounds = 20\nruns = 2\n'
@@ -127,7 +129,7 @@ def test_a_page_is_written(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["--family", "ctp"], "a family must be one that exists; got 'ctp'. Did you mean 'cpt'?"),
+        (["--family", "ctp"], "there is no family 'ctp'. Did you mean 'cpt'?"),
         (["--stakes", "5"], "stakes are two numbers"),
         (["--decide", "7:1"], "a decision is between two arms or more; got 1"),
         (["--out", "/nowhere/a.json"], "a file needs a folder that exists"),

@@ -126,7 +126,7 @@ def test_an_output_that_is_full_ends_in_one_sentence(arguments):
     with open("/dev/full", "w") as full:
         done = command(*arguments, stdout=full)
     assert (done.returncode, done.stderr.count("\n")) == (1, 1)
-    assert done.stderr.startswith("error: a disk must have room for what is written; the one in use is full.")
+    assert done.stderr.startswith("error: the disk is full.")
 
 
 def test_a_reader_that_has_seen_enough_is_no_error():
@@ -157,9 +157,7 @@ def test_a_disk_that_is_full_ends_in_one_sentence_with_the_file(tmp_path, monkey
     paper = arguments[0] == "paper"  # its experiments draw in memory, and its results are written
     monkeypatch.setattr("allais.paper.runner.write_atomically" if paper else "matplotlib.figure.Figure.savefig", full)
     last = run(*arguments).output.strip().splitlines()[-1]
-    assert last == (
-        f"error: a disk must have room for what is written; that of {written} is full. Make room, and try again."
-    )
+    assert last == (f"error: the disk of {written} is full. Free some space, and try again.")
 
 
 @pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="needs folders that can be closed")
@@ -170,7 +168,7 @@ def test_a_folder_that_is_closed_is_refused_before_anything_runs(tmp_path, monke
 
     path = tmp_path / "spec.toml"
     path.write_text(LOTTERIES)
-    monkeypatch.setattr("allais.cli.specs.tempfile.TemporaryFile", closed)
+    monkeypatch.setattr("allais.cli.options.tempfile.TemporaryFile", closed)
     monkeypatch.setattr("allais.searches.runs.perform", None)  # nothing may run
     said = one_sentence(run("best-arm", path, *arguments))
     assert f"a file needs a folder that can be written to; {tmp_path} cannot (Read-only file system)" in said

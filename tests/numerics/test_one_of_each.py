@@ -5,8 +5,7 @@ import pytest
 
 from allais import Preference, Prelec, TverskyKahneman
 from allais.numerics.chebyshev import FIRST_POWER, basis, cells_of, fit, halved_until, joined
-from allais.numerics.sums import distorted_sum
-from allais.numerics.table import table_of
+from allais.numerics.table import distorted_sum, table_of
 from allais.weights import Power
 
 BOTH = Preference(TverskyKahneman(0.61), Prelec(0.65))

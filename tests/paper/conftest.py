@@ -10,12 +10,6 @@ from tests.browser import chromium as opened_browser
 FAST = ("introduction", "weight", "route-table")
 
 
-@pytest.fixture(autouse=True)
-def _own_memory(tmp_path, monkeypatch):
-    """What tests take is nothing to remember."""
-    monkeypatch.setattr("allais.paper.costs.cache_folder", lambda: tmp_path / "cache" / "kernels")
-
-
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("paper")

@@ -8,7 +8,7 @@ from allais.paper.runner import Stored
 FINDINGS = (
     Finding("it is so", "so", "so", True),
     Finding("it is so by M", "M", "2 M", False, 10, "M is the width, see erratum 11"),
-    Finding("it is so by this name", "this", "that", False, 28, typing=True),
+    Finding("it is so by this name", "this", "that", False, 28, misprint=True),
     Finding("it is faster", "(beyond the paper)", "a thousand times", True, of_paper=False),
 )
 FACTS = {

@@ -24,4 +24,4 @@ def test_both_corollaries_hold_beside_two_policies():
 def test_the_counterexample_to_edpm_stands_though_its_difference_is_misprinted():
     stands, misprinted = printed_statements()[:2]
     assert "333" in stands.measured  # sqrt(eps) / (3 eps) = 1 / (3 sqrt(eps))
-    assert (stands.kind, misprinted.kind, misprinted.erratum) == ("holds", "typing", 12)
+    assert (stands.kind, misprinted.kind, misprinted.erratum) == ("holds", "misprint", 12)

@@ -30,7 +30,7 @@ def page(tmp_path_factory):
 def test_the_closing_sentences_follow_from_the_results():
     results = made_up()
     assert found(results) == [
-        "Of 42 claims of the paper 14 hold as printed, 14 once corrected, and 14 are typing errors: all as known.",
+        "Of 42 claims of the paper 14 hold as printed, 14 once corrected, and 14 are misprints.",
         "W-UCB's regret on problem (a) is 1,234 after 50,000 rounds, UCB's 56,789; W-LUCB and W-SR end on the arm that "
         "people prefer in 799 of 800 runs, LUCB and SR in 3.",
         "On simulated traffic R1 is the fastest route on average and R2, 10 s longer, the one that people prefer: OFUL "
@@ -38,18 +38,18 @@ def test_the_closing_sentences_follow_from_the_results():
     ]
 
 
-def test_the_closing_sentences_say_what_is_not_as_known_and_nothing_about_what_has_not_run():
+def test_the_closing_sentences_say_what_is_not_as_expected_and_nothing_about_what_has_not_run():
     (one,) = (
         result for result in made_up((*FINDINGS, Finding("no", "so", "not so", False))) if result.name == "weight"
     )
     assert found([one]) == [
-        "Of 4 claims of the paper 1 hold as printed, 1 once corrected, and 1 is a typing error; 1 came out otherwise: "
-        "1 of all findings NOT as known."
+        "Of 4 claims of the paper 1 hold as printed, 1 once corrected, and 1 is a misprint; 1 came out differently. "
+        "1 finding NOT as expected."
     ]
 
 
-def test_a_finding_is_of_one_of_three_kinds_or_not_as_known():
-    assert [finding.kind for finding in FINDINGS] == ["holds", "corrected", "typing", "holds"]
+def test_a_finding_is_of_one_of_three_kinds_or_not_as_expected():
+    assert [finding.kind for finding in FINDINGS] == ["holds", "corrected", "misprint", "holds"]
     assert [finding.as_expected for finding in FINDINGS] == [True] * 4
     corrected = Finding("with 2 M", "at most 1", "0.3", True, 10, as_corrected=True)
     assert (corrected.kind, corrected.as_expected) == ("corrected", True)
@@ -67,7 +67,7 @@ def test_the_page_is_claim_pictures_summary_experiments_findings_and_errata_in_t
         text.index(part)
         for part in (
             "<h1>", "People overweight rare events", "<svg", 'id="summary"', "Claims that hold</h3>",
-            "Claims that hold once corrected</h3>", "Typing errors of the paper</h3>", 'id="introduction"',
+            "Claims that hold once corrected</h3>", "Misprints of the paper</h3>", 'id="introduction"',
             'id="vehicles"', 'id="findings"', 'id="errata"',
         )
     ]  # fmt: skip
@@ -78,11 +78,11 @@ def test_the_page_is_claim_pictures_summary_experiments_findings_and_errata_in_t
     assert "299 of 300 runs" in opening
 
 
-def test_a_finding_that_is_not_as_known_stands_first():
+def test_a_finding_that_is_not_as_expected_stands_first():
     text = html_report(made_up((*FINDINGS, Finding("it rains", "so", "not so", False))))
-    assert text.index("Not as known</h3>") < text.index("Claims that hold</h3>")
-    assert "NOT as known" in text
-    assert "Not as known</h3>" not in html_report(made_up())
+    assert text.index("Not as expected</h3>") < text.index("Claims that hold</h3>")
+    assert "NOT as expected" in text
+    assert "Not as expected</h3>" not in html_report(made_up())
 
 
 def test_names_within_figures_are_there_once_though_the_opening_repeats_them():

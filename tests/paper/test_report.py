@@ -44,7 +44,7 @@ def test_the_same_seed_gives_the_same_bytes_for_any_number_of_workers(folder, tm
         assert without_times((folder / name).read_text()) == without_times((tmp_path / name).read_text()), name
 
 
-def test_a_finding_that_differs_from_what_is_known_fails_the_check(folder, tmp_path):
+def test_a_finding_that_differs_from_what_is_expected_fails_the_check(folder, tmp_path):
     copy = shutil.copytree(folder, tmp_path / "quick-1")
     for name in BY_NAME.keys() - set(FAST):
         keep(copy, Stored(name, "quick", 1, 0.0, ExperimentResult((), (Finding("it is so", "so", "so", True),))))
@@ -53,7 +53,7 @@ def test_a_finding_that_differs_from_what_is_known_fails_the_check(folder, tmp_p
     keep(copy, Stored("regret", "quick", 1, 0.0, ExperimentResult((), (wrong,))))
     result = run("check", "--out", tmp_path)
     assert result.exit_code == 1
-    assert "it did not for 1. See the table." in result.output
+    assert "1 is not. See the table." in result.output
     keep(
         copy,
         Stored("regret", "quick", 1, 0.0, ExperimentResult((), (Finding("it is so", "so", "so", True, erratum=3),))),
@@ -64,7 +64,7 @@ def test_a_finding_that_differs_from_what_is_known_fails_the_check(folder, tmp_p
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("run", "regert"), "an experiment must be one that exists; got 'regert'. Did you mean 'regret'?"),
+        (("run", "regert"), "there is no experiment 'regert'. Did you mean 'regret'?"),
         (("run", "weight", "--scale", "big"), "scale must be one of quick, full; got 'big'. Choose one."),
         (("run", "weight", "--workers", "0"), "--workers must be 1 or more, or -1 for every core; got 0."),
         (
@@ -151,7 +151,7 @@ def test_markdown_has_the_findings_and_its_figures_exist(folder):
     figures = re.findall(r"\]\((figures/[^)]*)\)", text)
     assert figures
     assert all((folder / figure).exists() for figure in figures)
-    assert "typing error ([erratum 28](errata.md#28-figure-1-and-words))" in text
+    assert "misprint ([erratum 28](errata.md#28-figure-1-and-words))" in text
     assert "refuted" not in text
 
 

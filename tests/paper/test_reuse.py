@@ -106,8 +106,8 @@ def test_the_time_that_a_result_took_is_no_part_of_what_is_checked(folder, tmp_p
 
 
 def test_an_edit_of_the_program_makes_results_old_but_one_of_the_page_does_not(tmp_path):
-    (tmp_path / "paper" / "page").mkdir(parents=True)
-    files = [tmp_path / "paper" / "page" / "style.py", tmp_path / "paper" / "problems.py"]
+    (tmp_path / "paper").mkdir()
+    files = [tmp_path / "paper" / "html_page.py", tmp_path / "paper" / "problems.py"]
     for file in files:
         file.write_text("x = 1\n")
     names = [runner.digest(tmp_path)]
@@ -132,7 +132,7 @@ def test_a_call_with_nothing_to_do_loads_neither_compiled_code_nor_a_plotting_li
     assert "All results are up to date" in said
 
 
-def test_a_run_with_a_check_fails_when_a_finding_is_not_as_known(ran, tmp_path, monkeypatch):
+def test_a_run_with_a_check_fails_when_a_finding_is_not_as_expected(ran, tmp_path, monkeypatch):
     assert run("weight", "--check", "--out", tmp_path).exit_code == 0
     (stored,) = (
         one for one in made_up((*FINDINGS, Finding("it rains", "so", "not so", False))) if one.name == "weight"
@@ -141,4 +141,4 @@ def test_a_run_with_a_check_fails_when_a_finding_is_not_as_known(ran, tmp_path, 
     assert run("weight", "--out", tmp_path).exit_code == 0
     result = run("weight", "--check", "--out", tmp_path)
     assert result.exit_code == 1
-    assert "it did not for 1. See: allais paper check" in " ".join(result.output.split())
+    assert "1 is not. See: allais paper check" in " ".join(result.output.split())

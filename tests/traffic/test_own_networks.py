@@ -345,7 +345,7 @@ def test_a_network_and_a_demand_of_ones_own_from_the_files_to_the_preferred_rout
     assert told.exit_code == 0, told.output
     assert "People prefer R" in told.output
     assert "is the fastest on average" in told.output
-    assert "a weight must be one that exists; got 'tversky'" in refused("prefer", delays, "--weight", "tversky")
+    assert "there is no weight 'tversky'" in refused("prefer", delays, "--weight", "tversky")
 
 
 @needs_sumo

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from allais import __version__
-from allais._kernels import CACHE
 from allais.cli.best_arm import best_arm_command
 from allais.cli.interview import interview_command
 from allais.cli.options import Commands, say_warning
@@ -34,6 +33,7 @@ def warm_command(
     - `allais warm`
     - `allais warm NPTS TopTwo`
     """
+    from allais._kernels import CACHE
     from allais.people.interview.precompile import warm_interview
     from allais.simulation.warm import warm
 

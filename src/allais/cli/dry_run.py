@@ -32,13 +32,13 @@ from allais.searches.runs import Outcome, Run, Seeds
 
 FORMAT, VERSION = "allais pilot", 1
 
-Known = dict[tuple[int, int], float]  # rewards, by arm and seed
+Rewards = dict[tuple[int, int], float]  # by arm and seed
 
 
 class Piloted(Problem):
-    """A problem with some known runs: a worker that gets one of them only looks it up."""
+    """A problem whose pilot runs are done: a worker looks these up instead of running them again."""
 
-    def __init__(self, problem: Problem, known: Known) -> None:
+    def __init__(self, problem: Problem, known: Rewards) -> None:
         self._problem, self._known = problem, dict[int, dict[int, float]]()
         for (arm, seed), reward in known.items():
             self._known.setdefault(arm, {})[seed] = reward
@@ -81,7 +81,7 @@ def keep(path: Path, spec: SearchSpec, finished: Iterable[tuple[Run, Outcome]]) 
     write_atomically(path, json.dumps({**_of(spec), "runs": runs}) + "\n")
 
 
-def kept(path: Path, spec: SearchSpec) -> Known:
+def kept(path: Path, spec: SearchSpec) -> Rewards:
     """The pilot runs of this very problem and seed; none where the file is missing, or of another problem."""
     found = _document(path)
     try:
@@ -188,13 +188,14 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
     if not closer:
         predicted = forecast(policy, values, seen, table)
     if predicted is None:
-        return "\n".join([*lines, "No prediction: an option gave no reward, or this policy takes too long to try out."])
+        return "\n".join([*lines, "No prediction: an option gave no reward, or the policy takes too long to simulate."])
     if math.isinf(predicted.expected):
-        lines.append("Two options seem equal: no number of runs would part them. Give the policy a tolerance.")
+        lines.append("Two options seem equal: no number of runs would separate them. Give the policy a tolerance.")
         return "\n".join(lines)
     workers = capacity(executor)
+    on = "1 worker" if workers == 1 else f"{workers} workers"
     needs = f"If the values stay as they are, the search needs about {predicted.expected:,.0f} runs"
-    lines.append(f"{needs}: {duration(predicted.expected * seconds / workers)} on {workers} workers.")
+    lines.append(f"{needs}: {duration(predicted.expected * seconds / workers)} on {on}.")
     if predicted.between is not None and math.isfinite(predicted.between[1]):
         low, high = predicted.between
         lines.append(f"Pilot runs leave that in doubt: about nine in ten searches take {low:,.0f} to {high:,.0f} runs.")
@@ -218,7 +219,7 @@ def _ladder(policy: Policy, values: FloatArray, seen: list[Any], table: FloatArr
     sure = np.array([sure_amount(policy.preference, value) for value in values.tolist()])
     try:
         costs = costs_of_indifference(policy, values, seen, worth_asking(sure), table)
-    except ValueError:  # under a utility and without bounds, no amount says what it feels like
+    except ValueError:  # under a utility without bounds, no amount corresponds to an indifference
         return []
     told = [(amount, one.expected) for amount, one in costs.items() if one is not None]
     parts = [f"{in_units(amount, unit)}: {runs:,.0f} runs" for amount, runs in told if math.isfinite(runs)]

@@ -24,7 +24,7 @@ COLOURS = {True: "blue", False: "yellow"}
 
 
 def interview_command(
-    family: Annotated[str, typer.Option(help=f"What is asked about: {', '.join(FAMILIES)}.")] = "cpt",
+    family: Annotated[str, typer.Option(help=f"The family of preferences: {', '.join(FAMILIES)}.")] = "cpt",
     questions: Annotated[int, typer.Option(min=1, help="How many questions.")] = 20,
     stakes: Annotated[str, typer.Option(help="The least and the greatest outcome.")] = "-50,200",
     unit: Annotated[str, typer.Option(help='Of outcomes, such as "euros".')] = "",
@@ -35,8 +35,8 @@ def interview_command(
     sure: Annotated[float, typer.Option(help="How sure a decision must be.")] = 0.95,
     person: Annotated[str, typer.Option(help="Who is asked.")] = "one",
     out: Annotated[Path | None, typer.Option(help="Write the preference and the answers into this file.")] = None,
-    keep: Annotated[Path | None, typer.Option(help="A folder that keeps every answer, to go on from.")] = None,
-    page: Annotated[Path | None, typer.Option(help="Ask nobody; write a page that asks (HTML, no server).")] = None,
+    keep: Annotated[Path | None, typer.Option(help="A folder that keeps every answer, to continue later.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Ask nobody; write an HTML page that asks (no server).")] = None,
     seed: Seed = 1,
 ) -> None:  # fmt: skip
     """Ask one person a few questions, and find the preference that the answers show.
@@ -84,7 +84,7 @@ def _family(name: str, stakes: tuple[float, float], reference: float, costs: boo
     from allais.people.model.presets import family_named
 
     if name not in FAMILIES:
-        raise ValueError(f"a family must be one that exists; got {name!r}.{nearest(name, FAMILIES)}")
+        raise ValueError(f"there is no family {name!r}.{nearest(name, FAMILIES)}")
     return family_named(name, stakes, reference=reference, costs=costs)
 
 
@@ -171,7 +171,7 @@ def _drawn(question: Question, interview: Interview) -> Table:
 
 def _conclude(interview: Interview, screen: Console, out: Path | None) -> None:
     if not interview.answers:
-        screen.print("Nothing was answered, so nothing is known.")
+        screen.print("No question was answered, so there is no preference to show.")
         return
     screen.rule("What the answers show")
     screen.print(Text(str(interview.fitted.summary())))

@@ -30,12 +30,12 @@ from allais.weights import Weight
 Workers = Annotated[int, typer.Option(help="How many runs or experiments at the same time; -1 means one per core.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the picture into this file (.png, .svg, .pdf).")]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from what is kept, after an interruption.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue after an interruption, from the results on disk.")]
 Scale = Annotated[str, typer.Option(help="quick (minutes) or full (as large as the paper's, or larger).")]
 
 
 def counted(workers: int) -> int:
-    """How many workers are meant."""
+    """The number of workers: -1 is one per core."""
     require_workers(workers)
     from allais.simulation.simulate import workers as available
 
@@ -43,13 +43,13 @@ def counted(workers: int) -> int:
 
 
 def require_workers(workers: int) -> None:
-    """Refuse a number of workers that cannot be."""
+    """Refuse an invalid number of workers."""
     if workers < 1 and workers != -1:
         raise ValueError(f"--workers must be 1 or more, or -1 for every core; got {workers}. Give another number.")
 
 
 def require_scale(scale: str) -> None:
-    """Refuse a scale that does not exist."""
+    """Refuse an unknown scale."""
     from allais.paper.findings import SCALES
 
     if scale not in SCALES:
@@ -60,7 +60,7 @@ WIDTH = 132  # where there is no terminal to ask: rich would squeeze tables into
 
 
 def console() -> Console:
-    """A console as wide as the terminal, or wide enough for a file."""
+    """A console as wide as the terminal; for a file, wide enough for tables."""
     found = Console()
     return found if found.is_terminal else Console(width=WIDTH)
 
@@ -153,7 +153,7 @@ def no_such_option(name: str, ctx: Any) -> str:
     known = [option for one in ctx.command.get_params(ctx) for option in one.opts if option.startswith("-")]
     now = FORMER.get(name, "")
     if now.partition(" ")[0] in known:
-        return f"the option {name} has another name now: {now}. Write that instead."
+        return f"the option {name} is now called {now}. Write that instead."
     return f"there is no option {name!r}.{nearest(name, known)}"
 
 
@@ -161,20 +161,20 @@ def about_files(error: OSError) -> str:
     """What the system says about a file, in a sentence that says what to do.
 
     >>> about_files(OSError(errno.ENOSPC, "No space left on device", "report.html"))
-    'a disk must have room for what is written; that of report.html is full. Make room, and try again.'
+    'the disk of report.html is full. Free some space, and try again.'
     """
-    name = "one" if error.filename is None else f"{error.filename}"
+    name = "a file" if error.filename is None else f"{error.filename}"
     if error.errno in FULL:
-        where = "the one in use" if error.filename is None else f"that of {name}"
-        return f"a disk must have room for what is written; {where} is full. Make room, and try again."
+        where = "" if error.filename is None else f" of {name}"
+        return f"the disk{where} is full. Free some space, and try again."
     if error.errno in CLOSED:
-        return f"a file needs a place that allows it; {name} has none ({error.strerror}). Choose another."
-    return f"a file must be there and readable; {name} is not ({error.strerror or error}). Check the path."
+        return f"{name} cannot be written or read ({error.strerror}). Choose another place, or change its permissions."
+    return f"{name} cannot be opened ({error.strerror or error}). Check the path."
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Give an error of the system the name of the file that was being written, which it leaves out itself."""
+    """Give an error of the system the name of the file that was being written, if it has none."""
     try:
         yield
     except OSError as error:
@@ -239,7 +239,7 @@ def weight_of(text: str) -> Weight:
     name, _, given = text.partition(":")
     if name not in SHORTHANDS:
         known = f" Write {OTHER_NAMES[name.lower()]}." if name.lower() in OTHER_NAMES else nearest(name, SHORTHANDS)
-        raise ValueError(f"a weight must be one that exists; got {name!r}.{known}")
+        raise ValueError(f"there is no weight {name!r}.{known}")
     make = SHORTHANDS[name]
     takes = inspect.signature(make).parameters
     needed = [key for key, parameter in takes.items() if parameter.default is inspect.Parameter.empty]

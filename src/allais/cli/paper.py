@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from types import TracebackType
+from typing import TYPE_CHECKING, Annotated, Self
 
 import typer
 from rich.console import Console
@@ -31,20 +36,7 @@ from allais.cli.options import console as make_console
 
 if TYPE_CHECKING:
     from allais.paper.findings import Experiment
-
-
-import threading
-import time
-from collections import Counter
-from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Self
-
-from rich.live import Live
-
-from allais.paper.costs import Expected, Forecast, in_words
-from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, TYPING, Experiment
-from allais.paper.runner import Stored
+    from allais.paper.runner import Stored
 
 app = typer.Typer(
     cls=Commands, help="The paper's experiments: run, compare with what is printed, check.", no_args_is_help=True
@@ -75,7 +67,7 @@ def run_command(
     seed: Seed = 1,
     out: Out = DEFAULT,
     again: Annotated[bool, typer.Option("--again", help="Run also what is up to date.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Fail if a finding is not as known.")] = False,
+    check: Annotated[bool, typer.Option("--check", help="Fail if a finding is not as expected.")] = False,
 ) -> None:
     """Run experiments, and write one page about all results of this scale and seed.
 
@@ -121,25 +113,25 @@ def run_command(
     for sentence in found(results):
         console.print(Text(sentence), soft_wrap=True)
     strange = sum(not one.as_expected for stored in results for one in stored.result.findings)
-    if check and strange:
-        stop(f"{DIFFERENT.format(strange)} See: allais paper check --scale {scale} --seed {seed} --out {out}", FAILED)
+    if check:
+        _require_expected(strange, f"See: allais paper check --scale {scale} --seed {seed} --out {out}")
 
 
-DIFFERENT = "what is known about a finding must come out again; it did not for {}."
+def _require_expected(strange: int, where: str) -> None:
+    if strange:
+        stop(f"every finding must be as expected; {strange} {'is' if strange == 1 else 'are'} not. {where}", FAILED)
 
 
 def _run(todo: list[Experiment], scale: str, seed: int, folder: Path, workers: int, console: Console) -> None:
     """Run what is not up to date, with one line that says how far it is."""
     with extra("plot", "a report with figures"):
         import matplotlib  # noqa: F401
-    from allais.paper.costs import Memory
     from allais.paper.report import write_report
     from allais.paper.runner import run_experiments
 
-    at_once, memory = min(counted(workers), len(todo)), Memory()
-    expected = memory.expected(todo, scale)
+    at_once = min(counted(workers), len(todo))
     # side by side the longest first, so that no core waits for the last one; alone the shortest, so that most are done
-    todo = sorted(todo, key=lambda one: expected.seconds[one.name] * (1 if at_once == 1 else -1))
+    todo = sorted(todo, key=lambda one: one.seconds[scale] * (1 if at_once == 1 else -1))
     finished: list[str] = []
 
     def kept() -> str:
@@ -148,20 +140,19 @@ def _run(todo: list[Experiment], scale: str, seed: int, folder: Path, workers: i
         write_report(folder, scale, seed)
         return f"Finished experiments are in {folder}: the same command goes on from there."
 
-    with sentences(kept), Progress(todo, scale, expected, at_once, console) as progress, writing(folder):
+    with sentences(kept), Progress(todo, scale, at_once, console) as progress, writing(folder):
         for stored in run_experiments(todo, scale, seed, folder, at_once, watch=progress.watch):
             finished.append(stored.name)
-            memory.remember(stored.name, scale, stored.seconds)
             progress.finished(stored)
 
 
 @app.command("check")
 def check_command(scale: Scale = "quick", seed: Seed = 1, out: Out = DEFAULT) -> None:
-    """Compare every finding with what is known about it: it holds, holds once corrected, or is a typing error.
+    """Compare every finding with what is expected of it: that it holds, holds once corrected, or is a misprint.
 
     Examples: `allais paper check`, `allais paper check --scale full --out report`
 
-    Exit code 0: all as known; 1: some finding differs; 2: an experiment has not been run.
+    Exit code 0: all findings are as expected; 1: some are not; 2: an experiment has not been run.
     """
     from allais.paper.experiments import EXPERIMENTS
     from allais.paper.runner import kept
@@ -185,13 +176,12 @@ def check_command(scale: Scale = "quick", seed: Seed = 1, out: Out = DEFAULT) ->
             )
         for finding in stored.result.findings:
             strange += not finding.as_expected
-            mark = "as known" if finding.as_expected else "DIFFERS"
+            mark = "as expected" if finding.as_expected else "DIFFERS"
             cells = (experiment.name, finding.claim, finding.measured, finding.status, mark)
             table.add_row(*map(Text, cells))
     console.print(table, highlight=False)
-    if strange:
-        stop(f"{DIFFERENT.format(strange)} See the table.", FAILED)
-    console.print("Every finding is as known.")
+    _require_expected(strange, "See the table.")
+    console.print("Every finding is as expected.")
 
 
 def _folder(out: Path, scale: str, seed: int) -> Path:
@@ -203,74 +193,77 @@ def _folder(out: Path, scale: str, seed: int) -> Path:
 def _named(name: str, known: list[str]) -> str:
     if name in known:
         return name
-    raise ValueError(f"an experiment must be one that exists; got {name!r}.{nearest(name, known)}")
-
-
-BAR = 24  # characters
-KINDS = {HOLDS: "hold", CORRECTED: "hold once corrected", TYPING: "typing error", DIFFERS: "NOT AS KNOWN"}
+    raise ValueError(f"there is no experiment {name!r}.{nearest(name, known)}")
 
 
 class Progress:
-    """One line on a terminal; elsewhere only what is finished, with the time that is left."""
+    """A bar with the time left on a terminal; elsewhere a line for each finished experiment."""
 
     def __init__(
         self,
         experiments: Sequence[Experiment],
         scale: str,
-        expected: Expected,
         workers: int,
         console: Console,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._clock, self._console, self._lock = clock, console, threading.Lock()
-        self._all = len(experiments)
-        costs = {one.name: expected.seconds[one.name] for one in experiments}
-        self._forecast = Forecast(costs, workers, clock())
-        whole = in_words(self._forecast.left(clock()))
-        share = expected.compiling / max(sum(costs.values()), 1e-9)
-        compiling = f", {share:.0%} of it compiling, which is done once" if share >= 0.1 else ""
-        each = "1 experiment" if self._all == 1 else f"{self._all} experiments"
-        side = f", {workers} at a time" if workers > 1 else ""
-        console.print(f"{each} at {scale} scale{side}: about {whole} here{compiling}.", highlight=False)
-        self._live = Live(get_renderable=self.line, console=console, refresh_per_second=4, transient=True)
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        self._console = console
+        self._costs = {one.name: one.seconds[scale] for one in experiments}
+        self._shares: dict[str, float] = {}  # how far each experiment that has started is
+        each = "1 experiment" if len(experiments) == 1 else f"{len(experiments)} experiments"
+        console.print(f"{each} at {scale} scale" + (f", {workers} at a time." if workers > 1 else "."), highlight=False)
+        # progress is in steps of seconds, so that the pace is that of the whole run, not of the last moments
+        self._bar = Bar(
+            BarColumn(24), TimeRemainingColumn(), TextColumn("{task.description}", markup=False), console=console,
+            get_time=clock, speed_estimate_period=math.inf, transient=True, disable=not console.is_terminal,
+        )  # fmt: skip
+        self._task = self._bar.add_task("starting", total=sum(self._costs.values()))
 
     def __enter__(self) -> Self:
-        if self._console.is_terminal:
-            self._live.start()
+        self._bar.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._live.stop()
+        self._bar.stop()
+
+    @property
+    def left(self) -> float | None:
+        """Seconds until all is done, at the pace so far; None at the start."""
+        return self._bar.tasks[0].time_remaining
+
+    @property
+    def words(self) -> str:
+        """What is done, and what is under way."""
+        return self._bar.tasks[0].description
 
     def watch(self, name: str, share: float) -> None:
-        """An experiment has come so far."""
-        with self._lock:  # the line is drawn by another thread
-            self._forecast.tell(name, share, self._clock())
+        """An experiment has started (0), has come this far, or is done (1)."""
+        self._shares[name] = share
+        under_way = [one for one, so_far in self._shares.items() if so_far < 1.0]
+        words = f"left; {len(self._shares) - len(under_way)} of {len(self._costs)} done"
+        words += f"; now {', '.join(under_way)}" if under_way else ""
+        done = sum(so_far * self._costs[one] for one, so_far in self._shares.items())
+        self._bar.update(self._task, completed=done, description=words)
 
     def finished(self, stored: Stored) -> None:
         """Say what an experiment found."""
-        self.watch(stored.name, 1.0)
-        words = Text(f"{stored.name} ({stored.seconds:.1f} s): {tally(stored)}")
-        if not self._console.is_terminal and len(self._forecast.done) < self._all:
-            with self._lock:
-                words.append(f"; about {in_words(self._forecast.left(self._clock()))} left")
-        self._console.print(words)
+        from allais.report.tables import duration
 
-    def line(self) -> Text:
-        """How far everything is."""
-        with self._lock:
-            now = self._clock()
-            share, left = self._forecast.share(now), self._forecast.left(now)
-            done, under_way = len(self._forecast.done), self._forecast.under_way
-        filled = round(BAR * share)
-        bar = "█" * filled + "░" * (BAR - filled)
-        now_doing = f"now {', '.join(under_way)}" if under_way else "starting" if not done else "ending"
-        words = f"{bar} about {in_words(left)} left; {done} of {self._all} done; {now_doing}"
-        return Text(words, no_wrap=True, overflow="ellipsis")
+        self.watch(stored.name, 1.0)
+        words = f"{stored.name} ({stored.seconds:.1f} s): {tally(stored)}"
+        if not self._console.is_terminal and self.left:
+            words += f"; about {duration(self.left)} left"
+        self._console.print(Text(words))
 
 
 def tally(stored: Stored) -> str:
     """How many findings there are of each kind."""
+    from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, MISPRINT
+
+    words = {HOLDS: "hold", CORRECTED: "hold once corrected", MISPRINT: "misprints", DIFFERS: "NOT AS EXPECTED"}
     kinds = Counter(finding.kind for finding in stored.result.findings)
-    said = [f"{kinds[kind]} {words}" for kind, words in KINDS.items() if kinds[kind]]
-    return ", ".join(f"{one}s" if one.endswith("error") and not one.startswith("1 ") else one for one in said)
+    said = ", ".join(f"{kinds[kind]} {word}" for kind, word in words.items() if kinds[kind])
+    return said.replace("1 misprints", "1 misprint") if kinds[MISPRINT] == 1 else said

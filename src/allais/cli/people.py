@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import time
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +29,9 @@ from allais.weights import Identity
 if TYPE_CHECKING:
     from allais.people import Choices, Family, Study
 
+app = typer.Typer(cls=Commands, help="Preferences from choices.", no_args_is_help=True, rich_markup_mode="markdown")
+
+METHODS = ("likelihood", "mode", "posterior", "hierarchical")
 RATES = ("of", "rate_of")  # how many were asked, if the answers are counts or shares
 SHAPES = {  # and the columns of each
     "lottery-or-sure": ("person", "win", "probability", "sure", "took_lottery", "trial", *RATES),
@@ -35,61 +42,196 @@ SHAPES = {  # and the columns of each
 }
 REST = "rest"  # for the probability that is left
 
-Data = Annotated[Path, typer.Argument(help="A table of choices, as CSV or as JSON lines.")]
-Shape = Annotated[str, typer.Option(
-    help="lottery-or-sure (columns person, win, probability, sure, took_lottery), mixed-gambles (person, gain, loss, "
-    "accepted), certainty-equivalents (person, amount; see --lottery), table (person, chosen; see --option) or lines "
-    "(JSON).")]  # fmt: skip
-Column = Annotated[list[str] | None, typer.Option(
-    help="A column of another name: win=prize. of=n: the answers are counts of n; rate_of=n: shares of n. Several "
-    "times.")]  # fmt: skip
-Option = Annotated[list[str] | None, typer.Option(
-    help='An option of a table, by what the column "chosen" calls it: "left=x:p,0:rest", outcomes and probabilities '
-    'by column or number; or "right=sure", a column of amounts. Once for each.')]  # fmt: skip
-Lottery = Annotated[str | None, typer.Option(help='Of certainty equivalents: "x:p,0:rest".')]
-Weighing = Annotated[str, typer.Option(help="How probabilities are weighed: tk, prelec, gonzalez-wu, power, wang, "
-                                       "tail-average, steep-middle or identity.")]  # fmt: skip
-Losses = Annotated[str | None, typer.Option(help="How those of losses are, if otherwise; or dual.")]
-Set = Annotated[list[str] | None, typer.Option("--set", help="A parameter: utility_alpha=0.88, or lapse=free.")]
-Sure = Annotated[bool, typer.Option("--sure", help="Compare certainty equivalents, and not values.")]
-ProbitRule = Annotated[bool, typer.Option("--probit", help="Probit in place of logit.")]
-Stake = Annotated[float, typer.Option(help="The size of a typical outcome, for the prior.")]
-Costs = Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")]
-Reference = Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")]
-DropMissing = Annotated[bool, typer.Option("--drop-missing", help='Leave rows with an empty cell ("", NA, n/a) out.')]
+Weighting = Annotated[str, typer.Option(help="How probabilities are weighted: tk, prelec, gonzalez-wu, power, wang, "
+                                        "tail-average, steep-middle or identity.")]  # fmt: skip
 
 
-def choices_of(
-    data: Path, shape: str, columns: list[str] | None, options: list[str] | None, lottery: str | None, drop: bool
-) -> Choices:
-    """The choices of a file, and a word about rows that were left out."""
-    from allais.people import Choices
+@dataclass(frozen=True)
+class Task:
+    """What all commands about choices take: a table, and the family that is fitted to it."""
 
-    if shape not in SHAPES:
-        raise ValueError(f"--shape must be one of {', '.join(SHAPES)}; got {shape!r}. Choose one.")
-    settings: dict[str, Any] = _columns(shape, columns or [])
-    for name, given, where, example in (
-        ("--option", options, "table", "left=x:p,0:rest"),
-        ("--lottery", lottery, "certainty-equivalents", "x:p,0:rest"),
-    ):
-        if given and shape != where:
-            raise ValueError(f"{name} belongs to --shape {where}; got it with {shape}. Leave it out.")
-        if not given and shape == where:
-            raise ValueError(f'--shape {where} needs {name}; there is none. Write {name} "{example}".')
-    if shape == "lines":
-        return Choices.read(data)
-    settings["missing"] = "drop" if drop else "refuse"
-    if options:
-        named = dict(_named(one, "--option", "left=x:p,0:rest") for one in options)
-        settings["options"] = {name: parts_of(given) for name, given in named.items()}
-    if lottery:
-        settings["lottery"] = parts_of(lottery)
-    maker = "from_table" if shape == "table" else shape.replace("-", "_")
-    found: Choices = getattr(Choices, maker)(data, **settings)
-    if found.n_dropped:
-        rows = "1 row" if found.n_dropped == 1 else f"{found.n_dropped:,} rows"
-        typer.echo(f"{rows} with an empty cell {'was' if found.n_dropped == 1 else 'were'} left out.")
-    return found
+    data: Annotated[Path, typer.Argument(help="A table of choices, as CSV or as JSON lines.")]
+    shape: Annotated[str, typer.Option(
+        help="lottery-or-sure (columns person, win, probability, sure, took_lottery), mixed-gambles (person, gain, "
+        "loss, accepted), certainty-equivalents (person, amount; see --lottery), table (person, chosen; see --option) "
+        "or lines (JSON).")]  # fmt: skip
+    column: Annotated[list[str] | None, typer.Option(
+        help="A column of another name: win=prize. of=n: the answers are counts of n; rate_of=n: shares of n. "
+        "Repeatable.")] = None  # fmt: skip
+    option: Annotated[list[str] | None, typer.Option(
+        help='An option of a table, by what the column "chosen" calls it: "left=x:p,0:rest", outcomes and '
+        'probabilities by column or number; or "right=sure", a column of amounts. Once for each.')] = None  # fmt: skip
+    lottery: Annotated[str | None, typer.Option(help='Of certainty equivalents: "x:p,0:rest".')] = None
+    losses: Annotated[str | None, typer.Option(help="Another weight for losses; or dual.")] = None
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter: utility_alpha=0.88, or lapse=free. Repeatable.")
+    ] = None
+    sure: Annotated[bool, typer.Option("--sure", help="Compare certainty equivalents, not values.")] = False
+    probit: Annotated[bool, typer.Option("--probit", help="Probit instead of logit.")] = False
+    stake: Annotated[float, typer.Option(help="The size of a typical outcome, for the prior.")] = 10.0
+    costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False
+    reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0
+    drop_missing: Annotated[
+        bool, typer.Option("--drop-missing", help='Leave out rows with an empty cell ("", NA, n/a).')
+    ] = False
+    seed: Seed = 0
+
+    def choices(self) -> Choices:
+        """The choices of the file; says how many rows were left out."""
+        from allais.people import Choices
+
+        if self.shape not in SHAPES:
+            raise ValueError(f"--shape must be one of {', '.join(SHAPES)}; got {self.shape!r}. Choose one.")
+        settings: dict[str, Any] = _columns(self.shape, self.column or [])
+        for name, given, where, example in (
+            ("--option", self.option, "table", "left=x:p,0:rest"),
+            ("--lottery", self.lottery, "certainty-equivalents", "x:p,0:rest"),
+        ):
+            if given and self.shape != where:
+                raise ValueError(f"{name} belongs to --shape {where}; got it with {self.shape}. Leave it out.")
+            if not given and self.shape == where:
+                raise ValueError(f'--shape {where} needs {name}; there is none. Write {name} "{example}".')
+        if self.shape == "lines":
+            return Choices.read(self.data)
+        settings["missing"] = "drop" if self.drop_missing else "refuse"
+        if self.option:
+            named = dict(_named(one, "--option", "left=x:p,0:rest") for one in self.option)
+            settings["options"] = {name: parts_of(given) for name, given in named.items()}
+        if self.lottery:
+            settings["lottery"] = parts_of(self.lottery)
+        maker = "from_table" if self.shape == "table" else self.shape.replace("-", "_")
+        found: Choices = getattr(Choices, maker)(self.data, **settings)
+        if found.n_dropped:
+            rows = "1 row" if found.n_dropped == 1 else f"{found.n_dropped:,} rows"
+            typer.echo(f"{rows} with an empty cell {'was' if found.n_dropped == 1 else 'were'} left out.")
+        return found
+
+    def family(self, gains: str) -> Family:
+        """The family with this weight; "mean" is that of people who maximise the mean."""
+        from allais.people import Family, Logit, Probit, free
+
+        point = {"stake": self.stake, "costs": self.costs, "reference": self.reference}
+        if gains == "mean":
+            return Family(Identity, utility=None, **point)  # type: ignore[arg-type]
+        for name in (gains, self.losses or gains):
+            if name not in SHORTHANDS and not (name == "dual" and name == self.losses):
+                raise ValueError(f"there is no weight {name!r}.{nearest(name, SHORTHANDS)}")
+        parameters = {}
+        for one in self.set_ or []:
+            name, _, number = one.partition("=")
+            try:
+                parameters[name.strip()] = free() if number.strip() == "free" else float(number)
+            except ValueError:
+                raise ValueError(
+                    f"--set is written utility_alpha=0.88 or lapse=free; got {one!r}. Repair it."
+                ) from None
+        rule = (Probit if self.probit else Logit)("certainty equivalents" if self.sure else "values")
+        kinds: list[Any] = [SHORTHANDS.get(str(name), name) for name in (gains, self.losses)]
+        return Family(kinds[0], kinds[1], choice=rule, **point, **parameters)  # type: ignore[arg-type]
+
+
+def _about_choices(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options of `Task` beside its own: typer reads the signature."""
+    shared = list(inspect.signature(Task, eval_str=True).parameters.values())
+    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    listed = sorted([*own, *shared], key=lambda one: one.default is not inspect.Parameter.empty)
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> None:
+        command(Task(**{one.name: given.pop(one.name) for one in fields(Task)}), **given)
+
+    wrapped.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {one.name: one.annotation for one in listed}
+    return wrapped
+
+
+@app.callback()
+def _people() -> None:
+    """Preferences from choices."""
+
+
+@app.command("fit")
+@_about_choices
+def fit_command(
+    task: Task,
+    family: Weighting = "tk",
+    method: Annotated[str, typer.Option(help="likelihood, mode, posterior or hierarchical.")] = "posterior",
+    by_person: Annotated[bool, typer.Option("--by-person", help="Fit each person alone.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write the fit to this preference file.")] = None,
+    plot: Plot = None,
+) -> None:
+    """Fit weights, utility and choice rule to a table of choices.
+
+    Examples:
+
+    - `allais people fit choices.csv --shape lottery-or-sure --family prelec --set loss_aversion=1 --out ann.json`
+    - `allais people fit gambles.csv --shape mixed-gambles --set weight_eta=0.65 --method mode --by-person`
+    - `allais people fit rates.csv --shape lottery-or-sure --column took_lottery=k --column of=n`
+    - `allais people fit any.csv --shape table --option "left=x:p,0:rest" --option "right=sure"`
+    """
+    from allais import people
+
+    if method not in METHODS:
+        raise ValueError(f"--method must be one of {', '.join(METHODS)}; got {method!r}. Choose one.")
+    if method == "hierarchical" and by_person:
+        raise ValueError("a hierarchical fit is of each person already. Leave --by-person out.")
+    if plot is not None:
+        require_picture(plot)
+    if out is not None:
+        require_writable(out)
+    model, choices, seed = task.family(family), task.choices(), task.seed
+    if method == "hierarchical":
+        found = people.hierarchical(choices, model, seed=seed)
+    elif method == "posterior":
+        found = people.posterior(choices, model, by_person=by_person, seed=seed)
+    else:
+        found = people.fit(choices, model, prior=method == "mode", by_person=by_person, seed=seed)
+    _say(found.summary())
+    _say_attention(choices, task.costs)
+    if out is not None:
+        with writing(out):
+            found.save(out)
+        typer.echo(f"The preference is in {out}.")
+    if plot is not None:
+        with writing(plot):
+            found.plot(choices).savefig(plot, dpi=130)
+        typer.echo(f"The picture is in {plot}.")
+
+
+@app.command("groups")
+@_about_choices
+def groups_command(
+    task: Task,
+    family: Weighting = "tk",
+    types: Annotated[int | None, typer.Option(min=1, help="How many; else 1, 2 or 3, by BIC.")] = None,
+) -> None:
+    """Sort people into types, and say whether one continuous population explains their answers as well.
+
+    - `allais people groups gambles.csv --shape mixed-gambles --set weight_eta=0.65 --set utility_alpha=1`
+    """
+    from allais import people
+
+    model = task.family(family)
+    _say(people.groups(task.choices(), model, n_types=types, seed=task.seed))
+
+
+@app.command("compare")
+@_about_choices
+def compare_command(
+    task: Task,
+    family: Annotated[list[str], typer.Option(help="A weight, as for fit, or mean (people who maximise the mean). "
+                                              "Repeatable.")],
+    held_out: Annotated[str, typer.Option(help="trials (of the same people) or people.")] = "trials",
+    folds: Annotated[int, typer.Option(min=2, help="Into how many parts answers are divided.")] = 5,
+) -> None:  # fmt: skip
+    """Score families on answers that they have not seen.
+
+    - `allais people compare choices.csv --shape lottery-or-sure --family tk --family prelec --set loss_aversion=1`
+    """
+    from allais import people
+
+    candidates = {name: task.family(name) for name in family}
+    _say(people.compare(candidates, task.choices(), held_out=held_out, folds=folds, seed=task.seed))
 
 
 def _named(text: str, option: str, example: str) -> tuple[str, str]:
@@ -134,172 +276,6 @@ def _number(text: str) -> float | str:
         return float(text)
     except ValueError:
         return text
-
-
-def family_of(
-    gains: str, losses: str | None, given: list[str] | None, *, sure: bool, probit: bool, stake: float, costs: bool,
-    reference: float,
-) -> Family:  # fmt: skip
-    """The family that words describe."""
-    from allais.people import Family, Logit, Probit, free
-
-    for name in (gains, losses or gains):
-        if name not in SHORTHANDS and not (name == "dual" and name == losses):
-            raise ValueError(f"a family weighs by one that exists; got {name!r}.{nearest(name, SHORTHANDS)}")
-    parameters = {}
-    for one in given or []:
-        name, _, number = one.partition("=")
-        try:
-            parameters[name.strip()] = free() if number.strip() == "free" else float(number)
-        except ValueError:
-            raise ValueError(f"--set is written utility_alpha=0.88 or lapse=free; got {one!r}. Repair it.") from None
-    rule = (Probit if probit else Logit)("certainty equivalents" if sure else "values")
-    kinds = [SHORTHANDS.get(str(name), name) for name in (gains, losses)]
-    point = {"stake": stake, "costs": costs, "reference": reference}
-    return Family(kinds[0], kinds[1], choice=rule, **point, **parameters)  # type: ignore[arg-type]
-
-
-app = typer.Typer(cls=Commands, help="Preferences from choices.", no_args_is_help=True, rich_markup_mode="markdown")
-
-METHODS = ("likelihood", "mode", "posterior", "hierarchical")
-
-
-@app.callback()
-def _people() -> None:
-    """Preferences from choices."""
-
-
-@app.command("fit")
-def fit_command(
-    data: Data,
-    shape: Shape,
-    column: Column = None,
-    option: Option = None,
-    lottery: Lottery = None,
-    family: Weighing = "tk",
-    losses: Losses = None,
-    set_: Set = None,
-    method: Annotated[str, typer.Option(help="likelihood, mode, posterior or hierarchical.")] = "posterior",
-    by_person: Annotated[bool, typer.Option("--by-person", help="Each person by themselves.")] = False,
-    sure: Sure = False,
-    probit: ProbitRule = False,
-    stake: Stake = 10.0,
-    costs: Costs = False,
-    reference: Reference = 0.0,
-    drop_missing: DropMissing = False,
-    out: Annotated[Path | None, typer.Option(help="Write what was found to this preference file.")] = None,
-    plot: Plot = None,
-    seed: Seed = 0,
-) -> None:
-    """Fit weights, utility and choice rule to a table of choices.
-
-    Examples:
-
-    - `allais people fit choices.csv --shape lottery-or-sure --family prelec --set loss_aversion=1 --out ann.json`
-    - `allais people fit gambles.csv --shape mixed-gambles --set weight_eta=0.65 --method mode --by-person`
-    - `allais people fit rates.csv --shape lottery-or-sure --column took_lottery=k --column of=n`
-    - `allais people fit any.csv --shape table --option "left=x:p,0:rest" --option "right=sure"`
-    """
-    from allais import people
-
-    if method not in METHODS:
-        raise ValueError(f"--method must be one of {', '.join(METHODS)}; got {method!r}. Choose one.")
-    if method == "hierarchical" and by_person:
-        raise ValueError("a hierarchical fit is of each person already. Leave --by-person out.")
-    if plot is not None:
-        require_picture(plot)
-    if out is not None:
-        require_writable(out)
-    model = family_of(
-        family, losses, set_, sure=sure, probit=probit, stake=stake, costs=costs, reference=reference
-    )  # fmt: skip
-    choices = choices_of(data, shape, column, option, lottery, drop_missing)
-    if method == "hierarchical":
-        found = people.hierarchical(choices, model, seed=seed)
-    elif method == "posterior":
-        found = people.posterior(choices, model, by_person=by_person, seed=seed)
-    else:
-        found = people.fit(choices, model, prior=method == "mode", by_person=by_person, seed=seed)
-    _say(found.summary())
-    _say_attention(choices, costs)
-    if out is not None:
-        with writing(out):
-            found.save(out)
-        typer.echo(f"The preference is in {out}.")
-    if plot is not None:
-        with writing(plot):
-            found.plot(choices).savefig(plot, dpi=130)
-        typer.echo(f"The picture is in {plot}.")
-
-
-@app.command("groups")
-def groups_command(
-    data: Data,
-    shape: Shape,
-    types: Annotated[int | None, typer.Option(min=1, help="How many; else 1, 2 or 3, by BIC.")] = None,
-    column: Column = None,
-    option: Option = None,
-    lottery: Lottery = None,
-    family: Weighing = "tk",
-    losses: Losses = None,
-    set_: Set = None,
-    sure: Sure = False,
-    probit: ProbitRule = False,
-    stake: Stake = 10.0,
-    costs: Costs = False,
-    reference: Reference = 0.0,
-    drop_missing: DropMissing = False,
-    seed: Seed = 0,
-) -> None:
-    """Sort people into types, and say whether one continuous population explains their answers as well.
-
-    - `allais people groups gambles.csv --shape mixed-gambles --set weight_eta=0.65 --set utility_alpha=1`
-    """
-    from allais import people
-
-    model = family_of(
-        family, losses, set_, sure=sure, probit=probit, stake=stake, costs=costs, reference=reference
-    )  # fmt: skip
-    choices = choices_of(data, shape, column, option, lottery, drop_missing)
-    _say(people.groups(choices, model, n_types=types, seed=seed))
-
-
-@app.command("compare")
-def compare_command(
-    data: Data,
-    shape: Shape,
-    family: Annotated[list[str], typer.Option(help="A weight, as for fit, or mean (what goes by the mean); several "
-                                              "times.")],
-    column: Column = None,
-    option: Option = None,
-    lottery: Lottery = None,
-    set_: Set = None,
-    held_out: Annotated[str, typer.Option(help="trials (of the same people) or people.")] = "trials",
-    folds: Annotated[int, typer.Option(min=2, help="Into how many parts answers are divided.")] = 5,
-    sure: Sure = False,
-    probit: ProbitRule = False,
-    stake: Stake = 10.0,
-    costs: Costs = False,
-    reference: Reference = 0.0,
-    drop_missing: DropMissing = False,
-    seed: Seed = 0,
-) -> None:  # fmt: skip
-    """Score families on answers that they have not seen.
-
-    - `allais people compare choices.csv --shape lottery-or-sure --family tk --family prelec --set loss_aversion=1`
-    """
-    from allais import people
-
-    point = {"stake": stake, "costs": costs, "reference": reference}
-    rules = {"sure": sure, "probit": probit}
-    candidates = {
-        name: people.Family(Identity, utility=None, **point)  # type: ignore[arg-type]
-        if name == "mean"
-        else family_of(name, None, set_, **rules, **point)  # type: ignore[arg-type]
-        for name in family
-    }
-    choices = choices_of(data, shape, column, option, lottery, drop_missing)
-    _say(people.compare(candidates, choices, held_out=held_out, folds=folds, seed=seed))
 
 
 def _say(found: object) -> None:
@@ -363,13 +339,13 @@ def study_command(
         "Regret is judged by the true preference, as a share of what choosing at random loses, with its standard error "
         "over people. In the last column the arms are known, and only the preference is in doubt."
     )
-    _show(found, meant)
+    _show_study(found, meant)
     if out is not None:
         with writing(out):
             out.write_text(f"{meant}\n\n{found}\n", encoding="utf-8")
 
 
-def _show(found: Study, meant: str) -> None:
+def _show_study(found: Study, meant: str) -> None:
     screen, table = console(), Table(box=None, padding=(0, 2, 0, 0))
     for k, name in enumerate(found.header):
         table.add_column(name, justify="right" if k else "left")

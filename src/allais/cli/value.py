@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 import typer
 from rich.table import Table
 from rich.text import Text
@@ -17,15 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from allais.preferences import Explanation
-
-
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-if TYPE_CHECKING:
     from allais.weights import Weight
-
 
 BAR = 24  # cells of a whole bar
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -36,11 +29,11 @@ def value_command(
     lotteries: Annotated[list[str], typer.Argument(help='Outcomes and probabilities, such as "50:0.1,0:0.9".')],
     weight: Annotated[str, typer.Option(help="tk:ETA, prelec:ALPHA, gonzalez-wu:GAMMA,DELTA, power:A, wang:L, "
                                         "tail-average:A, steep-middle:A or identity.")] = "tk:0.61",
-    losses: Annotated[str | None, typer.Option(help="The weight of losses, if it is another one.")] = None,
-    preference: Annotated[Path | None, typer.Option(help="A preference file, in place of weights.")] = None,
-    reference: Annotated[float, typer.Option(help="What is neither gain nor loss.")] = 0.0,
+    losses: Annotated[str | None, typer.Option(help="Another weight for losses.")] = None,
+    preference: Annotated[Path | None, typer.Option(help="A preference file, instead of weights.")] = None,
+    reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0,
     costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False,
-    unit: Annotated[str, typer.Option(help='Of outcomes, such as "francs".')] = "",
+    unit: Annotated[str, typer.Option(help='Of outcomes, such as "francs"; by default that of the interview.')] = "",
     plot: Plot = None,
 ) -> None:  # fmt: skip
     """What each lottery feels like for sure, its decision weights, and which one people prefer.
@@ -55,13 +48,14 @@ def value_command(
     from allais.report.sure import certainty_equivalent_in_words
 
     for text in lotteries:
-        if text.startswith("--"):  # a number may begin with one dash, so that click lets options pass
+        if text.startswith("--"):  # click lets options pass, since a number may begin with a dash
             raise ValueError(no_such_option(text, ctx))
     if plot is not None:
         require_picture(plot)
     if preference is not None:
         _require_alone(ctx)
         liking = Preference.load(preference)
+        unit = unit or _unit_of(preference)
     else:
         curve = weight_of(weight)
         liking = Preference(curve, curve if losses is None else weight_of(losses), reference=reference, costs=costs)
@@ -88,6 +82,13 @@ def value_command(
         with writing(plot):
             _draw(explained, lotteries, plot)
         typer.echo(f"The picture is in {plot}.")
+
+
+def _unit_of(path: Path) -> str:
+    """The unit of the interview that left a preference file; empty for other files."""
+    from allais.preferences.documents import read_document
+
+    return str(read_document(path).get("interview", {}).get("settings", {}).get("unit", ""))
 
 
 def _require_alone(ctx: typer.Context) -> None:

@@ -18,7 +18,7 @@ from allais._checks import FloatArray, IntArray, positive
 from allais._kernels import by_reference, routine
 from allais.lotteries import Discrete, Lottery, Mixture, Normal, Uniform
 from allais.lotteries.combined import moved
-from allais.numerics.sums import distorted_sum
+from allais.numerics.table import distorted_sum
 
 MOST_OUTCOMES = 4096  # of a sum of finite distributions
 

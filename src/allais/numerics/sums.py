@@ -1,7 +1,8 @@
 """The distorted value of finitely many outcomes, exactly (Algorithm 1).
 
-Compiled code sums what policies have seen with `distorted_sum`, from tables of the weights and one arm at a time.
-In `finite_parts` weights are computed by their own formulas, on whole arrays, with both tails to their last digit.
+Compiled code sums what policies have seen with `distorted_sum` of `numerics/table.py`, from tables of the weights and
+one arm at a time. Here weights are computed by their own formulas, on whole arrays, with both tails known to their
+last digit.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray
-from allais._kernels import kernel
-from allais.numerics.table import weigh
 from allais.weights import Weight
 
 BLOCK = 1 << 13  # the dozen temporaries of a weight then fit into a cache of a megabyte
@@ -74,31 +73,3 @@ def sample_parts(ordered: FloatArray, gains: Weight, losses: Weight) -> Parts:
     size = ordered.size
     rank = np.arange(size, dtype=np.float64)  # how many lie below, ties in any order
     return finite_parts(ordered, (size - rank) / size, rank / size, gains, losses)
-
-
-@kernel
-def distorted_sum(gains, losses, outcomes, counts, first, last, total, origin, edge):
-    """The value of the outcomes from `first` to before `last`, ascending, each less `origin`.
-
-    `counts` may be masses; they sum to `total`. Both integrals stop at `edge`.
-    """
-    value = 0.0
-    above = 0.0  # samples at or above the current outcome
-    i = last - 1
-    while i >= first and outcomes[i] - origin > 0.0:
-        above += counts[i]
-        lower = max(outcomes[i - 1] - origin, 0.0) if i > first else 0.0
-        step = min(outcomes[i] - origin, edge) - min(lower, edge)
-        if step > 0.0:
-            value += step * weigh(gains, above / total)
-        i -= 1
-    below = 0.0  # losses accumulate from the bottom: w- sees P(X <= z)
-    i = first
-    while i < last and outcomes[i] - origin < 0.0:
-        below += counts[i]
-        upper = min(outcomes[i + 1] - origin, 0.0) if i + 1 < last else 0.0
-        step = max(upper, -edge) - max(outcomes[i] - origin, -edge)
-        if step > 0.0:
-            value -= step * weigh(losses, below / total)
-        i += 1
-    return value

@@ -140,3 +140,31 @@ def weigh(table, p):
     even = (((cell[11] * t + cell[9]) * t + cell[7]) * t + cell[5]) * t + cell[3]
     odd = (((cell[12] * t + cell[10]) * t + cell[8]) * t + cell[6]) * t + cell[4]
     return even + s * odd
+
+
+@kernel
+def distorted_sum(gains, losses, outcomes, counts, first, last, total, origin, edge):
+    """The value of the outcomes from `first` to before `last`, ascending, each less `origin`.
+
+    `counts` may be masses; they sum to `total`. Both integrals stop at `edge`.
+    """
+    value = 0.0
+    above = 0.0  # samples at or above the current outcome
+    i = last - 1
+    while i >= first and outcomes[i] - origin > 0.0:
+        above += counts[i]
+        lower = max(outcomes[i - 1] - origin, 0.0) if i > first else 0.0
+        step = min(outcomes[i] - origin, edge) - min(lower, edge)
+        if step > 0.0:
+            value += step * weigh(gains, above / total)
+        i -= 1
+    below = 0.0  # losses accumulate from the bottom: w- sees P(X <= z)
+    i = first
+    while i < last and outcomes[i] - origin < 0.0:
+        below += counts[i]
+        upper = min(outcomes[i + 1] - origin, 0.0) if i + 1 < last else 0.0
+        step = max(upper, -edge) - max(outcomes[i] - origin, -edge)
+        if step > 0.0:
+            value -= step * weigh(losses, below / total)
+        i += 1
+    return value

@@ -1,4 +1,4 @@
-"""An experiment of the paper: what it is about, how long it takes, and which module runs it."""
+"""An experiment of the paper: what it is about, which module runs it, and what it found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from typing import Any
 
-HOLDS, CORRECTED, TYPING, DIFFERS = "holds", "corrected", "typing", "differs"  # the kinds of a finding
+HOLDS, CORRECTED, MISPRINT, DIFFERS = "holds", "corrected", "misprint", "differs"  # the kinds of a finding
 
 
 @dataclass(frozen=True)
@@ -22,26 +22,26 @@ class Finding:
     why: str = ""
     of_paper: bool = True  # False: beyond the paper, or a check of the report itself
     as_corrected: bool = False  # what was measured is the statement as the erratum corrects it
-    typing: bool = False  # an error of typing or labelling: nothing that the paper argues depends on it
+    misprint: bool = False  # nothing that the paper argues depends on it
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "holds", bool(self.holds))  # comparisons of arrays give NumPy's own
 
     @property
     def as_expected(self) -> bool:
-        """Whether the finding is as known: it holds, unless it is a printed statement that has an erratum."""
+        """Whether it holds, or is a printed statement with an erratum and does not."""
         return self.holds == (self.erratum is None or self.as_corrected)
 
     @property
     def kind(self) -> str:
-        """Holds as printed, holds once corrected, an error of typing, or not as known.
+        """Holds as printed, holds once corrected, a misprint, or not as expected.
 
-        >>> Finding("50 @ .1 is worth 10.55", "10.55", "9.315", holds=False, erratum=21, typing=True).kind
-        'typing'
+        >>> Finding("50 @ .1 is worth 10.55", "10.55", "9.315", holds=False, erratum=21, misprint=True).kind
+        'misprint'
         """
         if not self.as_expected:
             return DIFFERS
-        return HOLDS if self.erratum is None else TYPING if self.typing else CORRECTED
+        return HOLDS if self.erratum is None else MISPRINT if self.misprint else CORRECTED
 
     @property
     def status(self) -> str:
@@ -53,7 +53,7 @@ class Finding:
         return {
             HOLDS: "holds",
             CORRECTED: f"holds once corrected (erratum {self.erratum})",
-            TYPING: f"typing error (erratum {self.erratum})",
+            MISPRINT: f"misprint (erratum {self.erratum})",
             DIFFERS: "does not hold" if not self.holds else f"holds as printed, against erratum {self.erratum}",
         }[self.kind]
 
@@ -119,8 +119,7 @@ class Experiment:
     title: str
     where: str  # in the paper
     module: str  # in allais.paper.experiments: its `SIZES` by scale, and `run(size, seed, done)`
-    seconds: Mapping[str, float]  # by scale, on the machine of `allais.paper.costs`, compiled code at hand
-    compiling: float = 0.0  # seconds more where it is not
+    seconds: Mapping[str, float]  # by scale, on one machine: how large its share of all work is
     missing: Callable[[], str | None] = lambda: None  # what has to be installed first, in a sentence
 
     def result(self, scale: str, seed: int, done: Done = lambda share: None) -> ExperimentResult:

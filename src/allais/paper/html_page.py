@@ -12,18 +12,18 @@ from allais import __version__
 from allais.files.atomic import write_atomically
 from allais.paper.drawing import BLUE, GREY, INK, ORANGE, coloured
 from allais.paper.experiments import BY_NAME
-from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, TYPING, Figure, Finding
+from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, MISPRINT, Figure, Finding
 from allais.paper.page_words import ERRATA, WHOLE, Erratum, counts, kinds_of, linked, shares
 from allais.paper.runner import Stored
 
 HEADINGS = {
-    DIFFERS: ("Not as known", "These came out otherwise than is known about them."),
+    DIFFERS: ("Not as expected", "These findings differ from what earlier runs and the errata say."),
     HOLDS: ("Claims that hold", "They came out as printed, by experiment:"),
     CORRECTED: (
         "Claims that hold once corrected",
         "Their idea holds; a constant, a range or a setting is another than printed:",
     ),
-    TYPING: ("Typing errors of the paper", "Nothing that the paper argues depends on these:"),
+    MISPRINT: ("Misprints of the paper", "Nothing that the paper argues depends on these:"),
 }
 
 
@@ -234,7 +234,7 @@ th, td { text-align: left; vertical-align: top; padding: .3rem .9rem .3rem 0; bo
 th { font-weight: 600; white-space: nowrap; } .of td { font-weight: 600; padding-top: 1.2rem; }
 .numbers td:not(:first-child):not(.words) { white-space: nowrap; } .numbers .words { min-width: 14rem; }
 .numbers td:first-child { min-width: 6rem; }
-span.holds { color: var(--good); } span.corrected, span.typing { color: var(--known); }
+span.holds { color: var(--good); } span.corrected, span.misprint { color: var(--known); }
 span.differs { color: var(--bad); font-weight: 600; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1rem; margin: .5rem 0; max-width: 60rem; }
 dt { color: var(--soft); } dd { margin: 0; }

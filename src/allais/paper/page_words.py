@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, TYPING
+from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, MISPRINT
 from allais.paper.runner import Stored
 
 WHOLE = "docs/paper/errata.md"
@@ -124,12 +124,12 @@ def counts(results: Sequence[Stored]) -> str:
     """How the paper's claims came out."""
     kinds = kinds_of(results)
     strange = sum(not one.as_expected for stored in results for one in stored.result.findings)
-    ending = "all as known" if not strange else f"{strange} of all findings NOT as known"
+    ending = f" {_number(strange, 'finding')} NOT as expected." if strange else ""
     return (
         f"Of {_number(sum(kinds.values()), 'claim')} of the paper {kinds[HOLDS]} hold as printed, "
-        f"{kinds[CORRECTED]} once corrected, and {kinds[TYPING]} {_are(kinds[TYPING])}"
-        + (f"; {kinds[DIFFERS]} came out otherwise" if kinds[DIFFERS] else "")
-        + f": {ending}."
+        f"{kinds[CORRECTED]} once corrected, and {kinds[MISPRINT]} {_are(kinds[MISPRINT])}"
+        + (f"; {kinds[DIFFERS]} came out differently" if kinds[DIFFERS] else "")
+        + f".{ending}"
     )
 
 
@@ -175,7 +175,7 @@ def _roads(facts: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _are(count: int) -> str:
-    return "is a typing error" if count == 1 else "are typing errors"
+    return "is a misprint" if count == 1 else "are misprints"
 
 
 def _number(count: int, noun: str) -> str:

@@ -92,7 +92,7 @@ def _edpm() -> tuple[Finding, Finding]:
         ),
         Finding(
             "in that counterexample F - G = eps on [0, 1)", "eps", "-3 eps",
-            abs(far[0] - chances[0]) < 1e-12, 12, "sqrt(eps) outgrows any multiple of 3 eps as well", typing=True,
+            abs(far[0] - chances[0]) < 1e-12, 12, "sqrt(eps) outgrows any multiple of 3 eps as well", misprint=True,
         ),
     )  # fmt: skip
 
@@ -119,7 +119,7 @@ def _negative_bound() -> Finding:
         factor > 0.0,
         16,
         f"log(1 / (2.4 delta)) = {math.log(1.0 / (2.4 * DELTA)):.3f} is meant",
-        typing=True,
+        misprint=True,
     )
 
 

@@ -93,7 +93,7 @@ def _sections(results: Sequence[Stored]) -> Iterator[str]:
     yield " ".join(found(results))
     yield (
         "A claim holds as printed, or holds once corrected (its idea is right, but a constant, a range or a setting is "
-        "another), or is a typing error, on which nothing that the paper argues depends."
+        "another), or is a misprint, on which nothing that the paper argues depends."
     )
     yield markdown_table(
         ("finding", "paper", "measured", "status"),

@@ -11,7 +11,7 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, late, verb
 from allais.bands.base import bounds_of, refresh, refuse_unbounded
-from allais.numerics.sums import distorted_sum
+from allais.numerics.table import distorted_sum
 from allais.policies.core.forgetting import Forgetful
 from allais.policies.core.knowledge import as_list
 from allais.policies.core.steps import issue, pick_highest, survey

@@ -110,7 +110,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
             Finding(
                 "distorted rewards of arms 3 and 1 at eta = 0.61", printed,
                 ", ".join(f"{values[0.61][arm - 1]:.5f}" for arm in (3, 1)), within[0.61], 24,
-                "the table was computed with eta = 0.69", typing=True,
+                "the table was computed with eta = 0.69", misprint=True,
             ),
             Finding(
                 "the same at eta = 0.69", printed,

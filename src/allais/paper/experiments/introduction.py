@@ -56,7 +56,7 @@ def run(size: None, seed: int, done: Done) -> ExperimentResult:
                 "arm 1 (the sure one) is preferable for rewards and arm 2 for costs", "arm 1, arm 2",
                 f"arm {2 if found['gains'] else 1} for rewards, arm {2 if found['losses'] else 1} for costs",
                 not found["gains"] and found["losses"], 28,
-                "the two are exchanged, and 10^-6 is printed for 10^-3", typing=True,
+                "the two are exchanged, and 10^-6 is printed for 10^-3", misprint=True,
             ),
             Finding(
                 "the Allais paradox: no expected utility explains it, a weight on probabilities does",

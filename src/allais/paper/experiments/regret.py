@@ -40,7 +40,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
     findings.append(
         Finding(
             "arm 1 of (a), 50 with probability 0.1, has a distorted cost of 10.55", f"{PRINTED_VALUE}", f"{value:.5f}",
-            abs(value - PRINTED_VALUE) < 0.005, 21, "no eta gives more than 9.883", typing=True,
+            abs(value - PRINTED_VALUE) < 0.005, 21, "no eta gives more than 9.883", misprint=True,
         )
     )  # fmt: skip
     findings.append(
@@ -57,7 +57,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
             len(PROBLEMS) == 3,
             28,
             "wording",
-            typing=True,
+            misprint=True,
         )
     )
     for index, (letter, problem, rewards) in enumerate(PROBLEMS):
@@ -108,7 +108,7 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
         figures=(
             *figures,
             values_figure(
-                "regret-values", "Problem (a), costs: the printed 10.55 is a typing error (erratum 21).",
+                "regret-values", "Problem (a), costs: the printed 10.55 is a misprint (erratum 21).",
                 {"arm 1": value, "arm 2": 7.0}, {"arm 1": PRINTED_VALUE, "arm 2": 7.0}, "cost",
                 [FIFTY.mean, SEVEN.mean],
             ),

@@ -82,7 +82,7 @@ def run(size: None, seed: int, done: Done) -> ExperimentResult:
             Finding(
                 "delta = 0.99 is a confidence", "confidence 0.99",
                 f"the ellipsoid holds with probability {1 - DELTA:.2f}",
-                1 - DELTA >= 0.5, 4, "delta is the chance of failure: 0.01 is meant", typing=True,
+                1 - DELTA >= 0.5, 4, "delta is the chance of failure: 0.01 is meant", misprint=True,
             ),
             Finding(
                 "route 7 has the lowest mean, route 8 the lowest distorted delay of the table", "routes 7 and 8",

@@ -40,7 +40,7 @@ def run(size: None, seed: int, done: Done) -> ExperimentResult:
             Finding(
                 "Figure 1 plots the weight with eta = 0.61", "0.61",
                 f"off by up to {to_label:.3f} from 0.61, by {to_plot:.4f} from 0.69", to_label < 0.01, 28,
-                "the curve in the source has the exponents 0.69 and 1.44", typing=True,
+                "the curve in the source has the exponents 0.69 and 1.44", misprint=True,
             ),
         ),
         tables=(

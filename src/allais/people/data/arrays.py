@@ -1,4 +1,4 @@
-"""What compiled code reads and writes: choices, a family and room for one evaluation, as arrays."""
+"""What compiled code reads and writes, as arrays: choices, a family, and memory for one evaluation."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from allais._kernels import by_reference
 
 GAINS, LOSSES, ALPHA, AVERSION, TEMPERATURE, LAPSE, NOISE = 0, 2, 4, 5, 6, 7, 8  # places in a parameter vector
 PLACES = 9
-FELT = 6  # so many of them shape the value of an option
-CERTAINTY_EQUIVALENT = -1  # in place of the chosen option: the person named an amount
+VALUE_PARAMETERS = 6  # the first six determine the value of an option
+CERTAINTY_EQUIVALENT = -1  # in place of the chosen option: the person stated a certainty equivalent
 
 
 @by_reference
 class Design(NamedTuple):
-    """What was offered and chosen, each probability, outcome, option and answer once; blocks are people, or all."""
+    """What was offered and chosen; each probability, outcome, option and answer once. A block is one person, or all."""
 
     log_p: FloatArray  # of the probability of an outcome at least as extreme, (probabilities,)
     log_q: FloatArray
@@ -30,7 +30,7 @@ class Design(NamedTuple):
     row_start: IntArray  # the first option of each answer, (rows + 1,)
     row_option: IntArray
     row_chosen: IntArray  # the position of the chosen option, or CERTAINTY_EQUIVALENT
-    row_amount: FloatArray  # the amount that was named
+    row_amount: FloatArray  # the stated certainty equivalent
     row_count: FloatArray  # how often this answer was given
     block_row: IntArray  # (blocks + 1,)
     gain_start: IntArray  # the probabilities that matter to a block's gains
@@ -49,19 +49,19 @@ class Model(NamedTuple):
 
     gains: int  # the kind of weight
     losses: int
-    dual: int  # 1: losses are weighed by the dual
-    known_gains: FloatArray  # a curve without parameters at each probability, or nothing
-    known_losses: FloatArray
+    dual: int  # 1: losses are weighted by the dual
+    gains_curve: FloatArray  # a weight without parameters, at each probability; empty: by its kind
+    losses_curve: FloatArray
     probit: int
-    sure: int  # 1: certainty equivalents are compared, and not values
+    on_equivalents: int  # 1: certainty equivalents are compared, not values
 
 
 @by_reference
 class Scratch(NamedTuple):
-    """Room for one evaluation."""
+    """Memory for one evaluation."""
 
     gain_weight: FloatArray  # weight and its two gradients, (probabilities, 3)
     loss_weight: FloatArray
     utility: FloatArray  # utility and its two gradients, (outcomes, 3)
     value: FloatArray  # of options, with six gradients, (options, 7)
-    inside: FloatArray  # of one answer, (places,)
+    gradient: FloatArray  # of one answer, (places,)

@@ -10,7 +10,7 @@ from scipy import special
 
 from allais._checks import FloatArray, IntArray
 from allais.lotteries import FiniteLottery
-from allais.people.data.arrays import CERTAINTY_EQUIVALENT, FELT, PLACES, Design, Scratch
+from allais.people.data.arrays import CERTAINTY_EQUIVALENT, PLACES, VALUE_PARAMETERS, Design, Scratch
 
 if TYPE_CHECKING:
     from allais.people.data.choices import Choices
@@ -136,7 +136,7 @@ def scratch_for(design: Design) -> Scratch:
         room(n_chances, 3),
         room(n_chances, 3),
         room(design.outcomes.size, 3),
-        room(n_options, FELT + 1),
+        room(n_options, VALUE_PARAMETERS + 1),
         room(PLACES),
     )
 

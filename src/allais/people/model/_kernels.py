@@ -9,7 +9,16 @@ from __future__ import annotations
 import math
 
 from allais._kernels import kernel, routine
-from allais.people.data.arrays import ALPHA, AVERSION, CERTAINTY_EQUIVALENT, FELT, LAPSE, NOISE, PLACES, TEMPERATURE
+from allais.people.data.arrays import (
+    ALPHA,
+    AVERSION,
+    CERTAINTY_EQUIVALENT,
+    LAPSE,
+    NOISE,
+    PLACES,
+    TEMPERATURE,
+    VALUE_PARAMETERS,
+)
 
 FAR = -20.0  # below it the normal tail is a series, whose fifth term is 1e-10
 ROOT_HALF = math.sqrt(0.5)
@@ -61,11 +70,11 @@ def weigh(kind, a, b, log_p, log_q, normal):
 
 
 @kernel
-def weigh_at(kind, known, dual, a, b, design, i, into):
+def weigh_at(kind, curve, dual, a, b, design, i, into):
     """Write the weight of a probability and its gradients; the ends are exact."""
     log_p, log_q = design.log_p[i], design.log_q[i]
-    if known.size > 0:
-        into[i, 0], into[i, 1], into[i, 2] = known[i], 0.0, 0.0
+    if curve.size > 0:
+        into[i, 0], into[i, 1], into[i, 2] = curve[i], 0.0, 0.0
     elif log_p == -math.inf or log_q == -math.inf:
         into[i, 0], into[i, 1], into[i, 2] = (0.0 if log_p == -math.inf else 1.0), 0.0, 0.0
     elif dual == 1:
@@ -76,8 +85,8 @@ def weigh_at(kind, known, dual, a, b, design, i, into):
 
 
 @kernel
-def sure_amount(value, alpha, aversion):
-    """The amount that is worth a value, and its gradients in the value, in alpha and in loss aversion."""
+def certainty_equivalent(value, alpha, aversion):
+    """The sure amount of this value, and its derivatives in the value, in alpha and in loss aversion."""
     if value == 0.0:
         return 0.0, 0.0, 0.0, 0.0
     size = value if value > 0.0 else -value / aversion
@@ -108,29 +117,29 @@ def log_normal_tail(x):
 
 
 @kernel
-def made_sure(value, option, alpha, aversion, gradients):
-    """Put the certainty equivalent of an option in the place of its value."""
-    amount, by_value, by_alpha, by_aversion = sure_amount(value[option, 0], alpha, aversion)
+def to_certainty_equivalent(value, option, alpha, aversion, gradients):
+    """Replace the value of an option by its certainty equivalent."""
+    amount, by_value, by_alpha, by_aversion = certainty_equivalent(value[option, 0], alpha, aversion)
     value[option, 0] = amount
     if gradients:
-        for j in range(1, FELT + 1):
+        for j in range(1, VALUE_PARAMETERS + 1):
             value[option, j] *= by_value
         value[option, 1 + ALPHA] += by_alpha
         value[option, 1 + AVERSION] += by_aversion
 
 
 @routine
-def measure(model, theta, design, block, scratch, gradients):
-    """Write the value of each option of a block, or its certainty equivalent, with gradients if they are wanted."""
+def write_values(model, theta, design, block, scratch, gradients):
+    """Write the value or the certainty equivalent of each option of a block, with gradients on request."""
     weights_of_gains, weights_of_losses, utility, value = (
         scratch.gain_weight, scratch.loss_weight, scratch.utility, scratch.value,
     )  # fmt: skip
     for k in range(design.gain_start[block], design.gain_start[block + 1]):
         i = design.gain_probability[k]
-        weigh_at(model.gains, model.known_gains, 0, theta[0], theta[1], design, i, weights_of_gains)
+        weigh_at(model.gains, model.gains_curve, 0, theta[0], theta[1], design, i, weights_of_gains)
     for k in range(design.loss_start[block], design.loss_start[block + 1]):
         i = design.loss_probability[k]
-        weigh_at(model.losses, model.known_losses, model.dual, theta[2], theta[3], design, i, weights_of_losses)
+        weigh_at(model.losses, model.losses_curve, model.dual, theta[2], theta[3], design, i, weights_of_losses)
     alpha, aversion = theta[ALPHA], theta[AVERSION]
     for k in range(design.outcome_start[block], design.outcome_start[block + 1]):
         i = design.block_outcome[k]
@@ -143,7 +152,7 @@ def measure(model, theta, design, block, scratch, gradients):
         option = design.block_option[k]
         value[option, 0] = 0.0
         if gradients:
-            for j in range(1, FELT + 1):
+            for j in range(1, VALUE_PARAMETERS + 1):
                 value[option, j] = 0.0
         for term in range(design.option_start[option], design.option_start[option + 1]):
             x, at, beyond = design.term_outcome[term], design.term_at[term], design.term_beyond[term]
@@ -156,35 +165,35 @@ def measure(model, theta, design, block, scratch, gradients):
                 value[option, first + 1] += (weights[at, 2] - weights[beyond, 2]) * utility[x, 0]
                 value[option, 1 + ALPHA] += share * utility[x, 1]
                 value[option, 1 + AVERSION] += share * utility[x, 2]
-        if model.sure == 1:
-            made_sure(value, option, alpha, aversion, gradients)
+        if model.on_equivalents == 1:
+            to_certainty_equivalent(value, option, alpha, aversion, gradients)
 
 
 @routine
-def answer(model, theta, design, row, scratch, gradients):
-    """The log probability of one answer; its gradients are left in `scratch.inside`."""
-    value, inside = scratch.value, scratch.inside
+def log_probability(model, theta, design, row, scratch, gradients):
+    """The log probability of one answer; its gradient is left in `scratch.gradient`."""
+    value, gradient = scratch.value, scratch.gradient
     if gradients:
         for j in range(PLACES):
-            inside[j] = 0.0
+            gradient[j] = 0.0
     first, last, chosen = design.row_start[row], design.row_start[row + 1], design.row_chosen[row]
     if chosen == CERTAINTY_EQUIVALENT:
-        return named_amount(model, theta, design, row, scratch, gradients)
+        return log_density_of_amount(model, theta, design, row, scratch, gradients)
     temperature, lapse = theta[TEMPERATURE], theta[LAPSE]
     own = design.row_option[first + chosen]
     if last - first == 2:  # the usual case: one difference, and one exponential
         other = design.row_option[first + 1 - chosen]
         distance = (value[own, 0] - value[other, 0]) / temperature
         log_share, steepness = log_normal_tail(distance) if model.probit == 1 else log_logistic(distance)
-        log_chance, lapse_gradient = lapsing(log_share, lapse, 2.0)
+        log_chance, lapse_gradient = with_lapses(log_share, lapse, 2.0)
         if gradients:
             if lapse > 0.0:
                 steepness *= math.exp(log_share + math.log1p(-lapse) - log_chance)
             steepness /= temperature
-            for j in range(FELT):
-                inside[j] = steepness * (value[own, 1 + j] - value[other, 1 + j])
-            inside[TEMPERATURE] = -steepness * distance
-            inside[LAPSE] = lapse_gradient
+            for j in range(VALUE_PARAMETERS):
+                gradient[j] = steepness * (value[own, 1 + j] - value[other, 1 + j])
+            gradient[TEMPERATURE] = -steepness * distance
+            gradient[LAPSE] = lapse_gradient
         return log_chance
     most = value[own, 0]
     for k in range(first, last):
@@ -193,88 +202,88 @@ def answer(model, theta, design, row, scratch, gradients):
     for k in range(first, last):
         total += math.exp((value[design.row_option[k], 0] - most) / temperature)
     log_share = (value[own, 0] - most) / temperature - math.log(total)
-    log_chance, lapse_gradient = lapsing(log_share, lapse, float(last - first))
+    log_chance, lapse_gradient = with_lapses(log_share, lapse, float(last - first))
     if gradients:
         kept = math.exp(log_share + math.log1p(-lapse) - log_chance)
         for k in range(first, last):
             option = design.row_option[k]
             share = math.exp((value[option, 0] - most) / temperature) / total
             step = kept * ((1.0 if k == first + chosen else 0.0) - share) / temperature
-            for j in range(FELT):
-                inside[j] += step * value[option, 1 + j]
-            inside[TEMPERATURE] -= step * (value[option, 0] - value[own, 0]) / temperature
-        inside[LAPSE] = lapse_gradient
+            for j in range(VALUE_PARAMETERS):
+                gradient[j] += step * value[option, 1 + j]
+            gradient[TEMPERATURE] -= step * (value[option, 0] - value[own, 0]) / temperature
+        gradient[LAPSE] = lapse_gradient
     return log_chance
 
 
 @kernel
-def lapsing(log_share, lapse, options):
-    """The log probability of a choice that is made blindly now and then, and its gradient in how often."""
-    if lapse == 0.0:  # its gradient is that of a family in which it is fixed, so nobody asks for it
+def with_lapses(log_share, lapse, options):
+    """The log probability of a choice that is random at the lapse rate, and its derivative in that rate."""
+    if lapse == 0.0:  # then the rate is fixed, and nobody asks for its derivative
         return log_share, 0.0
     chance = (1.0 - lapse) * math.exp(log_share) + lapse / options
     return math.log(chance), (1.0 / options - math.exp(log_share)) / chance
 
 
 @kernel
-def named_amount(model, theta, design, row, scratch, gradients):
-    """The log density of the amount that a person named: normal, with a spread that goes with the lottery's range."""
+def log_density_of_amount(model, theta, design, row, scratch, gradients):
+    """The log density of a stated certainty equivalent: normal, with a spread proportional to the lottery's range."""
     option = design.row_option[design.row_start[row]]
-    value, inside = scratch.value, scratch.inside
+    value, gradient = scratch.value, scratch.gradient
     amount, by_value, by_alpha, by_aversion = value[option, 0], 1.0, 0.0, 0.0
-    if model.sure == 0:
-        amount, by_value, by_alpha, by_aversion = sure_amount(value[option, 0], theta[ALPHA], theta[AVERSION])
+    if model.on_equivalents == 0:
+        amount, by_value, by_alpha, by_aversion = certainty_equivalent(value[option, 0], theta[ALPHA], theta[AVERSION])
     spread = theta[NOISE] * design.option_range[option]
     off = (design.row_amount[row] - amount) / spread
     if gradients:
-        for j in range(FELT):
-            inside[j] = off / spread * by_value * value[option, 1 + j]
-        inside[ALPHA] += off / spread * by_alpha
-        inside[AVERSION] += off / spread * by_aversion
-        inside[NOISE] = (off * off - 1.0) / theta[NOISE]
+        for j in range(VALUE_PARAMETERS):
+            gradient[j] = off / spread * by_value * value[option, 1 + j]
+        gradient[ALPHA] += off / spread * by_alpha
+        gradient[AVERSION] += off / spread * by_aversion
+        gradient[NOISE] = (off * off - 1.0) / theta[NOISE]
     return -0.5 * off * off - math.log(spread) - LOG_ROOT_TWO_PI
 
 
 @routine
-def sweep(model, thetas, blocks, design, scratch, results):
+def log_likelihoods(model, thetas, blocks, design, scratch, results):
     """The log likelihood of a block of answers under each parameter vector."""
     for m in range(thetas.shape[0]):
-        measure(model, thetas[m], design, blocks[m], scratch, False)
+        write_values(model, thetas[m], design, blocks[m], scratch, False)
         total = 0.0
         for row in range(design.block_row[blocks[m]], design.block_row[blocks[m] + 1]):
-            total += design.row_count[row] * answer(model, thetas[m], design, row, scratch, False)
+            total += design.row_count[row] * log_probability(model, thetas[m], design, row, scratch, False)
         results[m] = total
 
 
 @routine
-def sweep_with_gradients(model, thetas, blocks, design, scratch, results, gradients):
+def log_likelihoods_with_gradients(model, thetas, blocks, design, scratch, results, gradients):
     """The log likelihood and its gradient, under each parameter vector."""
     for m in range(thetas.shape[0]):
-        measure(model, thetas[m], design, blocks[m], scratch, True)
+        write_values(model, thetas[m], design, blocks[m], scratch, True)
         total = 0.0
         for j in range(PLACES):
             gradients[m, j] = 0.0
         for row in range(design.block_row[blocks[m]], design.block_row[blocks[m] + 1]):
             count = design.row_count[row]
-            total += count * answer(model, thetas[m], design, row, scratch, True)
+            total += count * log_probability(model, thetas[m], design, row, scratch, True)
             for j in range(PLACES):
-                gradients[m, j] += count * scratch.inside[j]
+                gradients[m, j] += count * scratch.gradient[j]
         results[m] = total
 
 
 @routine
-def each_answer(model, thetas, design, scratch, results):
+def log_probabilities(model, thetas, design, scratch, results):
     """The log probability of every answer under every parameter vector, (vectors, rows), for designs of one block."""
     for m in range(thetas.shape[0]):
-        measure(model, thetas[m], design, 0, scratch, False)
+        write_values(model, thetas[m], design, 0, scratch, False)
         for row in range(design.row_chosen.size):
-            results[m, row] = answer(model, thetas[m], design, row, scratch, False)
+            results[m, row] = log_probability(model, thetas[m], design, row, scratch, False)
 
 
 @routine
-def each_value(model, thetas, design, scratch, results):
+def option_values(model, thetas, design, scratch, results):
     """The value of every option under every parameter vector, (vectors, options), for designs of one block."""
     for m in range(thetas.shape[0]):
-        measure(model, thetas[m], design, 0, scratch, False)
+        write_values(model, thetas[m], design, 0, scratch, False)
         for option in range(results.shape[1]):
             results[m, option] = scratch.value[option, 0]

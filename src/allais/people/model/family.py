@@ -11,7 +11,7 @@ from allais._checks import FloatArray, positive, real
 from allais.people.data.arrays import ALPHA, AVERSION, GAINS, LAPSE, LOSSES, NOISE, PLACES, TEMPERATURE, Design, Model
 from allais.people.data.choices import Choices
 from allais.people.model.parameters import (
-    KNOWN_CURVE,
+    FIXED_CURVE,
     LAPSE_RATE,
     NOISE_OF_AMOUNTS,
     OF_ONE_PART,
@@ -229,14 +229,14 @@ class Family:
 
     def model(self, design: Design) -> Model:
         """The family as compiled code reads it, for one design."""
-        gains, known_gains = _kind(self.gains, design)
-        if self.losses is None or (self.losses == "dual" and gains != KNOWN_CURVE):
-            losses, known_losses = gains, known_gains
+        gains, gains_curve = _kind(self.gains, design)
+        if self.losses is None or (self.losses == "dual" and gains != FIXED_CURVE):
+            losses, losses_curve = gains, gains_curve
         else:
             curve = self.gains.dual() if self.losses == "dual" else self.losses  # type: ignore[call-arg]
-            losses, known_losses = _kind(curve, design)
+            losses, losses_curve = _kind(curve, design)
         probit, sure = isinstance(self.choice, Probit), self.choice.on != "values"
-        return Model(gains, losses, int(self.losses == "dual"), known_gains, known_losses, int(probit), int(sure))
+        return Model(gains, losses, int(self.losses == "dual"), gains_curve, losses_curve, int(probit), int(sure))
 
     def __str__(self) -> str:
         from allais.people.model.presets import family_in_words
@@ -283,7 +283,7 @@ def _kind(weight: Any, design: Design) -> tuple[int, FloatArray]:
     if isinstance(weight, type):
         return WEIGHTS[weight][0], np.zeros(0)
     with np.errstate(divide="ignore"):
-        return KNOWN_CURVE, np.ascontiguousarray(weight.of_logs(design.log_p, design.log_q))
+        return FIXED_CURVE, np.ascontiguousarray(weight.of_logs(design.log_p, design.log_q))
 
 
 def family_setting(family: Family) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from allais._kernels import compiled_for
 from allais.people.data.arrays import CERTAINTY_EQUIVALENT, PLACES
 from allais.people.data.choices import Choices
 from allais.people.interview.design import scratch_for
-from allais.people.model._kernels import each_answer, sweep, sweep_with_gradients
+from allais.people.model._kernels import log_likelihoods, log_likelihoods_with_gradients, log_probabilities
 from allais.people.model.parameters import Probit
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from allais.lotteries import FiniteLottery
 from allais.people.data.choices import Rows
-from allais.people.model._kernels import each_value
+from allais.people.model._kernels import option_values
 
 if TYPE_CHECKING:
     from allais.people.model.family import Family
@@ -54,7 +54,7 @@ class Likelihood:
         """The log likelihood of each parameter vector, of its block's answers, (n, parameters) -> (n,)."""
         results = np.empty(parameters.shape[0])
         with compiled_for("choices"):
-            sweep(
+            log_likelihoods(
                 self._model, self.layout.places(parameters), self._blocks(parameters, blocks), self.design,
                 self._scratch, results,
             )  # fmt: skip
@@ -69,7 +69,7 @@ class Likelihood:
         parameters = self.layout.natural(z)
         results, gradients = np.empty(z.shape[0]), np.empty((z.shape[0], PLACES))
         with compiled_for("choices"):
-            sweep_with_gradients(
+            log_likelihoods_with_gradients(
                 self._model, self.layout.places(parameters), self._blocks(parameters, blocks), self.design,
                 self._scratch, results, gradients,
             )  # fmt: skip
@@ -79,7 +79,7 @@ class Likelihood:
         """The log probability of each answer, in the order of the table, (n, answers)."""
         found = np.empty((parameters.shape[0], self.design.row_chosen.size))
         with compiled_for("choices"):
-            each_answer(self._model, self.layout.places(parameters), self.design, self._scratch, found)
+            log_probabilities(self._model, self.layout.places(parameters), self.design, self._scratch, found)
         return found[:, self._row_of]
 
     def _blocks(self, parameters: FloatArray, blocks: IntArray | None) -> IntArray:
@@ -110,5 +110,5 @@ class Worths:
         """Values, or certainty equivalents if the family compares these, (n, parameters) -> (n, lotteries)."""
         found = np.empty((parameters.shape[0], self._n))
         with compiled_for("choices"):
-            each_value(self._model, self._layout.places(parameters), self._design, self._scratch, found)
+            option_values(self._model, self._layout.places(parameters), self._design, self._scratch, found)
         return found[:, self._order]

@@ -94,7 +94,7 @@ WEIGHTS: dict[type, tuple[int, tuple[Parameter, ...]]] = {
     TailAverage: (6, (Parameter("level", SHARE, 0.5, 1.0),)),
     Wang: (7, (Parameter("shift", REAL, 0.0, 0.5),)),
 }
-KNOWN_CURVE = 8  # any other weight, without free parameters: its values are handed over
+FIXED_CURVE = 8  # any other weight, without free parameters: its values are handed over
 
 UTILITY = (Parameter("alpha", POSITIVE, 0.88, 0.35), Parameter("loss_aversion", POSITIVE, 1.5, 0.6))
 OF_ONE_PART = ("loss_aversion", "temperature", "lapse", "noise")  # names that no other part of a family can have
