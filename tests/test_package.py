@@ -42,6 +42,14 @@ def test_starting_up_loads_neither_pictures_nor_statistics():
     assert result.stdout.strip() == "[]"
 
 
+def test_commands_start_without_what_they_run():
+    """Help, and refusals of a wrong option, need no policies, learners or simulations."""
+    heavy = ("allais.policies", "allais.learner", "allais.simulation", "allais.people", "allais.serve", "matplotlib")
+    code = f"import sys, allais.cli.app; print([name for name in {heavy} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
 def test_the_main_job_says_where_its_report_is(tmp_path):
     command = [sys.executable, "-m", "allais.cli", "paper", "run", "weight", "--workers", "1", "--out", str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, check=True)

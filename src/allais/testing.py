@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from allais.learner import Choice, Learner, NotNow
+from allais.learner.document import document_of
 from allais.lotteries import Discrete, Lottery, Normal, Uniform
 from allais.policies.core.base import Policy
 from allais.policies.core.verbs import bracket
@@ -159,8 +160,6 @@ def _through_a_file(learner: Learner) -> Learner:
 
 
 def _refusals_change_nothing(policy: Policy, problem: Problem, seed: int) -> None:
-    from allais.learner.document import document_of
-
     learner = policy.start(problem.arms, seed)
     choice = learner.ask()
     before = document_of(learner)
