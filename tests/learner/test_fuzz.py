@@ -166,7 +166,7 @@ def print_of(thing):
         return header["samples"], tuple(arrays[name].tobytes() for name in sorted(arrays))
     state = thing._state
     parts = {name: part.tobytes() for name, part in saved_parts(state).items()}
-    memory = [getattr(state.memory, name).tobytes() for name in ("felt", "raw", "counts", "sizes", "pulls")]
+    memory = [getattr(state.memory, name).tobytes() for name in ("utility", "raw", "counts", "sizes", "pulls")]
     trees = state.memory.trees.heads.tobytes()
     out = dict(thing._out), dict(getattr(thing, "_contexts", {}))
     return repr(thing._names), parts, memory, trees, out, thing._next, repr(thing.policy)

@@ -270,7 +270,7 @@ def test_a_generators_state_that_would_be_read_beyond_its_end_is_refused(kind, d
 
 def test_an_outcome_that_an_older_version_listed_twice_is_joined():
     document = document_of(NPTS(PEOPLE, Bounded(0, 50)).start(2, seed=1))
-    document["arms"][0].update(outcomes=[7.0, 7.0, 50.0], utility=[7.0, 7.0, 50.0], counts=[1, 2, 1], pulls=4)
+    document["arms"][0].update(outcomes=[7.0, 7.0, 50.0], felt=[7.0, 7.0, 50.0], counts=[1, 2, 1], pulls=4)
     document["state"]["asked"][0] = 4
     outcomes, counts = learner_from(signed(document)).outcomes(0)
     assert (outcomes.tolist(), counts.tolist()) == ([7.0, 50.0], [3, 1])

@@ -52,9 +52,7 @@ def test_a_tolerance_in_felt_value_is_said_in_units_where_the_answer_is():
     policy = WLUCB(people, Bounded(0, 2), delta=0.05, tolerance=0.4)
     answer = best_arm(policy, Simulator(lambda arm, rng: 1.0 + 0.1 * arm, 2), seed=1)
     worth = people.outcomes_of(np.array([answer.value, answer.value + 0.4]))
-    assert f"by more than about {worth[1] - worth[0]:.2g} minutes (0.4 in utilities value)" in confidence(
-        answer, "minutes"
-    )
+    assert f"by more than about {worth[1] - worth[0]:.2g} minutes (0.4 in utility)" in confidence(answer, "minutes")
 
 
 def test_the_live_view_names_the_promise_and_shows_the_best_of_many():

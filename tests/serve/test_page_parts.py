@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from allais.serve.api.http import HEADERS
-from allais.serve.dashboard import dashboard_state, experiment_page, routes, view_model
+from allais.serve.dashboard import dashboard_state, experiment_page, pages, routes, view_model
 from tests.serve.conftest import Caller
 
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
@@ -34,7 +34,7 @@ def test_a_part_that_fails_leaves_the_others(reader, monkeypatch, module, name, 
     monkeypatch.setattr(module, name, raising)
     page = reader.get("/experiments/routes")
     assert page.status_code == 200
-    assert f"<h2>{title}</h2>\n{routes.layout.UNDRAWN}" in page.text
+    assert f"<h2>{title}</h2>\n{pages.UNDRAWN}" in page.text
     assert "<h2>The arms</h2>" in page.text
     assert "The log of the service" not in reader.get("/").text
 
@@ -62,7 +62,7 @@ def test_arms_that_retired_as_the_best_cost_nobody_less_than_nothing(caller, rea
     lost = page.text.partition("Lost so far:")[2].partition("</p>")[0]
     assert lost
     assert "-" not in lost
-    assert routes.layout.UNDRAWN not in page.text
+    assert pages.UNDRAWN not in page.text
 
 
 def test_every_answer_has_strict_headers(caller, reader, monkeypatch):

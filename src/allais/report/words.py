@@ -146,8 +146,8 @@ def _slack(answer: BestArm, unit: str) -> str:
         return f" by more than {amount(slack, unit)}"
     here, there = (sure_amount(preference, answer.value + more) for more in (0.0, slack))
     if math.isnan(here - there):
-        return f" by more than {plain(slack)} in utility value"
-    return f" by more than about {amount(abs(there - here), unit, 2)} ({plain(slack)} in utility value)"
+        return f" by more than {plain(slack)} in utility"
+    return f" by more than about {amount(abs(there - here), unit, 2)} ({plain(slack)} in utility)"
 
 
 def contrast(answer: BestArm, unit: str = "") -> str:

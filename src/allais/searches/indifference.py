@@ -44,7 +44,7 @@ def with_indifference(policy: Policy, amount: float) -> Policy:
     if not ends or not all(map(math.isfinite, ends)):
         raise ValueError(
             "what an amount feels like depends on where it comes, so indifference under a utility needs bounds on "
-            "rewards; there are none. Give the policy a tolerance in utilities value."
+            "rewards; there are none. Give the policy a tolerance in utility."
         )
     low, high = min(ends), max(ends)
     if amount >= high - low:

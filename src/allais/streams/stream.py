@@ -246,7 +246,7 @@ def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]
     arrays: dict[str, Any] = dict(zip(Sketch._fields, stream._sketch, strict=True))
     for name, tree in (("gains", GAINS), ("losses", LOSSES)):
         utility, merit, counts = outcomes_of(stream._trees, tree)
-        arrays |= {f"{name}_utilities": utility, f"{name}_raw": stream._by_merit(merit), f"{name}_counts": counts}
+        arrays |= {f"{name}_felt": utility, f"{name}_raw": stream._by_merit(merit), f"{name}_counts": counts}
     return header, arrays
 
 
