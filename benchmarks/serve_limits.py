@@ -1,26 +1,38 @@
-"""How long one caller holds the event loop: the largest calls that the limits admit, beside a probe in the loop."""
+"""How long one caller holds the event loop: the largest calls that the limits admit, beside a probe in the loop.
+
+The server has a process of its own (`python -m benchmarks.serve_limits DATABASE`), so that its lock is not the
+caller's.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import os
+import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.serve.conftest import Caller
+import httpx
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from tests.serve.conftest import ROUTES
 
 from allais.report.tables import markdown_table
-from allais.serve.api.schemas import MOST_ARMS
-from allais.serve.running import share_the_interpreter
+from allais.serve.api.app import make_app
+from allais.serve.api.http import answered
+from allais.serve.api.schemas import MOST_ARMS, NewKey
+from allais.serve.core.experiments import make_key
+from allais.serve.core.service import Service
+from allais.serve.running import config_for, share_the_interpreter
 from allais.serve.settings_file import ServerSettings
+from benchmarks.serve import server
 
 EVERY = 0.001  # seconds between two looks of the probe
+TURNS = 3  # of each call that can be repeated; the table has the middle one
 URL = "/v1/experiments/routes"
 RANK = f"{URL}/personalizer/v1.0/rank"
 LINEAR: dict[str, Any] = {
@@ -33,88 +45,97 @@ LINEAR: dict[str, Any] = {
 class Probe:
     """Looks at the clock in the event loop of a service; what it is late is what anybody else is."""
 
-    def __init__(self, caller: Caller) -> None:
-        self._loop = caller.service.writer._loop
-        self.worst = self.busiest = 0.0
-        self._task = asyncio.run_coroutine_threadsafe(self._look(), self._loop)
+    def __init__(self, settings: ServerSettings) -> None:
+        self._app = make_app(settings, self._started)
+        self._late = self._busy = 0.0
+        share_the_interpreter()  # as `allais serve` does
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        uvicorn.Server(config_for(self, settings.limits)).run([self._socket])  # type: ignore[arg-type]
+
+    async def _started(self, service: Service) -> None:
+        key, _ = await make_key(service, NewKey(name="test", scopes=["read", "decide", "manage"]), None)
+        service.begin(self._look())
+        print(key, f"http://127.0.0.1:{self._socket.getsockname()[1]}", flush=True)
 
     async def _look(self) -> None:
         while True:
             before, used = time.perf_counter(), time.thread_time()
             await asyncio.sleep(EVERY)
-            self.worst = max(self.worst, time.perf_counter() - before - EVERY)
-            self.busiest = max(self.busiest, time.thread_time() - used)
+            self._late = max(self._late, time.perf_counter() - before - EVERY)
+            self._busy = max(self._busy, time.thread_time() - used)
 
-    def during(self, call: Callable[[], Any]) -> tuple[float, float, float]:
-        """Milliseconds: how long a call took, what the loop computed without a break, and what it was late at most."""
-        self.worst = self.busiest = 0.0
-        began = time.perf_counter()
-        answer = call()
-        took = time.perf_counter() - began
-        assert answer.status_code in (200, 201), answer.text[:300]
-        return 1e3 * took, 1e3 * self.busiest, 1e3 * self.worst
-
-    def end(self) -> None:
-        """Look no more."""
-        self._task.cancel()
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a call, or say what was seen since this was last asked for."""
+        if scope.get("path") != "/probe":
+            await self._app(scope, receive, send)
+            return
+        seen, self._busy, self._late = (self._busy, self._late), 0.0, 0.0
+        await answered(seen)(scope, receive, send)
 
 
 def run() -> str:
     """The section."""
-    before = sys.getswitchinterval()
-    share_the_interpreter()  # as `allais serve` does
-    try:
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            Caller(ServerSettings(database=str(Path(folder) / "advisor.db"))) as caller,
-        ):
-            rows = _measured(caller)
-    finally:
-        sys.setswitchinterval(before)
-        gc.unfreeze()
+    load = os.getloadavg()[0]
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        server("benchmarks.serve_limits", str(Path(folder) / "advisor.db"), folder=str(Path.cwd())) as (_, url, key, _),
+        httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=120.0) as client,
+    ):
+        rows = _measured(client)
     table = markdown_table(["call", "took, ms", "the loop computed, ms", "the loop was late, ms"], rows)
-    busy = os.getloadavg()[0]
     return (
         "## The service: how long one caller holds the event loop\n\n"
         "The largest calls that the limits admit, on SQLite, beside a probe that looks at the clock in the event loop "
         "every millisecond: the processor time that the loop spent without a break, and what it was late, which is "
-        f"what anybody else waits. The machine had a load of {busy:.1f} on {os.cpu_count()} cores, so what is late "
-        f"is also what others did there.\n\n{table}\n"
+        "what anybody else waits. The caller is another process. The machine had a load of "
+        f"{load:.1f} on {os.cpu_count()} cores before, so what is late is also what others did there.\n\n{table}\n"
     )
 
 
-def _measured(caller: Caller) -> list[list[str]]:
-    def posting(path: str, body: Any) -> Callable[[], Any]:
-        content = json.dumps(body)
-        return lambda: caller.post(path, content=content)
-
+def _measured(client: httpx.Client) -> list[list[str]]:
     def actions(first: int, many: int) -> dict[str, Any]:
         return {"actions": [{"id": f"a{k}"} for k in range(first, first + many)]}
 
-    caller.create()
-    caller.create("menu", **LINEAR)
+    def post(path: str, body: Any) -> httpx.Response:
+        return client.post(path, json=body).raise_for_status()
+
+    post("/v1/experiments", {"name": "routes", **ROUTES})
+    post("/v1/experiments", {"name": "menu", **ROUTES, **LINEAR})
     for name, body in (("routes", {}), ("menu", {"features": {f"a{k}": {"f1": 1.0} for k in range(100)}})):
-        caller.tell(caller.ask(name, **body)["choice"], 7.0, name)  # what is compiled once is compiled now
-    caller.post(RANK, json=actions(0, 1)).raise_for_status()
+        choice = post(f"/v1/experiments/{name}/decide", body).json()["choice"]  # what is compiled is compiled now
+        post(f"/v1/experiments/{name}/reward", {"choice": choice, "outcome": 7.0})
+    post(RANK, actions(0, 1))
+    client.get("/metrics").raise_for_status()
     outcomes = {"arms": ["A21", "A28"] * 35_000, "outcomes": [7, 8] * 35_000}
     described = {"features": {f"a{k}": {f"f{k % 500}": 1.0} for k in range(5_000)}}
-    calls: list[tuple[str, Callable[[], Any]]] = [
-        ("nothing", lambda: caller.get("/health")),
-        ("decide", posting(f"{URL}/decide", {})),
-        ("import of 70,000 outcomes, arms in turn", posting(f"{URL}/import", outcomes)),
-        ("rank with 1,500 new actions", posting(RANK, actions(1, 1_500))),
-        (f"rank with new actions up to {MOST_ARMS:,}", posting(RANK, actions(1_501, MOST_ARMS - 1_503))),
-        (f"decide among 5,000 of {MOST_ARMS:,} arms", posting(f"{URL}/decide", {"allowed": _names(1, 5_001)})),
-        (f"one more outcome with {MOST_ARMS:,} arms", posting(f"{URL}/import", {"arms": ["a1"], "outcomes": [7]})),
-        (f"value of {MOST_ARMS:,} arms", lambda: caller.get(f"{URL}/value")),
-        ("decide among 5,000 described arms, 500 terms", posting("/v1/experiments/menu/decide", described)),
+    names = [f"a{k}" for k in range(1, 5_001)]
+    calls: list[tuple[str, int, str, Any]] = [
+        ("nothing", TURNS, "/health", None),
+        ("decide", TURNS, f"{URL}/decide", {}),
+        ("import of 70,000 outcomes, arms in turn", TURNS, f"{URL}/import", outcomes),
+        ("rank with 1,500 new actions", 1, RANK, actions(1, 1_500)),
+        (f"rank with new actions up to {MOST_ARMS:,}", 1, RANK, actions(1_501, MOST_ARMS - 1_503)),
+        (f"decide among 5,000 of {MOST_ARMS:,} arms", TURNS, f"{URL}/decide", {"allowed": names}),
+        (f"one more outcome with {MOST_ARMS:,} arms", TURNS, f"{URL}/import", {"arms": ["a1"], "outcomes": [7]}),
+        (f"value of {MOST_ARMS:,} arms", TURNS, f"{URL}/value", None),
+        ("decide among 5,000 described arms, 500 terms", TURNS, "/v1/experiments/menu/decide", described),
     ]
-    probe = Probe(caller)
-    try:
-        return [[what, *(f"{number:,.0f}" for number in probe.during(call))] for what, call in calls]
-    finally:
-        probe.end()
+    return [[what, *_middle(client, turns, path, body)] for what, turns, path, body in calls]
 
 
-def _names(first: int, last: int) -> list[str]:
-    return [f"a{k}" for k in range(first, last)]
+def _middle(client: httpx.Client, turns: int, path: str, body: Any) -> list[str]:
+    """Of some turns the middle one: how long a call took, what the loop computed, and what it was late; in ms."""
+    seen = []
+    content = None if body is None else json.dumps(body)
+    for _ in range(turns):
+        client.get("/probe")
+        began = time.perf_counter()
+        client.request("GET" if body is None else "POST", path, content=content).raise_for_status()
+        took = time.perf_counter() - began
+        time.sleep(0.2)  # what a call leaves behind is let go of
+        seen.append((took, *client.get("/probe").json()))
+    return [f"{1e3 * sorted(column)[turns // 2]:,.0f}" for column in zip(*seen, strict=True)]
+
+
+if __name__ == "__main__":
+    Probe(ServerSettings(database=sys.argv[1]))

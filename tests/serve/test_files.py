@@ -10,8 +10,7 @@ import pytest
 
 from allais.serve.settings_file import ServerSettings
 from allais.serve.store import database as databases
-from allais.serve.store.database import Database
-from allais.serve.store.ownership import Ownership
+from allais.serve.store.database import Database, Ownership
 from tests.serve.conftest import Caller
 
 CALLS = (("post", "/v1/experiments/routes/decide"), ("get", "/v1/experiments/routes"), ("get", "/ready"))

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import update
 
-from allais.serve.requests import Requests
+from allais.serve.api.metrics import Requests
 from allais.serve.store import tables
 from tests.serve.events import rows_of
 
@@ -43,7 +43,7 @@ def answered(page, somebody, side="A"):
 
 
 def test_whoever_has_a_link_answers_one_interview_and_nothing_else(caller, talk, database, caplog):
-    caller.service.requests = Requests(logged=True)
+    caller._app.requests = Requests(logged=True)
     link = linked(caller, talk)
     assert link["token"] not in str([tuple(row) for row in rows_of(database, tables.interview_links)])
     with browser(caller) as joe, caplog.at_level(logging.DEBUG):

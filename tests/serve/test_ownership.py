@@ -8,8 +8,7 @@ import time
 import pytest
 
 from allais.serve.core.errors import Refused
-from allais.serve.store.database import Database
-from allais.serve.store.ownership import Ownership
+from allais.serve.store.database import Database, Ownership
 
 
 def test_a_second_service_on_the_same_experiment_is_refused_with_a_sentence(caller, database):

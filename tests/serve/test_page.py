@@ -8,7 +8,7 @@ import subprocess
 import tomllib
 from pathlib import Path
 
-from allais.serve.precompile import compile_ahead
+from allais.serve.workers import compile_ahead
 from tests.serve.processes import Served
 
 PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from allais.serve.core.errors import Refused
-from allais.serve.core.keys import MOST, Guesses
+from allais.serve.core.limits import MOST, RateLimit
 from allais.serve.store import tables
 from tests.serve.conftest import ROUTES
 from tests.serve.events import rows_of
@@ -135,16 +135,16 @@ def test_wrong_keys_are_refused_for_a_while_and_the_right_one_is_not(calling):
 def test_guesses_come_back_with_time_and_few_addresses_are_remembered(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    guesses = Guesses(2.0)
+    guesses = RateLimit(2.0, 60.0, "wait")
     for address in ("a", "a", "b"):
-        guesses.count(address)
+        guesses.take(address)
     with pytest.raises(Refused) as refused:
-        guesses.count("a")
+        guesses.take("a")
     assert (refused.value.status, refused.value.retry_after) == (429, 30)
     now[0] = 30.0
-    guesses.count("a")
+    guesses.take("a")
     for k in range(MOST + 5):
-        guesses.count(str(k))
+        guesses.take(str(k))
     assert len(guesses._left) == MOST
 
 

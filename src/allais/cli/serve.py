@@ -90,8 +90,8 @@ def export_command(
     - `allais serve export advisor.jsonl.gz --database advisor.db`
     """
     with extra("serve", "the service"):
+        from allais.serve.maintenance import export_to
         from allais.serve.store.database import Database
-        from allais.serve.whole_export import export_to
 
     with closing(Database(database)) as here:
         rows = export_to(here, file)
@@ -108,8 +108,8 @@ def import_command(
     - `allais serve import advisor.jsonl.gz --database postgresql://me@localhost/advisor`
     """
     with extra("serve", "the service"):
+        from allais.serve.maintenance import import_from
         from allais.serve.store.database import Database
-        from allais.serve.whole_export import import_from
 
     with closing(Database(database)) as there:
         rows = import_from(file, there)
@@ -146,7 +146,7 @@ def key_command(
     with extra("serve", "the service"):
         from pydantic import ValidationError
 
-        from allais.serve.offline import make_key
+        from allais.serve.maintenance import make_key
         from allais.serve.settings_file import sentence_of
 
     try:
@@ -168,7 +168,7 @@ def backup_command(
     Example: `allais serve backup copy.db advisor.toml`
     """
     with extra("serve", "the service"):
-        from allais.serve.offline import back_up
+        from allais.serve.maintenance import back_up
 
     size = back_up(_address(settings, database), to)
     typer.echo(f"{to}: {size:,} bytes, whole and checked")

@@ -12,15 +12,14 @@ from collections.abc import Callable
 
 import uvicorn
 
-from allais.serve.api.app import make_app
+from allais.serve.api.app import Front, make_app
 from allais.serve.api.connections import limited, make_room
-from allais.serve.api.fast_path import Lane
+from allais.serve.api.metrics import log_to_stderr
 from allais.serve.api.schemas import NewKey, Scope
 from allais.serve.core import experiments, keys
 from allais.serve.core.errors import Refused
 from allais.serve.core.service import Service
 from allais.serve.demo import Travellers
-from allais.serve.requests import log_to_stderr
 from allais.serve.settings_file import Limits, ServerSettings
 
 SWITCH = 0.001  # seconds after which Python lets another thread run: the writer's must not wait long
@@ -36,7 +35,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
 
     async def started(service: Service) -> None:
         await _begin(service, say)
-        service.warming.begin()
+        service.precompiler.begin()
         if demo:
             scopes: list[Scope] = ["decide", "manage"]
             key, _ = await experiments.make_key(service, NewKey(name="travellers", scopes=scopes), None)
@@ -71,7 +70,7 @@ def share_the_interpreter() -> None:
     gc.freeze()
 
 
-def config_for(app: Lane, limits: Limits) -> uvicorn.Config:
+def config_for(app: Front, limits: Limits) -> uvicorn.Config:
     """How the server runs: HTTP only, within the limits."""
     limits = limits.model_copy(update={"connections": make_room(limits.connections)})
     return uvicorn.Config(

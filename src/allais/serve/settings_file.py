@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Protocol
 
 from pydantic import Field, ValidationError
 
@@ -55,11 +56,18 @@ def read_settings(path: Path | None) -> ServerSettings:
         raise ValueError(f"{path}: {sentence_of(error)}") from None
 
 
-def sentence_of(error: ValidationError) -> str:
+class Misfit(Protocol):
+    """What pydantic raises, and what the framework makes of it."""
+
+    def errors(self) -> Sequence[Any]:
+        """All that is wrong."""
+
+
+def sentence_of(error: Misfit) -> str:
     """What is wrong with what came, in one sentence about the first mistake."""
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    first = error.errors()[0]
+    if first["type"] == "json_invalid":
+        return f"a body must be JSON; this one is not ({first['ctx']['error']}). Repair it."
     place = ".".join(str(part) for part in first["loc"] if part != "body") or "what was sent"
-    said = first["msg"][:1].lower() + first["msg"][1:]
-    if first["type"] == "extra_forbidden":
-        said = "there is no such entry"
-    return f"{place}: {said}. Check it against the schema."
+    said = "there is no such entry" if first["type"] == "extra_forbidden" else str(first["msg"])
+    return f"{place}: {said[:1].lower()}{said[1:]}. Check it against the schema."

@@ -31,6 +31,7 @@ class LimitedProtocol(HttpToolsProtocol):
         self._received = self._body = 0  # bytes of the request that is coming in, and those of its body
         self._whole = False  # whether a request became complete in what is being read
         self._counted = False
+        self._patience: float | None = None  # seconds for what comes next, once what came is read; None: as before
         self._deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -63,9 +64,12 @@ class LimitedProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._received += len(data)
+        self._patience = None
         super().data_received(data)
         if self.transport.is_closing():
             return
+        if self._patience is not None:
+            self._arm(self._patience)
         if self._whole:
             self._received, self._body, self._whole = 0, 0, False
         elif self._received - self._body > self.limits.head_bytes + FRAMING * self._body:
@@ -78,11 +82,11 @@ class LimitedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Wait for the headers, not for ever."""
         super().on_message_begin()
-        self._arm(self.limits.head_seconds)
+        self._patience = self.limits.head_seconds
 
     def on_headers_complete(self) -> None:
         """Wait for the body, not for ever."""
-        self._arm(self.limits.body_seconds)
+        self._patience = self.limits.body_seconds
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -92,8 +96,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """Wait no more: the rest is the service's."""
-        self._disarm()
-        self._whole = True
+        self._patience, self._whole = 0.0, True
         super().on_message_complete()
 
     def pause_writing(self) -> None:
@@ -107,8 +110,10 @@ class LimitedProtocol(HttpToolsProtocol):
         super().resume_writing()
 
     def _arm(self, seconds: float) -> None:
+        """Abort after some seconds from now, or never if they are 0."""
         self._disarm()
-        self._deadline = self.loop.call_later(seconds, self.transport.abort)
+        if seconds:
+            self._deadline = self.loop.call_later(seconds, self.transport.abort)
 
     def _disarm(self) -> None:
         if self._deadline is not None:

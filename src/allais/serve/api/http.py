@@ -12,14 +12,15 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import BeforeValidator
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Receive, Scope
 
 from allais.serve.api.schemas import Refusal, Text
-from allais.serve.core.errors import Refused, dumps
+from allais.serve.core.errors import Refused
 from allais.serve.core.keys import ITS_OWN, Key
 from allais.serve.core.service import Service
+from allais.serve.settings_file import sentence_of
 
 bearer = HTTPBearer(auto_error=False, description="An API key of this service.")
 AZURE_HEADER = b"ocp-apim-subscription-key"  # where clients of Personalizer put theirs
@@ -33,7 +34,8 @@ HEADERS = {  # of every answer that has none of its own, errors included
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
 }
-_SENT = [(name.encode(), content.encode()) for name, content in HEADERS.items()]
+STRICT = [(name.encode(), content.encode()) for name, content in HEADERS.items()]
+STRICT_NAMES = {name for name, _ in STRICT}
 OURS = Refused(500, "the service made a mistake of its own; its log has more.")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
@@ -68,13 +70,28 @@ def address_of(scope: Scope) -> str:
     return client[0] if client else ""
 
 
-def with_segments(scope: Scope) -> Scope:
-    """A call whose path tells the slashes of names, which are sent as %2F, from those between names."""
+def with_segments(scope: Scope) -> None:
+    """Let the path of a call tell the slashes of names, which are sent as %2F, from those between names."""
     raw: bytes = scope.get("raw_path") or b""
-    if b"%2f" not in raw.lower():
-        return scope
-    names = (unquote(name).replace("/", SLASH) for name in raw.decode("ascii").split("/"))
-    return {**scope, "path": "/".join(names)}
+    if b"%2f" in raw.lower():
+        scope["path"] = "/".join(unquote(name).replace("/", SLASH) for name in raw.decode("ascii").split("/"))
+
+
+async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
+    """The body of a call; one that is too large is refused, at once if its length is stated."""
+    stated = 0
+    for name, given in scope["headers"]:
+        if name == b"content-length":
+            stated = int(given)
+    parts, size, more = [], 0, stated <= most
+    while more and size <= most:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        more = message.get("more_body", False)
+    if max(stated, size) > most:
+        raise Refused(413, f"a body may have {most:,} bytes; this one has more. Send it in parts.")
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 class JSONRoute(APIRoute):
@@ -102,8 +119,10 @@ def _admitting(scope: str, about: str | None = None) -> Callable[..., Awaitable[
     """What looks at keys: for the experiment whose name is in the path, else `about`."""
 
     async def admitted(request: Request, _: Annotated[Any, Depends(bearer)]) -> Key:
-        given, name = given_key(request.scope["headers"]), request.path_params.get("name", about)
-        return service_of(request).ring.admit(given, scope, address_of(request.scope), name)
+        key, ring = request.scope.get("key"), service_of(request).ring
+        if key is None:  # outside of the API proper, where it was looked at before
+            key = ring.known(given_key(request.scope["headers"]), address_of(request.scope))
+        return ring.allow(key, scope, request.path_params.get("name", about))
 
     return admitted
 
@@ -117,8 +136,8 @@ TheService = Annotated[Service, Depends(service_of)]
 
 
 def answered(content: Any, status: int = 200) -> Response:
-    """An answer in JSON."""
-    return Response(dumps(content), status, media_type="application/json")
+    """An answer in JSON, as it is: the framework would check it against its schema, on the event loop."""
+    return Response(to_json(content), status, media_type="application/json")
 
 
 def refuse(refusal: Refused) -> Response:
@@ -131,19 +150,6 @@ def refuse(refusal: Refused) -> Response:
     return response
 
 
-def with_headers(send: Send) -> Send:
-    """Send answers with strict headers."""
-
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            own = list(message.get("headers", ()))
-            named = {name.lower() for name, _ in own}
-            message["headers"] = own + [pair for pair in _SENT if pair[0] not in named]
-        await send(message)
-
-    return sending
-
-
 def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> None:
     """Let every error end in a status and one sentence; whoever looks for a page that is not there gets a page."""
 
@@ -153,12 +159,7 @@ def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> 
 
     async def misfit(_: Request, error: Exception) -> Response:
         assert isinstance(error, RequestValidationError)
-        first = error.errors()[0]
-        if first["type"] == "json_invalid":
-            return refuse(Refused(422, f"a body must be JSON; this one is not ({first['ctx']['error']}). Repair it."))
-        place = ".".join(str(part) for part in first["loc"] if part != "body") or "what was sent"
-        said = "there is no such entry" if first["type"] == "extra_forbidden" else str(first["msg"])
-        return refuse(Refused(422, f"{place}: {said[:1].lower()}{said[1:]}. Check it against the schema."))
+        return refuse(Refused(422, sentence_of(error)))
 
     async def known(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -178,54 +179,3 @@ def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> 
     app.add_exception_handler(RequestValidationError, misfit)
     app.add_exception_handler(HTTPException, known)
     app.add_exception_handler(Exception, ours)
-
-
-class SizeLimit:
-    """Refuses bodies that are too large: by their stated length at once, and others when they have grown so far."""
-
-    def __init__(self, app: ASGIApp, most: int) -> None:
-        self.app, self.most = app, most
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        stated = None
-        for name, given in scope["headers"]:
-            if name == b"content-length":
-                stated = int(given)
-                break
-        if stated is not None:
-            if stated > self.most:
-                await refuse(self._refusal())(scope, receive, send)
-            else:
-                await self.app(scope, receive, send)
-            return
-        whole = await self._whole(receive)
-        if whole is None:
-            await refuse(self._refusal())(scope, receive, send)
-            return
-        first = [whole]
-
-        async def again() -> Message:
-            if first:
-                return {"type": "http.request", "body": first.pop(), "more_body": False}
-            return await receive()
-
-        await self.app(scope, again, send)
-
-    async def _whole(self, receive: Receive) -> bytes | None:
-        """A body of no stated length, or None if it is too large."""
-        parts, size, more = [], 0, True
-        while more:
-            message = await receive()
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self.most:
-                return None
-            more = message.get("more_body", False)
-        return b"".join(parts)
-
-    def _refusal(self) -> Refused:
-        return Refused(413, f"a body may have {self.most:,} bytes; this one has more. Send it in parts.")

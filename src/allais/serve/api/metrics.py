@@ -1,21 +1,81 @@
-"""Figures for Prometheus, read from the service when they are asked for."""
+"""Figures for Prometheus, and what is noted about each request: how long it took and, if asked for, a line in the log.
+
+A line has the method, the route as the API document writes it, the status, the milliseconds and the name of the key:
+no names from the address, no bodies, no keys, no tokens. Lines go to the logger `allais.serve.requests`.
+"""
 
 from __future__ import annotations
 
+import logging
+from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from allais.serve.core.service import Service
+
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds; as Prometheus's own
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+OTHER = "other"  # of a route or a method that is none of ours: callers must not make up labels
+FREQUENT = {f"/v1/experiments/{{name}}/{verb}": verb for verb in ("decide", "reward")}
+
+log = logging.getLogger("allais.serve.requests")
+
+
+class Requests:
+    """The requests of this process; it belongs to the event loop."""
+
+    def __init__(self, *, logged: bool) -> None:
+        self._logged = logged
+        # by method, route and status: the number in each bucket, and the sum of seconds
+        self._seen: dict[tuple[str, str | None, int], list[float]] = {}
+
+    def note(self, method: str, route: str | None, status: int, seconds: float, key: str | None) -> None:
+        """Count a request that was answered."""
+        numbers = self._seen.get((method, route, status))
+        if numbers is None:
+            method = method if method in METHODS else OTHER
+            numbers = self._seen.setdefault((method, route, status), [0.0] * (len(BOUNDS) + 2))
+        numbers[bisect_left(BOUNDS, seconds)] += 1
+        numbers[-1] += seconds
+        if self._logged:
+            log.info("%s %s %d %.1f ms key=%s", method, route or OTHER, status, 1e3 * seconds, key or "-")
+
+    def collect(self) -> Iterator[Metric]:
+        """The figures of all requests."""
+        labels = ["method", "route", "status"]
+        family = HistogramMetricFamily("allais_request_seconds", "How long requests took.", labels=labels)
+        calls = CounterMetricFamily("allais_calls", "Calls of decide and reward.", labels=["call", "status"])
+        classes: dict[tuple[str, str, str], list[float]] = {}
+        for (method, route, status), numbers in self._seen.items():
+            place = (method, route or OTHER, f"{status // 100}xx")
+            before = classes.get(place, [0.0] * len(numbers))
+            classes[place] = [a + b for a, b in zip(before, numbers, strict=True)]
+            if route in FREQUENT:
+                calls.add_metric([FREQUENT[route], str(status)], sum(numbers[:-1]))
+        for place, (*counts, seconds) in classes.items():
+            below = [sum(counts[: k + 1]) for k in range(len(counts))]
+            buckets = list(zip((*map(str, BOUNDS), "+Inf"), below, strict=True))
+            family.add_metric(list(place), buckets, seconds)
+        yield from (calls, family)
+
+
+def log_to_stderr() -> None:
+    """Write the lines where a server's other messages go."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    log.propagate = False
 
 
 class _Figures:
     """What Prometheus calls a collector."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    def __init__(self, service: Service, requests: Requests) -> None:
+        self._service, self._requests = service, requests
 
     def describe(self) -> list[Metric]:
         """Nothing is known before it is asked for."""
@@ -30,11 +90,7 @@ class _Figures:
         yield CounterMetricFamily("allais_failures", "Failures of the database.", float(service.failures))
         yield CounterMetricFamily("allais_commits", "Transactions that are on disk.", float(service.writer.commits))
         yield CounterMetricFamily("allais_rows", "Rows that are on disk.", float(service.writer.rows))
-        calls = CounterMetricFamily("allais_calls", "Calls of decide and reward.", labels=["call", "status"])
-        for (call, status), count in service.calls.items():
-            calls.add_metric([call, str(status)], count)
-        yield calls
-        yield from service.requests.histogram()
+        yield from self._requests.collect()
         open_ = GaugeMetricFamily("allais_open_decisions", "Decisions that wait.", labels=["experiment"])
         outcomes = GaugeMetricFamily("allais_outcomes", "Outcomes that are known.", labels=["experiment", "arm"])
         ended = CounterMetricFamily(
@@ -49,9 +105,9 @@ class _Figures:
         yield from (open_, outcomes, ended)
 
 
-def exposition(service: Service) -> bytes:
+def exposition(service: Service, requests: Requests) -> bytes:
     """The figures as Prometheus reads them."""
     registry = CollectorRegistry()
-    figures: Any = _Figures(service)
+    figures: Any = _Figures(service, requests)
     registry.register(figures)
     return generate_latest(registry)

@@ -1,22 +1,25 @@
-"""Calls of the shape of Azure Personalizer, so that a client moves by changing its address and its key.
+"""Calls in the shape of Azure Personalizer, so that a client moves by changing its address and its key.
 
-An action is an arm, known by its id. Where the experiment declares terms, actions are ranked by what the terms say of
-their features and of the context's. Elsewhere arms are learned one by one: an action that was never seen comes into
-play, if the key or the experiment (`arms_by_rank`) lets it, and the answer names the features, which are not used. An
-apprentice answers with the first action, as Personalizer's did: that is what the application would have done.
+Its address is /v1/experiments/NAME. An action is an arm, known by its id. Where the experiment declares terms, actions
+are ranked by what the terms say of their features and of the context's. Elsewhere arms are learned one by one: an
+action that was never seen comes into play, if the key or the experiment (`arms_by_rank`) lets it, and the answer names
+the features, which are not used. An apprentice answers with the first action, as Personalizer's did: that is what the
+application would have done.
 """
 
 from __future__ import annotations
 
 import time
 import uuid
-from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from allais.serve.api.schemas import Decide, Reward
-from allais.serve.api.schemas_people import Rank
-from allais.serve.core import decisions, loading
-from allais.serve.core.errors import Refused, unknown
+from fastapi import APIRouter, Path, Response
+
+from allais.serve.api.http import REFUSALS, JSONRoute, Segment, TheService, ToDecide, answered
+from allais.serve.api.schemas import Decide, ExperimentName, Reward
+from allais.serve.api.schemas_people import Rank, Ranking, RewardValue
+from allais.serve.core import decisions
+from allais.serve.core.errors import Refused
 from allais.serve.core.experiment import Experiment, sentences
 from allais.serve.core.experiments import audited
 from allais.serve.core.features import flat
@@ -24,8 +27,38 @@ from allais.serve.core.keys import Key
 from allais.serve.core.service import Service
 from allais.serve.store.rows import Row
 
+router = APIRouter(
+    route_class=JSONRoute, prefix="/v1/experiments/{name}/personalizer/{version}", tags=["personalizer"],
+    responses=REFUSALS,
+)  # fmt: skip
+Name = Annotated[ExperimentName, Path()]
+Version = Annotated[str, Path(pattern=r"^v1\.[01](-preview\.[0-9])?$")]
 
-async def rank(service: Service, name: str, call: Rank, key: Key) -> dict[str, Any]:
+
+@router.post("/rank", response_model=Ranking, response_model_exclude_unset=True, status_code=201)
+async def rank(service: TheService, key: ToDecide, name: Name, version: Version, body: Rank) -> Any:
+    """Decide: the first action of the ranking is the one to show."""
+    ranking = await _ranked(service, name, body, key)
+    return answered(ranking, 201)  # as it is: to check thousands of our own entries would hold the event loop
+
+
+@router.post("/events/{event}/reward", status_code=204)
+async def reward(
+    service: TheService, key: ToDecide, name: Name, version: Version, event: Segment, body: RewardValue
+) -> Response:
+    """What an event brought."""
+    await decisions.reward(service, name, Reward(decision_key=event, outcome=body.value))
+    return Response(status_code=204)
+
+
+@router.post("/events/{event}/activate", status_code=204)
+async def activate(service: TheService, key: ToDecide, name: Name, version: Version, event: Segment) -> Response:
+    """Nothing is left to do: a decision without a reward expires, and then counts for nothing."""
+    service.experiment(name)
+    return Response(status_code=204)
+
+
+async def _ranked(service: Service, name: str, call: Rank, key: Key) -> dict[str, Any]:
     """The best action first, then the others as they came."""
     experiment = service.experiment(name)
     excluded = set(call.excludedActions or ())
@@ -77,12 +110,3 @@ async def _bring_in(service: Service, name: str, arms: list[str], key: Key) -> N
         return None, [*rows, audited(key, "add arm", name, new)]
 
     await service.at_length(name, adding)
-
-
-async def reward(service: Service, name: str, event: str, value: float) -> None:
-    """What an event brought."""
-    experiment = service.experiment(name)
-    found = await service.read(partial(loading.decision_by_key, experiment=experiment.id, key=event))
-    if found is None:
-        raise unknown("an event", event, "Rank it first.")
-    await decisions.reward(service, name, Reward(choice=found.number, outcome=value))

@@ -1,10 +1,12 @@
-"""Calls of HTTP: experiments and their arms."""
+"""Calls of HTTP: experiments, their arms, what is known about these, and outcomes that come and go."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Iterator
+from typing import Annotated, Any, BinaryIO, Literal
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Path, Query, Response
+from fastapi.responses import StreamingResponse
 
 from allais.serve.api.http import (
     REFUSALS,
@@ -15,21 +17,30 @@ from allais.serve.api.http import (
     ToManageItsOwn,
     ToRead,
     ToReadItsOwn,
+    answered,
 )
 from allais.serve.api.schemas import (
     AddArm,
+    Apprenticed,
     ChangeExperiment,
     CreateExperiment,
     ExperimentName,
     ExperimentSettings,
     ExperimentShown,
+    Import,
+    Imported,
+    Recommended,
+    Text,
+    Values,
 )
-from allais.serve.core import experiments, people
+from allais.serve.core import experiments, import_export, values
 from allais.serve.core.keys import require_sight
 from allais.serve.store.tables import ARCHIVED, PAUSED, RUNNING
 
 router = APIRouter(route_class=JSONRoute, prefix="/v1/experiments", tags=["experiments"], responses=REFUSALS)
+values_router = APIRouter(route_class=JSONRoute, prefix="/v1/experiments", tags=["values"], responses=REFUSALS)
 Name = Annotated[ExperimentName, Path()]
+Person = Annotated[Text | None, Query()]
 
 
 @router.get("", response_model=list[ExperimentShown])
@@ -68,7 +79,7 @@ async def change(service: TheService, key: ToManage, name: Name, body: ChangeExp
 @router.delete("/{name}", status_code=204)
 async def delete(service: TheService, key: ToManage, name: Name) -> Response:
     """Delete an archived experiment, or one that cannot be read, with all its decisions, for ever."""
-    await people.delete_experiment(service, name, key)
+    await experiments.delete(service, name, key)
     return Response(status_code=204)
 
 
@@ -100,3 +111,49 @@ async def add_arm(service: TheService, key: ToManage, name: Name, body: AddArm) 
 async def retire_arm(service: TheService, key: ToManage, name: Name, arm: Segment) -> Any:
     """Take an arm out of play; what was learned about it is kept."""
     return experiments.shown(await experiments.retire_arm(service, name, arm, key))
+
+
+@values_router.get("/{name}/recommend", response_model=Recommended)
+async def recommend(service: TheService, key: ToRead, name: Name, person: Person = None) -> Any:
+    """The best arm so far, for a person or by the experiment's own preference."""
+    return await values.recommend(service, name, person)
+
+
+@values_router.get("/{name}/value", response_model=Values)
+async def value(service: TheService, key: ToRead, name: Name, person: Person = None) -> Any:
+    """What every arm is worth to a person, and what the mean would choose."""
+    return answered(await values.value(service, name, person))  # thousands of arms
+
+
+@values_router.get("/{name}/apprentice", response_model=Apprenticed)
+async def apprentice(service: TheService, key: ToRead, name: Name) -> Any:
+    """What an apprentice would have done beside what the application did."""
+    return await values.apprenticed(service, name)
+
+
+@values_router.post("/{name}/import", response_model=Imported)
+async def take_in(service: TheService, key: ToManage, name: Name, body: Import) -> Any:
+    """Learn outcomes that were seen before or elsewhere."""
+    return await import_export.take_in(service, name, body, key)
+
+
+@values_router.get("/{name}/export", response_class=Response, responses={200: {"content": {
+    "application/jsonl": {}, "text/csv": {}, "application/vnd.apache.parquet": {}}}})  # fmt: skip
+async def export(
+    service: TheService, key: ToRead, name: Name, format: Literal["jsonl", "csv", "parquet"] = "jsonl"
+) -> Response:
+    """Every decision with its outcome."""
+    service.experiment(name)  # refuses before the first byte
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{format}"'}
+    if format == "parquet":
+        file = await import_export.as_parquet(service, name)
+        return StreamingResponse(_blocks(file), media_type="application/vnd.apache.parquet", headers=headers)
+    if format == "csv":
+        return StreamingResponse(import_export.as_csv(service, name), media_type="text/csv", headers=headers)
+    return StreamingResponse(import_export.as_lines(service, name), media_type="application/jsonl", headers=headers)
+
+
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
+    with file:
+        while block := file.read(1 << 16):
+            yield block

@@ -1,18 +1,22 @@
-"""Calls of HTTP: keys, health, readiness."""
+"""Calls of HTTP: keys, who changed what, health, readiness, figures."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Request, Response
+from sqlalchemy import select
 
 from allais import __version__
 from allais.serve.api.http import REFUSALS, JSONRoute, Segment, TheService, ToManage, ToRead, answered
 from allais.serve.api.metrics import exposition
-from allais.serve.api.schemas import KeyMade, KeyShown, NewKey
+from allais.serve.api.schemas import AuditEntry, KeyMade, KeyShown, NewKey
 from allais.serve.core import experiments, keys
+from allais.serve.store.tables import audit
 
 router = APIRouter(route_class=JSONRoute, prefix="/v1/keys", tags=["keys"], responses=REFUSALS)
+trail_router = APIRouter(route_class=JSONRoute, tags=["values"], responses=REFUSALS)
 open_router = APIRouter(tags=["health"])
 
 
@@ -36,6 +40,17 @@ async def revoke(service: TheService, key: ToManage, id: Segment) -> Response:
     return Response(status_code=204)
 
 
+@trail_router.get("/v1/audit", response_model=list[AuditEntry])
+async def trail(
+    service: TheService, key: ToManage, after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
+) -> Any:  # fmt: skip
+    """Who changed what, in order, after a number."""
+    wanted = select(audit).where(audit.c.id > after).order_by(audit.c.id).limit(limit)
+    rows = await service.read(lambda connection: list(connection.execute(wanted)))
+    return [{**row._mapping, "detail": json.loads(row.detail)} for row in rows]
+
+
 @open_router.get("/health")
 async def health() -> Any:
     """Whether the process lives; needs no key."""
@@ -43,11 +58,13 @@ async def health() -> Any:
 
 
 @open_router.get("/metrics", response_class=Response, responses={**REFUSALS, 200: {"content": {"text/plain": {}}}})
-async def metrics(service: TheService, key: ToRead) -> Response:
+async def metrics(request: Request, service: TheService, key: ToRead) -> Response:
     """Figures for Prometheus."""
     for experiment in list(service.experiments.values()):
         await experiment.idle()
-    return Response(exposition(service), media_type="text/plain; version=0.0.4; charset=utf-8")
+    return Response(
+        exposition(service, request.app.state.requests), media_type="text/plain; version=0.0.4; charset=utf-8"
+    )
 
 
 @open_router.get("/ready", responses={503: REFUSALS[503]})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+from pydantic_core import to_json
 
 
 class Refused(Exception):  # noqa: N818
@@ -40,7 +41,10 @@ def unknown(what: str, name: object, advice: str) -> Refused:
 
 DEEPEST = 20  # levels of a document
 
-dumps = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+def dumps(document: Any) -> str:
+    """A document as JSON, without blanks; several times as quick as Python's own."""
+    return to_json(document, inf_nan_mode="constants").decode()
 
 
 def is_too_deep(document: Any) -> bool:

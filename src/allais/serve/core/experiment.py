@@ -20,7 +20,7 @@ from allais.serve.api.schemas import MOST_ARMS, Decide, ExperimentSettings
 from allais.serve.core import replay
 from allais.serve.core.errors import Refused, dumps
 from allais.serve.core.features import Flat, Round, Rounds
-from allais.serve.store.clock import Clock
+from allais.serve.core.limits import Clock
 from allais.serve.store.rows import Kind, Row, checksum
 from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOLD
 
@@ -151,7 +151,7 @@ class Experiment:
         work = draws * len(self.learner.arms) if draws else 0
         if encoding is not None:
             many, terms = len(call.allowed or call.features or self.learner.arms), len(encoding.names)
-            work += many * (2 * terms + terms**2 // 1_000)  # a row is made, and multiplied by a matrix
+            work += many * (10 + terms**2 // 1_000)  # a row is made, and multiplied by a matrix
         elif isinstance(call.features, list):
             work += len(call.features) * len(call.features[0]) ** 2 // 1_000
         return work > LONG

@@ -6,9 +6,11 @@ import asyncio
 import dataclasses
 import json
 import time
+from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, insert, select, tuple_, update
+from sqlalchemy import delete as sql_delete
 
 from allais.learner import Learner, LinearLearner
 from allais.preferences import Preference
@@ -17,12 +19,15 @@ from allais.serve.core import keys, loading
 from allais.serve.core.errors import Refused, reason_of
 from allais.serve.core.experiment import Experiment, sentences
 from allais.serve.core.keys import Key
+from allais.serve.core.limits import Clock
 from allais.serve.core.parse_settings import learner_from_settings, preference_from, rows_of_arms, setting_from
 from allais.serve.core.service import Service
 from allais.serve.store import tables
-from allais.serve.store.clock import Clock
 from allais.serve.store.rows import Kind, Row, checksum
 from allais.settings import to_spec
+
+AT_A_TIME = 2_000  # rows that are deleted in one transaction: others wait for it
+OF_EXPERIMENT = (tables.events, tables.decisions, tables.snapshots, tables.arms, tables.imports, tables.moments)
 
 
 def audited(key: Key, action: str, target: str, detail: Any = None) -> Row:
@@ -255,3 +260,70 @@ def _with_terms(settings: ExperimentSettings, call: ChangeExperiment) -> Experim
             422, "what is known of arms changes with further terms only; got none. Add the terms that use it."
         )
     return further
+
+
+async def delete(service: Service, name: str, key: Key) -> None:
+    """Delete an archived or a broken experiment; a server that is stopped meanwhile goes on with it at its next start.
+
+    A broken one cannot be archived: nothing of it can be read.
+    """
+    if service.ready and name in service.broken:
+        id_ = await _hidden(service, name, service.broken)
+    else:
+        experiment = await service.idle(name)
+        if experiment.state != tables.ARCHIVED:
+            raise Refused(
+                409, f"an experiment is archived before it is deleted; {name!r} is {experiment.state}. Archive it."
+            )
+        id_ = await _hidden(service, name, service.experiments)
+    await service.write([audited(key, "delete", name)])
+    await clear(service, id_)
+
+
+async def _hidden(service: Service, name: str, among: dict[str, Any]) -> int:
+    """Take an experiment out of those that are served, or of the broken ones; returns its number."""
+    taken = among.pop(name)
+    try:
+        return await service.change(partial(_hide, name=name))
+    except BaseException:
+        among.setdefault(name, taken)
+        raise
+
+
+def _hide(connection: Connection, name: str) -> int:
+    """Give the name of an experiment back; nothing reads it any more."""
+    table = tables.experiments
+    id_ = int(connection.execute(select(table.c.id).where(table.c.name == name)).scalar_one())
+    hidden = {"state": tables.DELETED, "name": f"deleted {id_}"}  # a name that no experiment can have
+    connection.execute(update(table).where(table.c.id == id_).values(hidden))
+    return id_
+
+
+async def clear_hidden(service: Service) -> None:
+    """Go on with deletions that were broken off."""
+    wanted = select(tables.experiments.c.id).where(tables.experiments.c.state == tables.DELETED)
+    for id_ in await service.read(lambda connection: list(connection.execute(wanted).scalars())):
+        await clear(service, id_)
+
+
+async def clear(service: Service, id_: int) -> None:
+    """Delete the rows of a hidden experiment, some at a time."""
+    for table in OF_EXPERIMENT:
+        while await service.change(partial(_delete_some, table=table, experiment=id_)):
+            pass
+
+    def ending(connection: Connection) -> None:
+        connection.execute(sql_delete(tables.experiments).where(tables.experiments.c.id == id_))
+        service.ownership.let_go(connection, id_)
+
+    await service.change(ending)
+
+
+def _delete_some(connection: Connection, table: Any, experiment: int) -> int:
+    """Delete some rows of an experiment; 0 when none are left."""
+    keys = list(table.primary_key)
+    some = select(*keys).where(table.c.experiment == experiment).limit(AT_A_TIME)
+    found = connection.execute(some).all()
+    if found:
+        connection.execute(sql_delete(table).where(tuple_(*keys).in_([tuple(row) for row in found])))
+    return len(found)

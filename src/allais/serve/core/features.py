@@ -13,6 +13,7 @@ of the pen is seen at once. A term that finds what is no number is refused: 0 wo
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -46,15 +47,30 @@ class Encoding:
             raise ValueError(f"terms must be distinct, and none is {CONSTANT!r}, which is there; got one twice.")
         self._terms = [[_factor(part, term) for part in term.split("*")] for term in terms]
         self._known = {factor.name for term in self._terms for factor in term}
+        # the places of the terms that may differ from 0 where a feature is there, or for an arm
+        self._of_feature, self._of_arm = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+        for place, term in enumerate(self._terms, start=1):
+            for name, equals in term:
+                (self._of_arm[equals or ""] if name == ARM else self._of_feature[name]).append(place)
+
+    def entries(self, arm: str, context: Flat, own: Flat) -> dict[int, float]:
+        """What the policy sees of an arm: the entries of its row that may differ from 0, by their places."""
+        seen = {**context, **own, ARM: arm}
+        places = {place for name in seen if name in self._of_feature for place in self._of_feature[name]}
+        found = {0: 1.0}
+        for place in sorted(places.union(self._of_arm.get(arm, ()))):
+            entry = math.prod(_number(factor, seen.get(factor.name)) for factor in self._terms[place - 1])
+            if not -LARGEST <= entry <= LARGEST:
+                raise ValueError(
+                    f"a term must lie within {LARGEST:g} of 0; {self.names[place]!r} is {entry:g}. Rescale the feature."
+                )
+            found[place] = entry
+        return found
 
     def row(self, arm: str, context: Flat, own: Flat) -> list[float]:
-        """What the policy sees of an arm."""
-        seen = {**context, **own, ARM: arm}
-        row = [1.0, *(math.prod(_number(factor, seen.get(factor.name)) for factor in term) for term in self._terms)]
-        if not all(-LARGEST <= entry <= LARGEST for entry in row):
-            name, entry = next(one for one in zip(self.names, row, strict=True) if not abs(one[1]) <= LARGEST)
-            raise ValueError(f"a term must lie within {LARGEST:g} of 0; {name!r} is {entry:g}. Rescale the feature.")
-        return row
+        """What the policy sees of an arm, as a row of numbers."""
+        found = self.entries(arm, context, own)
+        return [found.get(place, 0.0) for place in range(len(self.names))]
 
     def unused(self, given: Iterable[Flat]) -> list[str]:
         """The features that no term names."""
@@ -184,16 +200,20 @@ class Rounds:
             raise ValueError(f"an arm is in play, or comes with its features; {strange[0]!r} does not. Describe it.")
         if len(set(arms)) != len(arms):
             raise ValueError("allowed arms must be distinct; got one twice. Name each once.")
-        rows = np.empty((len(arms), len(self.encoding.names)))
+        rows = np.zeros((len(arms), len(self.encoding.names)))
         for k, arm in enumerate(arms):  # one by one: an array of all at once would keep other threads waiting
-            rows[k] = self.row(arm, context, given.get(arm, {}))
+            for place, entry in self.encoding.entries(arm, context, self._all_of(arm, given.get(arm, {}))).items():
+                rows[k, place] = entry
         return Round(rows, arms), self.encoding.unused([context, *given.values()]) if sent else None
 
     def row(self, arm: str, context: Flat, own: Flat) -> list[float]:
         """What the policy sees of an arm; what is known about it from the start counts, too."""
         if self.encoding is None:
             raise ValueError("features by name need terms, which this experiment does not have. Leave features out.")
-        return self.encoding.row(arm, context, {**self._own.get(arm, {}), **own})
+        return self.encoding.row(arm, context, self._all_of(arm, own))
+
+    def _all_of(self, arm: str, own: Flat) -> Flat:
+        return {**self._own[arm], **own} if arm in self._own else own
 
     def _plain(self, rows: list[list[float]], call: Decide) -> Round:
         if self.encoding is not None:

@@ -65,7 +65,7 @@ class Conversation:
 
 async def start(service: Service, person: str, call: StartInterview, key: Key) -> dict[str, Any]:
     """Begin to ask a person."""
-    service.warming.require_done()
+    service.precompiler.require_done()
     seed = secrets.randbits(63) if call.seed is None else call.seed
     settings = {**call.model_dump(), "seed": seed, "person": person, "begun_by": key.id}
     id_ = secrets.token_hex(8)
@@ -144,7 +144,7 @@ async def _talk(service: Service, id_: str) -> Conversation:
     row = await service.read(_reading(id_))
     if row is None:
         raise unknown("an interview", id_, "Start one.")
-    service.warming.require_done()
+    service.precompiler.require_done()
     begun_by = json.loads(row.settings).get("begun_by")
     talk = Conversation(id_, row.person, await service.talks.run(lambda: _again(row)), json.loads(row.events), begun_by)
     _keep(service, talk)
@@ -237,10 +237,10 @@ async def admit(service: Service, token: str, address: str) -> tuple[str, Key]:
         wanted = select(interview_links).where(interview_links.c.digest == digest_of(token))
         found = await service.read(lambda connection: connection.execute(wanted).one_or_none())
     if found is None:
-        service.ring.count_wrong(address)
+        service.ring.wrong.take(address)
         raise NONE
     maker = service.ring.made_by(found.key)
     if maker is None or found.revoked_at is not None or found.expires_at <= time.time():
         raise NONE
-    service.answering.count(found.digest)
+    service.answering.take(found.digest)
     return str(found.interview), maker

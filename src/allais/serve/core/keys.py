@@ -5,42 +5,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import math
 import secrets
 import time
-from collections import OrderedDict
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 
 from allais.serve.core.errors import Refused, unknown
+from allais.serve.core.limits import RateLimit
 from allais.serve.store import tables
 
 WRONG = "an address may send {:g} wrong keys per minute; this one sent more. Check the key."
-MOST = 10_000  # addresses that are remembered
-
-
-class Guesses:
-    """A bucket of wrong keys for each address, which fills up to one minute's worth; or of others who are counted."""
-
-    def __init__(self, per_minute: float, rule: str = WRONG) -> None:
-        self.per_minute, self._rule = per_minute, rule.format(per_minute)
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # guesses that are left, and when
-
-    def count(self, address: str) -> None:
-        """Take one guess, or refuse it."""
-        now = time.monotonic()
-        left, then = self._left.get(address, (self.per_minute, now))
-        left = min(self.per_minute, left + (now - then) * self.per_minute / 60.0)
-        self._left[address] = (left - 1.0 if left >= 1.0 else left, now)
-        self._left.move_to_end(address)
-        if len(self._left) > MOST:
-            self._left.popitem(last=False)
-        if left < 1.0:
-            wait = math.ceil((1.0 - left) * 60.0 / self.per_minute)
-            raise Refused(429, self._rule, wait)
-
-
+TOO_FAST = "a key may call {:g} times per second; this one was faster. Wait a moment."
 PREFIX = "alk"
 SCOPES = ("read", "decide", "manage")
 ITS_OWN = ""  # about no experiment in particular: about those that a key may see
@@ -122,9 +98,8 @@ class KeyRing:
 
     def __init__(self, per_second: float, wrong_per_minute: float) -> None:
         self._keys: dict[str, Key] = {}
-        self._pace: dict[str, list[float]] = {}  # calls that are left, and when they were counted
-        self.per_second = per_second
-        self._guesses = Guesses(wrong_per_minute)
+        self.calls = RateLimit(per_second, 1.0, TOO_FAST)  # by the ids of keys
+        self.wrong = RateLimit(wrong_per_minute, 60.0, WRONG)  # by addresses: wrong keys, and wrong links
 
     def replace(self, keys: list[Key]) -> None:
         """Know these keys and no others."""
@@ -135,7 +110,7 @@ class KeyRing:
 
         `about` is the experiment that is asked about, `ITS_OWN`, or None for what concerns all of them.
         """
-        return self._allowed(self.known(given, address), scope, about)
+        return self.allow(self.known(given, address), scope, about)
 
     def known(self, given: str, address: str) -> Key:
         """The key that came from an address, if it is in force."""
@@ -143,7 +118,7 @@ class KeyRing:
         key = self._keys.get(parts[1]) if len(parts) == 3 else None
         right = hmac.compare_digest(digest_of(given), key.digest if key is not None else NOBODY)
         if key is None or not right:
-            self._guesses.count(address)
+            self.wrong.take(address)
             raise Refused(401, "a call needs a key that is known; this one is not. Send Authorization: Bearer KEY.")
         return _in_force(key)
 
@@ -152,9 +127,10 @@ class KeyRing:
         key = self._keys.get(id_)
         if key is None:
             raise Refused(401, "a call needs a key that is known; this one is not any more. Use another.")
-        return self._allowed(_in_force(key), scope, about)
+        return self.allow(_in_force(key), scope, about)
 
-    def _allowed(self, key: Key, scope: str, about: str | None) -> Key:
+    def allow(self, key: Key, scope: str, about: str | None) -> Key:
+        """A key that is in force, if it opens what is asked for; it counts as one call."""
         if about != ITS_OWN:
             require_sight(key, about)
         if scope not in key.scopes:
@@ -162,12 +138,8 @@ class KeyRing:
                 403,
                 f"this call needs a key with the scope {scope!r}; this one has {', '.join(key.scopes)}. Use another.",
             )
-        self._count(key.id)
+        self.calls.take(key.id)
         return key
-
-    def count_wrong(self, address: str) -> None:
-        """Count a wrong token as a wrong key of its address."""
-        self._guesses.count(address)
 
     def made_by(self, id_: str) -> Key | None:
         """The key that made something, while it is in force."""
@@ -175,22 +147,6 @@ class KeyRing:
             return _in_force(self._keys[id_])
         except (KeyError, Refused):
             return None
-
-    def charge(self, key: Key, calls: int) -> None:
-        """Count further calls that came in one: whoever sends more than a second's worth waits the longer."""
-        self._pace[key.id][0] -= calls
-
-    def _count(self, id_: str) -> None:
-        """Take one call from the bucket of a key, which fills up to one second's worth."""
-        now = time.monotonic()
-        pace = self._pace.setdefault(id_, [self.per_second, now])
-        pace[0] = min(self.per_second, pace[0] + (now - pace[1]) * self.per_second)
-        pace[1] = now
-        if pace[0] < 1.0:
-            raise Refused(
-                429, f"a key may call {self.per_second:g} times per second; this one was faster. Wait a moment.", 1
-            )
-        pace[0] -= 1.0
 
 
 def _in_force(key: Key) -> Key:

@@ -18,7 +18,7 @@ from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core import replay
 from allais.serve.core.experiment import Closed, Experiment, OpenDecision
 from allais.serve.core.features import Encoding
-from allais.serve.store.clock import Clock
+from allais.serve.core.limits import Clock
 from allais.serve.store.rows import require_same
 from allais.serve.store.tables import (
     ARCHIVED,

@@ -8,9 +8,9 @@ import json
 import logging
 import threading
 import time
-from collections import Counter, OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -21,17 +21,13 @@ from allais.preferences import Preference
 from allais.serve.core import keys, loading
 from allais.serve.core.errors import Refused, broken, reason_of, unavailable, unknown
 from allais.serve.core.experiment import Experiment, Known
-from allais.serve.core.keys import Guesses
-from allais.serve.core.pools import Pool
-from allais.serve.precompile import Warming
-from allais.serve.requests import Requests
+from allais.serve.core.limits import Pool, RateLimit
 from allais.serve.settings_file import ServerSettings
-from allais.serve.snapshot_worker import Scribe
-from allais.serve.store.database import PROBE, Database, Gone, is_away, why_failed
-from allais.serve.store.ownership import PATIENCE, Ownership
+from allais.serve.store.database import PROBE, START_PATIENCE, Database, Gone, Ownership, is_away, why_failed
 from allais.serve.store.rows import Kind, Row, checksum
 from allais.serve.store.tables import people, preferences
 from allais.serve.store.writer import Writer
+from allais.serve.workers import Precompiler, SnapshotWorker
 from allais.settings import from_spec
 
 FRESH = 2.0  # seconds after which a change by another process is known here
@@ -88,6 +84,22 @@ SLOWLY = "a link may be used {:g} times per minute; this one was used more often
 log = logging.getLogger("allais.serve")
 
 
+class _Changing:
+    """A context that makes an error of ours one of the service; a refusal passes, since nothing has changed then."""
+
+    def __init__(self, fail: Callable[[BaseException], None]) -> None:
+        self._fail = fail
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        if error is not None and not isinstance(error, Refused):
+            log.error("a change broke off; its experiment is read again", exc_info=error)
+            self._fail(error)
+            raise unavailable("a change broke off in the middle") from error
+
+
 class Service:
     """What is behind the calls of HTTP; it belongs to one event loop."""
 
@@ -102,18 +114,17 @@ class Service:
         self.elsewhere: set[str] = set()  # experiments of other processes
         self.people = Acquaintances(self.read)
         self.interviews: dict[str, Any] = {}  # conversations by their ids
-        self.answering = Guesses(settings.limits.answers_per_minute, SLOWLY)  # of each link to an interview
-        self.requests = Requests(logged=settings.request_log)
-        self.calls: Counter[tuple[str, int]] = Counter()  # of decide and reward, by status
+        self.answering = RateLimit(settings.limits.answers_per_minute, 60.0, SLOWLY)  # of each link to an interview
         self.ready = False
         self.failures = 0
         self._why = why_failed(Exception())  # why it is not ready
         self._probed = -PROBED
-        self._scribe, self.warming = Scribe(), Warming()
+        self._snapshots, self.precompiler = SnapshotWorker(), Precompiler()
         self._turns: dict[Hashable, tuple[asyncio.Lock, list[None]]] = {}  # with an entry for each who is there
         self._reads, self._long_reads = Pool("reads", 8), Pool("long reads", 3)
         self.talks = Pool("interviews", 2, 32)
         self._changes = Pool("long changes", 2, 100)
+        self._changing = _Changing(self.fail)
         self._recovery: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -126,7 +137,7 @@ class Service:
         rows = await self.read(loading.rows_of_experiments)
         for row in rows:
             if self.serves(row.name):
-                take = partial(self.ownership.take, experiment=row.id, name=row.name, patience=PATIENCE)
+                take = partial(self.ownership.take, experiment=row.id, name=row.name, patience=START_PATIENCE)
                 await self.writer.call(take)
         await self._load_all()
         await self.read_keys()
@@ -145,8 +156,8 @@ class Service:
             for experiment in list(self.experiments.values()):
                 with contextlib.suppress(Refused):  # the events are on disk all the same
                     await self._take_snapshot(experiment)
-        self._scribe.close()
-        self.warming.close()
+        self._snapshots.close()
+        self.precompiler.close()
         for pool in (self._reads, self._long_reads, self.talks, self._changes):
             pool.close()
         await asyncio.to_thread(self.writer.close)
@@ -267,17 +278,9 @@ class Service:
             self._probed = time.monotonic()
             await self.change(lambda connection: connection.execute(PROBE).close())
 
-    @contextmanager
-    def changing(self) -> Iterator[None]:
+    def changing(self) -> _Changing:
         """Around changes in memory: one that breaks off in the middle is undone by reading the database again."""
-        try:
-            yield
-        except Refused:
-            raise
-        except BaseException as error:
-            log.exception("a change broke off; its experiment is read again")
-            self.fail(error)
-            raise unavailable("a change broke off in the middle") from error
+        return self._changing
 
     async def read_keys(self) -> None:
         """Know the keys of the database."""
@@ -378,7 +381,7 @@ class Service:
         experiment, twin, seq = await self.at_length(experiment.name, laid_out)
 
         def written() -> tuple[bytes, int]:
-            document = self._scribe.document(twin)
+            document = self._snapshots.document(twin)
             return document, checksum(document, experiment.id, seq)
 
         document, check = await asyncio.to_thread(written)

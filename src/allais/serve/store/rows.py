@@ -1,13 +1,16 @@
-"""Rows that are written often: for each kind a statement that the writer runs once for many of them."""
+"""Rows that are written often, and the statements that write many of them at once.
+
+A driver lets other threads run around each statement, and gets its turn back late: so few statements are used.
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
+from itertools import chain
 from typing import Any
 from zlib import crc32
 
-from sqlalchemy import Dialect, bindparam, delete, insert, update
-from sqlalchemy.sql import ClauseElement
+from sqlalchemy import Dialect, Table
 
 from allais.serve.store import tables
 
@@ -15,93 +18,95 @@ from allais.serve.store import tables
 class Kind(IntEnum):
     """Kinds of rows, in the order in which a transaction writes them."""
 
-    EVENT = 0  # experiment, seq, at, body, checksum
-    DECISION = 1  # experiment, number, arm, person, key, asked_at, propensity, state, detail, clock
-    CLOSING = 2  # state, outcome, closed_at, closing_key, experiment, number
-    ARM = 3  # experiment, name, position, in_play, changed_at
-    ARM_CHANGE = 4  # in_play, changed_at, experiment, name
-    SNAPSHOT = 5  # experiment, seq, at, document, checksum
-    OLD_SNAPSHOTS = 6  # experiment, seq
-    STATE = 7  # state, experiment
-    AUDIT = 8  # at, key, action, target, detail
-    IMPORT = 9  # experiment, key, outcomes, at
-    MOMENT = 10  # experiment, outcomes, sure
-    SETTINGS = 11  # settings, checksum, experiment
+    EVENT = 0
+    DECISION = 1
+    CLOSING = 2
+    ARM = 3
+    ARM_CHANGE = 4
+    SNAPSHOT = 5
+    OLD_SNAPSHOTS = 6
+    STATE = 7
+    AUDIT = 8
+    IMPORT = 9
+    MOMENT = 10
+    SETTINGS = 11
 
 
 Row = tuple[Kind, tuple[Any, ...]]
+Rows = dict[Kind, list[tuple[Any, ...]]]
 
-ORDER: dict[Kind, tuple[str, ...]] = {
-    Kind.EVENT: ("experiment", "seq", "at", "body", "checksum"),
-    Kind.DECISION: (
-        "experiment",
-        "number",
-        "arm",
-        "person",
-        "key",
-        "asked_at",
-        "propensity",
-        "state",
-        "detail",
-        "clock",
-    ),
-    Kind.CLOSING: ("state", "outcome", "closed_at", "closing_key", "of_experiment", "of_number"),
-    Kind.ARM: ("experiment", "name", "position", "in_play", "changed_at"),
-    Kind.ARM_CHANGE: ("in_play", "changed_at", "of_experiment", "of_name"),
-    Kind.SNAPSHOT: ("experiment", "seq", "at", "document", "checksum"),
-    Kind.OLD_SNAPSHOTS: ("of_experiment", "before"),
-    Kind.STATE: ("state", "of_experiment"),
-    Kind.AUDIT: ("at", "key", "action", "target", "detail"),
-    Kind.IMPORT: ("experiment", "key", "outcomes", "at"),
-    Kind.MOMENT: ("experiment", "outcomes", "sure"),
-    Kind.SETTINGS: ("settings", "checksum", "of_experiment"),
+# new rows: their table, and the columns in the order of their entries
+INSERTS: dict[Kind, tuple[Table, str]] = {
+    Kind.EVENT: (tables.events, "experiment seq at body checksum"),
+    Kind.DECISION: (tables.decisions, "experiment number arm person key asked_at propensity state detail clock"),
+    Kind.ARM: (tables.arms, "experiment name position in_play changed_at"),
+    Kind.SNAPSHOT: (tables.snapshots, "experiment seq at document checksum"),
+    Kind.AUDIT: (tables.audit, "at key action target detail"),
+    Kind.IMPORT: (tables.imports, "experiment key outcomes at"),
+    Kind.MOMENT: (tables.moments, "experiment outcomes sure"),
 }
-
-
-def _inserting(table: Any, kind: Kind) -> ClauseElement:
-    return insert(table).values({name: bindparam(name) for name in ORDER[kind]})
-
-
-def _updating(table: Any, kind: Kind) -> Any:
-    return update(table).values({name: bindparam(name) for name in ORDER[kind] if not name.startswith("of_")})
-
-
-_decision, _arm, _snapshot = tables.decisions.c, tables.arms.c, tables.snapshots.c
-STATEMENTS: dict[Kind, ClauseElement] = {
-    Kind.EVENT: _inserting(tables.events, Kind.EVENT),
-    Kind.DECISION: _inserting(tables.decisions, Kind.DECISION),
-    Kind.CLOSING: _updating(tables.decisions, Kind.CLOSING).where(
-        _decision.experiment == bindparam("of_experiment"), _decision.number == bindparam("of_number")
-    ),
-    Kind.ARM: _inserting(tables.arms, Kind.ARM),
-    Kind.ARM_CHANGE: _updating(tables.arms, Kind.ARM_CHANGE).where(
-        _arm.experiment == bindparam("of_experiment"), _arm.name == bindparam("of_name")
-    ),
-    Kind.SNAPSHOT: _inserting(tables.snapshots, Kind.SNAPSHOT),
-    Kind.OLD_SNAPSHOTS: delete(tables.snapshots).where(
-        _snapshot.experiment == bindparam("of_experiment"), _snapshot.seq < bindparam("before")
-    ),
-    Kind.STATE: _updating(tables.experiments, Kind.STATE).where(tables.experiments.c.id == bindparam("of_experiment")),
-    Kind.SETTINGS: _updating(tables.experiments, Kind.SETTINGS).where(
-        tables.experiments.c.id == bindparam("of_experiment")
-    ),
-    Kind.AUDIT: _inserting(tables.audit, Kind.AUDIT),
-    Kind.IMPORT: _inserting(tables.imports, Kind.IMPORT),
-    Kind.MOMENT: _inserting(tables.moments, Kind.MOMENT),
+# changes of rows: their table, the columns that change, then those that say which row it is
+UPDATES: dict[Kind, tuple[Table, str, str]] = {
+    Kind.CLOSING: (tables.decisions, "state outcome closed_at closing_key", "experiment number"),
+    Kind.ARM_CHANGE: (tables.arms, "in_play changed_at", "experiment name"),
+    Kind.STATE: (tables.experiments, "state", "id"),
+    Kind.SETTINGS: (tables.experiments, "settings checksum", "id"),
 }
+OLD_SNAPSHOTS = "DELETE FROM snapshots WHERE experiment = {0} AND seq < {0}"
+FREQUENT = (Kind.EVENT, Kind.DECISION, Kind.CLOSING)
+SIZES = (64, 16, 4, 1)  # of rows in one statement: few texts, so that a driver prepares each of them once
 
 
-def statements_for(dialect: Dialect) -> dict[Kind, str]:
-    """The statements as a driver takes them, with places for a row's entries in their order."""
-    style = "qmark" if dialect.name == "sqlite" else "format"
-    positional = type(dialect)(paramstyle=style)  # type: ignore[call-arg]
-    found = {}
-    for kind, statement in STATEMENTS.items():
-        compiled: Any = statement.compile(dialect=positional)
-        if tuple(compiled.positiontup) != ORDER[kind]:
-            raise AssertionError(f"the entries of {kind.name} are {compiled.positiontup}, not {ORDER[kind]}.")
-        found[kind] = str(compiled)
-    return found
+class Batches:
+    """Writes rows by their kinds on a connection of the driver."""
+
+    def __init__(self, dialect: Dialect) -> None:
+        self._one = {kind: statement(dialect, kind) for kind in Kind}
+        self._many = {kind: {size: statement(dialect, kind, size) for size in SIZES} for kind in FREQUENT}
+
+    def write(self, connection: Any, rows: Rows) -> None:
+        """Write rows, those of one kind after those of another; the caller commits."""
+        cursor = connection.cursor()
+        for kind in sorted(rows):
+            many = self._many.get(kind)
+            if many is None:
+                cursor.executemany(self._one[kind], rows[kind])
+                continue
+            left, place = rows[kind], 0
+            for size in SIZES:
+                while len(left) - place >= size:
+                    cursor.execute(many[size], tuple(chain.from_iterable(left[place : place + size])))
+                    place += size
+        cursor.close()
+
+
+def statement(dialect: Dialect, kind: Kind, size: int | None = None) -> str:
+    """The statement that writes one row of a kind, or `size` of a frequent kind, as a driver takes it."""
+    mark = "?" if dialect.name == "sqlite" else "%s"
+    if kind is Kind.OLD_SNAPSHOTS:
+        return OLD_SNAPSHOTS.format(mark)
+    if kind in INSERTS:
+        table, columns = INSERTS[kind]
+        names = columns.split()
+        return f"INSERT INTO {table.name} ({', '.join(names)}) VALUES {_places(dialect, table, names, size or 1)}"
+    table, changing, which = UPDATES[kind]
+    changed, where = changing.split(), which.split()
+    if size is None:
+        changes = ", ".join(f"{name} = {mark}" for name in changed)
+        return f"UPDATE {table.name} SET {changes} WHERE {' AND '.join(f'{name} = {mark}' for name in where)}"
+    names, changes = [*changed, *where], ", ".join(f"{name} = new.{name}" for name in changed)
+    these = " AND ".join(f"{table.name}.{name} = new.{name}" for name in where)
+    values = _places(dialect, table, names, size)
+    return f"WITH new({', '.join(names)}) AS (VALUES {values}) UPDATE {table.name} SET {changes} FROM new WHERE {these}"
+
+
+def _places(dialect: Dialect, table: Table, names: list[str], size: int) -> str:
+    """The places of the entries of some rows; PostgreSQL must be told their types."""
+    if dialect.name == "sqlite":
+        one = ", ".join("?" for _ in names)
+    else:
+        one = ", ".join(f"%s::{table.c[name].type.compile(dialect)}" for name in names)
+    return ", ".join([f"({one})"] * size)
 
 
 def checksum(content: str | bytes, *place: int | str) -> int:

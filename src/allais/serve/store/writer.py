@@ -18,10 +18,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from allais.serve.core.errors import Refused, unavailable
-from allais.serve.store.database import PROBE, Database, is_conflict, is_given_up, why_failed
-from allais.serve.store.ownership import Ownership
-from allais.serve.store.rows import Kind, Row
-from allais.serve.store.sql_batches import Batches, Rows
+from allais.serve.store.database import PROBE, Database, Ownership, is_conflict, is_given_up, why_failed
+from allais.serve.store.rows import Batches, Kind, Row, Rows
 
 ATTEMPTS = 5  # at a transaction that conflicts with those of others
 

@@ -11,18 +11,18 @@ import pytest
 
 from allais import NPTS, Bounded, expected_value
 from allais.serve.core.loading import document_bytes, learner_of
-from allais.serve.snapshot_worker import LARGE, Scribe, receive, send
+from allais.serve.workers import LARGE, SnapshotWorker, receive, send
 
 OWNER = """
 import numpy as np
 from allais import NPTS, Bounded, expected_value
-from allais.serve.snapshot_worker import LARGE, Scribe
+from allais.serve.workers import LARGE, SnapshotWorker
 
 learner = NPTS(expected_value(), Bounded(0, 1)).start(["a", "b"], seed=1)
 learner.observe("a", np.random.default_rng(1).random(2 * LARGE))
-scribe = Scribe()
-scribe.document(learner)
-print(scribe._process.pid, flush=True)
+worker = SnapshotWorker()
+worker.document(learner)
+print(worker._process.pid, flush=True)
 input()
 """
 
@@ -33,19 +33,19 @@ def large():
     return learner
 
 
-def test_the_scribe_writes_what_the_service_would(monkeypatch):
-    scribe, learner = Scribe(), large()
+def test_the_worker_writes_what_the_service_would(monkeypatch):
+    worker, learner = SnapshotWorker(), large()
     expected = document_bytes(learner)
-    monkeypatch.setattr("allais.serve.snapshot_worker.document_bytes", lambda _: b"in this process")
-    assert scribe.document(learner) == expected
+    monkeypatch.setattr("allais.serve.workers.document_bytes", lambda _: b"in this process")
+    assert worker.document(learner) == expected
     assert learner_of(expected).ask() == learner.ask()
-    scribe._process.kill()
-    scribe._process.wait()
-    assert scribe.document(learner.copy()) == document_bytes(learner)  # another one takes its place
-    scribe.close()
+    worker._process.kill()
+    worker._process.wait()
+    assert worker.document(learner.copy()) == document_bytes(learner)  # another one takes its place
+    worker.close()
 
 
-def test_the_scribe_of_a_killed_service_ends():
+def test_the_worker_of_a_killed_service_ends():
     owner = subprocess.Popen([sys.executable, "-c", OWNER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     pid = int(owner.stdout.readline())
     owner.kill()
