@@ -149,6 +149,9 @@ def sure_amount(preference: Preference, value: float) -> float:
     """
     if not math.isfinite(value):
         return math.nan
-    with np.errstate(all="ignore"):
-        sure = float(preference.outcomes_of(np.float64(value)))
+    if preference.utility is None:  # as of most decisions of a service, each of which says what an arm feels like
+        sure = preference.reference - value if preference.costs else preference.reference + value
+    else:
+        with np.errstate(all="ignore"):
+            sure = float(preference.outcomes_of(np.float64(value)))
     return sure if abs(sure) < BEYOND else math.nan
