@@ -19,6 +19,7 @@ from typing import IO
 
 from allais._kernels import CACHE
 from allais.learner import Learner
+from allais.people.interview.precompile import warm_interview
 from allais.serve.core.errors import Refused
 from allais.serve.core.loading import document_bytes
 
@@ -120,8 +121,6 @@ def write_snapshots() -> None:
 
 def compile_ahead() -> None:
     """Leave compiled code in the folder, and the mark."""
-    from allais.people.interview.precompile import warm_interview  # half a second that no snapshot waits for
-
     warm_interview()
     if CACHE is not None:
         (Path(CACHE) / MARK).touch()
