@@ -80,7 +80,12 @@ def real(name: str, number: Any, advice: str = "Give a finite number.") -> float
 
 
 def positive(name: str, number: Any) -> float:
-    """`number` as a finite float above zero."""
+    """`number` as a finite float above zero.
+
+    Args:
+        name: What the message calls it.
+        number: What was given.
+    """
     result = real(name, number)
     if result <= 0.0:
         raise ValueError(f"{name} must be above 0; got {result:g}. Give a positive number.")
@@ -88,7 +93,13 @@ def positive(name: str, number: Any) -> float:
 
 
 def not_negative(name: str, number: Any, advice: str = "Give 0 or more.") -> float:
-    """`number` as a finite float, zero or above."""
+    """`number` as a finite float, zero or above.
+
+    Args:
+        name: What the message calls it.
+        number: What was given.
+        advice: What the message says to do.
+    """
     result = real(name, number)
     if result < 0.0:
         raise ValueError(f"{name} must not be negative; got {result:g}. {advice}")
@@ -96,7 +107,14 @@ def not_negative(name: str, number: Any, advice: str = "Give 0 or more.") -> flo
 
 
 def share(name: str, number: Any, *, one: bool = False, advice: str = "") -> float:
-    """`number` as a float in (0, 1), or in (0, 1] with `one=True`."""
+    """A number as a float in (0, 1).
+
+    Args:
+        name: What the message calls it.
+        number: What was given.
+        one: Whether 1 is allowed, too.
+        advice: What the message says to do.
+    """
     result = real(name, number, advice or "Give a share of 1, such as 0.05.")
     if not (0.0 < result < 1.0 or (one and result == 1.0)):
         interval = "(0, 1]" if one else "(0, 1)"

@@ -160,7 +160,11 @@ def _calling(inner: Kernel) -> Callable[..., Any]:
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function that allocates nothing; it is copied into its callers."""
+    """Compile a function that allocates nothing; it is copied into its callers.
+
+    Args:
+        function: The function.
+    """
     return _made(function, Kernel, COPIED)
 
 
@@ -170,7 +174,11 @@ def loose_kernel(function: Function) -> Function:
 
 
 def routine(function: Function) -> Function:
-    """Compile a kernel once for all its callers: it is long, or called from many places."""
+    """Compile a kernel once for all its callers: it is long, or called from many places.
+
+    Args:
+        function: The function.
+    """
     return _made(function, Routine, INNER)
 
 

@@ -150,7 +150,14 @@ class TailEnds(NamedTuple):
 
 
 def tail_rule(shape: Any, preference: Preference, rewards: Sequence[Rewards], *, always: bool) -> TailRule:
-    """What the kernels read, for a shape and the rewards of each arm."""
+    """What the kernels read, for a shape and the rewards of each arm.
+
+    Args:
+        shape: The band's shape.
+        preference: What is maximised.
+        rewards: What is known about each arm's outcomes.
+        always: Whether intervals hold in all rounds at once.
+    """
     tailed = [known if isinstance(known, SubGaussian) else None for known in rewards]
     ends = [bounds_of(preference, known) for known in rewards]
     sign = -1.0 if preference.costs else 1.0

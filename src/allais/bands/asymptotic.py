@@ -35,9 +35,12 @@ HALVINGS = 50  # of [0, FAR], to 4e-14
 class Asymptotic:
     """value +- m standard errors, from the influence function of what was seen: no bounds are needed, none is proven.
 
-    `rarest` is the probability of the rarest event that matters: rarer ones you are ready to miss. No arm is judged
-    before it had log(1/delta') / rarest samples, with which such an event was seen but for a chance of delta'. An
-    interval reaches further toward the side on which outcomes are skewed, where the normal distribution comes late.
+    No arm is judged before it had log(1/delta') / rarest samples: the probability that an event of probability `rarest`
+    was not seen is then at most delta'. An interval reaches further toward the side on which outcomes are skewed, where
+    the normal approximation comes late.
+
+    Args:
+        rarest: The probability of the rarest event that matters; rarer ones may be missed.
 
     >>> gains = [50] * 40 + [0] * 360
     >>> Asymptotic(rarest=0.05).interval(Preference(TverskyKahneman(0.61)), None, gains)
@@ -67,7 +70,13 @@ class Asymptotic:
     ) -> Interval:
         """The value of samples, with an interval that holds the true one about as often as the confidence says.
 
-        It is infinite for fewer samples than `rarest` asks for. `rewards` may be None.
+        It is infinite for fewer samples than `rarest` asks for.
+
+        Args:
+            preference: What is maximised.
+            rewards: What is known about the outcomes; None if nothing is.
+            samples: Outcomes that were seen, in any order.
+            confidence: The probability that the interval holds the true value, in (0, 1).
         """
         seen = finite_array("rewards", samples) if rewards is None else rewards.check(samples)
         exponent = math.log(2.0 / (1.0 - share("confidence", confidence, advice="Give a share of 1, such as 0.95.")))

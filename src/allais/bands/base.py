@@ -16,6 +16,11 @@ from allais.rewards import Rewards, SubGaussian
 class Interval(NamedTuple):
     """An estimated value with a confidence interval around it.
 
+    Attributes:
+        low: The lower end.
+        value: The estimate.
+        high: The upper end.
+
     >>> low, value, high = DKW().interval(expected_value(), Bounded(0, 1), [1] * 30 + [0] * 70)
     >>> round(low, 3), round(value, 3), round(high, 3)
     (0.164, 0.3, 0.436)
@@ -27,6 +32,9 @@ class Interval(NamedTuple):
 
     def within(self, bounds: tuple[float, float]) -> Interval:
         """The interval, cut at the least and the greatest value that are possible.
+
+        Args:
+            bounds: The least and the greatest value that are possible.
 
         >>> Interval(-26.9, 14.2, 55.3).within((0.0, 50.0))
         Interval(low=0.0, value=14.2, high=50.0)
@@ -66,6 +74,10 @@ def anytime_rule(band: Band, preference: Preference, rewards: Sequence[Rewards])
 
 def bounds_of(preference: Preference, rewards: Rewards) -> tuple[float, float]:
     """The least and the greatest value that are possible: those of the declared bounds.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about the outcomes.
 
     >>> bounds_of(Preference(TverskyKahneman(0.61), reference=60.0, costs=True), Bounded(50, 90))
     (-30.0, 10.0)

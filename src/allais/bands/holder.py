@@ -29,6 +29,9 @@ class Holder:
     Where a weight has no Hölder pair (Prelec, Wang), its modulus of continuity takes the place of
     L eps^alpha. Sub-Gaussian rewards get the truncated estimator and its bound (Proposition 1).
 
+    Args:
+        undistorted: Whether it is the band of the mean, around any value: for the WE heuristics.
+
     >>> from allais import Bounded, TverskyKahneman
     >>> people = Preference(TverskyKahneman(0.61))
     >>> band = Holder()
@@ -36,13 +39,16 @@ class Holder:
     12.015
     """
 
-    undistorted: bool = False  # the band of the mean, around any value: for the WE heuristics
+    undistorted: bool = False
 
     def radius(self, preference: Preference, rewards: Rewards, pulls: int, exponent: float) -> float:
-        """Half the width of the interval from `pulls` samples, valid with probability 1 - 2 e^-exponent.
+        """Half the width of the interval, valid with probability 1 - 2 e^-exponent.
 
-        The exponent says how much confidence is bought: log(2/delta) for one interval
-        that fails with probability delta.
+        Args:
+            preference: What is maximised.
+            rewards: What is known about the outcomes.
+            pulls: The number of samples.
+            exponent: How much confidence is bought; log(2/delta) for one interval that fails with probability delta.
         """
         if pulls < 1:
             raise ValueError(f"an interval needs at least one sample; got {pulls} pulls. Sample the arm first.")
@@ -86,6 +92,12 @@ class Holder:
         """The value of samples, with an interval that contains the true value with the given confidence.
 
         The interval ends where the rewards do: no value lies outside their bounds.
+
+        Args:
+            preference: What is maximised.
+            rewards: What is known about the outcomes.
+            samples: Outcomes that were seen, in any order.
+            confidence: The probability that the interval holds the true value, in (0, 1).
 
         >>> from allais import Bounded, TverskyKahneman
         >>> Holder().interval(Preference(TverskyKahneman(0.61)), Bounded(0, 50), [50] * 10 + [0] * 90)

@@ -55,7 +55,14 @@ class KL:
     def interval(
         self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
     ) -> Interval:
-        """The value of samples, with an interval that holds the true one with the given confidence."""
+        """The value of samples, with an interval that holds the true one with the given confidence.
+
+        Args:
+            preference: What is maximised.
+            rewards: What is known about the outcomes.
+            samples: Outcomes that were seen, in any order.
+            confidence: The probability that the interval holds the true value, in (0, 1).
+        """
         return interval_of(self, preference, rewards, samples, confidence)
 
 

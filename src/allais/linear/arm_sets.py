@@ -81,7 +81,11 @@ def _direction(theta: FloatArray, judge: Judge) -> FloatArray:
 
 
 class Ball:
-    """All vectors of a length up to `radius`.
+    """All vectors up to a length.
+
+    Args:
+        dimension: The number of features.
+        radius: The greatest length.
 
     >>> judge = Judge(Preference(TverskyKahneman(0.61)), AdditiveNoise())
     >>> Ball(2, radius=5.0).best(np.array([3.0, 4.0]), judge).features
@@ -97,7 +101,12 @@ class Ball:
         return self._dimension
 
     def best(self, theta: FloatArray, judge: Judge) -> Arm:
-        """The arm of the highest value: along theta, at the best length."""
+        """The arm of the highest value: along theta, at the best length.
+
+        Args:
+            theta: The parameter.
+            judge: What values arms, at a theta.
+        """
         size = float(np.linalg.norm(theta))
         unit = _direction(theta, judge) / size if size > 0.0 else np.eye(self._dimension)[0]
         length = self.radius
@@ -116,7 +125,11 @@ class Ball:
 
 
 class Box:
-    """All vectors between `low` and `high`, number by number; for noise that is the same for every arm.
+    """All vectors between two corners, number by number; for noise that is the same for every arm.
+
+    Args:
+        low: The least of each feature.
+        high: The greatest of each feature.
 
     >>> judge = Judge(Preference(TverskyKahneman(0.61)), AdditiveNoise())
     >>> Box([-1, 0], [1, 2]).best(np.array([-0.5, 1.0]), judge).features
@@ -134,7 +147,12 @@ class Box:
         return self.low.size
 
     def best(self, theta: FloatArray, judge: Judge) -> Arm:
-        """The corner that theta points to."""
+        """The corner that theta points to.
+
+        Args:
+            theta: The parameter.
+            judge: What values arms, at a theta.
+        """
         if judge.grows:
             raise ValueError(
                 "the best arm of a box is found for noise that is the same for every arm; got ParameterNoise. "
@@ -162,7 +180,13 @@ def checked_features(features: ArrayLike) -> FloatArray:
 
 
 class LinearBandit(LotteryArms):
-    """Arms with features and a hidden theta; `noise` is by default the kind of the paper's model.
+    """Arms with features and a hidden theta.
+
+    Args:
+        features: One row of numbers per arm.
+        theta: The parameter; an arm's mean is x.theta, up to the mean of the noise.
+        noise: What is added; by default `ParameterNoise()`, the paper's model.
+        arms: The names of the arms; by default 0, 1, 2, ...
 
     >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[0.5, 0.2], noise=ParameterNoise())
     >>> problem.true_values(Preference(TverskyKahneman(0.61))).round(4)

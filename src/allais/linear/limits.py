@@ -28,6 +28,13 @@ def linear_characteristic_time(
     location, so an alternative is found in the plane of two arms' locations). It is for normal noise, and exact up to
     the search for the shares.
 
+    Args:
+        preference: What is maximised.
+        features: One row of numbers per arm.
+        theta: The parameter.
+        noise: What is added to x.theta; it must be normal.
+        rounds: Steps of the search for the best shares.
+
     >>> axes = linear_characteristic_time(expected_value(), np.eye(2), [1.0, 0.5], ParameterNoise())
     >>> round(axes, 1)  # 8 / gap^2
     32.0

@@ -101,9 +101,20 @@ SLOPE_STEP = 1e-4  # of a difference quotient, in spreads; a wrong derivative co
 class LinGapE(FixedConfidence, LinearPolicy):
     """LinGapE, the best arm with features at a given confidence, from few samples: the default for that goal.
 
-    The leader is the best arm at the estimate, its rival the one that could be ahead by most, among those that are
-    not beaten for certain; the arm played is the one that most reduces the uncertainty of their difference. It stops
-    as `WG` does, when every other arm is beaten, so that the recommendation is wrong with probability below `delta`.
+    The leader is the best arm at the estimate, its rival the one that could be ahead by most, among those that are not
+    beaten for certain; the arm played is the one that most reduces the uncertainty of their difference. It stops as
+    `WG` does, when every other arm is beaten.
+
+    Args:
+        preference: What is maximised.
+        noise: What is added to x.theta.
+        name: What tables and legends call it.
+        delta: The probability of a wrong recommendation that is allowed, in (0, 1).
+        beta: A bound on the length of theta.
+        regularisation: The lambda of the ridge regression, above 0.
+        features: One row of numbers per arm; None if they come with the problem or with `start`.
+        tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
+            never told apart.
 
     >>> from allais import best_arm
     >>> from allais.linear import LinearBandit, ParameterNoise

@@ -20,9 +20,19 @@ from allais.samples.draws import normal, stream_of
 class LinTS(Fades):
     """LinTS, low regret over arms with features: play the best arm for a theta ~ N(theta_hat, v^2 A^-1).
 
-    `inflation` is v. The usual choice in practice is v = 1, without a proof (Agrawal and Goyal 2013 need a larger v).
-    Before it learns, theta ~ N(0, v^2 / regularisation): make that as wide as theta may be, else arms go untried.
-    `delta` and `beta` serve the intervals only; without beta there are none. It is the default for low regret.
+    It is the default for low regret. Before it learns, theta ~ N(0, v^2 / regularisation): make that as wide as theta
+    may be, else arms go untried.
+
+    Args:
+        preference: What is maximised.
+        noise: What is added to x.theta.
+        name: What tables and legends call it.
+        delta: The probability that the ellipsoid ever misses theta; for intervals only.
+        beta: A bound on the length of theta, for intervals only; without it there are none.
+        regularisation: The lambda of the ridge regression, above 0.
+        features: One row of numbers per arm; None if they come with the problem or with `start`.
+        memory: `Fading(half_life)` gives an outcome the weight 2^(-age / half_life); None for equal weights.
+        inflation: The v above; 1 is usual, without a proof (Agrawal and Goyal 2013 need a larger one).
 
     >>> from allais import simulate
     >>> from allais.linear import LinearBandit, ParameterNoise

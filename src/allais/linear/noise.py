@@ -148,13 +148,20 @@ class Noise(Protocol):
     """A kind of noise."""
 
     def of(self, features: FloatArray) -> NoiseOfArms:
-        """The noise of arms with these features, (n_arms, dimension)."""
+        """The noise of arms with these features, (n_arms, dimension).
+
+        Args:
+            features: One row of numbers per arm.
+        """
         ...
 
 
 @dataclass(frozen=True)
 class ParameterNoise:
     """r = x.(theta + N) with N normal in every coordinate: noise that grows with the arm (the paper's).
+
+    Args:
+        sd: The standard deviation of each coordinate of N, above 0.
 
     >>> ParameterNoise().of(np.array([[3.0, 4.0]])).scale
     array([5.])
@@ -166,7 +173,11 @@ class ParameterNoise:
         object.__setattr__(self, "sd", positive("sd", self.sd))
 
     def of(self, features: FloatArray) -> NoiseOfArms:
-        """The noise of arms with these features."""
+        """The noise of arms with these features.
+
+        Args:
+            features: One row of numbers per arm.
+        """
         lengths = self.sd * np.linalg.norm(features, axis=1)
         none = np.zeros(len(features), dtype=np.int64)
         return NoiseOfArms((STANDARD,), none, lengths, 0.0 * lengths, lengths)
@@ -176,7 +187,9 @@ class ParameterNoise:
 class AdditiveNoise:
     """r = x.theta + eta, the same distribution of eta for every arm; its mean, if any, is part of the reward.
 
-    `scale` is the sub-Gaussian scale of eta, needed where the distribution does not say it.
+    Args:
+        lottery: The distribution of eta; by default standard normal.
+        scale: The sub-Gaussian scale of eta, needed where the distribution does not say it.
 
     >>> AdditiveNoise(Discrete({100: 0.01, 0: 0.99})).of(np.ones((1, 1))).scale.round(4)
     array([32.655])
@@ -189,7 +202,11 @@ class AdditiveNoise:
         check_distribution(self.lottery, self.scale)
 
     def of(self, features: FloatArray) -> NoiseOfArms:
-        """The noise of arms with these features."""
+        """The noise of arms with these features.
+
+        Args:
+            features: One row of numbers per arm.
+        """
         return noise_of_lotteries([self.lottery] * len(features), [self.scale] * len(features))
 
 
@@ -197,7 +214,9 @@ class AdditiveNoise:
 class ArmNoise:
     """r = x.theta + eta_x, with a distribution of its own for each arm, in the order of the arms.
 
-    `scales` are sub-Gaussian scales, None where the distribution says its own.
+    Args:
+        lotteries: The distribution of each arm's noise.
+        scales: Sub-Gaussian scales, None where the distribution says its own.
 
     >>> ArmNoise([Normal(0, 1), Discrete({0: 0.98, 100: 0.02})]).of(np.eye(2)).mean
     array([0., 2.])
@@ -219,7 +238,11 @@ class ArmNoise:
             check_distribution(lottery, scale)
 
     def of(self, features: FloatArray) -> NoiseOfArms:
-        """The noise of arms with these features."""
+        """The noise of arms with these features.
+
+        Args:
+            features: One row of numbers per arm.
+        """
         if len(self.lotteries) != len(features):
             raise ValueError(
                 f"noise must be one distribution per arm; got {len(self.lotteries)} for {len(features)} arms. "
@@ -231,9 +254,13 @@ class ArmNoise:
 
 @dataclass(frozen=True)
 class FeatureNoise:
-    """r = x.(theta + Z), with independent noise for each feature, in a distribution of its own: roads with tails.
+    """r = x.(theta + Z), with independent noise for each feature, such as a road, in a distribution of its own.
 
-    Distributions are normal or finite; an arm's noise is exactly their sum, weighted by its features.
+    An arm's noise is exactly the sum of these, weighted by its features.
+
+    Args:
+        lotteries: The distribution of each feature's noise: normal or finite.
+        scales: Sub-Gaussian scales, None where the distribution says its own.
 
     >>> noise = FeatureNoise([Normal(0, 1), Discrete({0: 0.99, 100: 0.01})])
     >>> noise.of(np.array([[1.0, 0.0], [1.0, 1.0]])).mean
@@ -252,7 +279,11 @@ class FeatureNoise:
                 raise ValueError(f"a feature's noise must be normal or finite; got {lottery!r}. Discretise it.")
 
     def of(self, features: FloatArray) -> NoiseOfArms:
-        """The noise of arms with these features."""
+        """The noise of arms with these features.
+
+        Args:
+            features: One row of numbers per arm.
+        """
         if features.shape[1] != len(self.lotteries):
             raise ValueError(
                 f"noise must be one distribution per feature; got {len(self.lotteries)} for {features.shape[1]}. "
@@ -269,13 +300,14 @@ class FeatureNoise:
 
 @dataclass(frozen=True)
 class EstimatedNoise:
-    """Noise whose distribution nobody knows: each arm's distribution is taken from the arm's outcomes, around their
-    mean.
+    """Noise of an unknown distribution: each arm's distribution is taken from the arm's outcomes, around their mean.
 
-    It assumes that an arm's distribution does not change and that its sub-Gaussian `scale` (one for all arms) is known;
-    then locations are learned as ever, and values converge as the distribution does. No bound is proved for it: an
-    event that was never seen is not counted, so a policy may favour a risky arm until it sees the risk. It is for low
-    regret only.
+    It assumes that an arm's distribution does not change; then locations are learned as ever, and values converge as
+    the distribution does. No bound is proved for it: an event that was never seen is not counted, so a policy may
+    favour a risky arm until it sees the risk. It is for low regret only.
+
+    Args:
+        scale: The sub-Gaussian scale of the noise, one for all arms.
 
     >>> from allais import simulate
     >>> from allais.linear import LinTS, LinearBandit
@@ -291,7 +323,11 @@ class EstimatedNoise:
         object.__setattr__(self, "scale", positive("scale", self.scale))
 
     def of(self, features: FloatArray) -> NoiseOfArms:
-        """The noise of arms before anything was seen: only its scale is known."""
+        """The noise of arms before anything was seen: only its scale is known.
+
+        Args:
+            features: One row of numbers per arm.
+        """
         n_arms = len(features)
         ones = np.ones(n_arms)
         return NoiseOfArms((STANDARD,), np.zeros(n_arms, dtype=np.int64), ones, 0.0 * ones, self.scale * ones)

@@ -45,15 +45,23 @@ def length(name: str, given: Any) -> float | None:
 class LinearPolicy(Policy):
     """A policy whose arms are feature vectors: rewards x.theta plus noise of a known kind.
 
-    `beta` bounds the length of theta, `delta` the chance that the ellipsoid ever misses it. The features come with the
-    problem (`on`) or with `start`. Arms need not span the space: a part of theta that no arm shows is never needed.
+    Arms need not span the space: a part of theta that no arm shows is never needed.
+
+    Args:
+        preference: What is maximised.
+        noise: What is added to x.theta.
+        name: What tables and legends call it.
+        delta: The probability that the ellipsoid ever misses theta, in (0, 1).
+        beta: A bound on the length of theta.
+        regularisation: The lambda of the ridge regression, above 0.
+        features: One row of numbers per arm; None if they come with the problem or with `start`.
     """
 
-    noise: Noise = field(kw_only=False)  # the second argument by position, without a default
+    noise: Noise = field(kw_only=False)
     delta: float = setting(check=share)
     beta: float | None = setting(check=length)
     regularisation: float = setting(1.0, positive)
-    features: Any = setting(None, repr=False)  # rows of numbers, or None before they are known
+    features: Any = setting(None, repr=False)
 
     keeps_outcomes: ClassVar[bool] = False
     with_cross: ClassVar[bool] = False  # whether the products x' A^-1 y of all arms are kept
@@ -125,9 +133,16 @@ class LinearPolicy(Policy):
         seed: Seed,
         features: ArrayLike | None = None,
         *,
-        exact: bool = False,  # of no effect: theta is learned, and no outcome is kept
+        exact: bool = False,
     ) -> LinearLearner:
-        """A learner over arms with these features, one row per arm."""
+        """Start a learner over arms with features.
+
+        Args:
+            arms: The names of the arms, or how many there are.
+            seed: The seed of choices.
+            features: One row of numbers per arm; None if the policy has them.
+            exact: Of no effect: theta is learned, and no outcome is kept.
+        """
         placed = self if features is None else self.with_features(features)
         if placed.features is None:
             raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")

@@ -14,7 +14,14 @@ from allais.linear.arm_sets import checked_features
 
 @by_reference
 class LinearFit(NamedTuple):
-    """A ridge regression, with what is known about its accuracy.
+    """A ridge regression, and how accurate it is.
+
+    Attributes:
+        theta: The coefficients.
+        standard_errors: Of theta, without the bias of the ridge.
+        residuals: Rewards less their fitted means.
+        noise: Standard deviation of the residuals, corrected for degrees of freedom.
+        rank: Of the features: below their number, theta is not determined, but every logged arm's mean is.
 
     >>> fit = fit_linear([[1, 0], [0, 1], [1, 1], [1, 1]], [1.0, 2.0, 3.1, 2.9])
     >>> fit.standard_errors.round(3), round(fit.noise, 3), fit.rank
@@ -22,16 +29,21 @@ class LinearFit(NamedTuple):
     """
 
     theta: FloatArray
-    standard_errors: FloatArray  # of theta, without the bias of the ridge
+    standard_errors: FloatArray
     residuals: FloatArray
-    noise: float  # standard deviation of the residuals, corrected for degrees of freedom
-    rank: int  # of the features: below their number, theta is not determined, but every logged arm's mean is
+    noise: float
+    rank: int
 
 
 def fit_linear(features: ArrayLike, rewards: ArrayLike, regularisation: float = 0.0) -> LinearFit:
-    """Ridge regression of rewards on features, one row per logged reward.
+    """Ridge regression of rewards on features.
 
     Without regularisation it is least squares; where features do not determine theta, it gives the shortest solution.
+
+    Args:
+        features: One row of numbers per logged reward.
+        rewards: The logged rewards.
+        regularisation: The lambda of the ridge, 0 or more.
 
     >>> fit_linear([[1, 0], [0, 1], [1, 1]], [1.0, 2.0, 3.0]).theta.round(6)
     array([1., 2.])

@@ -25,7 +25,10 @@ from allais.preferences import Preference
 class Routes:
     """All routes from one node to another of a directed graph without cycles.
 
-    `graph` is a networkx DiGraph; roads are numbered as `graph.edges` lists them.
+    Args:
+        graph: A networkx DiGraph; roads are numbered as `graph.edges` lists them.
+        source: Where routes begin.
+        target: Where routes end.
 
     >>> import networkx
     >>> routes = Routes(networkx.DiGraph([("a", "b"), ("b", "d"), ("a", "c"), ("c", "d"), ("a", "d")]), "a", "d")
@@ -78,7 +81,11 @@ class Routes:
         return ways[-1]
 
     def features(self, route: Sequence[Hashable]) -> FloatArray:
-        """The features of a route, given by its nodes."""
+        """The features of a route, given by its nodes.
+
+        Args:
+            route: The nodes of the route, in order.
+        """
         number = {road: k for k, road in enumerate(self.roads)}
         row = np.zeros(self.dimension)
         for step in pairwise(route):
@@ -88,11 +95,22 @@ class Routes:
         return row
 
     def best(self, theta: FloatArray, judge: Judge) -> Arm:
-        """The route of the highest value, if theta has the mean delay (or reward) of each road."""
+        """The route of the highest value, if theta has the mean delay (or reward) of each road.
+
+        Args:
+            theta: The mean delay (or reward) of each road.
+            judge: What values routes, at a theta.
+        """
         return self.k_best(theta, judge, 1)[0][0]
 
     def k_best(self, theta: FloatArray, judge: Judge, k: int) -> list[tuple[Arm, float]]:
-        """The k routes of the highest values, best first, with their values."""
+        """The k routes of the highest values, best first, with their values.
+
+        Args:
+            theta: The mean delay (or reward) of each road.
+            judge: What values routes, at a theta.
+            k: How many routes.
+        """
         weights = finite_array("theta", theta)
         if weights.size != self.dimension:
             raise ValueError(
@@ -162,7 +180,10 @@ def _fill_layers(ends, starts, costs, total, by_road, by_rank):
 class PathProblem:
     """A traveller's choice among all routes of a network, each day anew; delays are x.theta plus noise.
 
-    `theta` has one number per road, in the order of `routes.roads`: a delay, if the preference has `costs`.
+    Args:
+        routes: The routes.
+        theta: One number per road, in the order of `routes.roads`: a delay, if the preference has `costs`.
+        noise: What is added; by default `ParameterNoise()`.
 
     >>> import networkx
     >>> from allais.linear import LinTS
@@ -183,21 +204,41 @@ class PathProblem:
         self.noise: Noise = ParameterNoise() if noise is None else noise
 
     def draw(self, features: FloatArray, rng: np.random.Generator) -> float:
-        """What a route brings on one day."""
+        """What a route brings on one day.
+
+        Args:
+            features: The features of the route.
+            rng: The generator of the noise.
+        """
         lottery = self.noise.of(features[None]).lottery(0, float(features @ self.theta))
         return lottery.sample(rng)
 
     def value(self, preference: Preference, features: FloatArray) -> float:
-        """The true value of a route."""
+        """The true value of a route.
+
+        Args:
+            preference: What is maximised.
+            features: The features of the route.
+        """
         return Judge(preference, self.noise).value(float(features @ self.theta), float(np.linalg.norm(features)))
 
     def best_value(self, preference: Preference) -> float:
-        """The true value of the best route."""
+        """The true value of the best route.
+
+        Args:
+            preference: What is maximised.
+        """
         judge = Judge(preference, self.noise)
         return self.routes.k_best(self.theta, judge, 1)[0][1]
 
     def play(self, policy: Any, n_rounds: int, seed: int = 0) -> FloatArray:
-        """The regret of each round, for a policy that takes `among=`, such as LinTS."""
+        """Play a policy, and return the regret of each round.
+
+        Args:
+            policy: A linear policy whose learner takes `among=`, such as LinTS.
+            n_rounds: The number of rounds.
+            seed: The seed of choices and outcomes.
+        """
         chooser, teller = np.random.SeedSequence(seed).spawn(2)
         rng = np.random.default_rng(teller)
         judge = Judge(policy.preference, self.noise)
@@ -218,7 +259,15 @@ def simple_routes(
 ) -> LinearBandit:
     """The k simple routes with the smallest sums of `theta` in any directed graph, as a linear bandit.
 
-    This is a restriction: routes beyond the k shortest are left out, whatever their value.
+    Routes beyond these k are left out, whatever their value.
+
+    Args:
+        graph: A networkx DiGraph.
+        source: Where routes begin.
+        target: Where routes end.
+        k: How many routes.
+        theta: One number per road, in the order of `graph.edges`.
+        noise: What is added; by default `ParameterNoise()`.
 
     >>> import networkx
     >>> ring = networkx.DiGraph([("a", "b"), ("a", "c"), ("b", "a"), ("b", "c")])

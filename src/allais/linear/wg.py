@@ -23,9 +23,21 @@ from allais.preferences import Preference
 class WG(FixedConfidence, LinearPolicy):
     """W-G, the best arm with features at a given confidence (Algorithm 6, corrected: docs/paper/errata.md, 5 to 7).
 
-    It plays the arm that most reduces the largest uncertainty, and stops when one arm is best for every theta in
-    the ellipsoid: `stopping="exact"` looks at every pair of arms, `"paper"` at the printed sufficient
-    condition with its factor kappa. Equal arms are never told apart: give a `tolerance`.
+    It plays the arm that most reduces the largest uncertainty, and stops when one arm is best for every theta in the
+    ellipsoid.
+
+    Args:
+        preference: What is maximised.
+        noise: What is added to x.theta.
+        name: What tables and legends call it.
+        delta: The probability of a wrong recommendation that is allowed, in (0, 1).
+        beta: A bound on the length of theta.
+        regularisation: The lambda of the ridge regression, above 0.
+        features: One row of numbers per arm; None if they come with the problem or with `start`.
+        tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
+            never told apart.
+        stopping: `"exact"` looks at every pair of arms, `"paper"` at the printed sufficient condition with its factor
+            kappa.
 
     >>> from allais import best_arm
     >>> from allais.linear import LinearBandit, ParameterNoise
@@ -42,6 +54,11 @@ class WG(FixedConfidence, LinearPolicy):
     @classmethod
     def as_printed(cls, preference: Preference, noise: Noise, **settings: Any) -> WG:
         """The paper's algorithm, with its sufficient condition for stopping.
+
+        Args:
+            preference: What is maximised.
+            noise: What is added to x.theta.
+            **settings: Other settings, such as `delta` and `beta`.
 
         >>> WG.as_printed(expected_value(), ParameterNoise(), delta=0.05, beta=2.0).stopping
         'paper'

@@ -31,8 +31,18 @@ from allais.preferences import expected_value
 class WOFUL(Fades):
     """W-OFUL, low regret over arms with features (Algorithm 5, corrected: docs/paper/errata.md, 1 to 4).
 
-    Regret stays below `theory.woful_regret` with probability 1 - delta. Its learner also takes arms that
-    differ from round to round: `ask(features=X)`.
+    Regret stays below `theory.woful_regret` with probability 1 - delta. Its learner also takes arms that differ from
+    round to round: `ask(features=X)`.
+
+    Args:
+        preference: What is maximised.
+        noise: What is added to x.theta.
+        name: What tables and legends call it.
+        delta: The probability that the ellipsoid ever misses theta, in (0, 1).
+        beta: A bound on the length of theta.
+        regularisation: The lambda of the ridge regression, above 0.
+        features: One row of numbers per arm; None if they come with the problem or with `start`.
+        memory: `Fading(half_life)` gives an outcome the weight 2^(-age / half_life); None for equal weights.
 
     >>> from allais import simulate
     >>> from allais.linear import LinearBandit, ParameterNoise
@@ -47,7 +57,12 @@ class WOFUL(Fades):
     open_to_contexts: ClassVar[bool] = True
 
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
-        """Theorem 10, corrected; it holds with probability 1 - delta, for a linear utility."""
+        """Theorem 10, corrected; it holds with probability 1 - delta, for a linear utility.
+
+        Args:
+            values: The true value of each arm.
+            rounds: Numbers of rounds.
+        """
         if self.preference.utility is not None or self.beta is None or self.estimates or self.memory is not None:
             return None
         noise = self.noise.of(self._rows(values.size))
@@ -93,6 +108,15 @@ bracket.of(WOFULRule)(bracket_linear)
 class OFUL(Baseline, WOFUL):
     """OFUL (Abbasi-Yadkori et al. 2011): W-OFUL for the mean, with the same ellipsoid.
 
+    Args:
+        noise: What is added to x.theta.
+        delta: The probability that the ellipsoid ever misses theta, in (0, 1).
+        beta: A bound on the length of theta.
+        regularisation: The lambda of the ridge regression, above 0.
+        features: One row of numbers per arm; None if they come with the problem or with `start`.
+        reference: The outcome that is neither a gain nor a loss.
+        costs: Whether less is better.
+
     >>> from allais import simulate
     >>> from allais.linear import LinearBandit, ParameterNoise
     >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[2.0, 0.0])
@@ -119,6 +143,18 @@ class OFUL(Baseline, WOFUL):
 
 class GAllocation(Baseline, WG):
     """G-allocation (Soare et al. 2014): W-G for the mean, with the same choices of arms.
+
+    Args:
+        noise: What is added to x.theta.
+        delta: The probability of a wrong recommendation that is allowed, in (0, 1).
+        beta: A bound on the length of theta.
+        regularisation: The lambda of the ridge regression, above 0.
+        tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
+            never told apart.
+        stopping: `"exact"` or `"paper"`, as in `WG`.
+        features: One row of numbers per arm; None if they come with the problem or with `start`.
+        reference: The outcome that is neither a gain nor a loss.
+        costs: Whether less is better.
 
     >>> from allais import best_arm
     >>> from allais.linear import LinearBandit, ParameterNoise

@@ -19,15 +19,20 @@ BLOCK = 1 << 13  # the dozen temporaries of a weight then fit into a cache of a 
 
 
 class Parts(NamedTuple):
-    """What gains and losses contribute; the value is their difference.
+    """What gains and losses contribute to a value, which is their difference.
+
+    Attributes:
+        gain: The contribution of gains, mu^+; not negative.
+        loss: The contribution of losses, mu^-; not negative.
+        error: A bound on the absolute error of the value.
 
     >>> Parts(gain=5.0, loss=2.0).value
     3.0
     """
 
-    gain: float  # mu^+
-    loss: float  # mu^-, not negative
-    error: float = 0.0  # a bound on the absolute error of the value
+    gain: float
+    loss: float
+    error: float = 0.0
 
     @property
     def value(self) -> float:

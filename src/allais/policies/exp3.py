@@ -25,9 +25,15 @@ def _share_of_all(name: str, given: Any) -> float:
 
 @dataclass(frozen=True)
 class EXP3(KArmed):
-    """EXP3: exponential weights with a share `gamma` of uniform exploration (Auer et al. 2002).
+    """EXP3: exponential weights with a share of uniform exploration (Auer et al. 2002).
 
     The paper calls it unfit: it learns the arm of the highest mean, whatever people prefer.
+
+    Args:
+        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+        preference: What is maximised; by default the mean.
+        name: What tables and legends call it.
+        gamma: The share of uniform exploration, in (0, 1].
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])

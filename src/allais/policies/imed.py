@@ -28,6 +28,12 @@ class IMED(Forgetful):
     K_inf is the least divergence from what was seen to a distribution on the same values that is worth as much as
     the best arm. It needs `Finite` rewards of up to three values, and monotone weights.
 
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        memory: What is remembered where outcomes change, `Recent` or `Fading`; None for everything.
+
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
     >>> policy = IMED(Preference(TverskyKahneman(0.61)), [Finite([0, 50]), Finite([7])])

@@ -187,10 +187,16 @@ class NPTS(Forgetful):
     Gamma(1); the arm is worth what the distribution with these masses is worth.
 
     An arm with more than 128 distinct outcomes is drawn in bins: a bin holds a single outcome at both ends, and
-    elsewhere at most an eighth of the samples beyond it. So no event is too rare to be drawn. The probabilities
-    beyond each bin are drawn exactly; how far the bins' value is from that of all samples is known, and added
-    (`policies/npts.py`). Logarithmic regret is proven for means (Riou & Honda 2020) and for conditional values
-    at risk (Baudry et al. 2021), without bins; for other weights, and in bins, it is measured (docs/choosing.md).
+    elsewhere at most an eighth of the samples beyond it. So no event is too rare to be drawn. The probabilities beyond
+    each bin are drawn exactly; how far the bins' value is from that of all samples is known, and added. Logarithmic
+    regret is proven for means (Riou & Honda 2020) and for conditional values at risk (Baudry et al. 2021), without
+    bins; for other weights, and in bins, it is measured (docs/choosing.md).
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        memory: What is remembered where outcomes change, `Recent` or `Fading`; None for everything.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])

@@ -129,17 +129,24 @@ LOOKS = 32  # an arm is judged after every 1 / LOOKS of its samples: judging cos
 class PairwiseScreening(FixedConfidence, KArmed):
     """The best of many arms without bounds on rewards: differences of pairs, by the central limit theorem.
 
-    Every arm is first sampled as often as `rarest` asks for: events rarer than this you are ready to miss. From then
-    on each is compared with the best so far, by the difference of their two values. One that is worse drops out, one
-    that is within `tolerance` or worse rests, and the search ends when none is left that may be better by more. It
-    suits ten arms and ten thousand: what a sample costs does not grow with the number of arms.
+    Every arm is first sampled as often as `rarest` asks for. From then on each is compared with the best so far, by the
+    difference of their two values. One that is worse drops out, one that is within `tolerance` or worse rests, and the
+    search ends when none is left that may be better by more. It suits ten arms and ten thousand: what a sample costs
+    does not grow with the number of arms.
 
-    With `common_random_numbers`, run r of every arm is taken to have had the same random numbers, as
-    `search(..., common_random_numbers=True)` gives them. A pair is then judged by how its runs differ one by one, and
-    all open arms are sampled alike.
+    Its promise is asymptotic: an error probability of about `delta`, not proven (docs/theory/asymptotic.md).
 
-    Its promise is asymptotic: an error chance of about `delta`, not proven (docs/theory/asymptotic.md). With a
-    tolerance of 0 it does not end where two arms are worth the same: give one, or limit the samples.
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        delta: The probability of a wrong recommendation that is allowed, in (0, 1).
+        tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0 it does not end
+            where two arms are equal, unless samples are limited.
+        rarest: The probability of the rarest event that matters; rarer ones may be missed.
+        common_random_numbers: Whether run r of every arm has the same random numbers, as `search(...,
+            common_random_numbers=True)` gives them; a pair is then judged by how its runs differ one by one, and all
+            open arms are sampled alike.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Normal(mean, 1.0) for mean in (0.0, 0.2, 0.5)])

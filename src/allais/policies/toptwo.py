@@ -30,12 +30,19 @@ SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than 
 class TopTwo(FixedConfidence, KArmed):
     """The best arm at a given confidence: two arms are judged together, often in fewer samples than W-LUCB needs.
 
-    A sample goes to the arm of the highest value or to the challenger that is hardest to tell from it, to the one
-    whose half-interval is wider the more often. It stops when no pair of distributions in which a challenger is better
-    is likely enough: for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the
+    A sample goes to the arm of the highest value or to the challenger that is hardest to tell from it, to the one whose
+    half-interval is wider the more often. It stops when no pair of distributions in which a challenger is better is
+    likely enough: for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the
     challenger's upper end at y' (docs/theory/best-arm.md). Arms with up to four values are judged by their distribution
-    as a whole, others by the tails at each of their outcomes. The answer may be worse than the best arm by `tolerance`,
-    so that it also stops where arms are equal.
+    as a whole, others by the tails at each of their outcomes.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        delta: The probability of a wrong recommendation that is allowed, in (0, 1).
+        tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
+            never told apart.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -189,10 +196,17 @@ EXPONENT = 15.0  # of the intervals that say which arm to sample; nothing is con
 class PatientTopTwo(KArmed):
     """The best arm within a budget, where bounds or values of the rewards are known: the default for that goal.
 
-    A share `floor` of the budget is spread evenly over all arms, so that rare events can show. Then a sample goes to
-    the arm of the highest value or to the challenger that is hardest to tell from it, as `TopTwo` does. No arm is ever
-    rejected: a leader that shows a rare loss gives way to the next arm, and an arm whose interval is still wide comes
-    back.
+    A share of the budget is spread evenly over all arms, so that rare events can show. Then a sample goes to the arm of
+    the highest value or to the challenger that is hardest to tell from it, as `TopTwo` does. No arm is ever rejected: a
+    leader that shows a rare loss gives way to the next arm, and an arm whose interval is still wide comes back.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        budget: The number of samples in all.
+        floor: The share of the budget that is spread evenly over all arms first, in (0, 1]; at 1 it is uniform
+            sampling.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
@@ -202,7 +216,7 @@ class PatientTopTwo(KArmed):
     """
 
     budget: int = setting(check=whole_budget)
-    floor: float = setting(0.25, floor_of_budget)  # at 1 it is uniform sampling; chosen in docs/choosing.md
+    floor: float = setting(0.25, floor_of_budget)
 
     called: ClassVar[str] = "patient top-two"
     goal: ClassVar[str] = "budget"

@@ -27,10 +27,19 @@ PAPER_UNION = math.pi**2 / 3.0 + 1.0  # the constant of the union bound in gamma
 class WLUCB(FixedConfidence, BandPolicy):
     """W-LUCB, the best arm at a given confidence (Algorithm 3).
 
-    The recommendation is wrong with probability below `delta`. Two arms that are truly equal are never told apart:
-    give a `tolerance` within which either will do. The band is `KL`, or `Envelope` for sub-Gaussian rewards; with
-    `band=Asymptotic(rarest=...)` no rewards need be declared, and the promise is asymptotic. `as_printed` is the
-    paper's own algorithm.
+    The band is `KL`, or `Envelope` for sub-Gaussian rewards; with `band=Asymptotic(rarest=...)` no rewards need be
+    declared, and the promise is asymptotic. `as_printed` is the paper's own algorithm.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        band: How values are bounded; by default the narrowest band that holds for the rewards.
+        of_mean: Whether w(mean) takes the place of the value, as in the WE heuristics.
+        delta: The probability of a wrong recommendation that is allowed, in (0, 1).
+        tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
+            never told apart.
+        union: The constant in the exponent log(m^4 K union / delta), for a band of one round.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.1)])
@@ -39,12 +48,17 @@ class WLUCB(FixedConfidence, BandPolicy):
     (0, True)
     """
 
-    union: float = setting(PAPER_UNION, positive, repr=False)  # in log(m^4 K union / delta), for a band of one round
+    union: float = setting(PAPER_UNION, positive, repr=False)
     called: ClassVar[str] = "W-LUCB"
 
     @classmethod
     def as_printed(cls, preference: Preference, rewards: RewardsOfArms, **settings: Any) -> WLUCB:
         """The paper's algorithm to the letter: the Hölder band at exponent log(m^4 K (pi^2/3 + 1) / delta).
+
+        Args:
+            preference: What is maximised.
+            rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+            **settings: Other settings, such as `delta`.
 
         >>> WLUCB.as_printed(expected_value(), Bounded(0, 1), delta=0.1).band
         Holder(undistorted=False)

@@ -33,6 +33,13 @@ class WOCBA(KArmed):
     their values and the variances of their influence functions, or to the best itself where that is known less well
     than the others together. Nothing is promised, and no arm is ever rejected.
 
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        budget: The number of samples in all.
+        rarest: The probability of the rarest event that matters; rarer ones may be missed.
+
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
     >>> best_arm(WOCBA(Preference(TverskyKahneman(0.61)), budget=10_000, rarest=0.05), problem, seed=1).arm

@@ -55,6 +55,12 @@ class WSR(KArmed):
     It promises no confidence, and needs to know nothing about the rewards. Where they are declared, outcomes are
     checked, and `SubGaussian` truncates the estimate.
 
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        budget: The number of samples in all.
+
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
     >>> best_arm(WSR(Preference(TverskyKahneman(0.61)), budget=10_000), problem, seed=1).arm
@@ -163,11 +169,17 @@ def _(rule, state):
 class SequentialHalving(WSR):
     """The best arm within a budget of samples: drop the worse half after each phase.
 
-    The budget is shared evenly among phases. Values are estimated from all samples of an arm, not
-    only those of the last phase, so that nothing is thrown away.
+    The budget is shared evenly among phases. Values are estimated from all samples of an arm, not only those of the
+    last phase, so that nothing is thrown away.
 
-    It is the bold choice: an arm whose rare gain was not seen in the first phase is gone, and nothing warns of it
+    It is a bold choice: an arm whose rare gain was not seen in the first phase is gone, and nothing warns of it
     (docs/choosing.md). `PatientRejects` looks longer before it rejects.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        budget: The number of samples in all.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
@@ -211,10 +223,18 @@ class PatientRejects(WSR):
     """The best arm within a budget, where outcomes may be rare and no bounds are known: the default for that goal.
 
     An arm that is rejected before its rare gain was seen never comes back, and one that is kept needs many samples to
-    show its rare loss. So a share `floor` of the budget is spread evenly over all arms before any is rejected, and
-    the rest is spent as W-SR spends it (Audibert et al. 2010), one rejection after the other. A rare gain of
-    probability p is missed in a share of about exp(-p m) of the runs. Here m is the number of samples per arm before
-    the first rejection: with 16 arms, about half of budget / arms.
+    show its rare loss. So a share of the budget is spread evenly over all arms before any is rejected, and the rest is
+    spent as W-SR spends it (Audibert et al. 2010), one rejection after the other. A rare gain of probability p is
+    missed in a share of about exp(-p m) of the runs. Here m is the number of samples per arm before the first
+    rejection: with 16 arms, about half of budget / arms.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        budget: The number of samples in all.
+        floor: The share of the budget that is spread evenly first, in (0, 1]; near 0 it is W-SR, at 1 uniform sampling
+            (docs/choosing.md).
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
@@ -222,9 +242,7 @@ class PatientRejects(WSR):
     0
     """
 
-    floor: float = setting(
-        0.25, floor_of_budget
-    )  # near 0 it is W-SR, at 1 uniform sampling; chosen in docs/choosing.md
+    floor: float = setting(0.25, floor_of_budget)
     called: ClassVar[str] = "patient rejects"
 
     def phases(self, n_arms: int) -> IntArray:

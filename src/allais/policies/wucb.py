@@ -28,9 +28,18 @@ from allais.samples.memory import Worth
 class WUCB(Forgetful, BandPolicy):
     """W-UCB, low regret: play the arm with the highest upper bound on its value (Algorithm 2).
 
-    In round m the bound has exponent `exploration` log m, and fails with probability 2 / m^3 at the paper's 3. The
-    band is the narrowest that holds for the rewards, `KL` or `Envelope`; `as_printed` is the paper's own algorithm,
-    whose regret stays below `theory.wucb_regret`.
+    In round m the bound has exponent `exploration` log m, and fails with probability 2 / m^3 at the paper's 3. The band
+    is `KL`, or `Envelope` for sub-Gaussian rewards; `as_printed` is the paper's own algorithm, whose regret stays below
+    `theory.wucb_regret`.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        band: How values are bounded; by default the narrowest band that holds for the rewards.
+        of_mean: Whether w(mean) takes the place of the value, as in the WE heuristics.
+        memory: What is remembered where outcomes change, `Recent` or `Fading`; None for everything.
+        exploration: The factor of log m in the exponent, above 0; less explores less.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -50,13 +59,23 @@ class WUCB(Forgetful, BandPolicy):
     def as_printed(cls, preference: Preference, rewards: RewardsOfArms, **settings: Any) -> WUCB:
         """The paper's algorithm to the letter: the Hölder band at exponent 3 log m.
 
+        Args:
+            preference: What is maximised.
+            rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+            **settings: Other settings.
+
         >>> WUCB.as_printed(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).band
         Holder(undistorted=False)
         """
         return cls(preference, rewards, band=Holder(), **settings)
 
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
-        """Theorem 2, where it applies: the paper's band and exploration, and bounded rewards."""
+        """Theorem 2, where it applies: the paper's band and exploration, and bounded rewards.
+
+        Args:
+            values: The true value of each arm.
+            rounds: Numbers of rounds.
+        """
         known = self.rewards_of(values.size)
         proven = self.band == Holder() and self.exploration >= 3.0 and not self.of_mean and self.memory is None
         if not proven or any(isinstance(one, SubGaussian) for one in known):
@@ -119,7 +138,11 @@ class Baseline(Policy):
         return cls(**content)
 
     def but(self, **changes: Any) -> Policy:
-        """The same policy with other settings; where some are not its own, the policy that it is made from."""
+        """The same policy with other settings; where some are not its own, the policy that it is made from.
+
+        Args:
+            **changes: Settings by name.
+        """
         given = self.given()
         return type(self)(**{**given, **changes}) if changes.keys() <= given.keys() else self.plain().but(**changes)
 
@@ -137,6 +160,11 @@ UCBV_ZETA = 1.2  # of Audibert, Munos & Szepesvári (2009), with their c = 1
 class UCB1(Baseline, WUCB):
     """UCB1 (Auer et al. 2002): W-UCB for the mean, with the width sqrt(2 log m / l).
 
+    Args:
+        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+        reference: The outcome that is neither a gain nor a loss.
+        costs: Whether less is better.
+
     >>> UCB1(Bounded(0, 1)).exploration
     4.0
     >>> UCB1(Bounded(0, 1))
@@ -150,6 +178,14 @@ class UCB1(Baseline, WUCB):
 
 class LUCB(Baseline, WLUCB):
     """LUCB (Kalyanakrishnan et al. 2012): W-LUCB for the mean, with exponent log(5 K m^4 / 4 delta).
+
+    Args:
+        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+        delta: The probability of a wrong recommendation that is allowed, in (0, 1).
+        tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
+            never told apart.
+        reference: The outcome that is neither a gain nor a loss.
+        costs: Whether less is better.
 
     >>> from allais import Bandit, best_arm
     >>> best_arm(LUCB(Bounded(0, 1), delta=0.05), Bandit([Bernoulli(0.9), Bernoulli(0.2)]), seed=1).arm
@@ -173,6 +209,12 @@ class LUCB(Baseline, WLUCB):
 class SR(Baseline, WSR):
     """Successive rejects (Audibert et al. 2010): W-SR for the mean, with the same phases.
 
+    Args:
+        rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
+        budget: The number of samples in all.
+        reference: The outcome that is neither a gain nor a loss.
+        costs: Whether less is better.
+
     >>> from allais import Bandit, best_arm
     >>> best_arm(SR(budget=200), Bandit([Bernoulli(0.9), Bernoulli(0.2)]), seed=1).arm
     0
@@ -189,6 +231,11 @@ class UCBV(Baseline, WUCB):
 
     The paper calls it unfit: it is aware of variance, not of a distortion.
 
+    Args:
+        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+        reference: The outcome that is neither a gain nor a loss.
+        costs: Whether less is better.
+
     >>> UCBV(Bounded(0, 1)).band
     EmpiricalBernstein()
     """
@@ -202,6 +249,10 @@ class WEUCB(Baseline, WUCB):
     """WE-UCB: UCB1 with w(empirical mean) in place of the value, a heuristic for rewards in [0, 1].
 
     It is right for Bernoulli rewards, and the paper shows where it fails (Setup(*)).
+
+    Args:
+        preference: What is maximised.
+        rewards: `Bounded(0, 1)`, or values within it.
 
     >>> from allais import Bandit, simulate
     >>> policy = WEUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 1))
@@ -219,6 +270,13 @@ class WEUCB(Baseline, WUCB):
 class WELUCB(Baseline, WLUCB):
     """WE-LUCB: LUCB with w(empirical mean) in place of the value, a heuristic for rewards in [0, 1].
 
+    Args:
+        preference: What is maximised.
+        rewards: `Bounded(0, 1)`, or values within it.
+        delta: The probability of a wrong recommendation that is allowed, in (0, 1).
+        tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
+            never told apart.
+
     >>> from allais import Bandit, best_arm
     >>> policy = WELUCB(Preference(TverskyKahneman(0.61)), Bounded(0, 1), delta=0.05)
     >>> best_arm(policy, Bandit([Bernoulli(0.9), Bernoulli(0.2)]), seed=1).arm
@@ -235,6 +293,11 @@ class UniformSampling(Baseline, PatientRejects):
     """Uniform sampling: every arm gets the same share of the budget, and the highest estimate is recommended.
 
     It is a yardstick: nothing else sees rare gains of every arm as well, and nothing is worse with many ordinary arms.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
+        budget: The number of samples in all.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])

@@ -91,7 +91,7 @@ def check_utility(utility: Utility) -> None:
 
 
 def is_scale_free(utility: Utility) -> bool:
-    """Whether twice the outcome feels the same multiple everywhere, so that no choice depends on the unit.
+    """Whether doubling an outcome multiplies its utility by the same factor everywhere, so that no unit matters.
 
     >>> is_scale_free(PowerUtility(0.88, 2.25)), is_scale_free(np.tanh)
     (True, False)

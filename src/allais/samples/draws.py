@@ -18,7 +18,11 @@ S27, S30, S31, S11 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(11)
 
 @kernel
 def stream_of(u):
-    """The stream that belongs to a uniform draw."""
+    """The stream that belongs to a uniform draw.
+
+    Args:
+        u: A uniform draw.
+    """
     return _mixed(np.uint64(u * 2.0**53) * GOLDEN)
 
 
@@ -31,14 +35,22 @@ def _mixed(x):
 
 @kernel
 def uniform(stream):
-    """A uniform draw in (0, 1)."""
+    """A uniform draw in (0, 1).
+
+    Args:
+        stream: The stream, which moves on.
+    """
     following = stream + GOLDEN
     return (np.float64(_mixed(following) >> S11) + 0.5) * 2.0**-53, following
 
 
 @kernel
 def normal(stream):
-    """A standard normal draw (Box and Muller)."""
+    """A standard normal draw (Box and Muller).
+
+    Args:
+        stream: The stream, which moves on.
+    """
     first, stream = uniform(stream)
     second, stream = uniform(stream)
     return np.sqrt(-2.0 * np.log(first)) * np.cos(2.0 * np.pi * second), stream
@@ -46,7 +58,12 @@ def normal(stream):
 
 @kernel
 def gamma(shape, stream):
-    """A draw from Gamma(shape, 1), for a shape of 1 or more (Marsaglia and Tsang 2000)."""
+    """A draw from Gamma(shape, 1), for a shape of 1 or more (Marsaglia and Tsang 2000).
+
+    Args:
+        shape: The shape, 1 or more.
+        stream: The stream, which moves on.
+    """
     if shape == 1.0:
         u, stream = uniform(stream)
         return -np.log(u), stream

@@ -124,7 +124,14 @@ def _insert_in_trees(memory, arm, utility, raw):
 
 @kernel
 def insert(memory, arm, utility, raw):
-    """Add one outcome; the caller has made sure that there is room."""
+    """Add one outcome; the caller has made sure that there is room.
+
+    Args:
+        memory: The memory of all arms.
+        arm: The arm.
+        utility: The utility of the outcome.
+        raw: The outcome in the user's unit.
+    """
     memory.pulls[arm] += 1
     if memory.in_trees[arm]:
         _insert_in_trees(memory, arm, utility, raw)
@@ -190,7 +197,12 @@ def remove(memory, arm, utility, raw):
 
 @kernel
 def moments(memory, arm):
-    """The mean of an arm's utilities of outcomes, and the sum of squares around it."""
+    """The mean of an arm's utilities of outcomes, and the sum of squares around it.
+
+    Args:
+        memory: The memory of all arms.
+        arm: The arm.
+    """
     if memory.in_trees[arm]:
         return memory.mean[arm], memory.spread[arm]
     total = 0.0
@@ -226,7 +238,13 @@ def _measure_in_trees(worth, memory, arm, edge):
 
 @kernel
 def measure(worth, memory, arm):
-    """Set an arm's value from its memory: Algorithm 1, truncated where rewards are unbounded."""
+    """Set an arm's value from its memory: Algorithm 1, truncated where rewards are unbounded.
+
+    Args:
+        worth: How values are computed.
+        memory: The memory of all arms.
+        arm: The arm.
+    """
     pulls = memory.pulls[arm]
     if pulls == 0:
         memory.value[arm] = -np.inf

@@ -43,8 +43,8 @@ def with_indifference(policy: Policy, amount: float) -> Policy:
     ends = [end for one in known for end in one.support]
     if not ends or not all(map(math.isfinite, ends)):
         raise ValueError(
-            "what an amount feels like depends on where it comes, so indifference under a utility needs bounds on "
-            "rewards; there are none. Give the policy a tolerance in utility."
+            "the utility of an amount depends on where it comes, so indifference under a utility needs bounds on "
+            "rewards; there are none. Give the policy a tolerance, as a utility."
         )
     low, high = min(ends), max(ends)
     if amount >= high - low:

@@ -294,8 +294,10 @@ class Preferred:
             from rich.table import Table
             from rich.text import Text
 
-        table = Table(title=f"felt: what a delay is worth under the weight, around {self.reference:.0f} s")
-        for heading in ("route", "probes", "mean, s", "99 % below, s", "felt, s", "error"):
+        table = Table(
+            title=f"feels like: the sure delay that is worth as much, around a reference of {self.reference:.0f} s"
+        )
+        for heading in ("route", "probes", "mean, s", "99 % below, s", "feels like, s", "error"):
             table.add_column(heading, justify="left" if heading == "route" else "right")
         utility = self.table.columns.index(FELT)
         for k, name in enumerate(self.table.names):

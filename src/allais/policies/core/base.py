@@ -80,6 +80,11 @@ Check = Callable[[str, Any], Any]  # takes a setting's name and what came; retur
 def setting(default: Any = dataclasses.MISSING, check: Check | None = None, *, repr: bool = True) -> Any:
     """A field that is given by name and checked when a policy is made.
 
+    Args:
+        default: The default; without one, the setting must be given.
+        check: Takes the setting's name and what was given, and returns the checked value.
+        repr: Whether texts about the policy show it.
+
     >>> WUCB(expected_value(), Bounded(0, 1), exploration=0)  # its check is `positive`
     Traceback (most recent call last):
         ...
@@ -90,11 +95,16 @@ def setting(default: Any = dataclasses.MISSING, check: Check | None = None, *, r
 
 @dataclass(frozen=True)
 class Policy(ABC):
-    """How to explore: frozen settings, turned into a rule and a state for a number of arms."""
+    """How to explore: frozen settings, turned into a rule and a state for a number of arms.
+
+    Args:
+        preference: What is maximised.
+        name: What tables and legends call it.
+    """
 
     preference: Preference
     _: KW_ONLY
-    name: str = setting("", repr=False)  # for tables and legends; by default `called`, or the class's name
+    name: str = setting("", repr=False)
 
     called: ClassVar[str] = ""
     goal: ClassVar[str]  # "regret", "confidence" or "budget"
@@ -158,7 +168,12 @@ class Policy(ABC):
         return "none"
 
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
-        """A proven bound on the expected regret after each number of rounds, or None where there is none."""
+        """A proven bound on the expected regret after each number of rounds, or None where there is none.
+
+        Args:
+            values: The true value of each arm.
+            rounds: Numbers of rounds.
+        """
         return None
 
     def rewards_of(self, n_arms: int) -> list[Rewards]:
@@ -177,7 +192,11 @@ class Policy(ABC):
         return [bounds_of(self.preference, one) for one in known] or [(-np.inf, np.inf)] * n_arms
 
     def but(self, **changes: Any) -> Policy:
-        """The same policy with other settings."""
+        """The same policy with other settings.
+
+        Args:
+            **changes: Settings by name.
+        """
         return dataclasses.replace(self, **changes)
 
     def plain(self) -> Policy:
@@ -198,11 +217,16 @@ class Policy(ABC):
     def start(
         self, arms: int | Sequence[Hashable], seed: Seed, features: ArrayLike | None = None, *, exact: bool = False
     ) -> Learner:
-        """A learner that asks for arms and is told what happened.
+        """Start a learner that asks for arms and is told what happened.
 
         An arm with more than 16,384 distinct outcomes keeps neighbours in cells, so that its memory is bounded;
-        `Learner.memory_error` says what that may hide. With `exact=True` every outcome is kept. Only linear policies
-        take `features`.
+        `Learner.memory_error` says what that may hide.
+
+        Args:
+            arms: The names of the arms, or how many there are.
+            seed: The seed of choices.
+            features: One row of numbers per arm, for linear policies only.
+            exact: Whether to keep every outcome instead.
 
         >>> from allais import WUCB
         >>> policy = WUCB(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))
@@ -220,8 +244,12 @@ class Policy(ABC):
 class KArmed(Policy):
     """A policy that learns each arm on its own: it has the shared state, and a rule with a `worth`.
 
-    `rewards` is what is known about the arms' rewards, if anything. A subclass writes `rule`, and a kernel for
-    `choose`; the other verbs have defaults.
+    A subclass writes `rule`, and a kernel for `choose`; the other verbs have defaults.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
     """
 
     rewards: RewardsOfArms | None = None
@@ -265,10 +293,18 @@ class KArmed(Policy):
 
 @dataclass(frozen=True)
 class BandPolicy(KArmed):
-    """A policy that bounds each arm's value, by the band that fits the rewards unless one is given."""
+    """A policy that bounds each arm's value, by the band that fits the rewards unless one is given.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
+        band: How values are bounded; by default the narrowest band that holds for the rewards.
+        of_mean: Whether w(mean) takes the place of the value, as in the WE heuristics.
+    """
 
     band: Band = setting(None)
-    of_mean: bool = setting(False, repr=False)  # the WE heuristic: w(mean) in place of the value
+    of_mean: bool = setting(False, repr=False)
 
     needs_rewards: ClassVar[bool] = True
 
@@ -304,7 +340,12 @@ def _tolerance(name: str, given: Any) -> float:
 class FixedConfidence(Policy):
     """A policy whose recommendation is wrong with probability below `delta`.
 
-    Arms that are truly equal are never told apart: give a `tolerance` within which either will do.
+    Args:
+        preference: What is maximised.
+        name: What tables and legends call it.
+        delta: The probability of a wrong recommendation that is allowed, in (0, 1).
+        tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
+            never told apart.
     """
 
     delta: float = setting(check=share)

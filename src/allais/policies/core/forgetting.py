@@ -18,6 +18,9 @@ from allais.samples.lifetimes import Lifetimes, new_lifetimes
 class Recent:
     """Remember the last n outcomes, of all arms together, exactly: a window.
 
+    Args:
+        n: How many outcomes are remembered.
+
     >>> learner = NPTS(expected_value(), Bounded(0, 50), memory=Recent(3)).start(["A21", "A28"], seed=1)
     >>> learner.observe("A21", [50.0, 7.0])
     >>> learner.observe("A28", [20.0, 30.0])
@@ -46,6 +49,9 @@ class Fading:
     What is left of a moment fades as weights 2^(-age / half_life) would, and is still a sample: outcomes that count
     in full or not at all, so that every band and every draw goes on as before. About 1.44 `half_life` outcomes are
     remembered at a time. Linear policies have weights: a discounted ridge regression.
+
+    Args:
+        half_life: After how many further outcomes half of the old ones are forgotten.
 
     >>> learner = NPTS(expected_value(), Bounded(0, 50), memory=Fading(half_life=100)).start(["A21", "A28"], seed=1)
     >>> learner.observe("A21", [7.0] * 5_000)

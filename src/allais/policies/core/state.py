@@ -37,7 +37,14 @@ class State(NamedTuple):
 
 
 def fresh_state(n_arms: int, kept: Any = (), own: Any = (), lifetimes: Any = FOREVER) -> State:
-    """The state before the first round."""
+    """The state before the first round.
+
+    Args:
+        n_arms: The number of arms.
+        kept: What the band keeps about each arm.
+        own: What the algorithm remembers besides outcomes: a NamedTuple of arrays.
+        lifetimes: How long outcomes are remembered.
+    """
     return State(
         empty_memory(n_arms),
         np.zeros(n_arms, dtype=np.int64),
@@ -113,7 +120,14 @@ def started(policy: Any, n_arms: int, rule: Any = None) -> tuple[Any, Any]:
 
 
 def require_place(what: str, number: int, least: int, most: int) -> None:
-    """Refuse a number in a saved state that points at nothing."""
+    """Raise a ValueError for a number in a saved state that points at nothing.
+
+    Args:
+        what: What the number is, for the message.
+        number: The number.
+        least: The least that is possible.
+        most: The greatest that is possible.
+    """
     if not least <= number <= most:
         raise ValueError(f"a saved {what} must lie between {least} and {most}; got {number}. Use a backup.")
 

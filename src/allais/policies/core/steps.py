@@ -19,6 +19,10 @@ def survey(first, state):
     Every arm is asked `first` times, in turn. One whose outcomes were lost or are late is asked again now and then,
     until it has so many (`_asks_again`). Marks as eligible the arms that were told often enough to be judged; all
     active ones if none was.
+
+    Args:
+        first: How often each arm is asked before it is judged.
+        state: The state of the policy.
     """
     chosen, overdue = -1, -1
     m, told, most = 1, 0, 0
@@ -71,6 +75,9 @@ def anticipate(state):
 
     For choosing only, so that workers do not all repeat one arm; nothing may be concluded from these ends.
     Returns True if anything is out.
+
+    Args:
+        state: The state of the policy.
     """
     any_out = False
     for arm in range(state.asked.size):
@@ -84,7 +91,12 @@ def anticipate(state):
 
 @kernel
 def fewest_asked(state, other):
-    """The active arm that was asked for least often, apart from `other`."""
+    """The active arm that was asked for least often, apart from `other`.
+
+    Args:
+        state: The state of the policy.
+        other: An arm to leave out, or -1.
+    """
     fewest = -1
     for arm in range(state.asked.size):
         if state.active[arm] and arm != other and (fewest < 0 or state.asked[arm] < state.asked[fewest]):
@@ -94,7 +106,12 @@ def fewest_asked(state, other):
 
 @kernel
 def judged(first, state):
-    """Whether every arm has been told often enough."""
+    """Whether every arm has been told often enough.
+
+    Args:
+        first: How often an arm must have been told.
+        state: The state of the policy.
+    """
     fewest = state.memory.pulls[0]
     for pulls in state.memory.pulls:
         fewest = min(fewest, pulls)
@@ -103,7 +120,11 @@ def judged(first, state):
 
 @kernel
 def best_value(state):
-    """The active arm of the highest estimated value; ties go to the most pulls. An arm never told comes last."""
+    """The active arm of the highest estimated value; ties go to the most pulls. An arm never told comes last.
+
+    Args:
+        state: The state of the policy.
+    """
     best = -1
     value, pulls = state.memory.value, state.memory.pulls
     for arm in range(state.asked.size):
@@ -117,14 +138,25 @@ def best_value(state):
 
 @kernel
 def issue(state, arm):
-    """Count a choice, and return it."""
+    """Count a choice, and return it.
+
+    Args:
+        state: The state of the policy.
+        arm: The arm that is chosen.
+    """
     state.asked[arm] += 1
     return arm
 
 
 @kernel
 def bounds_at(rule, state, exponent):
-    """Write the intervals at an exponent to `state.low` and `state.high`."""
+    """Write the intervals at an exponent to `state.low` and `state.high`.
+
+    Args:
+        rule: The rule, which has a `band`.
+        state: The state of the policy.
+        exponent: How much confidence is bought: an interval fails with probability 2 e^-exponent.
+    """
     widen(rule.band, state.kept, state.memory, exponent, state.low, state.high)
 
 
@@ -133,6 +165,12 @@ def pick(scores, eligible, asked, u):
     """The eligible arm with the highest score: ties go to the fewest asks, then the draw u decides.
 
     Scores tie if they are equal to a relative 1e-12, since values come from tables. Returns -1 if no arm is eligible.
+
+    Args:
+        scores: A score per arm.
+        eligible: Whether each arm may be picked.
+        asked: How often each arm was asked.
+        u: A uniform draw.
     """
     best, second = -np.inf, -np.inf
     leader = -1
@@ -164,13 +202,23 @@ def pick(scores, eligible, asked, u):
 
 @kernel
 def pick_highest(state, scores, u):
-    """The eligible arm with the highest score; ties go to the fewest asks, then the draw u decides."""
+    """The eligible arm with the highest score; ties go to the fewest asks, then the draw u decides.
+
+    Args:
+        state: The state of the policy.
+        scores: A score per arm.
+        u: A uniform draw.
+    """
     return pick(scores, state.eligible, state.asked, u)
 
 
 @kernel
 def rounds_so_far(state):
-    """m: one more than the choices so far, so that it exceeds every T_k."""
+    """m: one more than the choices so far, so that it exceeds every T_k.
+
+    Args:
+        state: The state of the policy.
+    """
     m = 1
     for asked in state.asked:
         m += asked

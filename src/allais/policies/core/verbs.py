@@ -67,7 +67,16 @@ def _(lifetimes, rule, state, arm, utility, raw):
 
 @kernel
 def take_in(rule, state, arm, utility, raw, ticket):
-    """Take in an outcome: update the arm's memory, its value, and what the band keeps about it."""
+    """Take in an outcome: update the arm's memory, its value, and what the band keeps about it.
+
+    Args:
+        rule: The rule of the policy.
+        state: Its state.
+        arm: The arm that was played.
+        utility: The utility of the outcome.
+        raw: The outcome in the user's unit.
+        ticket: What the choice remembered.
+    """
     insert(state.memory, arm, utility, raw)
     measure(rule.worth, state.memory, arm)
     refresh(rule.band, state.kept, state.memory, arm)
