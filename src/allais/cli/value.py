@@ -13,6 +13,7 @@ from rich.text import Text
 from allais.cli.options import Plot, console, no_such_option, require_picture, weight_of, writing
 from allais.lotteries.finite import lottery_of
 from allais.preferences import Preference
+from allais.preferences.documents import read_document
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -86,8 +87,6 @@ def value_command(
 
 def _unit_of(path: Path) -> str:
     """The unit of the interview that left a preference file; empty for other files."""
-    from allais.preferences.documents import read_document
-
     return str(read_document(path).get("interview", {}).get("settings", {}).get("unit", ""))
 
 
