@@ -17,6 +17,7 @@ CODE = re.compile(r"^```.*?^```|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)
 WITH_FORMULAS = [name for name in NAMES if FORMULA.search(CODE.sub("", (DOCS / f"{name}.md").read_text("utf-8")))]
 IN_DOCSTRINGS = {"reference/weights": 8, "reference/theory": 9}  # pages, and how many formulas they have at least
+INTERNALS = ("setting(", "field(", "default_factory", "repr=", "roomier", "sized_as")
 READABLE = 0.5  # of a picture's own size
 
 
@@ -34,6 +35,15 @@ def test_the_site_builds_without_a_warning_and_fetches_nothing(site):
     for page in site.rglob("*.html"):
         loaded = re.findall(r'<(?:script|img|link|iframe)\b[^>]*?(?:src|href)="(https?://[^"]+)"', page.read_text())
         assert loaded == [], f"a page must load nothing from elsewhere; {page.name} loads {loaded[0]}."
+
+
+def test_the_reference_shows_plain_defaults_and_no_internals(site):
+    for page in (site / "reference").glob("*.html"):
+        text = re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))
+        told = [word for word in INTERNALS if word in text]
+        assert told == [], f"the reference is about what people use; {page.name} has {told}. Hide it in mkdocs.yml."
+        shown = re.findall(r'doc-module-name">(\w+)', page.read_text(encoding="utf-8"))
+        assert set(shown) <= {"testing", "theory"}, f"{page.name} shows a module in place of what it defines"
 
 
 @pytest.fixture(scope="module")
