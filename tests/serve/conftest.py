@@ -37,7 +37,7 @@ class Caller(httpx.Client):
     """A client whose calls carry a key, and the server that answers them, in a thread; `service` is behind it."""
 
     def __init__(self, settings: ServerSettings) -> None:
-        super().__init__(timeout=60.0)
+        super().__init__(timeout=60.0, verify=False)  # loopback: reading certificates takes longer than most calls
         self._began = threading.Event()
         self._app = make_app(settings, self._started)
         self._server = uvicorn.Server(config_for(self._app, settings.limits))
@@ -84,6 +84,19 @@ class Caller(httpx.Client):
         answer = self.post("/v1/experiments", json={"name": name, **ROUTES, **changes})
         assert answer.status_code == 201, answer.text
         return answer.json()
+
+
+# what these check happens before a database is reached, so that one kind is enough outside of the slow set
+BEFORE_DATABASES = ("client", "edge", "features", "keys", "links", "page_numbers", "refusals", "scopes")
+
+
+@pytest.hookimpl(tryfirst=True)  # before slow tests are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of callers, keys and bodies on PostgreSQL belong to the slow set."""
+    for item in items:
+        with_database = getattr(item, "callspec", None) is not None and item.callspec.params.get("database")
+        if with_database == "postgresql" and item.path.stem.removeprefix("test_") in BEFORE_DATABASES:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

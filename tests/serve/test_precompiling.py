@@ -22,6 +22,7 @@ def test_an_interview_waits_for_the_compiler_with_a_clear_answer(caller):
     assert caller.post("/v1/people/alice/interview", json={}).status_code == 201
 
 
+@pytest.mark.slow
 def test_code_is_compiled_once_and_the_process_ends_with_its_service(tmp_path, monkeypatch):
     monkeypatch.setenv("ALLAIS_CACHE_DIR", str(tmp_path))
     command = [sys.executable, "-m", "allais.serve.workers", "compile"]
