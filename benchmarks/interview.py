@@ -230,7 +230,7 @@ def _adopy(truths: FloatArray) -> tuple[Recovered | None, str]:
     offered = Choices.from_rows([("x", pair, 0) for pair in pairs])
     truly = np.exp(FAMILY.log_chances(FAMILY.natural(truths), offered))
     sides = [[_two(pair[side]) for pair in pairs] for side in (0, 1)]
-    scale = FAMILY.layout.scales[0]
+    scale = FAMILY.transforms.scales[0]
     draws = [np.random.default_rng(number).random(QUESTIONS).tolist() for number in range(len(truths))]  # the grid's
     task = {"sides": sides, "nodes": _nodes().tolist(), "chances": truly.tolist(), "draws": draws,
             "eta": [scale.low, scale.high]}  # fmt: skip

@@ -41,7 +41,7 @@ def mass_within(likelihood: Likelihood, prior: Prior, places: Any, rng: np.rando
     around = Prior(places.mean(axis=0), 2.0 * np.cov(places.T))
     z = np.concatenate([around.draw(n, rng), prior.draw(n, rng)])
     log_prior = prior.log_density(z)
-    log_weights = likelihood.on_line(z) + log_prior - np.logaddexp(around.log_density(z), log_prior)
+    log_weights = likelihood.at(z) + log_prior - np.logaddexp(around.log_density(z), log_prior)
     weights = np.exp(log_weights - log_weights.max())
     low, high = interval(places)
     return (weights / weights.sum()) @ ((low < z) & (z < high))

@@ -18,7 +18,7 @@ from allais.people import (
     groups,
     posterior,
 )
-from allais.people.inference.posterior import temper
+from allais.people.inference.posterior import smc
 from allais.people.model.likelihood import Likelihood
 from tests.people.simulated import answering, gambles
 
@@ -32,7 +32,7 @@ def many(n=600, seed=1):
 
 def test_maximum_likelihood_finds_a_person_again_within_its_standard_errors():
     fitted = fit(many(), Family())
-    truth = Family().on_line(TRUE)[0]
+    truth = Family().unconstrained(TRUE)[0]
     # six standard errors each: by luck once in 1e8, were they normal
     assert (np.abs(fitted.place - truth) < 6.0 * fitted.places.std(axis=0)).all()
     assert fitted.log_likelihood >= Family().log_likelihood([TRUE], many())[0]
@@ -41,10 +41,10 @@ def test_maximum_likelihood_finds_a_person_again_within_its_standard_errors():
 def test_the_peak_has_no_gradient_and_the_curvature_is_that_of_the_likelihood():
     choices, family = many(), Family()
     fitted, likelihood = fit(choices, family), Likelihood(family, choices)
-    _, gradient = likelihood.gradients_on_line(fitted.place[None])
+    _, gradient = likelihood.gradients_at(fitted.place[None])
     assert np.abs(gradient).max() < 1e-3
     step = 1e-3 * np.eye(4)[1]
-    ends = likelihood.on_line(np.stack([fitted.place - step, fitted.place, fitted.place + step]))
+    ends = likelihood.at(np.stack([fitted.place - step, fitted.place, fitted.place + step]))
     second = (ends[0] - 2 * ends[1] + ends[2]) / 1e-6
     precision = np.linalg.inv(np.cov(fitted.places.T))[1, 1]
     assert precision == pytest.approx(-second, rel=0.25)  # a covariance of 1,000 draws: sd 4.5 %
@@ -52,7 +52,7 @@ def test_the_peak_has_no_gradient_and_the_curvature_is_that_of_the_likelihood():
 
 def grid_posterior(likelihood, family, n=4001):
     z = np.linspace(-8, 8, n)[:, None] * family.prior.spread + family.prior.mean
-    log = likelihood.on_line(z) + family.prior.log_density(z)
+    log = likelihood.at(z) + family.prior.log_density(z)
     weights = np.exp(log - log.max())
     step = z[1, 0] - z[0, 0]
     mean = float((weights * z[:, 0]).sum() / weights.sum())
@@ -79,8 +79,7 @@ def test_both_peaks_of_a_posterior_are_found_with_their_shares():
         return special.logsumexp(np.stack([np.log(0.7) - 10 * far, np.log(0.3) - 10 * near]), axis=0)
 
     shares = [
-        float((temper(log_likelihood, prior, 1000, np.random.default_rng(seed)).z[:, 0] > 0).mean())
-        for seed in range(8)
+        float((smc(log_likelihood, prior, 1000, np.random.default_rng(seed)).z[:, 0] > 0).mean()) for seed in range(8)
     ]
     # resampling adds noise: the sd of one share is about 0.04
     assert np.mean(shares) == pytest.approx(0.7, abs=6 * 0.04 / np.sqrt(8))
@@ -95,7 +94,7 @@ def test_what_two_outcomes_cannot_tell_is_said():
     said = posterior(Choices.lottery_or_sure(table), Family(Prelec), seed=1).summary()
     assert any("loss_aversion" in one and "little" in one for one in said.warnings)
     assert any("trade off" in one and "temperature" in one for one in said.warnings)
-    assert "not told by these data" in str(said)
+    assert "not identified by these data" in str(said)
 
 
 def test_a_likelihood_without_a_peak_is_said():
@@ -154,7 +153,7 @@ def test_the_likelihood_of_a_population_is_that_of_a_grid():
     found = groups(choices, family, seed=1).continuous
     z = np.linspace(-6, 6, 4001)[:, None] * family.prior.spread + family.prior.mean
     density = np.exp(found.population.log_density(z)) * (z[1, 0] - z[0, 0])
-    each = [np.log(np.exp(Likelihood(family, choices.of(name)).on_line(z)) @ density) for name in choices.people]
+    each = [np.log(np.exp(Likelihood(family, choices.of(name)).at(z)) @ density) for name in choices.people]
     # 600 weighed draws of each of six people: an error of about 0.03 each
     assert found.log_likelihood == pytest.approx(sum(each), abs=6 * 0.03 * np.sqrt(6))
 
@@ -225,7 +224,7 @@ def test_counts_are_fitted_as_the_answers_that_they_count():
     assert few.n_answers == len(each) > 5 * len(few)
     z = AVERSE.prior.draw(5, 1)
     for by_person in (False, True):
-        likelihoods = [Likelihood(AVERSE, one, by_person=by_person).on_line(z) for one in (each, few)]
+        likelihoods = [Likelihood(AVERSE, one, by_person=by_person).at(z) for one in (each, few)]
         assert likelihoods[0] == pytest.approx(likelihoods[1], rel=1e-12)
     for method in (lambda c: fit(c, AVERSE), lambda c: fit(c, AVERSE, by_person=True),
                    lambda c: posterior(c, AVERSE, seed=1)):  # fmt: skip

@@ -12,9 +12,8 @@ import pytest
 from allais import Discrete, TverskyKahneman
 from allais.files.reading import Damaged
 from allais.people import Choices, Family, Fitted, fit, hierarchical
-from allais.people.inference.hierarchical import checked
-from allais.people.inference.nuts_start import Task, begin, sampled
-from allais.people.inference.population import chains_content, chains_from
+from allais.people.inference.hierarchical import Task, checked, sampled, starting_point
+from allais.people.inference.summary import chains_content, chains_from
 from allais.people.model.likelihood import Likelihood
 from tests.people.test_fits import AVERSE, two_kinds
 
@@ -66,7 +65,7 @@ def of_a_grid(choices, family, side=41, cells=24):
         values.append((m, s))
     log_posterior = log_prior[0][:, None] + log_prior[1]
     for name in choices.people:
-        fit = Likelihood(family, choices.of(name)).on_line(places).reshape(side, side)
+        fit = Likelihood(family, choices.of(name)).at(places).reshape(side, side)
         log_posterior += np.log(distributions[0] @ np.exp(fit - fit.max()) @ distributions[1].T)
     weights = np.exp(log_posterior - log_posterior.max())
     weights /= weights.sum()
@@ -105,7 +104,7 @@ def test_the_population_is_that_of_a_grid():
 def test_draws_do_not_depend_on_the_number_of_processes(monkeypatch):
     choices = two_kinds(n_people=4, n_trials=20)
     likelihood, prior = Likelihood(AVERSE, choices, by_person=True), AVERSE.prior
-    start = begin(choices, AVERSE, np.random.default_rng(1))
+    start = starting_point(choices, AVERSE, np.random.default_rng(1))
     task = Task(likelihood, prior.mean, prior.spread, start, [5, 6, 7], 50, 20)
     found = []
     for cores in (1, 2):
@@ -117,7 +116,7 @@ def test_draws_do_not_depend_on_the_number_of_processes(monkeypatch):
 
 @needs_numpyro
 def test_a_process_that_fails_says_why():
-    with pytest.raises(RuntimeError, match="a process of chains ended before its time: AttributeError"):
+    with pytest.raises(RuntimeError, match="a process of the hierarchical fit failed: AttributeError"):
         sampled(Task(None, None, None, None, [1], 1, 1))
 
 
@@ -129,7 +128,7 @@ def test_the_start_is_near_the_people_and_knows_who_is_known():
              "loss": rng.integers(5, 20, n.sum())}  # fmt: skip
     averse = np.repeat([1.0, 1.5, 2.0, 2.5, 1.7], n)
     table["accepted"] = (table["gain"] - averse * table["loss"] + rng.logistic(size=n.sum()) > 0).astype(int)
-    start = begin(Choices.mixed_gambles(table), AVERSE, np.random.default_rng(1))
+    start = starting_point(Choices.mixed_gambles(table), AVERSE, np.random.default_rng(1))
     assert np.exp(start.people[:4, 0]) == pytest.approx([1.0, 1.5, 2.0, 2.5], rel=0.25)
     assert (start.information[:4, 0, 0] > 5.0 * start.information[4, 0, 0]).all()
     assert np.linalg.eigvalsh(start.information).min() > -1e-9
@@ -140,7 +139,7 @@ def test_another_process_can_take_a_likelihood_of_any_weight():
     choices = Choices.from_rows([("ann", [Discrete({50: 0.1, 0: 0.9}), 7], 1)])
     likelihood = Likelihood(Family(local(0.7)), choices)
     z = np.zeros((1, 3))
-    assert pickle.loads(pickle.dumps(likelihood)).on_line(z).tolist() == likelihood.on_line(z).tolist()
+    assert pickle.loads(pickle.dumps(likelihood)).at(z).tolist() == likelihood.at(z).tolist()
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -157,7 +156,7 @@ def test_signs_are_put_into_words():
     assert len(said) == 1
     said = checked(arviz.from_dict(posterior=bad, dims=dims, coords=coords), 3, 2000)
     assert said[0].startswith("3 of 2,000 steps diverged")
-    assert any("missed a narrow place" in one for one in said)
+    assert any("missed a narrow part" in one for one in said)
     assert any("1 of 2 people yet, least about bob" in one for one in said)
 
 

@@ -10,8 +10,8 @@ import pytest
 from allais import Discrete, Preference
 from allais.learner.choices import NotNow
 from allais.people import Choices, Family, Fitted, Interview, Prior, posterior
-from allais.people.interview.candidates import dominates, pool
-from allais.people.interview.design import about_decision, about_parameters
+from allais.people.data.choices import dominates
+from allais.people.interview.candidates import decision_information, parameter_information, pool
 from allais.people.interview.questions import Question
 
 FAMILY = Family(stake=100)
@@ -45,8 +45,8 @@ def test_information_is_that_of_the_formula():
         return 0.0 if p in (0.0, 1.0) else -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
 
     with np.errstate(divide="ignore"):
-        found = about_parameters(np.log(chance))
-        decided = about_decision(np.log(chance), np.array([0, 1, 0, 1]))
+        found = parameter_information(np.log(chance))
+        decided = decision_information(np.log(chance), np.array([0, 1, 0, 1]))
     assert found == pytest.approx([h(0.55) - np.mean([h(p) for p in chance[:, 0]]), 0.0, 1.0], abs=1e-9)
     assert decided == pytest.approx([h(0.55) - 0.5 * (h(0.8) + h(0.3)), 0.0, 1.0], abs=1e-9)
 
@@ -55,7 +55,7 @@ def test_the_question_is_the_candidate_with_most_information():
     interview = Interview(FAMILY, seed=3, checks=0, **SMALL)
     question = interview.ask()
     offered = Choices.from_rows([("x", pair, 0) for pair in interview._pool.pairs])
-    gain = about_parameters(FAMILY.log_chances(FAMILY.natural(interview._belief.z), offered))
+    gain = parameter_information(FAMILY.log_chances(FAMILY.natural(interview._belief.z), offered))
     mine = interview._place[frozenset(question.options)]
     assert gain[mine] == gain.max()  # over the same 400 particles
     assert gain[mine] > 2.0 * np.median(gain)
@@ -243,7 +243,7 @@ def test_a_folder_keeps_every_answer(tmp_path):
 
 
 def test_a_population_is_a_prior():
-    narrow = Prior(FAMILY.on_line(TRUE)[0], 1e-4 * np.eye(4))
+    narrow = Prior(FAMILY.unconstrained(TRUE)[0], 1e-4 * np.eye(4))
     interview = Interview(FAMILY, narrow, seed=1, **SMALL)
     assert interview.preference.gains.eta == pytest.approx(0.61, abs=0.01)
 

@@ -84,12 +84,12 @@ def test_gradients_are_those_of_finite_differences(name):
     rng = np.random.default_rng(2)
     family, choices = FAMILIES[name], table(rng)
     likelihood, z = Likelihood(family, choices), drawn(family, rng)
-    values, gradients = likelihood.gradients_on_line(z)
-    np.testing.assert_allclose(values, likelihood.on_line(z), rtol=1e-13)
+    values, gradients = likelihood.gradients_at(z)
+    np.testing.assert_allclose(values, likelihood.at(z), rtol=1e-13)
     for i in range(z.shape[1]):
         step = np.zeros(z.shape[1])
         step[i] = 1e-6
-        numeric = (likelihood.on_line(z + step) - likelihood.on_line(z - step)) / 2e-6
+        numeric = (likelihood.at(z + step) - likelihood.at(z - step)) / 2e-6
         np.testing.assert_allclose(gradients[:, i], numeric, rtol=2e-6, atol=2e-6)
 
 
@@ -102,7 +102,7 @@ def test_certainty_equivalents_have_a_density_with_exact_gradients(on):
     choices = Choices.certainty_equivalents(columns, lottery=[("x", "p"), (0, None)])
     z = family.prior.draw(3, 1)
     likelihood = Likelihood(family, choices)
-    for parameters, found in zip(family.natural(z), likelihood.on_line(z), strict=True):
+    for parameters, found in zip(family.natural(z), likelihood.at(z), strict=True):
         preference, noise = family.preference(parameters), parameters[-1]
         off = [
             (amount - preference.certainty_equivalent(Discrete({x: p, 0: 1 - p}))) / abs(x) for x, p, amount in sizes
@@ -110,11 +110,11 @@ def test_certainty_equivalents_have_a_density_with_exact_gradients(on):
         spread = np.log([abs(x) * noise for x, _, _ in sizes])
         expected = np.sum(-0.5 * (np.array(off) / noise) ** 2 - spread - 0.5 * np.log(2 * np.pi))
         assert found == pytest.approx(expected, rel=1e-9)
-    _, gradients = likelihood.gradients_on_line(z)
+    _, gradients = likelihood.gradients_at(z)
     for i in range(z.shape[1]):
         step = np.zeros(z.shape[1])
         step[i] = 1e-6
-        numeric = (likelihood.on_line(z + step) - likelihood.on_line(z - step)) / 2e-6
+        numeric = (likelihood.at(z + step) - likelihood.at(z - step)) / 2e-6
         np.testing.assert_allclose(gradients[:, i], numeric, rtol=2e-6, atol=2e-6)
 
 
@@ -125,12 +125,12 @@ def test_three_options_are_a_softmax_with_exact_gradients():
     z = family.prior.draw(3, 1)
     expected = [by_hand(family, one, choices) for one in family.natural(z)]
     likelihood = Likelihood(family, choices)
-    values, gradients = likelihood.gradients_on_line(z)
+    values, gradients = likelihood.gradients_at(z)
     np.testing.assert_allclose(values, expected, rtol=1e-10)
     for i in range(z.shape[1]):
         step = np.zeros(z.shape[1])
         step[i] = 1e-6
-        numeric = (likelihood.on_line(z + step) - likelihood.on_line(z - step)) / 2e-6
+        numeric = (likelihood.at(z + step) - likelihood.at(z - step)) / 2e-6
         np.testing.assert_allclose(gradients[:, i], numeric, rtol=2e-6, atol=2e-6)
 
 
@@ -139,11 +139,11 @@ def test_people_are_blocks_and_their_sum_is_the_whole():
     rows = [(str(i % 4), pair, int(rng.integers(2))) for i, pair in enumerate(gambles(rng, 40))]
     choices, family = Choices.from_rows(rows), Family()
     z = np.tile(family.prior.mean, (4, 1))
-    by_person, gradients = Likelihood(family, choices, by_person=True).gradients_on_line(z, np.arange(4))
-    whole, gradient = Likelihood(family, choices).gradients_on_line(z[:1])
+    by_person, gradients = Likelihood(family, choices, by_person=True).gradients_at(z, np.arange(4))
+    whole, gradient = Likelihood(family, choices).gradients_at(z[:1])
     assert by_person.sum() == pytest.approx(whole[0], rel=1e-12)
     np.testing.assert_allclose(gradients.sum(axis=0), gradient[0], rtol=1e-10)
-    alone = [Likelihood(family, choices.of(str(i))).on_line(z[:1])[0] for i in range(4)]
+    alone = [Likelihood(family, choices.of(str(i))).at(z[:1])[0] for i in range(4)]
     np.testing.assert_allclose(by_person, alone, rtol=1e-12)
 
 
@@ -169,8 +169,8 @@ def test_a_far_normal_tail_keeps_its_digits():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Family(Discrete), "gains and losses are weighed by one of"),
-        (lambda: Family(losses="mirror"), 'by a weight or by "dual"'),
+        (lambda: Family(Discrete), "gains and losses must be one of"),
+        (lambda: Family(losses="mirror"), 'must be a weight or "dual"'),
         (lambda: Family(eta=1.5), "eta must lie between 0.2793 and 1; got 1.5"),
         (lambda: Family(etta=0.5), "got 'etta'"),
         (lambda: Family(Prelec, alpha=0.5), "got 'alpha'"),  # of the weight or of the utility?
@@ -190,7 +190,7 @@ def test_a_family_that_cannot_be_is_refused_in_a_sentence(make, sentence):
 def test_parameters_go_to_the_line_and_back():
     family = Family(GonzalezWu, Wang, lapse=free())
     z = family.prior.draw(50, 1)
-    np.testing.assert_allclose(family.on_line(family.natural(z)), z, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(family.unconstrained(family.natural(z)), z, rtol=1e-8, atol=1e-8)
 
 
 def test_a_family_comes_back_from_its_setting():

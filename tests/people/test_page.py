@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from allais.people import Choices, Family, posterior, write_page
-from allais.people.interview.design import about_parameters
+from allais.people.interview.candidates import parameter_information
 from allais.people.interview.page import CHECK_EVERY, PAIRS, PEOPLE, planned
 from tests.browser import chromium as opened_browser
 from tests.browser import opened_without_complaint
@@ -93,7 +93,7 @@ def test_from_the_first_click_to_a_fitted_preference(browser, page, tmp_path):
     fitted = posterior(choices, FAMILY, seed=1)
     # twenty answers leave less than the prior of what they are about, and the truth is within four spreads
     assert (fitted.places.std(axis=0)[:2] < 0.8 * FAMILY.prior.spread[:2]).all()
-    assert (np.abs(fitted.place - FAMILY.on_line(TRUE)[0]) < 4.0 * fitted.places.std(axis=0)).all()
+    assert (np.abs(fitted.place - FAMILY.unconstrained(TRUE)[0]) < 4.0 * fitted.places.std(axis=0)).all()
     view.close()
 
 
@@ -113,7 +113,7 @@ def test_the_page_asks_what_tells_most_by_its_table(browser, page):
             gain[asked] = -np.inf
             assert gain[current] == pytest.approx(gain.max(), abs=1e-12)
             if number == 0:
-                assert gain == pytest.approx(about_parameters(np.log(table.T)), abs=1e-9)
+                assert gain == pytest.approx(parameter_information(np.log(table.T)), abs=1e-9)
             weights = weights * table[current]
             weights /= weights.sum()
             asked.append(current)

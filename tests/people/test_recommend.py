@@ -12,7 +12,7 @@ FAMILY = Family(alpha=1.0, loss_aversion=1.0)
 
 def known_to(spread, eta=0.61):
     """People of one weight, known to some spread on the line."""
-    place = FAMILY.on_line([[eta, 1.0]])[0]
+    place = FAMILY.unconstrained([[eta, 1.0]])[0]
     places = place + np.random.default_rng(1).standard_normal((400, 2)) * [spread, 0.0]
     return Fitted(FAMILY, "posterior", place, places, 20, -10.0)
 

@@ -5,16 +5,14 @@
 ('weight_eta', 'utility_alpha', 'loss_aversion', 'temperature')
 """
 
-from allais.people.data.attention import Attention
-from allais.people.data.choices import Choices
+from allais.people.data.choices import Attention, Choices
 from allais.people.inference.compare import Comparison, compare, expected_value_family
-from allais.people.inference.continuous import Continuous
 from allais.people.inference.fit import fit
 from allais.people.inference.fitted import Fitted
-from allais.people.inference.groups import Groups, groups
+from allais.people.inference.groups import Continuous, Groups, groups
 from allais.people.inference.hierarchical import hierarchical
-from allais.people.inference.population import PopulationTable
 from allais.people.inference.posterior import posterior
+from allais.people.inference.summary import PopulationTable
 from allais.people.interview.interview import Interview
 from allais.people.interview.page import write_page
 from allais.people.interview.questions import Question

@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
-from allais.lotteries import Discrete, FiniteLottery
+from allais.lotteries import FiniteLottery
 from allais.people.data.arrays import CERTAINTY_EQUIVALENT
-from allais.people.interview.design import Compact, compact
-
-if TYPE_CHECKING:
-    from allais.people.data.attention import Attention
+from allais.people.data.choices_builder import Rows
+from allais.people.data.design import Compact, compact
 
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import NoReturn
+class Attention(NamedTuple):
+    """How many attention checks, in which one option dominates the other, were asked and passed."""
 
-from allais._checks import brief, number
+    asked: int
+    passed: int
+
+    def __str__(self) -> str:
+        if not self.asked:
+            return "No attention check was answered."
+        return f"{self.passed} of {self.asked} attention checks were passed."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,8 +34,8 @@ class Choices:
     """A table of choices: a person, two or more options, and the one that was taken.
 
     An option is a finite lottery or a sure amount. A row may also hold a certainty equivalent: one lottery, and the
-    amount that the person finds as good. A row counts as often as its answer was given: so "12 of 30 took it" are two
-    rows, and their likelihood is binomial, but for a factor that no parameter changes. Make one by `lottery_or_sure`,
+    amount that the person finds as good. A row has a count: "12 of 30 took it" are two rows, whose likelihood is
+    binomial up to a constant factor. Make one by `lottery_or_sure`,
     `mixed_gambles`, `certainty_equivalents`, `from_table`, `from_rows` or `read`. If rows cannot be read, one message
     says which and why. Blanks around a person's name do not count.
 
@@ -65,9 +68,9 @@ class Choices:
 
         built = Rows()
         for row, (person, options, chosen, *times) in enumerate(rows, start=1):
-            with built.row():
-                built.choice(row, person, options, chosen, None, *times)
-        return built.done()
+            with built.row(row):
+                built.choice(person, options, chosen, None, *times)
+        return cls(**built.columns())
 
     @classmethod
     def lottery_or_sure(
@@ -220,13 +223,11 @@ class Choices:
         return np.divide(first, n, out=np.full(n.size, np.nan), where=n > 0)
 
     def attention(self, *, costs: bool = False) -> dict[str, Attention]:
-        """For each person, the choices in which one of two options is better in everything, and how many went to it.
+        """For each person, the choices in which one of two options dominates, and how many times it was taken.
 
         >>> Choices.from_rows([("ann", [{50: 0.5, 0: 0.5}, {50: 0.4, 0: 0.6}], 1)]).attention()["ann"].passed
         0
         """
-        from allais.people.data.attention import attention_of
-
         return attention_of(self, costs)
 
     def compact(self, reference: float, costs: bool, by_person: bool) -> Compact:
@@ -235,162 +236,6 @@ class Choices:
         if key not in self._designs:
             self._designs[key] = compact(self, *key)
         return self._designs[key]
-
-
-def as_option(thing: Any) -> FiniteLottery:
-    """A lottery as it is, a mapping as a lottery, and a number as a sure amount."""
-    if isinstance(thing, FiniteLottery):
-        return thing
-    return Discrete(thing) if isinstance(thing, Mapping) else Discrete({thing: 1.0})
-
-
-MOST_SHOWN = 10  # wrong rows in one message
-MOST_TIMES = 10**6  # that one answer was given
-
-
-class RowError(ValueError):
-    """A row that cannot be read, in a sentence with its number."""
-
-
-class EmptyCellError(RowError):
-    """A row in which something is missing; such rows can be left out."""
-
-
-class Rows:
-    """The rows of a table so far; with `drop`, rows in which something is missing are left out."""
-
-    def __init__(self, *, drop: bool = False) -> None:
-        self._drop, self._n_tried, self._n_dropped, self._wrong = drop, 0, 0, list[str]()
-        self._people: dict[str, int] = {}
-        self._lotteries: dict[FiniteLottery, int] = {}
-        self._seen: dict[int, tuple[Any, int]] = {}  # options by identity: to compare lotteries takes longer
-        self._trials: dict[tuple[str, str], int] = {}
-        self._person: list[int] = []
-        self._offered: list[list[int]] = []
-        self._chosen: list[int] = []
-        self._amount: list[float] = []
-        self._count: list[int] = []
-
-    @contextmanager
-    def row(self) -> Iterator[None]:
-        """Within, one row is read: if it is wrong it is kept for the message of `done`."""
-        self._n_tried += 1
-        try:
-            yield
-        except EmptyCellError as error:
-            if self._drop:
-                self._n_dropped += 1
-            else:
-                self._wrong.append(str(error))
-        except RowError as error:
-            self._wrong.append(str(error))
-
-    def choice(
-        self, row: int, person: Any, options: Sequence[Any], chosen: Any, trial: Any = None, count: Any = 1
-    ) -> None:
-        """Add a choice, which was made so often; rows are counted from 1."""
-        if len(options) < 2:
-            refuse(row, f"a choice is between two options or more; got {len(options)}. Give another.")
-        if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer) or not 0 <= chosen < len(options):
-            refuse(
-                row, f"chosen is the position of an option, 0 to {len(options) - 1}; got {brief(chosen)}. Count from 0."
-            )
-        self._add(row, person, options, int(chosen), 0.0, trial, count)
-
-    def equivalent(self, row: int, person: Any, lottery: Any, amount: Any, trial: Any = None, count: Any = 1) -> None:
-        """Add a certainty equivalent."""
-        try:
-            named = number("a certainty equivalent", amount)
-        except ValueError as error:
-            refuse(row, str(error))
-        if not np.isfinite(named):
-            refuse(row, f"a certainty equivalent must be finite; got {named}. Leave the row out.")
-        try:
-            option = as_option(lottery)
-        except (ValueError, TypeError) as error:
-            refuse(row, str(error))
-        low, high = option.support
-        if low == high:
-            refuse(row, f"a certainty equivalent is that of a lottery; got the sure amount {low:g}. Leave it out.")
-        self._add(row, person, [option], CERTAINTY_EQUIVALENT, named, trial, count)
-
-    def _add(
-        self, row: int, person: Any, options: Sequence[Any], chosen: int, amount: float, trial: Any, count: Any
-    ) -> None:
-        who = named_person(row, person)
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= MOST_TIMES:
-            refuse(
-                row, f"an answer was given a whole number of times, 1 to {MOST_TIMES:,}; got {brief(count)}. Repair it."
-            )
-        if trial is not None:
-            before = self._trials.setdefault((who, str(trial)), row)
-            if before != row:
-                refuse(
-                    row,
-                    f"a person answers a trial once; {who} has answered trial {trial} in row {before} already. "
-                    "Leave one of the rows out.",
-                )
-        offered = [self._option(row, option) for option in options]
-        self._offered.append(offered)
-        self._person.append(self._people.setdefault(who, len(self._people)))
-        self._chosen.append(chosen)
-        self._amount.append(amount)
-        self._count.append(int(count))
-
-    def _option(self, row: int, option: Any) -> int:
-        known = self._seen.get(id(option))
-        if known is not None:
-            return known[1]
-        try:
-            lottery = as_option(option)
-        except (ValueError, TypeError) as error:
-            refuse(row, str(error))
-        place = self._lotteries.setdefault(lottery, len(self._lotteries))
-        self._seen[id(option)] = option, place  # held, so that its identity is not given to another
-        return place
-
-    def done(self) -> Choices:
-        """The table, if every row could be read."""
-        if len(self._wrong) == 1:
-            raise ValueError(self._wrong[0])
-        if self._wrong:
-            more = len(self._wrong) - MOST_SHOWN
-            listed = [*self._wrong[:MOST_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
-            advice = "Repair them, or leave them out"
-            if len(self._wrong) == self._n_tried:
-                advice = "Is the table of another shape? What is wrong"
-            raise ValueError(
-                f"{len(self._wrong):,} of {self._n_tried:,} rows cannot be read (counted from 1, without a header). "
-                f"{advice}:\n" + "\n".join(f"  {one}" for one in listed)
-            )
-        if not self._person:
-            raise ValueError("choices need at least one row; got none. Check the table.")
-        most = max(map(len, self._offered))
-        offered = [row + [-1] * (most - len(row)) for row in self._offered]
-        return Choices(
-            tuple(self._people),
-            tuple(self._lotteries),
-            np.array(self._person, np.int64),
-            np.array(offered, np.int64),
-            np.array(self._chosen, np.int64),
-            np.array(self._amount),
-            np.array(self._count, np.int64),
-            self._n_dropped,
-        )
-
-
-def refuse(row: int, sentence: str, kind: type[RowError] = RowError) -> NoReturn:
-    """Refuse one row of a table."""
-    raise kind(f"row {row}: {sentence}") from None
-
-
-def named_person(row: int, person: Any) -> str:
-    """A person's name as text, without blanks around it; 7.0, which some tables make of 7, is 7."""
-    if person is None or (isinstance(person, float) and not np.isfinite(person)) or str(person).strip() == "":
-        refuse(row, "a choice is that of a person; there is none. Give a name or a number.")
-    if isinstance(person, float | np.floating) and float(person).is_integer():
-        return str(int(person))
-    return str(person).strip()
 
 
 def joined(first: Choices, second: Choices) -> Choices:
@@ -413,3 +258,38 @@ def joined(first: Choices, second: Choices) -> Choices:
         np.concatenate([first.amount, second.amount]),
         np.concatenate([first.count, second.count]),
     )
+
+
+def attention_of(choices: Choices, costs: bool) -> dict[str, Attention]:
+    """For each person, the choices in which one of two options dominates, and how many times it was taken."""
+    better = {}  # the position of the better option of each pair, or -1
+    asked, passed = np.zeros(len(choices.people), np.int64), np.zeros(len(choices.people), np.int64)
+    rows = zip(choices.person, choices.offered.tolist(), choices.chosen.tolist(), choices.count, strict=True)
+    for person, offered, chosen, count in rows:
+        pair = tuple(place for place in offered if place >= 0)
+        if len(pair) != 2:
+            continue
+        if pair not in better:
+            first, second = (choices.lotteries[place] for place in pair)
+            above, below = dominates(first, second), dominates(second, first)
+            better[pair] = -1 if above == below else int(above == costs)
+        if better[pair] >= 0:
+            asked[person] += count
+            passed[person] += count * (chosen == better[pair])
+    return {
+        name: Attention(*counts) for name, *counts in zip(choices.people, asked.tolist(), passed.tolist(), strict=True)
+    }
+
+
+def dominates(first: FiniteLottery, second: FiniteLottery) -> bool:
+    """Whether the first has at least the probability of the second to reach any outcome.
+
+    >>> dominates(Discrete({10: 0.5, 0: 0.5}), Discrete({10: 0.4, 0: 0.6}))
+    True
+    """
+    points = np.union1d(first.outcomes, second.outcomes)
+    return bool((_survival(first, points) >= _survival(second, points) - 1e-12).all())
+
+
+def _survival(lottery: FiniteLottery, points: FloatArray) -> FloatArray:
+    return np.append(lottery.at_least, 0.0)[np.searchsorted(lottery.outcomes, points)]

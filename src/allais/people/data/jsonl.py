@@ -12,9 +12,10 @@ from typing import Any
 from allais._checks import brief
 from allais.errors import MissingFile
 from allais.files.atomic import write_atomically
-from allais.lotteries import Discrete, FiniteLottery
+from allais.lotteries import FiniteLottery
 from allais.people.data.arrays import CERTAINTY_EQUIVALENT
-from allais.people.data.choices import Choices, Rows, refuse
+from allais.people.data.choices import Choices
+from allais.people.data.choices_builder import Rows, lottery_of_pairs
 
 
 def write_lines(choices: Choices, path: Path) -> None:
@@ -49,25 +50,20 @@ def read_lines(path: Path) -> Choices:
         raise ValueError(f"choices are read from JSON lines; {path} cannot be read ({error}). Check it.") from None
     built = Rows()
     listed = _listed(content)
-    if listed is not None:
-        for row, told in enumerate(listed, start=1):
-            with built.row():
-                _take(built, row, told)
-        return built.done()
-    for row, line in enumerate(content.splitlines(), start=1):
-        if line.strip():
-            with built.row():
-                _take(built, row, _parsed(row, line))
-    return built.done()
+    for row, told in enumerate(content.splitlines() if listed is None else listed, start=1):
+        if listed is not None or told.strip():
+            with built.row(row):
+                _take(built, _parsed(told) if listed is None else told)
+    return Choices(**built.columns())
 
 
-def _parsed(row: int, line: str) -> Any:
+def _parsed(line: str) -> Any:
     try:
         return json.loads(line)
     except json.JSONDecodeError:
-        refuse(row, f"a line must be JSON; got {brief(line)}. Repair it.")
+        raise ValueError(f"a line must be JSON; got {brief(line)}. Repair it.") from None
     except RecursionError:
-        refuse(row, "a line must be JSON that is not hundreds of lists deep. Repair it.")
+        raise ValueError("a line must be JSON that is not hundreds of lists deep. Repair it.") from None
 
 
 def _listed(content: str) -> list[Any] | None:
@@ -80,28 +76,24 @@ def _listed(content: str) -> list[Any] | None:
     return answers if isinstance(answers, list) else None
 
 
-def _take(built: Rows, row: int, told: Any) -> None:
+def _take(built: Rows, told: Any) -> None:
     if not isinstance(told, dict):
-        refuse(row, f"an answer is written in braces; got {brief(told)}. Repair it.")
+        raise ValueError(f"an answer is written in braces; got {brief(told)}. Repair it.")
     person, trial, count = told.get("person"), told.get("trial"), told.get("count", 1)
     if "amount" in told and "lottery" in told:
-        built.equivalent(row, person, _option(row, told["lottery"]), told["amount"], trial, count)
+        built.equivalent(person, _option(told["lottery"]), told["amount"], trial, count)
     elif isinstance(told.get("options"), list) and "chosen" in told:
-        built.choice(row, person, [_option(row, one) for one in told["options"]], told["chosen"], trial, count)
+        built.choice(person, [_option(one) for one in told["options"]], told["chosen"], trial, count)
     else:
-        refuse(row, "an answer has options and chosen, or a lottery and an amount; something is missing. Add it.")
+        raise ValueError("an answer has options and chosen, or a lottery and an amount; something is missing. Add it.")
 
 
-def _option(row: int, given: Any) -> Any:
+def _option(given: Any) -> Any:
     if not isinstance(given, list):
         return given
     try:
-        chances: dict[float, float] = {}
-        for outcome, chance in given:
-            chances[outcome] = chances.get(outcome, 0.0) + chance
-        return Discrete(chances)
+        return lottery_of_pairs(given)
     except (ValueError, TypeError) as error:
-        refuse(
-            row,
-            f"an option is an amount, or pairs of outcome and probability; got {brief(given)} ({error}). Repair it.",
-        )
+        raise ValueError(
+            f"an option is an amount, or pairs of outcome and probability; got {brief(given)} ({error}). Repair it."
+        ) from None

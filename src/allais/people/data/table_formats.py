@@ -6,6 +6,7 @@ import csv
 import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,12 @@ from allais._system.extras import extra
 from allais.errors import MissingFile
 from allais.lotteries import Discrete
 from allais.lotteries.finite import lottery_of
-from allais.people.data.choices import MOST_TIMES, Choices, EmptyCellError, Rows, refuse
+from allais.people.data.choices import Choices
+from allais.people.data.choices_builder import MOST_TIMES, EmptyCellError, Rows, lottery_of_pairs
 
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
-EMPTY = ("", "na", "n/a", "<na>", "nan", "null", "none")  # what tables write where nothing is
-ROUNDED = 0.005  # a rate of two digits is off by so much at most
+EMPTY = ("", "na", "n/a", "<na>", "nan", "null", "none")  # what tables write in empty cells
+ROUNDED = 0.005  # the rounding error of a rate with two digits
 
 
 class Columns:
@@ -29,7 +31,7 @@ class Columns:
         self._columns = self._read_csv(Path(table)) if isinstance(table, str | Path) else _columns(table)
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1:
-            raise ValueError(f"the columns of a table are equally long; got {lengths}. Check them.")
+            raise ValueError(f"the columns of a table must be equally long; got {lengths}. Check them.")
         self.n_rows = next(iter(lengths.values()), 0)
 
     def column(self, name: str) -> list[Any]:
@@ -51,9 +53,9 @@ class Columns:
         return enumerate(zip(*columns, strict=True), start=1)
 
     def require_whole(self, row: int) -> None:
-        """Refuse a row of a file that has not as many cells as the first line."""
+        """Refuse a row of a file that has more or fewer cells than the first line."""
         if row in self._broken:
-            refuse(row, self._broken[row])
+            raise ValueError(self._broken[row])
 
     def _read_csv(self, path: Path) -> dict[str, list[Any]]:
         try:
@@ -68,7 +70,7 @@ class Columns:
         names = [name.strip() for name in header]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise ValueError(f"a column has a name of its own; {path} has two called {twice!r}. Rename one of them.")
+            raise ValueError(f"column names must be unique; {path} has two called {twice!r}. Rename one of them.")
         lines = [line for line in lines if line]
         for row, line in enumerate(lines, start=1):
             if len(line) != len(names):
@@ -103,72 +105,68 @@ def is_missing(cell: Any) -> bool:
     return cell is None or str(cell).strip().lower() in EMPTY
 
 
-def filled(row: int, name: str, cell: Any) -> Any:
-    """A cell that holds something."""
+def filled(name: str, cell: Any) -> Any:
+    """A cell that is not empty."""
     if is_missing(cell):
-        refuse(
-            row,
+        raise EmptyCellError(
             f"{name} must not be empty; got {brief(cell)}. Repair the cell, or leave such rows out (missing='drop', "
-            "--drop-missing).",
-            EmptyCellError,
+            "--drop-missing)."
         )
     return cell
 
 
-def cell_person(row: int, name: str, cell: Any) -> Any:
-    """Whose row it is; a row without a person is never left out by itself."""
+def cell_person(name: str, cell: Any) -> Any:
+    """The person of a row; a row without one is an error, also with missing='drop'."""
     if is_missing(cell):
-        refuse(row, f"a choice is that of a person; {name} is empty. Give a name or a number.")
+        raise ValueError(f"a choice needs a person; {name} is empty. Give a name or a number.")
     return cell
 
 
-def cell_number(row: int, name: str, cell: Any) -> float:
+def cell_number(name: str, cell: Any) -> float:
     """The number in a cell."""
+    filled(name, cell)
     try:
-        found = float(filled(row, name, cell))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, EmptyCellError):
-            raise
+        found = float(cell)
+    except (TypeError, ValueError):
         found = math.nan
     if not math.isfinite(found) or isinstance(cell, bool):
-        refuse(row, f"{name} must be a number; got {brief(cell)}. Repair the cell, or leave the row out.")
+        raise ValueError(f"{name} must be a number; got {brief(cell)}. Repair the cell, or leave the row out.")
     return found
 
 
-def cell_answer(row: int, name: str, cell: Any) -> bool:
+def cell_answer(name: str, cell: Any) -> bool:
     """Yes or no: 1 or 0, True or False."""
-    text = str(filled(row, name, cell)).strip().lower().removesuffix(".0")
+    text = str(filled(name, cell)).strip().lower().removesuffix(".0")
     if text not in (*YES, *NO):
-        refuse(
-            row,
+        raise ValueError(
             f"{name} must be 1 or 0, or yes or no; got {brief(cell)}. Write one of them, or for counts name the column "
-            "of how many were asked (of=, --column of=n).",
+            "of how many were asked (of=, --column of=n)."
         )
     return text in YES
 
 
-def cell_share(row: int, name: str, cell: Any, of: str, asked: Any, rate: bool) -> tuple[int, int]:
+def cell_share(name: str, cell: Any, of: str, asked: Any, rate: bool) -> tuple[int, int]:
     """How many of those who were asked took it, and how many did not.
 
-    >>> cell_share(1, "took", 12, "n", 30, False), cell_share(1, "took", "0.43", "n", "30", True)
+    >>> cell_share("took", 12, "n", 30, False), cell_share("took", "0.43", "n", "30", True)
     ((12, 18), (13, 17))
     """
-    n = cell_number(row, of, asked)
+    n = cell_number(of, asked)
     if n != round(n) or not 1 <= n <= MOST_TIMES:
-        refuse(row, f"{of} is how many were asked, 1 to {MOST_TIMES:,}; got {brief(asked)}. Repair the cell.")
-    given = cell_number(row, name, cell)
+        raise ValueError(f"{of} is how many were asked, 1 to {MOST_TIMES:,}; got {brief(asked)}. Repair the cell.")
+    given = cell_number(name, cell)
     k = round(given * n) if rate else given
     if rate and (not 0.0 <= given <= 1.0 or abs(k / n - given) > ROUNDED + 1e-9):
-        refuse(
-            row, f"{name} is the share of {n:g} who took it, to two digits; got {given:g}. Write counts, and give of=."
+        raise ValueError(
+            f"{name} is the share of {n:g} who took it, to two digits; got {given:g}. Write counts, and give of=."
         )
     if k != round(k) or not 0 <= k <= n:
-        refuse(row, f"{name} is how many of {n:g} took it; got {given:g}. Write a whole number, or give rate_of=.")
+        raise ValueError(f"{name} is how many of {n:g} took it; got {given:g}. Write a whole number, or give rate_of=.")
     return int(k), int(n - k)
 
 
 def require_missing(missing: str) -> None:
-    """Refuse a word that says nothing about rows without an answer."""
+    """Refuse an unknown way to treat rows with empty cells."""
     if missing not in ("refuse", "drop"):
         raise ValueError(f"missing is 'refuse' or 'drop'; got {missing!r}. Choose one.")
 
@@ -178,7 +176,7 @@ Maker = Callable[[int], Any]  # from a row's number to an option
 
 
 class Reading:
-    """One pass over a table, whose answers are those of one person each or counts of so many."""
+    """One pass over a table, whose answers are single ones, counts or rates."""
 
     def __init__(self, table: Any, missing: str, of: str | None = None, rate_of: str | None = None) -> None:
         require_missing(missing)
@@ -190,50 +188,50 @@ class Reading:
     def each(self, take: Callable[..., None], *names: str | None) -> Choices:
         """All rows: `take` gets the number of one, its cells, and how many were asked."""
         for row, cells in self.found.rows(*names, self.asked):
-            with self.built.row():
+            with self.built.row(row):
                 self.found.require_whole(row)
                 take(row, *cells)
-        return self.built.done()
+        return Choices(**self.built.columns())
 
-    def either(self, row: int, person: Any, options: list[Any], name: str, cell: Any, trial: Any, asked: Any) -> None:
-        """Add who took the first option, and who took the second: one answer, or as many as were asked."""
+    def either(self, person: Any, options: list[Any], name: str, cell: Any, trial: Any, asked: Any) -> None:
+        """Add the answers of a row: how many took the first option, and how many the second."""
         if self.asked is None:
-            took = cell_answer(row, name, cell)
+            took = cell_answer(name, cell)
             counts = (int(took), int(not took))
         else:
-            counts = cell_share(row, name, cell, self.asked, asked, self._rates)
+            counts = cell_share(name, cell, self.asked, asked, self._rates)
         for chosen, count in enumerate(counts):
             if count:
-                self.built.choice(row, person, options, chosen, trial, count)
+                self.built.choice(person, options, chosen, trial, count)
 
 
 def lottery_or_sure(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Choices:
     """A win with a probability, else nothing, or a sure amount."""
-    made = _Once()
+    lottery = cache(lottery_of_pairs)  # making one takes longer than looking it up
     who, *names, took_lottery = (columns[key] for key in ("person", "win", "probability", "sure", "took_lottery"))
 
     def take(row: int, person: Any, *cells: Any) -> None:
         *numbers, took, number, asked = cells
-        win, chance, sure = (cell_number(row, name, cell) for name, cell in zip(names, numbers, strict=True))
+        win, chance, sure = (cell_number(name, cell) for name, cell in zip(names, numbers, strict=True))
         if not 0.0 <= chance <= 1.0:
-            refuse(row, f"{columns['probability']} must lie in [0, 1]; got {chance:g}. Write 0.25 for 25 %.")
-        options = [made.lottery((win, chance), (0.0, 1.0 - chance)), made.lottery((sure, 1.0))]
-        reading.either(row, cell_person(row, who, person), options, took_lottery, took, number, asked)
+            raise ValueError(f"{columns['probability']} must lie in [0, 1]; got {chance:g}. Write 0.25 for 25 %.")
+        options = [lottery(((win, chance), (0.0, 1.0 - chance))), lottery(((sure, 1.0),))]
+        reading.either(cell_person(who, person), options, took_lottery, took, number, asked)
 
     return reading.each(take, who, *names, took_lottery, trial)
 
 
 def mixed_gambles(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Choices:
     """A gain or a loss at even odds, or nothing."""
-    made = _Once()
+    lottery = cache(lottery_of_pairs)  # making one takes longer than looking it up
     names = [columns[key] for key in ("person", "gain", "loss", "accepted")]
 
     def take(row: int, person: Any, gain: Any, loss: Any, accepted: Any, number: Any, asked: Any) -> None:
-        won, lost = cell_number(row, columns["gain"], gain), cell_number(row, columns["loss"], loss)
+        won, lost = cell_number(columns["gain"], gain), cell_number(columns["loss"], loss)
         if lost < 0.0:
-            refuse(row, f"{columns['loss']} is a positive amount; got {lost:g}. Leave the sign out.")
-        options = [made.lottery((won, 0.5), (-lost, 0.5)), NOTHING]
-        reading.either(row, cell_person(row, names[0], person), options, names[3], accepted, number, asked)
+            raise ValueError(f"{columns['loss']} is a positive amount; got {lost:g}. Leave the sign out.")
+        options = [lottery(((won, 0.5), (-lost, 0.5))), NOTHING]
+        reading.either(cell_person(names[0], person), options, names[3], accepted, number, asked)
 
     return reading.each(take, *names, trial)
 
@@ -243,8 +241,8 @@ def certainty_equivalents(reading: Reading, lottery: Any, columns: Mapping[str, 
     make = _maker(reading.found, lottery)
 
     def take(row: int, person: Any, amount: Any, number: Any, _: Any) -> None:
-        named = cell_number(row, columns["amount"], amount)
-        reading.built.equivalent(row, cell_person(row, columns["person"], person), make(row), named, number)
+        named = cell_number(columns["amount"], amount)
+        reading.built.equivalent(cell_person(columns["person"], person), make(row), named, number)
 
     return reading.each(take, columns["person"], columns["amount"], trial)
 
@@ -257,71 +255,52 @@ def from_table(reading: Reading, options: Mapping[str, Any], columns: Mapping[st
     makers = [_maker(reading.found, given) for given in options.values()]
 
     def take(row: int, person: Any, chosen: Any, number: Any, asked: Any) -> None:
-        who, offered = cell_person(row, columns["person"], person), [make(row) for make in makers]
+        who, offered = cell_person(columns["person"], person), [make(row) for make in makers]
         if reading.asked is not None:
-            reading.either(row, who, offered, columns["chosen"], chosen, number, asked)
+            reading.either(who, offered, columns["chosen"], chosen, number, asked)
             return
         label = str(int(chosen)) if isinstance(chosen, float) and chosen.is_integer() else str(chosen).strip()
         if label not in names:
-            filled(row, columns["chosen"], chosen)
-            refuse(
-                row, f"{columns['chosen']} must be one of {', '.join(names)}; got {chosen!r}. Name that option, too."
+            filled(columns["chosen"], chosen)
+            raise ValueError(
+                f"{columns['chosen']} must be one of {', '.join(names)}; got {chosen!r}. Name that option, too."
             )
-        reading.built.choice(row, who, offered, names.index(label), number)
+        reading.built.choice(who, offered, names.index(label), number)
 
     return reading.each(take, columns["person"], columns["chosen"], trial)
 
 
-class _Once:
-    """Lotteries that are made once, since making one takes longer than finding it again."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[tuple[float, float], ...], Any] = {}
-
-    def lottery(self, *pairs: tuple[float, float]) -> Any:
-        if pairs not in self._known:
-            chances: dict[float, float] = {}
-            for outcome, chance in pairs:
-                chances[outcome] = chances.get(outcome, 0.0) + chance
-            self._known[pairs] = Discrete(chances)
-        return self._known[pairs]
-
-
 def _maker(found: Columns, given: Any) -> Maker:
     """How to make an option of a row: from one column, or from pairs of outcome and probability."""
-    made = _Once()
+    lottery, lottery_of_text = cache(lottery_of_pairs), cache(lottery_of)  # making one takes longer than looking it up
     if isinstance(given, str):
         column = found.column(given)
-        texts: dict[str, Discrete] = {}
 
         def from_cell(row: int) -> Any:
             cell = column[row - 1]
             if isinstance(cell, str) and ":" in cell:
-                if cell not in texts:
-                    texts[cell] = _read(row, cell)
-                return texts[cell]
-            return made.lottery((cell_number(row, given, cell), 1.0))
+                return lottery_of_text(cell)
+            return lottery(((cell_number(given, cell), 1.0),))
 
         return from_cell
     pairs = [(_cells(found, outcome), None if chance is None else _cells(found, chance)) for outcome, chance in given]
     if sum(chance is None for _, chance in pairs) > 1:
-        raise ValueError("one probability may be what is left; got two. Give the others.")
+        raise ValueError("at most one probability may be None, for the rest; got two. Give the others.")
 
     def from_pairs(row: int) -> Any:
-        known = [(outcome(row), None if chance is None else chance(row)) for outcome, chance in pairs]
-        left = 1.0 - sum(chance for _, chance in known if chance is not None)
-        if left < -1e-9 or (abs(left) > 1e-9 and all(chance is not None for _, chance in known)):
-            refuse(
-                row,
+        cells = [(outcome(row), None if chance is None else chance(row)) for outcome, chance in pairs]
+        left = 1.0 - sum(chance for _, chance in cells if chance is not None)
+        if left < -1e-9 or (abs(left) > 1e-9 and all(chance is not None for _, chance in cells)):
+            raise ValueError(
                 f"probabilities must sum to 1; got a sum of {1.0 - left:.12g}. Add what is missing, or give "
-                "None for one of them.",
+                "None for one of them."
             )
-        whole = tuple((outcome, max(left, 0.0) if chance is None else chance) for outcome, chance in known)
+        whole = tuple((outcome, max(left, 0.0) if chance is None else chance) for outcome, chance in cells)
         if any(chance < 0.0 for _, chance in whole):
-            refuse(
-                row, f"a probability must not be negative; got {min(chance for _, chance in whole):g}. Repair the cell."
+            raise ValueError(
+                f"a probability must not be negative; got {min(chance for _, chance in whole):g}. Repair the cell."
             )
-        return made.lottery(*whole)
+        return lottery(whole)
 
     return from_pairs
 
@@ -329,13 +308,6 @@ def _maker(found: Columns, given: Any) -> Maker:
 def _cells(found: Columns, given: Any) -> Callable[[int], float]:
     if isinstance(given, str):
         column = found.column(given)
-        return lambda row: cell_number(row, given, column[row - 1])
+        return lambda row: cell_number(given, column[row - 1])
     number = float(given)
     return lambda row: number
-
-
-def _read(row: int, text: str) -> Discrete:
-    try:
-        return lottery_of(text)
-    except ValueError as error:
-        refuse(row, str(error))

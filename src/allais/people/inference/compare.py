@@ -1,4 +1,4 @@
-"""Families beside each other: how well each predicts answers that it has not seen."""
+"""Families compared by cross-validation: how well each predicts held-out answers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def compare(
     """Fit each family to most of the choices and score the rest, in turn.
 
     Give them with names, or a list of families, which go by their weights and free parameters.
-    With `held_out="trials"` a fold is a share of each person's answers: how well are these people known? With
+    With `held_out="trials"` a fold is a share of each person's answers: how well are these people predicted? With
     `"people"` it is a share of the people: how well is the next one? A family is fitted to all people together (the
     posterior mode); give a function of choices, such as `lambda choices: posterior(choices, family, by_person=True)`,
     for any other way. The standard errors are over people.
@@ -84,7 +84,7 @@ def compare(
 
 
 def _named(families: Sequence[Family]) -> dict[str, Family | Fitter]:
-    """Families by short names; those that would share one are counted."""
+    """Families by short names; duplicates are numbered."""
     found: dict[str, Family | Fitter] = {}
     for number, family in enumerate(families, start=1):
         if not isinstance(family, Family):
@@ -114,7 +114,7 @@ def _folds(choices: Choices, held_out: str, folds: int, rng: np.random.Generator
 
 
 def expected_value_family(*, stake: float = 10.0) -> Family:
-    """The family of people who go by the mean, but for chance: the one to beat.
+    """The family of people who maximise the mean, with noise: the one to beat.
 
     >>> expected_value_family().names
     ('temperature',)

@@ -1,4 +1,4 @@
-"""What was found about people: preferences, how sure they are, and where they come from."""
+"""Fits: preferences, their uncertainty, and the file that keeps them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import special
 
 from allais._checks import FloatArray
 from allais._random import Seed, generator
@@ -21,12 +22,17 @@ from allais.preferences import Preference
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from allais.people.inference.population import PopulationTable
-    from allais.people.inference.summary import Summary
-
 
 from allais.files.reading import DAMAGE, finite, finite_list, reason, require, whole
-from allais.people.inference.population import chains_content, chains_from
+from allais.people.inference.summary import (
+    PopulationTable,
+    Summary,
+    chains_content,
+    chains_from,
+    inference_of,
+    population_table,
+    summarise,
+)
 from allais.preferences.documents import read_document, write_preference
 from allais.settings import checked_trust, from_spec, to_spec
 
@@ -39,7 +45,7 @@ class Fitted:
     """A family with numbers: a source of preferences, with what is uncertain about them.
 
     `fit`, `posterior`, `hierarchical` and interviews make it. What is fitted to many people at once has one for each
-    in `people`, and its own draws are those of somebody like them.
+    in `people`, and its own draws are those of a random one of them.
 
     >>> from allais.people import fit
     >>> table = {"person": ["a"] * 6, "win": [10] * 6, "probability": [0.2, 0.4, 0.4, 0.5, 0.6, 0.9], "sure": [4] * 6,
@@ -53,60 +59,56 @@ class Fitted:
 
     family: Family
     method: str
-    place: FloatArray  # of the point, on the line, (parameters,)
-    places: FloatArray  # of draws, on the line, (draws, parameters)
+    place: FloatArray  # the point estimate, unconstrained, (parameters,)
+    places: FloatArray  # draws, unconstrained, (draws, parameters)
     n_choices: int
     log_likelihood: float  # at the point
     log_evidence: float | None = None  # of the choices under this family
     people: Mapping[str, Fitted] = field(default_factory=lambda: MappingProxyType({}))
-    notes: tuple[str, ...] = ()  # how it went, and what is not to be relied on, in words
-    chains: Mapping[str, FloatArray] | None = None  # of a hierarchical fit: middle, spread, people, on the line
+    notes: tuple[str, ...] = ()  # diagnostics, in words
+    chains: Mapping[str, FloatArray] | None = None  # of a hierarchical fit: middle, spread, people, unconstrained
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The point: the peak of a fit, or the middle of the draws."""
+        """The point estimate: the mode of a fit, or the mean of the draws."""
         if not self.family.names:
             return ByName()
         return ByName(zip(self.family.names, self.family.natural(self.place[None])[0].tolist(), strict=True))
 
     @property
     def preference(self) -> Preference:
-        """The preference at the point."""
+        """The preference at the point estimate."""
         return self.family.preference(list(self.parameters.values()))
 
     def sample(self, n: int, seed: Seed) -> FloatArray:
-        """Parameters of draws, (n, parameters); more than there are come again."""
+        """Parameters of draws, (n, parameters); with replacement if n is more than there are."""
         rng = generator(seed)
         kept = self.places.shape[0]
         which = rng.permutation(kept)[:n] if n <= kept else rng.integers(kept, size=n)
         return self.family.natural(self.places[which])
 
     def draws(self, n: int = 200, *, seed: Seed) -> list[Preference]:
-        """Preferences that may be these people's, as likely as the data make them."""
+        """Preferences drawn from the distribution of the fit."""
         return [self.family.preference(one) for one in self.sample(n, seed)]
 
     @property
     def population(self) -> Prior:
-        """A prior for the next person: normal, with the middle and the spread of the draws."""
+        """A prior for the next person: normal, with the mean and the covariance of the draws."""
         return Prior(self.places.mean(axis=0), np.atleast_2d(np.cov(self.places.T)))
 
     def population_table(self) -> PopulationTable:
         """Of a hierarchical fit: the mean and the spread of each parameter among people, with their intervals."""
-        from allais.people.inference.population import population_table
-
         return population_table(self)
 
     @cached_property
     def inference(self) -> Any:
         """ArviZ's object of a hierarchical fit, also after `load`; None of other fits."""
-        from allais.people.inference.population import inference_of
-
         return None if self.chains is None else inference_of(self.family, list(self.people), self.chains)
 
     def log_score(self, choices: Choices) -> float:
         """The log likelihood of choices that were not fitted: each by its own person's draws, or by those of all.
 
-        A fit to a point predicts from it; draws predict by their mean chance.
+        A point estimate predicts by its own probabilities; draws predict by their mean probability.
         """
         total = 0.0
         for name in choices.people:
@@ -114,39 +116,34 @@ class Fitted:
             point = who.method in POINTS and not who.people
             places = who.place[None] if point else who.places
             chances = who.family.log_chances(who.family.natural(places), theirs)
-            most = chances.max(axis=0)
-            total += float((most + np.log(np.exp(chances - most).mean(axis=0))) @ theirs.count)
+            total += float((special.logsumexp(chances, axis=0) - np.log(len(places))) @ theirs.count)
         return total
 
     def summary(self) -> Summary:
-        """Each parameter with its interval, and what the data cannot tell."""
-        from allais.people.inference.summary import summarise
-
+        """Each parameter with its interval, and what the data do not identify."""
         return summarise(self)
 
     def plot(self, choices: Choices | None = None) -> Figure:
-        """Weights with bands, the utility, what trades off and, given choices, observed against predicted rates.
+        """Weights with bands, the utility, trade-offs and, given choices, observed against predicted rates.
 
-        With choices, curves end where these do.
+        With choices, curves are drawn only where there are data.
         """
         from allais.people.inference.plots import draw
 
         return draw(self, choices)
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file; `Preference.load` and the commands read that, too."""
-
+        """Write it to a file, which `Preference.load` and the commands read, too."""
         write_fitted(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path, trust: Sequence[str] = ()) -> Fitted:
-        """What a file holds."""
-
+        """The fit in a file."""
         return read_fitted(Path(path), trust)
 
 
-def somebody(family: Family, method: str, people: dict[str, Fitted], notes: tuple[str, ...] = ()) -> Fitted:
-    """All people together: the draws are those of a person at random."""
+def pooled(family: Family, method: str, people: dict[str, Fitted], notes: tuple[str, ...] = ()) -> Fitted:
+    """All people together: the draws are those of a random person."""
     each = max(1, MOST_DRAWS // len(people))
     places = np.concatenate([one.places[:: max(1, len(one.places) // each)][:each] for one in people.values()])
     evidences = [one.log_evidence for one in people.values()]
@@ -169,7 +166,7 @@ def write_fitted(fitted: Fitted, path: Path) -> None:
 
 
 def fitted_content(fitted: Fitted) -> dict[str, Any]:
-    """What a file holds of it, beside the family."""
+    """The fit as JSON, without its family."""
     return {
         "method": fitted.method,
         "place": fitted.place.tolist(),
@@ -184,14 +181,14 @@ def fitted_content(fitted: Fitted) -> dict[str, Any]:
 
 
 def read_fitted(path: Path, trust: Sequence[str]) -> Fitted:
-    """What a file holds."""
+    """The fit in a file."""
     trusted = checked_trust(trust)
     document = read_document(path)
     if "fitted" not in document:
         raise ValueError(f"{path} holds a preference that was not fitted. Use Preference.load.")
     try:
         family = from_spec(document["family"], trusted)
-        require(isinstance(family, Family), "its family is none")
+        require(isinstance(family, Family), "its family is missing")
         return _made(family, document["fitted"])
     except DAMAGE as error:
         raise ValueError(

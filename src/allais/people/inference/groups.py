@@ -1,31 +1,123 @@
-"""Groups: a mixture of a few types of people, by expectation and maximisation.
+"""Do people come in types, or do they differ continuously?
 
-Bruhin, Fehr-Duda and Epper (2010) found most people to be of one type, who weigh probabilities, and a fifth of another,
-who nearly maximise the mean. Whether a table has types is asked of the Bayesian information criterion, and types are
-compared with one population in which people differ continuously: of such a one, types are slices.
+Types are a mixture, fitted by expectation and maximisation: Bruhin, Fehr-Duda and Epper (2010) found most people to be
+of one type, who weight probabilities, and a fifth of another, who nearly maximise the mean. The alternative is one
+normal population. Each person's likelihood is integrated over it by importance sampling: half of the draws are from
+around the person's posterior, half from the population, so that weights are bounded. The Bayesian information
+criterion decides.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from allais._checks import FloatArray
 from allais._random import Seed, generator
 from allais.people.data.choices import Choices
-from allais.people.inference.continuous import Continuous, continuous
-from allais.people.inference.fit import EDGE, Gradients, climb, peak
+from allais.people.inference.fit import EDGE, Gradients, find_mode, maximise
 from allais.people.inference.fitted import Fitted
 from allais.people.model.family import Family
 from allais.people.model.likelihood import Likelihood
 from allais.people.model.parameters import Prior
 
+DRAWS = 300  # of each person, from either distribution: a person's log likelihood is off by about 0.05
+ROUNDS = 4  # of drawing people and maximising
+STEPS = 40  # of expectation and maximisation, on the same draws
+WIDER = 2.0  # the covariance of draws around a posterior, so that weights stay bounded
+NARROWEST = 0.02  # spread of people, as a share of the prior's: no answers could tell less from none
+
+
+class Continuous(NamedTuple):
+    """A normal population on the unconstrained scale, and how well it explains all answers."""
+
+    population: Prior
+    log_likelihood: float  # of all answers, integrated over the population
+    bic: float
+
+
+class _Drawn(NamedTuple):
+    """Draws of each person, with their weights except for the population's density."""
+
+    z: FloatArray  # (people, draws, parameters)
+    log_weights: FloatArray  # log likelihood less the log density of the draws, (people, draws)
+
+
+def continuous(
+    likelihood: Likelihood, prior: Prior, alone: list[Prior], n_answers: int, rng: np.random.Generator
+) -> Continuous:
+    """The better of two populations by BIC: parameters that are independent, or correlated.
+
+    `likelihood` has one block per person, and `alone` has each person's posterior without the others.
+    """
+    d = prior.mean.size
+    numbers = {False: 2 * d, True: d + d * (d + 1) // 2}
+    found = []
+    for together in (False, True) if d > 1 else (False,):
+        population, log_likelihood = _fitted_population(likelihood, prior, alone, together, rng)
+        bic = numbers[together] * float(np.log(n_answers)) - 2.0 * log_likelihood
+        found.append(Continuous(population, log_likelihood, bic))
+    return min(found, key=lambda one: one.bic)
+
+
+def _fitted_population(
+    likelihood: Likelihood, prior: Prior, alone: list[Prior], together: bool, rng: np.random.Generator
+) -> tuple[Prior, float]:
+    means = np.array([one.mean for one in alone])
+    second = means[:, :, None] * means[:, None] + np.array([one.covariance for one in alone])
+    posteriors, population = alone, _normal(means.mean(axis=0), second.mean(axis=0), prior, together)
+    for _ in range(ROUNDS):
+        drawn = _draws(likelihood, population, posteriors, rng)
+        for _ in range(STEPS):
+            _, weights = _weighted_draws(drawn, population)
+            means = np.einsum("ij,ijk->ik", weights, drawn.z)
+            second = np.einsum("ijk,ijl->ikl", weights[:, :, None] * drawn.z, drawn.z)
+            population = _normal(means.mean(axis=0), second.mean(axis=0), prior, together)
+        posteriors = [_normal(mean, square, prior, True) for mean, square in zip(means, second, strict=True)]
+    # fresh draws: those of the maximisation would be too optimistic
+    log_marginal, _ = _weighted_draws(_draws(likelihood, population, posteriors, rng), population)
+    return population, float(log_marginal.sum())
+
+
+def _draws(likelihood: Likelihood, population: Prior, posteriors: list[Prior], rng: np.random.Generator) -> _Drawn:
+    places, log_density = [], []
+    for one in posteriors:
+        near = Prior(one.mean, WIDER * one.covariance)
+        z = np.concatenate([near.draw(DRAWS, rng), population.draw(DRAWS, rng)])
+        places.append(z)
+        log_density.append(np.logaddexp(near.log_density(z), population.log_density(z)) - np.log(2.0))
+    blocks = np.repeat(np.arange(len(posteriors)), 2 * DRAWS)
+    log_likelihood = likelihood.at(np.concatenate(places), blocks).reshape(len(posteriors), -1)
+    return _Drawn(np.array(places), log_likelihood - np.array(log_density))
+
+
+def _weighted_draws(drawn: _Drawn, population: Prior) -> tuple[FloatArray, FloatArray]:
+    """The marginal log likelihood of each person, and the normalised weights of their draws."""
+    n, m, d = drawn.z.shape
+    log_weights = drawn.log_weights + population.log_density(drawn.z.reshape(-1, d)).reshape(n, m)
+    total = special.logsumexp(log_weights, axis=1)
+    return total - np.log(m), np.exp(log_weights - total[:, None])
+
+
+def _normal(mean: FloatArray, second: FloatArray, prior: Prior, together: bool) -> Prior:
+    """The normal distribution with a mean and second moments, not narrower than NARROWEST."""
+    covariance = second - np.outer(mean, mean)
+    if not together:
+        covariance = np.diag(np.diagonal(covariance))
+    scaled = covariance / np.outer(prior.spread, prior.spread)
+    values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
+    root = prior.spread[:, None] * vectors * np.sqrt(np.maximum(values, NARROWEST**2))
+    return Prior(mean, root @ root.T)
+
+
 STARTS = 5
 MOST_ROUNDS = 200
-SETTLED = 1e-5  # of the log likelihood, relatively
-LEAST_SHARE = 1e-6  # so that no type dies
+SETTLED = 1e-5  # relative change of the log likelihood at convergence
+LEAST_SHARE = 1e-6  # so that no type vanishes
 STRONG = 10.0  # a difference of BIC that is strong evidence (Kass and Raftery 1995)
 
 
@@ -33,9 +125,9 @@ STRONG = 10.0  # a difference of BIC that is strong evidence (Kass and Raftery 1
 class Groups:
     """Types of people: how many are of each, their parameters, and who belongs to which.
 
-    `bic` falls with the fit and rises with each number that was fitted: fewer is better, and 10 are strong evidence.
+    `bic` falls with the fit and rises with each fitted number: less is better, and 10 less is strong evidence.
     `continuous` is one normal population that was fitted to the same answers, with its own `bic`; `verdict` says which
-    of the two the data speak for: "types", "continuous", "either", or "alike", if one point does for everybody.
+    of the two the data support: "types", "continuous", "either", or "alike", if everybody has the same parameters.
     """
 
     family: Family
@@ -97,13 +189,15 @@ def groups(choices: Choices, family: Family, *, n_types: int | None = None, seed
     'types'
     """
     if n_types is not None and not (isinstance(n_types, int) and 1 <= n_types <= len(choices.people)):
-        raise ValueError(f"there are types from 1 to the number of people; got {n_types!r}. Two or three are usual.")
+        raise ValueError(f"n_types must be from 1 to the number of people; got {n_types!r}. Two or three are usual.")
     if not family.names:
-        raise ValueError("types differ in free parameters; this family has none. Free some.")
+        raise ValueError("types need free parameters; this family has none. Free some.")
     rng = generator(seed)
     likelihood = Likelihood(family, choices, by_person=True)
     most = min(3, len(choices.people))
-    alone = [peak(Likelihood(family, choices.of(name)), family, with_prior=True, rng=rng) for name in choices.people]
+    alone = [
+        find_mode(Likelihood(family, choices.of(name)), family, with_prior=True, rng=rng) for name in choices.people
+    ]
     places_alone = np.array([one.place for one in alone])
     tried = {
         n: _mixture(choices, family, likelihood, n, places_alone, rng)
@@ -135,25 +229,25 @@ def _mixture(
     """The best of several starts; each begins with the parameters of a few people."""
     n = likelihood.n_blocks
     if n_types == 1:
-        whole = peak(Likelihood(family, choices), family, with_prior=False, rng=rng).place
-        return _climb_together(choices, family.prior, likelihood, whole[None], n)
+        whole = find_mode(Likelihood(family, choices), family, with_prior=False, rng=rng).place
+        return _em(choices, family.prior, likelihood, whole[None], n)
     starts = [alone[rng.choice(n, n_types, replace=False)] for _ in range(STARTS)]
     return min(
-        (_climb_together(choices, family.prior, likelihood, places, n) for places in starts), key=lambda found: found[0]
+        (_em(choices, family.prior, likelihood, places, n) for places in starts),
+        key=lambda found: found[0],
     )
 
 
-def _climb_together(choices: Choices, prior: Prior, likelihood: Likelihood, places: FloatArray, n: int) -> Mixture:
+def _em(choices: Choices, prior: Prior, likelihood: Likelihood, places: FloatArray, n: int) -> Mixture:
     everybody = np.arange(n)
     n_types, d = places.shape
     box = prior.mean - EDGE * prior.spread, prior.mean + EDGE * prior.spread
     shares = np.full(n_types, 1.0 / n_types)
     before = -math.inf
     for _ in range(MOST_ROUNDS):
-        fits = np.stack([likelihood.on_line(np.tile(place, (n, 1)), everybody) for place in places], axis=1)
+        fits = np.stack([likelihood.at(np.tile(place, (n, 1)), everybody) for place in places], axis=1)
         joint = fits + np.log(shares)
-        most = joint.max(axis=1, keepdims=True)
-        total = most[:, 0] + np.log(np.exp(joint - most).sum(axis=1))
+        total = special.logsumexp(joint, axis=1)
         of_person = np.exp(joint - total[:, None])
         now = float(total.sum())
         if n_types == 1 or now - before < SETTLED * abs(now):
@@ -163,8 +257,8 @@ def _climb_together(choices: Choices, prior: Prior, likelihood: Likelihood, plac
         shares /= shares.sum()
         places = np.array(
             [
-                climb(_weighted(likelihood, of_person[:, k]), place, prior.spread, *box).place
-                if of_person[:, k].max() > LEAST_SHARE  # else nobody is left to learn from
+                maximise(_weighted(likelihood, of_person[:, k]), place, prior.spread, *box).place
+                if of_person[:, k].max() > LEAST_SHARE  # else nobody belongs to this type
                 else place
                 for k, place in enumerate(places)
             ]
@@ -175,12 +269,12 @@ def _climb_together(choices: Choices, prior: Prior, likelihood: Likelihood, plac
 
 
 def _weighted(likelihood: Likelihood, weights: FloatArray) -> Gradients:
-    """Values and gradients of all people, each counted by a weight, for many places at once."""
+    """Values and gradients of the sum over people, each with a weight, at many points at once."""
     mine = np.flatnonzero(weights > LEAST_SHARE)
 
     def gradients(z: FloatArray) -> tuple[FloatArray, FloatArray]:
         blocks = np.tile(mine, z.shape[0])
-        values, found = likelihood.gradients_on_line(np.repeat(z, mine.size, axis=0), blocks)
+        values, found = likelihood.gradients_at(np.repeat(z, mine.size, axis=0), blocks)
         each = values.reshape(z.shape[0], mine.size), found.reshape(z.shape[0], mine.size, -1)
         return each[0] @ weights[mine], np.einsum("nmd,m->nd", each[1], weights[mine])
 
@@ -188,9 +282,9 @@ def _weighted(likelihood: Likelihood, weights: FloatArray) -> Gradients:
 
 
 def _type(choices: Choices, family: Family, place: FloatArray, weights: FloatArray) -> Fitted:
-    """One type as a source of preferences; its draws are its point."""
+    """One type as a source of preferences; its only draw is its point."""
     counts = np.bincount(choices.person, choices.count, weights.size)
-    likeliest = Likelihood(family, choices, by_person=True).on_line(
+    likeliest = Likelihood(family, choices, by_person=True).at(
         np.tile(place, (weights.size, 1)), np.arange(weights.size)
     )
     return Fitted(

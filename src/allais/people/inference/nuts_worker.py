@@ -16,14 +16,14 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._system.processes import begin_worker
-from allais.people.inference.nuts_start import Task
+from allais.people.inference.hierarchical import Task
 from allais.people.model.likelihood import Likelihood
 
-CAREFUL = 0.95  # the acceptance that the sampler's step is tuned to
+CAREFUL = 0.95  # target acceptance rate
 
 
 def main(given: Path, found: Path) -> None:
-    """Do what a task file says, and write the draws."""
+    """Run the task of a file, and write the draws."""
     with given.open("rb") as file:
         parent, task = pickle.load(file)
     begin_worker(parent)
@@ -60,7 +60,7 @@ def sampled(task: Task) -> dict[str, FloatArray]:
 
 
 def _population(task: Task) -> tuple[Callable[[Any], Any], Callable[..., Any]]:
-    """Minus the log density of a population with its people and, of the numbers that are sampled, the people."""
+    """The potential energy of a population with its people, and the people of a draw."""
     import jax.numpy as jnp
 
     start, log_likelihood = task.start, _log_likelihood(task.likelihood)
@@ -68,10 +68,11 @@ def _population(task: Task) -> tuple[Callable[[Any], Any], Callable[..., Any]]:
     people, gradient, information = jnp.array(start.people), jnp.array(start.gradient), jnp.array(start.information)
 
     def people_of(middle: Any, log_spread: Any, base: Any) -> tuple[Any, Any]:
-        """Each person where a parabola under the likelihood and the population have them, and `base` apart from there.
+        """Each person: the mean under the quadratic approximation and the population, plus a scaled standard `base`.
 
-        Whoever is known well stays at their own place, whoever is not goes with the population: the sampler's numbers
-        depend on each other least (Papaspiliopoulos, Roberts and Skold 2007, with a matrix per person).
+        A partially non-centred parametrisation (Papaspiliopoulos, Roberts and Skold 2007, with a matrix per person):
+        people with many answers are centred, others move with the population, so that the sampled numbers are nearly
+        independent.
         """
         pull = jnp.exp(-2.0 * log_spread)
         towards = (gradient + pull * (middle - people)).T
@@ -91,7 +92,7 @@ def _population(task: Task) -> tuple[Callable[[Any], Any], Callable[..., Any]]:
     return potential, people_of
 
 
-# Small matrices, one per person, written out: XLA makes one loop of it, where LAPACK would be called for each person.
+# Small matrices, one per person, written out: XLA fuses them into one loop, where LAPACK would be called per person.
 
 
 def _root(matrix: list[list[Any]]) -> list[list[Any]]:
@@ -122,15 +123,15 @@ def _up(root: list[list[Any]], given: list[Any]) -> list[Any]:
 
 
 def _log_likelihood(likelihood: Likelihood) -> Callable[[Any], Any]:
-    """That of all people, (people, parameters) -> (), with its gradients from compiled code."""
+    """The log likelihood of all people, (people, parameters) -> (), with its gradient from compiled code."""
     import jax
 
-    n, d = likelihood.n_blocks, len(likelihood.layout.scales)
+    n, d = likelihood.n_blocks, len(likelihood.transforms.scales)
     blocks = np.arange(n)
     shapes = jax.ShapeDtypeStruct((), np.float64), jax.ShapeDtypeStruct((n, d), np.float64)
 
     def both(z: Any) -> tuple[Any, FloatArray]:
-        values, gradients = likelihood.gradients_on_line(np.asarray(z, np.float64), blocks)
+        values, gradients = likelihood.gradients_at(np.asarray(z, np.float64), blocks)
         return np.float64(values.sum()), gradients
 
     @jax.custom_vjp
@@ -148,14 +149,14 @@ def _log_likelihood(likelihood: Likelihood) -> Callable[[Any], Any]:
 
 
 def _variances(task: Task) -> dict[tuple[str, ...], FloatArray]:
-    """About how widely each number will be drawn, so that the sampler's first steps have the right length."""
+    """The approximate variance of each sampled number, so that the first steps have the right length."""
     n, d = task.start.people.shape
     population = np.concatenate([np.full(d, 0.5 / n), task.start.spread**2 / n])
     return {("base",): np.ones(n * d), ("log_spread", "middle"): np.diag(population)}
 
 
 def _beginning(task: Task, seed: int) -> dict[str, FloatArray]:
-    """Where a chain begins: further apart than the draws will be, or chains that agree would say little."""
+    """Where a chain starts: overdispersed, so that R-hat means something."""
     rng = np.random.default_rng(seed)
     n, d = task.start.people.shape
     return {

@@ -1,4 +1,4 @@
-"""Pictures of what was fitted: weights with bands, the utility, observed against predicted rates, and trade-offs."""
+"""Pictures of a fit: weights with bands, the utility, observed against predicted rates, and trade-offs."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def _band(ax: Axes, x: FloatArray, curves: FloatArray, middle: FloatArray, colou
 
 
 def _titled(what: str, fitted: Fitted, places: range) -> str:
-    """A curve that was fitted, or one that nothing free shapes."""
-    free = (fitted.family.layout.index[list(places)] >= 0).any()
+    """A fitted curve, or one without free parameters."""
+    free = (fitted.family.transforms.index[list(places)] >= 0).any()
     return f"{what}, with 90 % of draws" if free else f"{what}, as assumed"
 
 
@@ -157,7 +157,7 @@ def _rates(ax: Axes, fitted: Fitted, choices: Choices) -> None:
 
 
 def _trade_off(ax: Axes, fitted: Fitted) -> None:
-    """The two parameters that the data tell apart least."""
+    """The two parameters with the strongest correlation."""
     names = fitted.family.names
     together = np.abs(correlations(fitted.places) - np.eye(len(names)))
     i, j = sorted(np.unravel_index(int(np.argmax(together)), together.shape))
@@ -167,5 +167,5 @@ def _trade_off(ax: Axes, fitted: Fitted) -> None:
     for set_scale, k in ((ax.set_xscale, i), (ax.set_yscale, j)):
         if values[:, k].min() > 0.0 and values[:, k].max() > 20.0 * values[:, k].min():
             set_scale("log")
-    told = "not told apart" if together[i, j] > TRADING else "what the data tell least apart"
+    told = "not identified separately" if together[i, j] > TRADING else "the strongest trade-off"
     ax.set(xlabel=names[i], ylabel=names[j], title=told)

@@ -1,4 +1,4 @@
-"""Posteriors by sequential Monte Carlo: all peaks, and the evidence for comparing families."""
+"""Posteriors by sequential Monte Carlo: all modes, and the evidence for comparing families."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ import numpy as np
 from allais._checks import FloatArray
 from allais._random import Seed, generator
 from allais.people.data.choices import Choices
-from allais.people.inference.fitted import MOST_DRAWS, Fitted, somebody
+from allais.people.inference.fitted import MOST_DRAWS, Fitted, pooled
 from allais.people.model.family import Family
 from allais.people.model.likelihood import Likelihood
 from allais.people.model.parameters import Prior
 
-KEPT = 0.5  # the effective share of particles that a step leaves
-MOVED = 0.95  # of the particles have moved at least once, or the moves are at their end
+KEPT = 0.5  # the effective share of particles after each step
+MOVED = 0.95  # stop when this share of the particles has moved at least once
 LEAST_MOVES, MOST_MOVES = 5, 60
-LAST_MOVES = 25  # at least, in the last step: a walk in four dimensions forgets in a dozen, and copies must part
-DIFFERENCES = 0.5  # of the moves go by the difference of two particles
-WHOLE_DIFFERENCE = 0.15  # of these by the whole of it, from peak to peak
-BLUR = 0.01  # of the walk's step, so that no two differences are one
-HALVINGS = 40  # of the interval in which a step is looked for
-GOOD_SHARE = 0.25  # of proposals taken; walks are scaled towards it
+LAST_MOVES = 25  # at least, in the last step: a random walk in four dimensions forgets its start in a dozen
+DIFFERENCES = 0.5  # of the moves are along the difference of two particles
+WHOLE_DIFFERENCE = 0.15  # of these by all of it, from mode to mode
+BLUR = 0.01  # of a random step is added to a difference, so that no two moves coincide
+HALVINGS = 40  # of the interval in which the next power is sought
+GOOD_SHARE = 0.25  # acceptance rate to which the random walk is scaled
 
 
 class Particles(NamedTuple):
     """Draws from the posterior, and what they say about the model."""
 
-    z: FloatArray  # places on the line, (particles, parameters)
+    z: FloatArray  # unconstrained, (particles, parameters)
     log_likelihood: FloatArray  # (particles,)
     log_evidence: float  # of the data under this model
     steps: int  # from the prior to the posterior
 
 
-def temper(
+def smc(
     log_likelihood: Callable[[FloatArray], FloatArray], prior: Prior, n_particles: int, rng: np.random.Generator
 ) -> Particles:
-    """Particles from the posterior of a log likelihood on the line and a prior."""
+    """Particles from the posterior, through powers of the likelihood that rise from 0 to 1."""
     z = prior.draw(n_particles, rng)
     fit = log_likelihood(z)
     power, log_evidence, steps, scale = 0.0, 0.0, 0, 1.0
@@ -49,7 +49,7 @@ def temper(
         weights = np.exp(log_weights - most)
         log_evidence += float(most + np.log(weights.mean()))
         power = power + step if power + step < 1.0 - 1e-12 else 1.0
-        kept = drawn(weights / weights.sum(), rng)
+        kept = resampled(weights / weights.sum(), rng)
         z, fit = z[kept], fit[kept]
         least = LEAST_MOVES if power < 1.0 else LAST_MOVES
         z, fit, _, scale = move(log_likelihood, prior, power, z, fit, scale, rng, least)
@@ -58,7 +58,7 @@ def temper(
 
 
 def _step(fit: FloatArray, left: float) -> float:
-    """How far the power may grow."""
+    """How far the power may rise."""
 
     def effective(step: float) -> float:
         weights = np.exp(step * (fit - fit.max()))
@@ -73,13 +73,13 @@ def _step(fit: FloatArray, left: float) -> float:
     return 0.5 * (low + high)
 
 
-def drawn(weights: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Particles drawn by their weights, as evenly as can be (systematic resampling)."""
-    return spaced(weights, weights.size, rng.random())
+def resampled(weights: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Indices of particles, drawn by their weights (systematic resampling)."""
+    return systematic(weights, weights.size, rng.random())
 
 
-def spaced(weights: FloatArray, n: int, first: float) -> FloatArray:
-    """n particles at even steps along the sum of the weights; `first` says where in the first step."""
+def systematic(weights: FloatArray, n: int, first: float) -> FloatArray:
+    """n indices at even steps along the cumulative weights; `first` in [0, 1) is the offset."""
     places = (first + np.arange(n)) / n
     return np.minimum(np.searchsorted(np.cumsum(weights), places), weights.size - 1)
 
@@ -94,11 +94,11 @@ def move(
     rng: np.random.Generator,
     least: int = LEAST_MOVES,
 ) -> tuple[FloatArray, FloatArray, float, float]:
-    """Moves that leave the posterior at a power as it is, until nearly all particles have gone somewhere."""
+    """Metropolis moves at a power of the likelihood, until nearly all particles have moved."""
     n, d = z.shape
     root = np.linalg.cholesky(np.atleast_2d(np.cov(z.T)) + 1e-10 * prior.covariance)
     walk = 2.38 / np.sqrt(d)
-    before = prior.log_density(z)
+    log_prior = prior.log_density(z)
     moved, share = np.zeros(n, dtype=bool), 0.0
     for move in range(MOST_MOVES):
         if move >= least and moved.mean() >= MOVED:
@@ -114,12 +114,12 @@ def move(
             step = scale * walk * noise
         there = z + step
         fit_there, prior_there = log_likelihood(there), prior.log_density(there)
-        gain = power * (fit_there - fit) + prior_there - before
+        gain = power * (fit_there - fit) + prior_there - log_prior
         taken = np.log(rng.random(n)) < gain
-        z, fit, before = (
+        z, fit, log_prior = (
             np.where(taken[:, None], there, z),
             np.where(taken, fit_there, fit),
-            np.where(taken, prior_there, before),
+            np.where(taken, prior_there, log_prior),
         )
         moved |= taken
         share = float(taken.mean())
@@ -128,7 +128,7 @@ def move(
     return z, fit, share, scale
 
 
-FEWEST = 100  # particles: fewer tell no interval
+FEWEST = 100  # particles: fewer are not enough for an interval
 
 
 def posterior(
@@ -145,73 +145,73 @@ def posterior(
     if isinstance(n_particles, bool) or not isinstance(n_particles, int) or n_particles < FEWEST:
         raise ValueError(f"n_particles must be {FEWEST} or more; got {n_particles!r}. A thousand is usual.")
     if not family.names:
-        raise ValueError("a posterior is that of free parameters; this family has none. Use fit, or free some.")
+        raise ValueError("a posterior needs free parameters; this family has none. Use fit, or free some.")
     rng = generator(seed)
     if by_person:
         people = {name: _one(choices.of(name), family, n_particles, rng) for name in choices.people}
-        return somebody(family, "posterior", people)
+        return pooled(family, "posterior", people)
     return _one(choices, family, n_particles, rng)
 
 
 def _one(choices: Choices, family: Family, n_particles: int, rng: np.random.Generator) -> Fitted:
     likelihood = Likelihood(family, choices)
-    found = temper(likelihood.on_line, family.prior, n_particles, rng)
+    found = smc(likelihood.at, family.prior, n_particles, rng)
     place = found.z.mean(axis=0)
     kept = found.z if len(found.z) <= MOST_DRAWS else found.z[rng.permutation(len(found.z))[:MOST_DRAWS]]
-    at_point = float(likelihood.on_line(place[None])[0])
+    at_point = float(likelihood.at(place[None])[0])
     return Fitted(family, "posterior", place, kept, choices.n_answers, at_point, found.log_evidence)
 
 
-LEAST_EFFECTIVE = 0.5  # the effective share of particles below which they are drawn anew and moved
+LEAST_EFFECTIVE = 0.5  # the effective share of particles below which they are resampled and moved
 
 
 class Belief(NamedTuple):
-    """Particles on the line; nothing in it changes."""
+    """Weighted particles; immutable."""
 
-    z: FloatArray  # (particles, parameters)
+    z: FloatArray  # unconstrained, (particles, parameters)
     log_weights: FloatArray  # (particles,), the largest is 0
 
     @property
     def weights(self) -> FloatArray:
-        """How likely each particle is."""
+        """The probability of each particle."""
         found = np.exp(self.log_weights)
         return found / found.sum()
 
     @property
     def effective(self) -> float:
-        """How many equally likely particles these are worth."""
+        """The effective sample size."""
         return float(1.0 / np.square(self.weights).sum())
 
     @property
     def middle(self) -> FloatArray:
-        """The mean, on the line."""
+        """The mean, on the unconstrained scale."""
         return self.weights @ self.z
 
     def sample(self, n: int) -> FloatArray:
-        """n places as likely as the weights make them; the same every time."""
-        return self.z[spaced(self.weights, n, 0.5)]
+        """n particles, drawn by their weights; the same every time."""
+        return self.z[systematic(self.weights, n, 0.5)]
 
 
-def before(family: Family, n: int, rng: np.random.Generator) -> Belief:
+def prior_belief(family: Family, n: int, rng: np.random.Generator) -> Belief:
     """The prior."""
     return Belief(family.prior.draw(n, rng), np.zeros(n))
 
 
-def after(belief: Belief, family: Family, last: Choices, every: Choices, rng: np.random.Generator) -> Belief:
-    """What is believed after one more answer: weighed by it and, where few particles are left, moved by all of them.
+def updated(belief: Belief, family: Family, last: Choices, every: Choices, rng: np.random.Generator) -> Belief:
+    """The belief after one more answer: reweighted and, if few particles are left, resampled and moved.
 
-    Chopin (2002): between two moves the weights are products of the answers' chances, which is the same posterior.
+    Chopin (2002): between two moves the weights are products of the answers' probabilities.
     """
-    log_weights = belief.log_weights + Likelihood(family, last).on_line(belief.z)
-    weighed = Belief(belief.z, log_weights - log_weights.max())
-    if weighed.effective >= LEAST_EFFECTIVE * len(weighed.z):
-        return weighed
-    z = weighed.z[drawn(weighed.weights, rng)]
+    log_weights = belief.log_weights + Likelihood(family, last).at(belief.z)
+    weighted = Belief(belief.z, log_weights - log_weights.max())
+    if weighted.effective >= LEAST_EFFECTIVE * len(weighted.z):
+        return weighted
+    z = weighted.z[resampled(weighted.weights, rng)]
     likelihood = Likelihood(family, every)
-    z, _, _, _ = move(likelihood.on_line, family.prior, 1.0, z, likelihood.on_line(z), 1.0, rng)
+    z, _, _, _ = move(likelihood.at, family.prior, 1.0, z, likelihood.at(z), 1.0, rng)
     return Belief(z, np.zeros(len(z)))
 
 
-def anew(family: Family, every: Choices, n: int, rng: np.random.Generator) -> Belief:
-    """What is believed after all answers, from the prior: an answer that was taken back leaves no trace."""
-    return Belief(temper(Likelihood(family, every).on_line, family.prior, n, rng).z, np.zeros(n))
+def recomputed(family: Family, every: Choices, n: int, rng: np.random.Generator) -> Belief:
+    """The belief after all answers, from the prior: an answer that was revised leaves no trace."""
+    return Belief(smc(Likelihood(family, every).at, family.prior, n, rng).z, np.zeros(n))

@@ -1,4 +1,4 @@
-"""Candidate questions: pairs between which some person of the prior would be in two minds."""
+"""Candidate questions, pairs between which some person of the prior is undecided, and what an answer would tell."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy import special
 
-from allais._checks import FloatArray, real
+from allais._checks import FloatArray, IntArray, real
 from allais.lotteries import Discrete, FiniteLottery
-from allais.people.model.likelihood import Worths
+from allais.people.data.choices import dominates
+from allais.people.model.likelihood import OptionValues
 
 if TYPE_CHECKING:
     from allais.people.model.family import Family
@@ -17,18 +19,18 @@ if TYPE_CHECKING:
 CHANCES = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # as people read them
 COARSE, FINE = 20, 100  # steps from 0 to the end of the stakes: of lotteries, and of sure amounts
 LOTTERIES = 300  # that pairs are made of
-PEOPLE = 200  # of the prior, between whose minds pairs lie
-RIVALS = 30  # lotteries at random, of which the one that is worth most nearly as much is the other option
+PEOPLE = 200  # drawn from the prior; a pair is made for one of them, who is nearly indifferent
+RIVALS = 30  # random lotteries, of which the one with the nearest value is the other option
 SURE = 0.5  # of the pairs have a sure amount
 CHECKS = 40  # dominated pairs
 CLEARLY = 3  # steps by which each outcome of a check is better
-MOST_TRIES = 20  # for each pair that is wanted
+MOST_TRIES = 20  # for each pair
 
 Pair = tuple[FiniteLottery, FiniteLottery]
 
 
-class Pool(NamedTuple):
-    """What may be asked."""
+class Candidates(NamedTuple):
+    """The questions that may be asked."""
 
     pairs: list[Pair]
     checks: list[Pair]  # the first of each is better in everything
@@ -46,11 +48,11 @@ def checked_stakes(stakes: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
-def pool(family: Family, stakes: tuple[float, float], n: int, rng: np.random.Generator) -> Pool:
+def pool(family: Family, stakes: tuple[float, float], n: int, rng: np.random.Generator) -> Candidates:
     """n pairs and some checks, for outcomes between the stakes.
 
-    A pair is made for one person of the prior: a lottery, and a sure amount or another lottery that is worth about as
-    much to this person. So there is a telling question for whoever may come.
+    A pair is made for one person drawn from the prior: a lottery, and a sure amount or another lottery of about the
+    same value to this person. So there are informative questions for everybody.
     """
     low, high = sorted(_utilities(family, end) for end in stakes)
     coarse, fine = _grid(low, high, COARSE), _grid(low, high, FINE)
@@ -58,7 +60,7 @@ def pool(family: Family, stakes: tuple[float, float], n: int, rng: np.random.Gen
         raise ValueError(f"stakes must leave room for different outcomes; got {stakes}. Widen them.")
     lotteries = [_lottery(family, coarse, rng) for _ in range(LOTTERIES)]
     sure = [Discrete({_outcome(family, x): 1.0}) for x in fine.tolist()]
-    values = Worths(family, [*lotteries, *sure])(family.natural(family.prior.draw(PEOPLE, rng)))
+    values = OptionValues(family, [*lotteries, *sure])(family.natural(family.prior.draw(PEOPLE, rng)))
     found: dict[frozenset[FiniteLottery], Pair] = {}
     for _ in range(MOST_TRIES * n):
         if len(found) == n:
@@ -72,7 +74,7 @@ def pool(family: Family, stakes: tuple[float, float], n: int, rng: np.random.Gen
         pair = lotteries[first], [*lotteries, *sure][other]
         if not (dominates(*pair) or dominates(*pair[::-1])):
             found.setdefault(frozenset(pair), pair)
-    return Pool(list(found.values()), [_check(family, coarse, rng) for _ in range(CHECKS)])
+    return Candidates(list(found.values()), [_check(family, coarse, rng) for _ in range(CHECKS)])
 
 
 def lotteries_within(
@@ -93,7 +95,7 @@ def _outcome(family: Family, utility: float) -> float:
 
 
 def _grid(low: float, high: float, steps: int) -> FloatArray:
-    """Round numbers between the stakes: as many on each side of zero as go into its end."""
+    """Round numbers between the stakes, on each side of zero with a step that fits its range."""
     found = {0.0} if low <= 0.0 <= high else set()
     for sign, near, far in ((1.0, max(low, 0.0), high), (-1.0, max(-high, 0.0), -low)):
         if far > near:
@@ -114,7 +116,7 @@ def round_step(least: float) -> float:
 
 
 def _lottery(family: Family, grid: FloatArray, rng: np.random.Generator) -> Discrete:
-    """Two outcomes: gains, losses, or one of each, as often as the stakes have them."""
+    """Two outcomes: both gains, both losses, or one of each, as the stakes allow."""
     sides = [side for side in (grid[grid >= 0.0], grid[grid <= 0.0], grid) if side.size > 1]
     high, low = np.sort(rng.choice(sides[rng.integers(len(sides))], 2, replace=False))[::-1].tolist()
     return _two(family, high, low, float(rng.choice(CHANCES)))
@@ -125,7 +127,7 @@ def _two(family: Family, high: float, low: float, chance: float) -> Discrete:
 
 
 def _check(family: Family, grid: FloatArray, rng: np.random.Generator) -> Pair:
-    """A lottery, and one that is clearly worse in either case."""
+    """A lottery, and one that is clearly dominated by it."""
     by = min(CLEARLY, grid.size // 3)
     low, high = np.sort(rng.choice(np.arange(by, grid.size), 2, replace=False)).tolist()
     chance = float(rng.choice([0.3, 0.4, 0.5, 0.6, 0.7]))
@@ -133,15 +135,38 @@ def _check(family: Family, grid: FloatArray, rng: np.random.Generator) -> Pair:
     return better, _two(family, float(grid[high - by]), float(grid[low - by]), chance)
 
 
-def dominates(first: FiniteLottery, second: FiniteLottery) -> bool:
-    """Whether the first gives at least every outcome at least as often.
+def parameter_information(log_chance: FloatArray) -> FloatArray:
+    """The mutual information, in bits, of an answer and the parameters; log probabilities are (draws, questions).
 
-    >>> dominates(Discrete({10: 0.5, 0: 0.5}), Discrete({10: 0.4, 0: 0.6}))
-    True
+    >>> parameter_information(np.log([[1.0, 0.5], [1e-9, 0.5]])).round(3)
+    array([1., 0.])
     """
-    points = np.union1d(first.outcomes, second.outcomes)
-    return bool((_survival(first, points) >= _survival(second, points) - 1e-12).all())
+    chance = np.exp(log_chance)
+    rest = np.maximum(1.0 - chance, 1e-300)
+    inside = -(chance * np.maximum(log_chance, -700.0) + rest * np.log(rest)).mean(axis=0) / np.log(2.0)
+    return entropy(chance.mean(axis=0)) - inside
 
 
-def _survival(lottery: FiniteLottery, points: FloatArray) -> FloatArray:
-    return np.append(lottery.at_least, 0.0)[np.searchsorted(lottery.outcomes, points)]
+def decision_information(log_chance: FloatArray, decision: IntArray) -> FloatArray:
+    """The mutual information, in bits, of an answer and the preferred arm, which `decision` has for each draw.
+
+    >>> decision_information(np.log([[0.9, 0.5], [0.1, 0.5]]), np.array([0, 1])).round(3)
+    array([0.531, 0.   ])
+    """
+    chance = np.exp(log_chance)
+    left = np.zeros(chance.shape[1])
+    for arm in np.unique(decision):
+        mine = chance[decision == arm]
+        left += len(mine) / len(chance) * entropy(mine.mean(axis=0))
+    return entropy(chance.mean(axis=0)) - left
+
+
+def entropy(chance: FloatArray) -> FloatArray:
+    """The entropy of a coin, in bits."""
+    inside = np.clip(chance, 1e-300, 1.0 - 1e-16)
+    return -(inside * np.log(inside) + (1.0 - inside) * np.log1p(-inside)) / np.log(2.0)
+
+
+def entropy_of(shares: FloatArray) -> FloatArray:
+    """The entropy of distributions along the last axis, in bits."""
+    return np.asarray(special.entr(shares).sum(axis=-1) / np.log(2.0))

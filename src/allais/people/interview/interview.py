@@ -15,14 +15,14 @@ from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import DAMAGE, reason
 from allais.learner.choices import NotNow
 from allais.lotteries import FiniteLottery
-from allais.people.data.choices import Choices, as_option
-from allais.people.inference.posterior import after, anew, before
-from allais.people.interview.candidates import checked_stakes, pool
-from allais.people.interview.design import about_decision, about_parameters
+from allais.people.data.choices import Choices
+from allais.people.data.choices_builder import as_option
+from allais.people.inference.posterior import prior_belief, recomputed, updated
+from allais.people.interview.candidates import checked_stakes, decision_information, parameter_information, pool
 from allais.people.interview.interview_view import Known
 from allais.people.interview.questions import SIDES, Question, checked_answer
 from allais.people.model.family import Family
-from allais.people.model.likelihood import Likelihood, Worths
+from allais.people.model.likelihood import Likelihood, OptionValues
 from allais.people.model.parameters import Prior
 
 ASKED = 400  # particles over which information is computed: its error is then below the gaps that matter
@@ -81,7 +81,7 @@ class Interview(Known):
         self._asked, self._told = {}, {}
         self._out: int | None = None
         self._prepare()
-        self._belief = before(self.family, self.n_particles, self._rng)
+        self._belief = prior_belief(self.family, self.n_particles, self._rng)
         self._guard()
 
     def _prepare(self) -> None:
@@ -90,7 +90,7 @@ class Interview(Known):
         offered = Choices.from_rows([("any", pair, 0) for pair in self._pool.pairs])
         self._place = {frozenset(pair): place for place, pair in enumerate(self._pool.pairs)}
         self._candidates = Likelihood(self.family, offered)
-        self._arm_worths = Worths(self.family, list(self.arms.values())) if self.arms else None
+        self._arm_values = OptionValues(self.family, list(self.arms.values())) if self.arms else None
 
     # -- asking and telling -----------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class Interview(Known):
         if id_ != self._out:
             raise ValueError(f"only a question that is out can be told; {id_} was cancelled. Ask another.")
         told, rng = {**self._told, id_: side}, copy.deepcopy(self._rng)
-        belief = after(self._belief, self.family, self._choices({id_: side}), self._choices(told), rng)
+        belief = updated(self._belief, self.family, self._choices({id_: side}), self._choices(told), rng)
         self._midway = True
         self._told, self._out, self._belief, self._rng = told, None, belief, rng
         self._noted({"tell": id_, "answer": side})
@@ -127,7 +127,7 @@ class Interview(Known):
         if id_ not in self._told:
             raise ValueError(f"only an answer can be revised; question {id_} has none. Tell it.")
         told, rng = {**self._told, id_: side}, copy.deepcopy(self._rng)
-        belief = anew(self.family, self._choices(told), self.n_particles, rng)
+        belief = recomputed(self.family, self._choices(told), self.n_particles, rng)
         self._midway = True
         self._told, self._belief, self._rng = told, belief, rng
         self._noted({"revise": id_, "answer": side})
@@ -192,10 +192,10 @@ class Interview(Known):
     def _information(self) -> FloatArray:
         parameters = self.family.natural(self._belief.sample(ASKED))
         log_chance = self._candidates.each(parameters)
-        gain = about_parameters(log_chance)
-        if self._arm_worths is None:
+        gain = parameter_information(log_chance)
+        if self._arm_values is None:
             return gain
-        return about_decision(log_chance, self._arm_worths(parameters).argmax(axis=1)) + TIES * gain
+        return decision_information(log_chance, self._arm_values(parameters).argmax(axis=1)) + TIES * gain
 
     # -- events and files -------------------------------------------------------------------------
 

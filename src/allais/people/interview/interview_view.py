@@ -10,13 +10,12 @@ import numpy as np
 from allais._system.locks import one_at_a_time
 from allais.learner.durable import Durable
 from allais.lotteries import FiniteLottery
-from allais.people.data.attention import Attention
-from allais.people.data.choices import Choices
+from allais.people.data.choices import Attention, Choices
 from allais.people.inference.fitted import MOST_DRAWS, Fitted
 from allais.people.inference.posterior import Belief
 from allais.people.interview.questions import SIDES, Question
 from allais.people.model.family import Family
-from allais.people.model.likelihood import Likelihood, Worths
+from allais.people.model.likelihood import Likelihood, OptionValues
 from allais.people.model.parameters import ByName
 from allais.preferences import Preference
 
@@ -33,7 +32,7 @@ class Known(Durable):
     _asked: dict[int, Question]
     _told: dict[int, str]  # answers, in their order
     _belief: Belief
-    _arm_worths: Worths | None
+    _arm_values: OptionValues | None
 
     def _choices(self, told: Mapping[int, str]) -> Choices:
         return Choices.from_rows(
@@ -59,7 +58,7 @@ class Known(Durable):
         place = self._belief.middle
         at_point = 0.0
         if self._told:
-            at_point = float(Likelihood(self.family, self._choices(self._told)).on_line(place[None])[0])
+            at_point = float(Likelihood(self.family, self._choices(self._told)).at(place[None])[0])
         checks = self._attention()
         notes = (f"{checks} Read the answers with care.",) if checks.passed < checks.asked else ()
         places = self._belief.sample(min(MOST_DRAWS, self.n_particles))
@@ -82,9 +81,9 @@ class Known(Durable):
         return self._decision()
 
     def _decision(self) -> dict[Any, float]:
-        if self._arm_worths is None:
+        if self._arm_values is None:
             return {}
-        best = self._arm_worths(self.family.natural(self._belief.z)).argmax(axis=1)
+        best = self._arm_values(self.family.natural(self._belief.z)).argmax(axis=1)
         shares = np.bincount(best, self._belief.weights, len(self.arms))
         return dict(zip(self.arms, shares.tolist(), strict=True))
 

@@ -32,7 +32,7 @@ class Question:
     id: int
     a: FiniteLottery
     b: FiniteLottery
-    better: str | None = None  # of an attention check: the side that is better whatever happens
+    better: str | None = None  # of an attention check: the side that dominates
     unit: str = ""
     costs: bool = False  # outcomes are costs: less is better
 
@@ -43,7 +43,7 @@ class Question:
 
     @property
     def is_check(self) -> bool:
-        """Whether it asks for attention only: one side is better in everything."""
+        """Whether it is an attention check: one side dominates the other."""
         return self.better is not None
 
     @property
@@ -61,12 +61,12 @@ class Question:
         return self.wording
 
     def as_json(self) -> dict[str, Any]:
-        """What a journal holds of it."""
+        """The question as JSON."""
         return {"id": self.id, "options": [plain_option(one) for one in self.options], "better": self.better}
 
     @staticmethod
     def from_json(content: Any, unit: str, costs: bool) -> Question:
-        """The question that a journal holds."""
+        """The question that JSON describes."""
         id_ = whole(content["id"], "the number of a question", 1)
         require(isinstance(content["options"], list) and len(content["options"]) == 2, "a question has two options")
         require(content["better"] in (None, *SIDES), "the better side of a question is A, B or none")
@@ -87,7 +87,7 @@ def asked_about(costs: bool, unit: str) -> str:
 
 
 def in_words(lottery: FiniteLottery, unit: str) -> str:
-    """A lottery as people say it, the highest outcome first."""
+    """A lottery in plain words, the highest outcome first."""
     pairs = list(zip(lottery.outcomes.tolist(), lottery.probabilities.tolist(), strict=True))[::-1]
     if len(pairs) == 1:
         return f"{amount(pairs[0][0], unit)} for sure"

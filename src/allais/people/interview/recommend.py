@@ -1,4 +1,4 @@
-"""Which arm people prefer, by what is known about them and about the arms, and which of the two to look into."""
+"""Which arm people prefer, by a fit and by what a learner saw, and whether questions or samples would tell more."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from allais._checks import FloatArray
 from allais._random import Seed, generator
 from allais.learner import Learner
 from allais.people.inference.fitted import Fitted
-from allais.people.interview.design import entropy_of
+from allais.people.interview.candidates import entropy_of
 from allais.rewards import Finite, Rewards
 
-UNSEEN = 1.0  # outcome's worth of what has not been seen, spread over what is known to be possible
+UNSEEN = 1.0  # pseudo-count of unseen outcomes, spread over those that are possible
 MOST_OUTCOMES = 400  # of an arm; more are joined by rank, in bins of nearly equal counts
-SURE = 0.95  # a chance from which there is nothing to look into
-CLOSE = 1.5  # times as many bits as the other uncertainty, below which neither matters more
+SURE = 0.95  # a probability from which more data are not worth it
+CLOSE = 1.5  # ratio of bits below which both sources of uncertainty matter about as much
 
 
 @dataclass(frozen=True)
 class PeoplePrefer:
-    """For each arm the chance that these people prefer it, and what would tell more; `print` it for words."""
+    """For each arm the probability that these people prefer it, and what would tell more; `print` it for words."""
 
     chances: dict[Hashable, float]
     bits: float  # of uncertainty about which arm is preferred
@@ -60,8 +60,8 @@ def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: See
     """The chance of each arm to be the one that these people prefer.
 
     Over draws of their preference and, each with each, draws of what the arms may be: outcomes that were seen get
-    random weights (Dirichlet), and what is known to be possible gets those of one more outcome together, so that an
-    arm with few samples is not taken for known. What a fit to a point knows, draws around it say. Gains and losses
+    random weights (Dirichlet), and the possible outcomes together those of one more, so that an arm with few samples
+    stays uncertain. A point estimate is represented by draws around it. Gains and losses
     are those of the learner's own preference: its reference, and its direction.
 
     >>> from allais import Bounded, Discrete, NPTS, expected_value
@@ -109,7 +109,7 @@ def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: See
 
 
 def _possible(rewards: Rewards | None) -> tuple[FloatArray, FloatArray]:
-    """What may happen though it was not seen, with the counts that it has beforehand."""
+    """Outcomes that are possible though unseen, with their pseudo-counts."""
     if isinstance(rewards, Finite):
         points = np.array(rewards.values)
     else:
@@ -118,7 +118,7 @@ def _possible(rewards: Rewards | None) -> tuple[FloatArray, FloatArray]:
 
 
 def _joined(outcomes: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Outcomes in bins by rank, where there are many: each is its mean."""
+    """Many outcomes in bins by rank: each bin is its mean."""
     if outcomes.size <= MOST_OUTCOMES:
         return outcomes, counts
     order = np.argsort(outcomes)

@@ -1,4 +1,4 @@
-"""What an interview is worth to a bandit: people of known parameters are asked, fitted and served."""
+"""The value of an interview to a bandit: simulated people are asked, fitted and served."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from allais._checks import FloatArray
 from allais._random import Seed, generator
 from allais.lotteries import FiniteLottery
-from allais.people.data.choices import Choices
-from allais.people.interview.candidates import dominates, lotteries_within
+from allais.people.data.choices import Choices, dominates
+from allais.people.interview.candidates import lotteries_within
 from allais.people.interview.interview import Interview
 from allais.people.interview.questions import Question
 from allais.people.model.family import Family
-from allais.people.model.likelihood import Worths
+from allais.people.model.likelihood import OptionValues
 from allais.policies import NPTS
 from allais.preferences import Preference, expected_value
 from allais.problems import Bandit
@@ -65,10 +65,10 @@ def study(
     seed: Seed = 1,
     done: Callable[[int], None] = lambda _: None,
 ) -> Study:
-    """Ask people of known parameters, fit them, and let a bandit serve them: how much is lost, and to whom?
+    """Ask simulated people, fit them, and let a bandit serve them: how much regret does the fit cost?
 
     People are drawn from the prior of cumulative prospect theory, answer by their own choice rule, and meet five
-    lotteries of which none dominates another, and which are worth about the same to some other person of the prior: a
+    lotteries of which none dominates another, and which have about the same value to some other person of the prior: a
     choice that is not obvious. NPTS learns the lotteries under the true preference, the fitted one,
     that of Tversky and Kahneman's median person, and the mean; all meet the same outcomes, and the true preference
     judges.
@@ -111,11 +111,11 @@ def answer_of(family: Family, truth: FloatArray, question: Question, rng: np.ran
 
 
 def _arms(family: Family, rng: np.random.Generator) -> list[FiniteLottery]:
-    """Lotteries between which somebody would be in two minds."""
+    """Lotteries between which some person would be undecided."""
     offered = lotteries_within(family, STAKES, CANDIDATES, rng)
-    worth = Worths(family, offered)(family.natural(family.prior.draw(1, rng)))[0]
+    values = OptionValues(family, offered)(family.natural(family.prior.draw(1, rng)))[0]
     found: list[FiniteLottery] = []
-    for place in np.argsort(np.abs(worth - worth[0])):  # the first is as good as any
+    for place in np.argsort(np.abs(values - values[0])):  # the first one stands for all
         one = offered[place]
         if not any(dominates(one, other) or dominates(other, one) for other in found):
             found.append(one)

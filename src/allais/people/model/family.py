@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,14 +26,14 @@ from allais.people.model.parameters import (
     fixed_at,
     temperature,
 )
-from allais.people.model.transforms import Layout
+from allais.people.model.transforms import Transforms
 from allais.preferences import PowerUtility, Preference
 from allais.settings import kind_named, to_spec
 from allais.weights import TverskyKahneman, Weight
 
 
 class _Place(NamedTuple):
-    """One parameter of a family: who has it, where compiled code finds it, and its number if that is fixed."""
+    """One parameter of a family: its role, where compiled code finds it, and its value if that is fixed."""
 
     role: str
     parameter: Parameter
@@ -41,20 +42,20 @@ class _Place(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The same in every family: that of its part first, if other parts may have one of that name."""
+        """The same in every family; prefixed by its role if other parts may have a parameter of that name."""
         own = self.parameter.name
         return own if own in OF_ONE_PART else f"{self.role}_{own}"
 
 
 class Family:
-    """A model of choices: how probabilities are weighed, how outcomes feel, and how often the better option is taken.
+    """A model of choices: weights of probabilities, the utility of outcomes, and how often the better option is taken.
 
     `gains` and `losses` are weights: a type, whose parameters are free, or a weight itself, which is fixed. Without
     `losses` both sides share one weight and its parameters (`"dual"`: losses by its dual, as in rank-dependent
     utility). `utility` is `PowerUtility` or None (linear, no loss aversion), `choice` is `Logit` or `Probit`.
     Parameters are named: a number fixes one, `free(median, spread)` gives it another prior. A name does not depend on
-    the rest of the family: `weight_` (or `gains_` and `losses_`) with that of the weight's own, `utility_alpha`,
-    `loss_aversion`, `temperature`, `lapse`, `noise`. To give one, `eta` will do where only one ends so. `lapse` is 0,
+    the rest of the family: `weight_` (or `gains_` and `losses_`) with the weight's own name, `utility_alpha`,
+    `loss_aversion`, `temperature`, `lapse`, `noise`. To set one, `eta` will do if only one name ends so. `lapse` is 0,
     and certainty equivalents have no `noise`, unless you free them. `stake` is the size of a typical outcome: the
     prior of the temperature goes with it.
 
@@ -88,7 +89,7 @@ class Family:
         self.reference, self.costs, self.stake = real("reference", reference), bool(costs), positive("stake", stake)
         self.given = parameters
         self.joint_prior: Prior | None = None  # in place of the parameters' own
-        self._settle(self._all_parameters(), dict(parameters))
+        self._assign(self._all_parameters(), dict(parameters))
 
     def _all_parameters(self) -> list[_Place]:
         shared = self.losses is None or self.losses == "dual"
@@ -96,7 +97,7 @@ class Family:
         found = _of_weight("weight" if shared else "gains", self.gains, both)
         if not shared:
             if isinstance(self.losses, str):
-                raise ValueError(f'losses are weighed by a weight or by "dual"; got {self.losses!r}. Use one of them.')
+                raise ValueError(f'losses must be a weight or "dual"; got {self.losses!r}. Use one of them.')
             found += _of_weight("losses", self.losses, (LOSSES,))
         given = self.utility
         for parameter, place in zip(UTILITY, (ALPHA, AVERSION), strict=True):
@@ -111,8 +112,8 @@ class Family:
             found.append(_Place("choice", NOISE_OF_AMOUNTS, (NOISE,), None))
         return found
 
-    def _settle(self, listed: list[_Place], wishes: dict[str, Any]) -> None:
-        """Name every parameter, and decide which are free."""
+    def _assign(self, listed: list[_Place], wishes: dict[str, Any]) -> None:
+        """Name every parameter, and set which are free."""
         short = [one.parameter.name for one in listed]
         self._free: dict[str, _Place] = {}
         self.fixed: dict[str, float] = {}
@@ -140,7 +141,7 @@ class Family:
                 f"this family has the parameters {', '.join(one.name for one in listed)}; got {next(iter(wishes))!r}. "
                 "Use one of these names."
             )
-        self.layout = Layout(tuple(one.parameter.scale for one in self._free.values()), index, constants)
+        self.transforms = Transforms(tuple(one.parameter.scale for one in self._free.values()), index, constants)
 
     # -- parameters -------------------------------------------------------------------------------
 
@@ -151,11 +152,11 @@ class Family:
 
     @property
     def prior(self) -> Prior:
-        """What is believed before any choice: normal on the scale of each parameter."""
+        """The prior: normal on the unconstrained scale of each parameter."""
         if self.joint_prior is not None:
             return self.joint_prior
         listed = [one.parameter for one in self._free.values()]
-        means = [float(one.scale.on_line(np.array(one.median))) for one in listed]
+        means = [float(one.scale.unconstrained(np.array(one.median))) for one in listed]
         return Prior(np.array(means), np.diag([one.spread**2 for one in listed]))
 
     def with_prior(self, prior: Prior) -> Family:
@@ -173,12 +174,17 @@ class Family:
         return family
 
     def natural(self, z: FloatArray) -> FloatArray:
-        """Parameters at places on the line, (n, parameters)."""
-        return self.layout.natural(np.asarray(z, dtype=np.float64))
+        """Parameters from unconstrained numbers, (n, parameters)."""
+        return self.transforms.natural(np.asarray(z, dtype=np.float64))
+
+    def unconstrained(self, parameters: ArrayLike) -> FloatArray:
+        """Unconstrained numbers, (n, parameters): logarithms, log odds; the inverse of `natural`."""
+        return self.transforms.unconstrained(self._checked(parameters))
 
     def on_line(self, parameters: ArrayLike) -> FloatArray:
-        """Where parameters lie on the line: the inverse of `natural`."""
-        return self.layout.on_line(self._checked(parameters))
+        """The former name of `unconstrained`."""
+        warnings.warn("`on_line` is now `unconstrained`. The old name goes in 0.4.0.", DeprecationWarning, stacklevel=2)
+        return self.unconstrained(parameters)
 
     def _checked(self, parameters: ArrayLike) -> FloatArray:
         given = np.atleast_2d(np.asarray(parameters, dtype=np.float64))
@@ -187,7 +193,7 @@ class Family:
                 f"parameters are numbers for {', '.join(self.names)}; got an array of shape {np.shape(parameters)}. "
                 f"Give one row of {len(self._free)} numbers per person."
             )
-        for i, (name, scale) in enumerate(zip(self.names, self.layout.scales, strict=True)):
+        for i, (name, scale) in enumerate(zip(self.names, self.transforms.scales, strict=True)):
             wrong = ~((given[:, i] >= scale.low) & (given[:, i] <= scale.high))
             if wrong.any():
                 raise ValueError(
@@ -206,7 +212,7 @@ class Family:
         given = self._checked(parameters)
         if given.shape[0] != 1:
             raise ValueError(f"a preference is that of one parameter vector; got {given.shape[0]}. Give one.")
-        theta = self.layout.places(given)[0].tolist()
+        theta = self.transforms.vectors(given)[0].tolist()
         gains = _weight(self.gains, theta[GAINS : GAINS + 2])
         if self.losses == "dual":
             losses = gains.dual()
@@ -235,26 +241,26 @@ class Family:
         else:
             curve = self.gains.dual() if self.losses == "dual" else self.losses  # type: ignore[call-arg]
             losses, losses_curve = _kind(curve, design)
-        probit, sure = isinstance(self.choice, Probit), self.choice.on != "values"
-        return Model(gains, losses, int(self.losses == "dual"), gains_curve, losses_curve, int(probit), int(sure))
+        probit, equivalents = isinstance(self.choice, Probit), self.choice.on != "values"
+        return Model(
+            gains, losses, int(self.losses == "dual"), gains_curve, losses_curve, int(probit), int(equivalents)
+        )
 
     def __str__(self) -> str:
-        from allais.people.model.presets import family_in_words
+        from allais.people.model.presets import describe
 
-        return family_in_words(self)
+        return describe(self)
 
     def __repr__(self) -> str:
         return f"<Family with {', '.join(self.names) or 'nothing'} free>"
 
     def as_setting(self) -> dict[str, Any]:
-        """What a file holds of it."""
-
+        """The family as a setting in a file."""
         return family_setting(self)
 
     @staticmethod
     def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Family:
         """The family that a file describes."""
-
         return family_from(content)
 
 
@@ -268,7 +274,7 @@ def _of_weight(role: str, weight: Any, starts: tuple[int, ...]) -> list[_Place]:
     if isinstance(weight, Weight):
         return []
     known = ", ".join(kind.__name__ for kind in WEIGHTS)
-    raise TypeError(f"gains and losses are weighed by one of {known}, or by a weight; got {weight!r}. Give one.")
+    raise TypeError(f"gains and losses must be one of {known}, or a weight; got {weight!r}. Give one.")
 
 
 def _weight(weight: Any, numbers: list[float]) -> Weight:
@@ -279,7 +285,7 @@ def _weight(weight: Any, numbers: list[float]) -> Weight:
 
 
 def _kind(weight: Any, design: Design) -> tuple[int, FloatArray]:
-    """The number of a kind of weight, or the values of a weight without free parameters."""
+    """The number of a kind of weight, or the curve of a weight without free parameters."""
     if isinstance(weight, type):
         return WEIGHTS[weight][0], np.zeros(0)
     with np.errstate(divide="ignore"):
@@ -322,5 +328,5 @@ def _found(name: Any) -> Any:
         return name
     kind = kind_named(name)
     if kind is not PowerUtility and kind not in WEIGHTS:
-        raise ValueError(f"a family has weights and a utility of this library; got {name!r}. Update allais.")
+        raise ValueError(f"unknown weight or utility {name!r} in a family. Update allais.")
     return kind

@@ -1,4 +1,4 @@
-"""Parameters: what a family may leave free, on which scale, and what is believed before any data."""
+"""Parameters of a family: their scales, their priors, and choice rules."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from allais.weights import GonzalezWu, Identity, Power, Prelec, SteepMiddle, Tai
 
 T = TypeVar("T")
 
-# Below it Tversky and Kahneman's weight falls somewhere, and better lotteries may be worth less.
+# Below it Tversky and Kahneman's weight decreases somewhere, and a better lottery may have a lower value.
 MONOTONE_FROM = 0.2793
 
 
 @dataclass(frozen=True)
 class Free:
-    """A parameter that data decide about, with its prior: normal on the parameter's own scale.
+    """A parameter that is fitted, with its prior: normal on the parameter's unconstrained scale.
 
     The scale is the logarithm of a positive number, the log odds of a share, and any other number itself.
     """
@@ -31,7 +31,7 @@ class Free:
 
 
 def free(median: float | None = None, spread: float | None = None) -> Free:
-    """Leave a parameter of a `Family` to the data; its prior has this median and this spread.
+    """Fit a parameter of a `Family`; its prior has this median and this spread.
 
     >>> from allais.people import Family
     >>> family = Family(loss_aversion=free(median=2.0, spread=0.3), utility_alpha=0.88)
@@ -49,7 +49,7 @@ def free(median: float | None = None, spread: float | None = None) -> Free:
 
 
 class ByName(dict[str, T]):
-    """Something for each parameter; a short name will do where only one parameter ends so.
+    """A value for each parameter; a short name will do if only one name ends so.
 
     >>> ByName(weight_eta=0.61, utility_alpha=0.88)["eta"]
     0.61
@@ -69,11 +69,11 @@ class Parameter:
     name: str
     scale: Scale
     median: float
-    spread: float  # one standard deviation on the line
-    optional: float | None = None  # fixed at this number unless it is asked for
+    spread: float  # one standard deviation, unconstrained
+    optional: float | None = None  # fixed at this number unless it is freed
 
     def asked(self, wish: Free) -> Parameter:
-        """The same parameter with the prior that somebody wants."""
+        """The same parameter with another prior."""
         median = self.median if wish.median is None else wish.median
         if not self.scale.low < median < self.scale.high:
             raise ValueError(
@@ -94,20 +94,20 @@ WEIGHTS: dict[type, tuple[int, tuple[Parameter, ...]]] = {
     TailAverage: (6, (Parameter("level", SHARE, 0.5, 1.0),)),
     Wang: (7, (Parameter("shift", REAL, 0.0, 0.5),)),
 }
-FIXED_CURVE = 8  # any other weight, without free parameters: its values are handed over
+FIXED_CURVE = 8  # any other weight, without free parameters: its values are passed
 
 UTILITY = (Parameter("alpha", POSITIVE, 0.88, 0.35), Parameter("loss_aversion", POSITIVE, 1.5, 0.6))
 OF_ONE_PART = ("loss_aversion", "temperature", "lapse", "noise")  # names that no other part of a family can have
 LAPSE_RATE = Parameter("lapse", SHARE, 0.03, 1.2, optional=0.0)
 NOISE_OF_AMOUNTS = Parameter("noise", POSITIVE, 0.1, 1.0, optional=0.1)
-SHAKY = 0.1  # a usual temperature, as a share of what a typical stake is worth
+USUAL_NOISE = 0.1  # a usual temperature, as a share of the value of a typical stake
 TEMPERATURE_SPREAD = 1.5
 
 
 def temperature(stake: float, on_values: bool) -> Parameter:
     """The temperature of a choice rule, for stakes of some size."""
-    worth = stake**0.88 if on_values else stake
-    return Parameter("temperature", POSITIVE, SHAKY * worth, TEMPERATURE_SPREAD)
+    value = stake**0.88 if on_values else stake
+    return Parameter("temperature", POSITIVE, USUAL_NOISE * value, TEMPERATURE_SPREAD)
 
 
 def fixed_at(parameter: Parameter, value: Any) -> float:
@@ -123,7 +123,7 @@ def fixed_at(parameter: Parameter, value: Any) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """A normal distribution on the line of each parameter (its logarithm, its log odds, or itself), together.
+    """A joint normal distribution of unconstrained parameters (logarithms, log odds, or the numbers themselves).
 
     `family.prior` is the one that a family states; a population that was fitted is one, too.
 
@@ -132,7 +132,7 @@ class Prior:
     ((3, 2), -1.8379)
     """
 
-    mean: FloatArray  # (parameters,), on the line
+    mean: FloatArray  # (parameters,), unconstrained
     covariance: FloatArray  # (parameters, parameters)
 
     def __post_init__(self) -> None:
@@ -156,7 +156,7 @@ class Prior:
 
     @property
     def spread(self) -> FloatArray:
-        """The standard deviation of each parameter, on the line."""
+        """The standard deviation of each parameter, unconstrained."""
         return np.sqrt(np.diagonal(self.covariance))
 
     @cached_property
@@ -164,7 +164,7 @@ class Prior:
         return np.asarray(np.linalg.inv(self.root), np.float64)
 
     def log_density(self, z: FloatArray) -> FloatArray:
-        """The log density of places on the line, (n, parameters) -> (n,)."""
+        """The log density of unconstrained parameters, (n, parameters) -> (n,)."""
         standard = (z - self.mean) @ self._inverse_root.T
         constant = np.log(np.diagonal(self.root)).sum() + 0.5 * self.mean.size * np.log(2.0 * np.pi)
         return -0.5 * np.square(standard).sum(axis=1) - constant
@@ -174,11 +174,11 @@ class Prior:
         return -((z - self.mean) @ self._inverse_root.T) @ self._inverse_root
 
     def draw(self, n: int, seed: Seed) -> FloatArray:
-        """Places on the line, (n, parameters)."""
+        """Unconstrained parameters, (n, parameters)."""
         return self.mean + generator(seed).standard_normal((n, self.mean.size)) @ self.root.T
 
     def as_setting(self) -> dict[str, Any]:
-        """What a file holds of it."""
+        """The prior as a setting in a file."""
         return {"type": "Prior", "mean": self.mean.tolist(), "covariance": self.covariance.tolist()}
 
     @staticmethod
@@ -204,11 +204,11 @@ class _Rule:
 
 @dataclass(frozen=True)
 class Logit(_Rule):
-    """An option's chance goes with the exponential of its value over the `temperature`; any number of options.
+    """The probability of an option is proportional to exp(value / `temperature`); any number of options.
 
-    On `"values"`, a temperature is in units of utility: what one unit means changes with the power of the utility, so
-    the two trade off. On `"certainty equivalents"` it is in units of outcomes, whatever the utility: take these to
-    compare people or families, or stakes of many sizes; values are the rule of most of the literature.
+    On `"values"`, as in most of the literature, the temperature is in units of utility, so it trades off with the power
+    of the utility. On `"certainty equivalents"` it is in units of outcomes, whatever the utility: use these to compare
+    people or families, or for stakes of many sizes.
 
     >>> Logit(on="certainty equivalents")
     Logit(on='certainty equivalents')
@@ -217,7 +217,7 @@ class Logit(_Rule):
 
 @dataclass(frozen=True)
 class Probit(_Rule):
-    """The better of two options is taken with a normal chance of the difference over the `temperature`.
+    """The better of two options is taken with probability Phi(difference of values / `temperature`).
 
     >>> Probit()
     Probit(on='values')

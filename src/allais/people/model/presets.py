@@ -1,8 +1,8 @@
-"""Families that have a short name, for commands and services."""
+"""Families with a short name, for commands and services, and families in words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,11 +10,7 @@ from allais.people.model.family import Family
 from allais.preferences import PowerUtility
 from allais.weights import Identity, Prelec, TverskyKahneman
 
-if TYPE_CHECKING:
-    from allais.people.model.family import Family
-
-
-FAMILIES = {  # and what they ask about
+FAMILIES = {  # and what is free in them
     "cpt": "one weight for gains and losses (Tversky and Kahneman's), power utility, loss aversion",
     "cpt-two-weights": "the same with a weight of its own for losses",
     "prelec": "Prelec's weight, power utility, loss aversion",
@@ -37,17 +33,17 @@ def family_named(name: str, stakes: tuple[float, float], *, reference: float = 0
     return Family(Identity() if name == "utility" else TverskyKahneman, **point)  # type: ignore[arg-type]
 
 
-NINETY = 1.6449  # standard deviations on either side hold 90 % of a normal distribution
+NINETY = 1.6449  # standard deviations to either side: 90 % of a normal distribution
 
 
-def family_in_words(family: Family) -> str:
-    """What is weighed how, what is free, and what is believed about it before any data."""
+def describe(family: Family) -> str:
+    """The weights, the utility and the choice rule, and each parameter with its prior."""
     if family.losses is None or family.losses == "dual":
-        weighed = f"gains and losses by {_named(family.gains)}" + (" and its dual" if family.losses else "")
+        weights = f"gains and losses by {_named(family.gains)}" + (" and its dual" if family.losses else "")
     else:
-        weighed = f"gains by {_named(family.gains)}, losses by {_named(family.losses)}"
+        weights = f"gains by {_named(family.gains)}, losses by {_named(family.losses)}"
     utility = "a linear utility" if family.utility is None else PowerUtility.__name__
-    lines = [f"Family: {weighed}, {utility}, {type(family.choice).__name__} on {family.choice.on}"]
+    lines = [f"Family: {weights}, {utility}, {type(family.choice).__name__} on {family.choice.on}"]
     prior = family.prior
     width = max(map(len, (*family.names, *family.fixed)), default=0)
     if family.names:

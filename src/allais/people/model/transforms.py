@@ -1,4 +1,4 @@
-"""Where free parameters lie: each on a line, and in the places that compiled code reads. Plain numbers."""
+"""Parameters on an unconstrained scale and back, and as the vectors that compiled code reads. Plain numbers."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from scipy import special
 
 from allais._checks import FloatArray, IntArray
 
-FARTHEST = 30.0  # on the line: e^-30 of an interval never matters, and nothing overflows
+FARTHEST = 30.0  # unconstrained: e^-30 of an interval never matters, and nothing overflows
 
 
 @dataclass(frozen=True)
 class Scale:
-    """From `low` to `high`: log odds of the place where both are finite, a logarithm where one is, else the number.
+    """From `low` to `high`; unconstrained it is log odds if both are finite, a logarithm if one is, else the number.
 
     >>> unit = Scale(0.0, 1.0)
-    >>> float(unit.on_line(np.array(0.5))), float(unit.natural(np.array(0.0)))
+    >>> float(unit.unconstrained(np.array(0.5))), float(unit.natural(np.array(0.0)))
     (0.0, 0.5)
     """
 
@@ -26,13 +26,13 @@ class Scale:
 
     @property
     def words(self) -> str:
-        """What the line is."""
+        """What the unconstrained number is."""
         if np.isneginf(self.low):
             return "value"
         return "logarithm" if np.isposinf(self.high) else "log odds"
 
     def natural(self, z: FloatArray) -> FloatArray:
-        """The parameter at a place on the line."""
+        """The parameter, from its unconstrained number."""
         if np.isneginf(self.low):
             return z + 0.0
         place = np.clip(z, -FARTHEST, FARTHEST)
@@ -40,8 +40,8 @@ class Scale:
             return self.low + np.exp(place)
         return self.low + (self.high - self.low) * special.expit(place)
 
-    def on_line(self, value: FloatArray) -> FloatArray:
-        """Where a parameter lies on the line."""
+    def unconstrained(self, value: FloatArray) -> FloatArray:
+        """The unconstrained number of a parameter."""
         if np.isneginf(self.low):
             return value + 0.0
         with np.errstate(divide="ignore"):
@@ -50,7 +50,7 @@ class Scale:
             return np.clip(np.log(value - self.low) - np.log(self.high - value), -FARTHEST, FARTHEST)
 
     def gradient(self, z: FloatArray) -> FloatArray:
-        """How fast the parameter moves along the line."""
+        """The derivative of the parameter in its unconstrained number."""
         if np.isneginf(self.low):
             return np.ones_like(z)
         place = np.clip(z, -FARTHEST, FARTHEST)
@@ -64,26 +64,26 @@ REAL, POSITIVE, SHARE = Scale(), Scale(0.0), Scale(0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
-class Layout:
-    """The free parameters of a family, in their order, and what is fixed beside them."""
+class Transforms:
+    """The transforms of a family's free parameters, in their order, and the constants beside them."""
 
     scales: tuple[Scale, ...]
-    index: IntArray  # which parameter is in each place, -1: none, (places,)
-    constants: FloatArray  # what is in the other places, (places,)
+    index: IntArray  # the parameter in each place of a vector, -1: none, (places,)
+    constants: FloatArray  # the numbers in the other places, (places,)
 
     def natural(self, z: FloatArray) -> FloatArray:
-        """Parameters at places on the line, (n, parameters)."""
+        """Parameters from unconstrained numbers, (n, parameters)."""
         return np.stack([scale.natural(z[:, i]) for i, scale in enumerate(self.scales)], axis=1)
 
-    def on_line(self, parameters: FloatArray) -> FloatArray:
-        """Where parameters lie on the line: the inverse of `natural`."""
-        return np.stack([scale.on_line(parameters[:, i]) for i, scale in enumerate(self.scales)], axis=1)
+    def unconstrained(self, parameters: FloatArray) -> FloatArray:
+        """Unconstrained numbers: the inverse of `natural`."""
+        return np.stack([scale.unconstrained(parameters[:, i]) for i, scale in enumerate(self.scales)], axis=1)
 
     def gradient(self, z: FloatArray) -> FloatArray:
-        """How fast each parameter moves along its line, (n, parameters)."""
+        """The derivative of each parameter in its unconstrained number, (n, parameters)."""
         return np.stack([scale.gradient(z[:, i]) for i, scale in enumerate(self.scales)], axis=1)
 
-    def places(self, parameters: FloatArray) -> FloatArray:
+    def vectors(self, parameters: FloatArray) -> FloatArray:
         """Parameter vectors as compiled code reads them, (n, places)."""
         full = np.tile(self.constants, (parameters.shape[0], 1))
         used = self.index >= 0
@@ -91,7 +91,7 @@ class Layout:
         return full
 
     def gathered(self, gradients: FloatArray) -> FloatArray:
-        """Gradients in the free parameters from those in all places: tied places add up."""
+        """Gradients in the free parameters, from those in all places: places that share a parameter add up."""
         total = np.zeros((gradients.shape[0], len(self.scales)))
         for place, index in enumerate(self.index):
             if index >= 0:

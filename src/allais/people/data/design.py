@@ -1,4 +1,4 @@
-"""From choices to arrays: each probability, outcome, option and answer once."""
+"""Choices as the arrays that compiled code reads: each probability, outcome, option and answer once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy import special
 
-from allais._checks import FloatArray, IntArray
+from allais._checks import IntArray
 from allais.lotteries import FiniteLottery
 from allais.people.data.arrays import CERTAINTY_EQUIVALENT, PLACES, VALUE_PARAMETERS, Design, Scratch
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Compact(NamedTuple):
-    """A design, and where each answer of the table went."""
+    """A design, and the row of it that each answer of the table is in."""
 
     design: Design
     row_of: IntArray  # the design's row of each answer, (answers,)
@@ -32,8 +32,8 @@ def compact(choices: Choices, reference: float, costs: bool, by_person: bool) ->
     who = choices.person if by_person else np.zeros(n, np.int64)
     amount = np.where(choices.chosen == CERTAINTY_EQUIVALENT, choices.amount, 0.0)
     amount = reference - amount if costs else amount - reference
-    told = np.column_stack([who, choices.chosen, choices.offered, amount])
-    rows, row_of = np.unique(told, axis=0, return_inverse=True)
+    answers = np.column_stack([who, choices.chosen, choices.offered, amount])
+    rows, row_of = np.unique(answers, axis=0, return_inverse=True)
     offered = rows[:, 2:-1].astype(np.int64)
     present = offered >= 0
     n_blocks = len(choices.people) if by_person else 1
@@ -80,13 +80,13 @@ class _Options:
         self.range: list[float] = []
 
     def add(self, lottery: FiniteLottery) -> None:
-        """Append the terms of a lottery: an outcome counts for the step of w from beyond it to itself."""
+        """Append the terms of a lottery: the decision weight of an outcome is a step of w."""
         utility = self.reference - lottery.outcomes if self.costs else lottery.outcomes - self.reference
         at_least, below = np.append(lottery.at_least, 0.0).tolist(), np.append(lottery.below, 1.0).tolist()
         for i, x in enumerate(utility.tolist()):
             if x == 0.0:
                 continue
-            # the tail that a gain lies in is upper, and that of a loss lower; costs turn both
+            # gains are weighted by the upper tail and losses by the lower; costs swap them
             if (x > 0.0) != self.costs:
                 at, beyond = (at_least[i], below[i]), (at_least[i + 1], below[i + 1])
             else:
@@ -126,54 +126,12 @@ class _Options:
 
 
 def scratch_for(design: Design) -> Scratch:
-    """Room for one evaluation of a design."""
-
-    def room(*shape: int) -> FloatArray:
-        return np.zeros(shape)
-
+    """Memory for one evaluation of a design."""
     n_chances, n_options = design.log_p.size, design.option_range.size
     return Scratch(
-        room(n_chances, 3),
-        room(n_chances, 3),
-        room(design.outcomes.size, 3),
-        room(n_options, VALUE_PARAMETERS + 1),
-        room(PLACES),
+        np.zeros((n_chances, 3)),
+        np.zeros((n_chances, 3)),
+        np.zeros((design.outcomes.size, 3)),
+        np.zeros((n_options, VALUE_PARAMETERS + 1)),
+        np.zeros(PLACES),
     )
-
-
-def about_parameters(log_chance: FloatArray) -> FloatArray:
-    """Bits that an answer tells about the parameters, from its log chance at equally likely ones, (n, questions).
-
-    >>> about_parameters(np.log([[1.0, 0.5], [1e-9, 0.5]])).round(3)
-    array([1., 0.])
-    """
-    chance = np.exp(log_chance)
-    rest = np.maximum(1.0 - chance, 1e-300)
-    inside = -(chance * np.maximum(log_chance, -700.0) + rest * np.log(rest)).mean(axis=0) / np.log(2.0)
-    return entropy(chance.mean(axis=0)) - inside
-
-
-def about_decision(log_chance: FloatArray, decision: IntArray) -> FloatArray:
-    """Bits that an answer tells about which arm is preferred, `decision` of each parameter vector.
-
-    >>> about_decision(np.log([[0.9, 0.5], [0.1, 0.5]]), np.array([0, 1])).round(3)
-    array([0.531, 0.   ])
-    """
-    chance = np.exp(log_chance)
-    left = np.zeros(chance.shape[1])
-    for arm in np.unique(decision):
-        mine = chance[decision == arm]
-        left += len(mine) / len(chance) * entropy(mine.mean(axis=0))
-    return entropy(chance.mean(axis=0)) - left
-
-
-def entropy(chance: FloatArray) -> FloatArray:
-    """Of a coin, in bits."""
-    inside = np.clip(chance, 1e-300, 1.0 - 1e-16)
-    return -(inside * np.log(inside) + (1.0 - inside) * np.log1p(-inside)) / np.log(2.0)
-
-
-def entropy_of(shares: FloatArray) -> FloatArray:
-    """Of distributions over several things, along the last axis, in bits."""
-    inside = np.where(shares > 0.0, shares, 1.0)
-    return np.abs((inside * np.log2(inside)).sum(axis=-1))  # none of the terms is positive, and -0 is 0

@@ -1,0 +1,150 @@
+"""Rows of choices, checked one by one; one message names all that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from allais._checks import brief, number
+from allais.lotteries import Discrete, FiniteLottery
+from allais.people.data.arrays import CERTAINTY_EQUIVALENT
+
+
+def as_option(thing: Any) -> FiniteLottery:
+    """A lottery as it is, a mapping as a lottery, and a number as a sure amount."""
+    if isinstance(thing, FiniteLottery):
+        return thing
+    try:
+        return Discrete(thing) if isinstance(thing, Mapping) else Discrete({thing: 1.0})
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+
+
+def lottery_of_pairs(pairs: Iterable[tuple[float, float]]) -> Discrete:
+    """The lottery of these outcomes and probabilities; equal outcomes are added up."""
+    chances: dict[float, float] = {}
+    for outcome, chance in pairs:
+        chances[outcome] = chances.get(outcome, 0.0) + chance
+    return Discrete(chances)
+
+
+MOST_SHOWN = 10  # wrong rows in one message
+MOST_TIMES = 10**6  # how often one answer can be given
+
+
+class EmptyCellError(ValueError):
+    """Something is missing in a row; such rows can be left out."""
+
+
+class Rows:
+    """The rows of a table so far; with `drop`, rows in which something is missing are left out."""
+
+    def __init__(self, *, drop: bool = False) -> None:
+        self._drop, self._n_tried, self._n_dropped, self._wrong, self._now = drop, 0, 0, list[str](), 0
+        self._people: dict[str, int] = {}
+        self._lotteries: dict[FiniteLottery, int] = {}
+        self._seen: dict[int, tuple[Any, int]] = {}  # options by identity: comparing lotteries takes longer
+        self._trials: dict[tuple[str, str], int] = {}
+        self._person: list[int] = []
+        self._offered: list[list[int]] = []
+        self._chosen: list[int] = []
+        self._amount: list[float] = []
+        self._count: list[int] = []
+
+    @contextmanager
+    def row(self, number: int) -> Iterator[None]:
+        """Within, one row is read, counted from 1; what is wrong with it is kept for the message of `columns`."""
+        self._n_tried, self._now = self._n_tried + 1, number
+        try:
+            yield
+        except ValueError as error:
+            if self._drop and isinstance(error, EmptyCellError):
+                self._n_dropped += 1
+            else:
+                self._wrong.append(f"row {number}: {error}")
+
+    def choice(self, person: Any, options: Sequence[Any], chosen: Any, trial: Any = None, count: Any = 1) -> None:
+        """Add a choice that was made `count` times."""
+        if len(options) < 2:
+            raise ValueError(f"a choice is between two options or more; got {len(options)}. Give another.")
+        if isinstance(chosen, bool) or not isinstance(chosen, int | np.integer) or not 0 <= chosen < len(options):
+            raise ValueError(
+                f"chosen is the position of an option, 0 to {len(options) - 1}; got {brief(chosen)}. Count from 0."
+            )
+        self._add(person, options, int(chosen), 0.0, trial, count)
+
+    def equivalent(self, person: Any, lottery: Any, amount: Any, trial: Any = None, count: Any = 1) -> None:
+        """Add a certainty equivalent."""
+        stated = number("a certainty equivalent", amount)
+        if not np.isfinite(stated):
+            raise ValueError(f"a certainty equivalent must be finite; got {stated}. Leave the row out.")
+        option = as_option(lottery)
+        low, high = option.support
+        if low == high:
+            raise ValueError(f"a certainty equivalent is that of a lottery; got the sure amount {low:g}. Leave it out.")
+        self._add(person, [option], CERTAINTY_EQUIVALENT, stated, trial, count)
+
+    def _add(self, person: Any, options: Sequence[Any], chosen: int, amount: float, trial: Any, count: Any) -> None:
+        who = named_person(person)
+        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= MOST_TIMES:
+            raise ValueError(f"count must be a whole number, 1 to {MOST_TIMES:,}; got {brief(count)}. Repair it.")
+        if trial is not None:
+            before = self._trials.setdefault((who, str(trial)), self._now)
+            if before != self._now:
+                raise ValueError(
+                    f"a person answers a trial once; {who} has answered trial {trial} in row {before} already. "
+                    "Leave one of the rows out."
+                )
+        self._offered.append([self._option(option) for option in options])
+        self._person.append(self._people.setdefault(who, len(self._people)))
+        self._chosen.append(chosen)
+        self._amount.append(amount)
+        self._count.append(int(count))
+
+    def _option(self, option: Any) -> int:
+        if id(option) not in self._seen:
+            lottery = as_option(option)
+            # the option is kept, too, so that its identity is not given to another
+            self._seen[id(option)] = option, self._lotteries.setdefault(lottery, len(self._lotteries))
+        return self._seen[id(option)][1]
+
+    def columns(self) -> dict[str, Any]:
+        """The arguments of `Choices`, if every row could be read."""
+        if len(self._wrong) == 1:
+            raise ValueError(self._wrong[0])
+        if self._wrong:
+            more = len(self._wrong) - MOST_SHOWN
+            listed = [*self._wrong[:MOST_SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
+            advice = "Repair them, or leave them out"
+            if len(self._wrong) == self._n_tried:
+                advice = "Is the table of another shape? What is wrong"
+            raise ValueError(
+                f"{len(self._wrong):,} of {self._n_tried:,} rows cannot be read (counted from 1, without a header). "
+                f"{advice}:\n" + "\n".join(f"  {one}" for one in listed)
+            )
+        if not self._person:
+            raise ValueError("choices need at least one row; got none. Check the table.")
+        most = max(map(len, self._offered))
+        offered = [row + [-1] * (most - len(row)) for row in self._offered]
+        return {
+            "people": tuple(self._people),
+            "lotteries": tuple(self._lotteries),
+            "person": np.array(self._person, np.int64),
+            "offered": np.array(offered, np.int64),
+            "chosen": np.array(self._chosen, np.int64),
+            "amount": np.array(self._amount),
+            "count": np.array(self._count, np.int64),
+            "n_dropped": self._n_dropped,
+        }
+
+
+def named_person(person: Any) -> str:
+    """A person's name as text, without blanks around it; 7.0, which some tables make of 7, is 7."""
+    if person is None or (isinstance(person, float) and not np.isfinite(person)) or str(person).strip() == "":
+        raise ValueError("a choice needs a person; there is none. Give a name or a number.")
+    if isinstance(person, float | np.floating) and float(person).is_integer():
+        return str(int(person))
+    return str(person).strip()
