@@ -9,8 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from allais.serve.api.schemas import Decide
-from allais.serve.core import decisions
-from allais.serve.store import clock
+from allais.serve.core import decisions, limits
 from tests.serve.conftest import Caller
 from tests.serve.test_broken import change
 
@@ -23,9 +22,9 @@ class Clocks:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.jumped = self.passed = 0.0
-        real, steady = time.time, clock.steady
+        real, steady = time.time, limits.steady
         monkeypatch.setattr(time, "time", lambda: real() + self.jumped + self.passed)
-        monkeypatch.setattr(clock, "steady", lambda: steady() + self.passed)
+        monkeypatch.setattr(limits, "steady", lambda: steady() + self.passed)
 
 
 @pytest.fixture
