@@ -70,7 +70,13 @@ def test_every_pair_of_ends_of_a_generated_network_has_its_routes(made, shape):
 
 
 @needs_sumo
-@pytest.mark.parametrize("name", ["A10KW/osm.net.xml", "DRT/osm.net.xml", "fkk_in/ingolstadt.net.xml.gz"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "A10KW/osm.net.xml",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("DRT/osm.net.xml", "fkk_in/ingolstadt.net.xml.gz")),
+    ],
+)
 def test_every_pair_of_ends_of_a_real_town_has_its_routes_on_streets_for_cars(name):
     network = RoadNetwork.read(shipped(name))
     assert all(sound(network, *pair, 4) for pair in pairs_of(network)[::7])
@@ -228,7 +234,7 @@ sumo.run("sumo", [])
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="finds what was started in /proc")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_sumo_ends_with_the_process_that_started_it(tmp_path, number):
     slow, pid = tmp_path / "sumo", tmp_path / "pid"
     slow.write_text(f"#!/bin/sh\necho $$ > {pid}.new\nmv {pid}.new {pid}\nexec sleep 600\n")
@@ -372,7 +378,7 @@ def test_a_crossing_at_a_node_without_a_signal_is_refused_before_anything_runs()
 
 
 @needs_sumo
-@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("attempt", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 2))])
 def test_recording_ends_in_a_sentence_when_sumo_refuses_the_network_in_every_worker(tmp_path, attempt):
     content = re.sub(' via="[^"]*"', ' via=":nowhere_0_0"', grid_network().content, count=1)
     (tmp_path / "own.net.xml").write_text(content, encoding="utf-8")
