@@ -43,7 +43,7 @@ def lived_again(address: str, settings: dict[str, Any]) -> Learner:
                 assert (choice.id, choice.arm) == (number, row), f"choice {number} differs from that of a run in peace"
                 assert repeated == event
             case _:
-                replay.apply(learner, event, {})
+                replay.apply(learner, event)
     return learner
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,6 +109,7 @@ def ends_of(band, memory, arm, exponent):
 
 STEPS = 64.0  # an exponent is rounded up to 1 / STEPS, so that an interval serves many rounds
 NODES = 400  # of the tail's table
+SMOOTH = 1e-11  # to which two quadratures agree on a stretch of the tail without singular points
 
 
 @by_reference
@@ -184,7 +184,17 @@ def _band_weight(weight: Weight, has_tail: bool) -> BandWeight:
 
 @lru_cache(maxsize=64)
 def _tail(weight: Weight) -> tuple[Table, float]:
-    """The integral beyond u of the greatest w of any probability up to exp(-v^2 / 2), against exp(-u^2 / 2)."""
+    """`tail_integrals` as a table, in shares of the whole; and the whole."""
+    shares, beyond = tail_integrals(weight)
+    return staircase(shares, beyond / beyond[-1]), float(beyond[-1])
+
+
+@lru_cache(maxsize=64)
+def tail_integrals(weight: Weight) -> tuple[FloatArray, FloatArray]:
+    """The integral beyond u of the greatest w of any probability up to exp(-v^2 / 2), against exp(-u^2 / 2), ascending.
+
+    Between two shares the integral of the larger one holds, which is never below the true one.
+    """
 
     def height(v: FloatArray) -> FloatArray:
         log_p = -0.5 * v**2
@@ -198,11 +208,19 @@ def _tail(weight: Weight) -> tuple[Table, float]:
     while float(height(np.array([far]))[0]) > 1e-17:
         far *= 1.25
     nodes = np.linspace(0.0, min(far, LAST_NODE), NODES)
-    pieces = [integrate(height, list(pair)) for pair in (*pairwise(nodes), (nodes[-1], max(far, nodes[-1] + 1.0)))]
-    beyond = np.cumsum([piece.value + piece.error for piece in pieces][::-1])[::-1]
-    # a staircase that never lies below the integral, since it takes the one from the node before u
+    half = 0.5 * np.diff(nodes)
+    fine, coarse = (
+        half * (height((nodes[:-1] + half)[:, None] + half[:, None] * points) @ weights)
+        for points, weights in (np.polynomial.legendre.leggauss(count) for count in (5, 3))
+    )
+    error = np.abs(fine - coarse)
+    # next to a point where the weight is singular, bisection is needed
+    for i in np.flatnonzero(error > SMOOTH * fine + 1e-17).tolist():
+        fine[i], error[i] = integrate(height, [nodes[i], nodes[i + 1]])[:2]
+    last = integrate(height, [nodes[-1], max(far, nodes[-1] + 1.0)])
+    pieces = np.append(fine + error, last.value + last.error)
     shares = np.exp(-0.5 * nodes**2)[::-1]
-    return staircase(np.append(shares[:-1], 1.0), beyond[::-1] / beyond[0]), float(beyond[0])
+    return np.append(shares[:-1], 1.0), np.cumsum(pieces[::-1])
 
 
 def interval_of(band: Any, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float) -> Interval:

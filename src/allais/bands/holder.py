@@ -119,6 +119,17 @@ def deviation(weight: Weight, eps: float) -> float:
     return weight.modulus(min(eps, 1.0)) if pair is None else pair.constant * eps**pair.exponent
 
 
+def deviations(weight: Weight, eps: FloatArray) -> FloatArray:
+    """What kernels take for `deviation`, of many distances: a modulus that costs a search is read from a staircase."""
+    pair = weight.holder
+    if pair is not None:
+        return pair.constant * eps**pair.exponent
+    if weight.modulus_kind != "exact":
+        eps = np.append(STAIRS, np.inf)[np.searchsorted(STAIRS, eps, side="right")]
+    distinct, where = np.unique(eps, return_inverse=True)
+    return np.array([weight.modulus(one) if one <= 1.0 else 1.0 for one in distinct.tolist()])[where]
+
+
 def variation(weight: Weight) -> float:
     """How far w rises and falls in all: 1 for a monotone weight."""
     return float(np.abs(np.diff(weight(np.array([0.0, *weight.turning_points, 1.0])))).sum())
@@ -131,6 +142,12 @@ def stretches(preference: Preference, rewards: Rewards) -> tuple[float, float]:
     """
     low, high = bounds_of(preference, rewards)
     return max(high, 0.0) - max(low, 0.0), min(high, 0.0) - min(low, 0.0)
+
+
+def normal_tails(weight: Weight, starts: FloatArray) -> FloatArray:
+    """A bound on the integral of w(P(Y > u)) over u > start, for a centred Y of scale 1, of many starts."""
+    distinct, where = np.unique(starts, return_inverse=True)
+    return np.array([_normal_tail(weight, start) for start in distinct.tolist()])[where]
 
 
 @lru_cache(maxsize=1024)
@@ -200,13 +217,15 @@ def _side(weight: Weight, stretch: FloatArray, has_tail: bool) -> Side:
     return Side(stretch, constant, exponent / 2.0, modulus, tail)
 
 
+STAIRS = 2.0 ** np.arange(-30.0, 1e-9, 0.125)  # eight per octave
+
+
 @lru_cache(maxsize=256)
 def _modulus_table(weight: Weight) -> Table:
     if weight.modulus_kind == "exact":
         return tabulate(np.vectorize(weight.modulus, otypes=[np.float64]))
-    # each bound costs a search: there are eight per octave, and the next larger one is a bound too
-    points = 2.0 ** np.arange(-30.0, 1e-9, 0.125)
-    return staircase(points, np.array([weight.modulus(eps) for eps in points]))
+    # each bound costs a search: the next larger one is a bound too
+    return staircase(STAIRS, np.array([weight.modulus(eps) for eps in STAIRS]))
 
 
 @lru_cache(maxsize=256)
@@ -215,9 +234,7 @@ def _tail_table(weight: Weight) -> Table:
 
     def tail(inverse: FloatArray) -> FloatArray:
         # from two pulls to 1e18; constant beyond, where it is never read
-        starts = np.sqrt(1.0 / np.clip(inverse, 0.0235, 0.6) - 1.0)
-        distinct, where = np.unique(starts, return_inverse=True)
-        return np.array([_normal_tail(weight, float(start)) for start in distinct])[where]
+        return normal_tails(weight, np.sqrt(1.0 / np.clip(inverse, 0.0235, 0.6) - 1.0))
 
     return tabulate(tail, (0.0235, 0.6))
 

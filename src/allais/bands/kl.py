@@ -116,6 +116,13 @@ def kl_ceiling(p, level):
     return min(max(q, p), 1.0)
 
 
+@routine
+def kl_ceilings(shares, levels, found):
+    """Write the largest q with kl(p, q) <= level for each of many shares."""
+    for i in range(shares.size):
+        found[i] = kl_ceiling(shares[i], levels[i])
+
+
 @kernel
 def log_ratio(count, pulls, strength, q):
     """log of the likelihood of a Beta(a q, a (1 - q)) mixture over that of q itself; convex in q."""

@@ -1,227 +1,437 @@
-"""Somebody else's choice by upper bounds (`WUCB` with the KL band): from bounds on probabilities that all people share.
+"""Somebody else's choice by upper bounds (`WUCB`): her intervals, from tables of outcomes that all people share.
 
-The KL band bounds the probability of doing at least as well as an outcome by counts alone, so that these bounds
-are nobody's own. They are kept per arm, for the stretches between outcomes where `bands/_tail_walks.py` computes them;
-her weights and her utility, as formulas on whole arrays, make the ends of her intervals of them. These are the ends
-that a learner of her own would have, and nothing is kept about her.
+All people of a learner have one reference and one direction, so that an arm's outcomes rank alike for everybody. They
+are kept in stretches, from the outside in, with the counts of samples beyond them; her utility gives the stretches
+their lengths, and her weights their probabilities, as formulas on whole arrays. The ends are those that a learner of
+her own would have, and nothing is kept about her:
+
+- `Holder`: the value by Algorithm 1, and a width that is a formula.
+- `KL`, `DKW`, `Envelope`: bounds on probabilities follow from counts alone, so that they are nobody's own.
 """
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from abc import abstractmethod
+from bisect import bisect_left
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais.bands._distribution_bounds import STEPS, TailEnds, TailRule
-from allais.bands._tail_walks import STRIDE
-from allais.bands.kl import NEWTON, KLShape
-from allais.learner.views import Groups, Guest, Guests
+from allais.bands import DKW, KL, Envelope, Holder
+from allais.bands._distribution_bounds import STEPS, tail_integrals
+from allais.bands._tail_walks import LAST_NODE, STRIDE
+from allais.bands.base import GivenEnds, GivenRule
+from allais.bands.holder import deviations, normal_tails, variation
+from allais.bands.kl import kl_ceilings
+from allais.learner.views import SharedTables, SharedView, cell_reach, clock_of, finite_utilities, same_utility
 from allais.policies.core.base import Policy
-from allais.policies.core.verbs import exponent
+from allais.policies.core.knowledge import check_unit_interval
+from allais.policies.wucb import WUCB
 from allais.preferences import Preference
+from allais.rewards import SubGaussian
 from allais.samples.cells import HIGH, LOW, RAW_HIGH, RAW_LOW, spread_out
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
-from allais.samples.lifetimes import NOW, Lifetimes
-from allais.weights import Weight
+from allais.weights import Identity, Weight
 
 
-def serves_by_bounds(rule: Any) -> bool:
-    """Whether a policy's bounds on probabilities hold for everybody."""
-    band = getattr(rule, "band", None)
-    # by its name: W-UCB's module imports the whole package, which imports this one
-    if type(rule).__name__ != "WUCBRule" or not isinstance(band, TailRule) or not isinstance(band.shape, KLShape):
-        return False
-    return not (band.always or rule.worth.of_mean or band.scale.any())
+def shared_bounds(policy: Policy, rule: Any) -> SharedBounds | None:
+    """What people share under a policy that chooses by upper bounds; None where its band is none of these."""
+    if type(policy.plain()) is not WUCB:
+        return None
+    kinds: dict[type, type[SharedBounds]] = {
+        Holder: HolderBounds,
+        KL: TailBounds,
+        DKW: TailBounds,
+        Envelope: TailBounds,
+    }
+    kind = kinds.get(type(policy.band))  # type: ignore[attr-defined]
+    return None if kind is None else kind(policy, rule)
 
 
 class Stretches(NamedTuple):
     """The outcomes of an arm that are gains, or losses, in stretches from the outside in."""
 
-    inner: FloatArray  # where a stretch ends, as told; it begins where the one before ended
+    raw: FloatArray  # where a stretch ends, as told; it begins where the one before ended
+    utility: FloatArray  # the same under the policy's own preference
     fewest: FloatArray  # samples that lie at or beyond its outer end
     counted: FloatArray  # samples that may lie beyond its inner end
-
-
-def _stretches(places: FloatArray, counts: IntArray, in_cell: Any, pulls: int, end: float, in_trees: bool) -> Stretches:
-    """One side of an arm, from the outside in, as `walk_few` and `walk_strides` divide it."""
-    beyond = np.cumsum(counts)
-    total = int(beyond[-1]) if beyond.size else 0
-    if in_trees:
-        ranks = _ranks(pulls)
-        ranks = np.append(ranks[: np.searchsorted(ranks, total)], total)[: None if total else 0]
-        at = np.searchsorted(beyond, ranks)
-        # the samples of a cell may lie anywhere in it, even all at its outer end
-        reached = np.where(in_cell[at], beyond[at], ranks)
-        inner, counted = places[at], np.where(in_cell[at], beyond[at], ranks - 1)
-    else:
-        inner, reached, counted = places, beyond, beyond - counts
-    return Stretches(np.append(inner, end), np.append(0.0, reached), np.append(counted, float(total)))
-
-
-@lru_cache(maxsize=64)
-def _ranks(pulls: int) -> IntArray:
-    """Where stretches end: counts within a standard deviation of each other share a bound."""
-    found, rank = [], 0
-    while rank < pulls:
-        rank += max(1, int(STRIDE * math.sqrt(rank * (pulls - rank) / pulls)))
-        found.append(rank)
-    return np.array(found)
-
-
-def _bounded(side: Stretches, pulls: int, level: float) -> tuple[FloatArray, ...]:
-    """Where stretches end, and bounds on the probability of what lies beyond."""
-    both = _ceilings(np.append(pulls - side.fewest, side.counted) / pulls, level)
-    return side.inner, 1.0 - both[: side.inner.size], both[side.inner.size :]
-
-
-def _ceilings(p: FloatArray, level: float) -> FloatArray:
-    """The largest q with kl(p, q) <= level, of many shares (`bands.kl.kl_ceiling`, on arrays)."""
-    inside = (p > 0.0) & (p < 1.0)
-    result = np.where(p >= 1.0, 1.0, -math.expm1(-level))
-    p = p[inside]
-    # no q beyond `most` can be: p log(p / q) >= p log p. The distance from 1 is known to a factor of e
-    most = 1.0 - (1.0 - p) * np.exp((p * np.log(p) - level) / (1.0 - p))
-    angle = np.arcsin(np.sqrt(p)) + math.sqrt(0.5 * level)
-    q = np.where(angle < 1.57, np.minimum(np.sin(angle) ** 2, most), most)
-    for _ in range(NEWTON):
-        with np.errstate(divide="ignore", invalid="ignore"):  # a root next to 1 is 1 itself
-            excess = p * np.log(p / q) + (1.0 - p) * np.log((1.0 - p) / (1.0 - q)) - level
-            following = q - excess * q * (1.0 - q) / (q - p)
-        following = np.where(following < most, following, most)
-        # steps square their error: the last leaves some 1e-15, also of the distance from 1
-        done = bool((np.abs(following - q) <= 1e-8 * np.minimum(following, 1.0 - following) + 1e-15).all())
-        q = following
-        if done:
-            break
-    result[inside] = np.clip(q, p, 1.0)
-    return result
+    low: FloatArray  # bounds on the probability of what lies beyond; NaN where they are out of date
+    high: FloatArray
 
 
 class Side:
-    """Gains, or losses, of all arms that were told about, in stretches with bounds on their probabilities."""
+    """The gains (sign 1), or the losses (-1), of all arms, one after the other."""
 
-    def __init__(self, sign: float, outermost: FloatArray) -> None:
-        self._sign, self._outermost = sign, outermost
-        self._inner = self._low = self._high = np.zeros(0)
-        self._starts: IntArray = np.zeros(0, dtype=np.int64)
-        self._first = np.zeros(0)
+    def __init__(self, sign: float, each: list[Stretches], outermost: FloatArray, pulls: IntArray) -> None:
+        self.sign, self._outermost, self.pulls = sign, outermost, pulls
+        self.sizes = np.array([one.raw.size for one in each])
+        self.starts = np.cumsum(self.sizes) - self.sizes
+        self.all = Stretches(*(np.concatenate(part) for part in zip(*each, strict=True)))
 
-    def join(self, arms: IntArray, each: list[tuple[FloatArray, ...]]) -> None:
-        """Take the stretches of each arm, and the bounds on their probabilities."""
-        sizes = np.array([one[0].size for one in each])
-        self._starts, self._first = np.cumsum(sizes) - sizes, self._outermost[arms]
-        self._inner, self._low, self._high = (np.concatenate([one[i] for one in each]) for i in range(3))
+    def each(self) -> list[Stretches]:
+        """The stretches of each arm, which are parts of these."""
+        return [
+            Stretches(*(part[i : i + n] for part in self.all)) for i, n in zip(self.starts, self.sizes, strict=True)
+        ]
 
-    def ends(self, preference: Preference, weight: Weight) -> tuple[FloatArray, FloatArray]:
-        """The least and the most that the side of each arm is worth to somebody."""
-        inner = np.maximum(self._sign * preference.utilities(self._inner), 0.0)
+    def spread(self, of_arms: Any) -> Any:
+        """A number of each arm, for each of its stretches."""
+        return np.repeat(of_arms, self.sizes)
+
+    def ends(self, preference: Preference, same: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Where stretches end and where they begin, as utilities; and up to where the probability is 1."""
+        places = self.all.utility if same else finite_utilities(preference, self.all.raw)
+        inner = np.maximum(self.sign * places, 0.0)
         outer = np.append(0.0, inner[:-1])
-        outer[self._starts] = np.maximum(self._sign * preference.utilities(self._first), 0.0)
-        gaps = outer - inner
-        sure = inner[np.append(self._starts[1:], inner.size) - 1]  # up to there the probability is 1
-        where = gaps > 0.0
-        least, most = np.zeros(gaps.size), np.zeros(gaps.size)
-        if where.any():
-            low, high = np.maximum(self._low[where], 0.0), self._high[where]
-            one, other = weight._of(low), weight._of(high)
-            below, above = np.minimum(one, other), np.maximum(one, other)
-            for turn in weight.turning_points:
-                within, turned = (low < turn) & (turn < high), float(weight(turn))
-                below = np.where(within, np.minimum(below, turned), below)
-                above = np.where(within, np.maximum(above, turned), above)
-            least[where], most[where] = gaps[where] * below, gaps[where] * above
-        return sure + np.add.reduceat(least, self._starts), sure + np.add.reduceat(most, self._starts)
+        outer[self.starts] = np.maximum(self.sign * finite_utilities(preference, self._outermost), 0.0)
+        return inner, outer, inner[self.starts + self.sizes - 1]
 
 
-class BoundGuests(Guests):
-    """What people share who choose by upper bounds."""
+class Division:
+    """All arms in stretches: one per outcome, or one for outcomes whose counts are nearly alike."""
 
-    def __init__(self, policy: Policy, rule: Any) -> None:
-        known, costs = policy.rewards_of(rule.worth.edge.size), policy.preference.costs
-        self._bottoms = np.array([one.support[1 if costs else 0] for one in known])
-        self.ends = TailEnds(*(np.full(len(known), np.nan) for _ in TailEnds._fields))
-        self.value = np.full(len(known), -np.inf)
-        super().__init__(policy, rule)
-        self.sides = Side(1.0, self._tops), Side(-1.0, self._bottoms)
-        self._each: list[Any] = [None] * len(known)  # per arm the stretches of its gains and of its losses
-        self._bounded: list[Any] = [None] * len(known)  # and these with bounds on probabilities
-        self._counted = np.full(len(known), -1)
-        self._time, self._exponent = -1, math.nan
-        self.arms: IntArray = np.zeros(0, dtype=np.int64)
+    def __init__(self, tables: SharedBounds, strides: bool) -> None:
+        self._tables, self._strides = tables, strides
+        n_arms = tables.tops.size
+        self._each: list[Any] = [None] * n_arms  # per arm the stretches of its gains and of its losses
+        self.counted = np.full(n_arms, -1)
+        self._time, self._exponent = 0, math.nan
+        self.arms: IntArray = np.zeros(0, dtype=np.int64)  # those in play, and told about
+        self.sides: tuple[Side, Side]
 
-    def _rule_of(self, rule: Any) -> Any:
-        return rule
+    def look(self) -> None:
+        """Bring the stretches in line with what the learner knows."""
+        tables, state = self._tables, self._tables.shared
+        if (time := clock_of(state)) != self._time:
+            self.counted[:], self._time = -1, time
+        pulls = state.memory.pulls
+        arms = np.flatnonzero(state.active & (pulls > 0))
+        changed = arms[self.counted[arms] != pulls[arms]]
+        if not (changed.size or not np.array_equal(arms, self.arms)):
+            return
+        for arm in changed.tolist():
+            self._each[arm] = self._divided(state.memory, arm)
+        if arms.size:
+            each, ends = [self._each[arm] for arm in arms.tolist()], (tables.tops[arms], tables.bottoms[arms])
+            self.sides = (
+                Side(1.0, [one[0] for one in each], ends[0], pulls[arms]),
+                Side(-1.0, [one[1] for one in each], ends[1], pulls[arms]),
+            )
+            for arm, *both in zip(arms.tolist(), *(side.each() for side in self.sides), strict=True):
+                self._each[arm] = both
+        self.arms = arms
+        self.counted[changed] = pulls[changed]
 
-    def _state_of(self, shared: Any) -> Any:
-        return shared._replace(memory=shared.memory._replace(value=self.value), kept=self.ends)
-
-    def seat(self, preference: Preference, shared: Any, shared_at: Any) -> BoundGuest:
-        """A person who looks at what the learner knows."""
-        return BoundGuest(self, self._looked(preference, shared, shared_at), preference)
-
-    def forget(self) -> None:
-        """Let everything be made anew, after a change that is more than outcomes told."""
-        super().forget()
-        self._counted[:] = -1
-
-    def bound(self, confidence: float) -> float:
-        """Bring the bounds on probabilities in line with the memory, at an exponent; returns it as it was rounded."""
-        memory, lifetimes = self.state.memory, self.state.lifetimes
-        if isinstance(lifetimes, Lifetimes) and lifetimes.clock[NOW] != self._time:
-            self._counted[:] = -1  # as many may have been forgotten as were told
-            self._time = int(lifetimes.clock[NOW])
-        rounded = float(np.ceil(STEPS * confidence) / STEPS)
-        changed = np.flatnonzero(self._counted != memory.pulls).tolist()
-        if not changed and rounded == self._exponent:
-            return rounded
-        for arm in changed:
-            self._each[arm] = self._divided(memory, arm)
-            self._counted[arm] = memory.pulls[arm]
-        self.arms = np.flatnonzero(memory.pulls > 0)
-        for arm in self.arms.tolist() if rounded != self._exponent else changed:
-            pulls, cuts = int(memory.pulls[arm]), float(self.rule.band.shape.log_cuts[arm])
-            if pulls:
-                level = (rounded + (math.log(pulls) if math.isnan(cuts) else cuts)) / pulls
-                self._bounded[arm] = [_bounded(side, pulls, level) for side in self._each[arm]]
-        self._exponent = rounded
-        if self.arms.size:
-            for k, side in enumerate(self.sides):
-                side.join(self.arms, [self._bounded[arm][k] for arm in self.arms.tolist()])
-        return rounded
+    def keep_bounds_at(self, exponent: float) -> None:
+        """Let go of bounds on probabilities that are for another exponent."""
+        if exponent != self._exponent:
+            for one in [part for each in self._each if each is not None for part in each]:
+                one.low[:] = one.high[:] = np.nan
+            self._exponent = exponent
 
     def _divided(self, memory: Any, arm: int) -> tuple[Stretches, Stretches]:
         """An arm's gains and losses in stretches."""
         utility, raw, counts = outcomes_of_arm(memory, arm)
-        table = spread_out(utility, raw, counts, cells_of_arm(memory, arm))
-        in_cell = (table[HIGH] > table[LOW]) | (table[RAW_HIGH] > table[RAW_LOW])
-        worst, best = (RAW_HIGH, RAW_LOW) if self.policy.preference.costs else (RAW_LOW, RAW_HIGH)
-        pulls, in_trees = int(memory.pulls[arm]), bool(memory.in_trees[arm])
+        places = [np.stack([raw, utility])] * 2  # of gains, and of losses
+        in_cell = None
+        if self._strides and memory.in_trees[arm]:
+            table = spread_out(utility, raw, counts, cells_of_arm(memory, arm))
+            in_cell = (table[HIGH] > table[LOW]) | (table[RAW_HIGH] > table[RAW_LOW])
+            # the samples of a cell may lie anywhere in it
+            least, most = (RAW_HIGH, RAW_LOW) if self._tables.policy.preference.costs else (RAW_LOW, RAW_HIGH)
+            places = [table[[least, LOW]], table[[most, HIGH]]]
         split = int(np.searchsorted(utility, 0.0, side="right"))
-        gains, losses = slice(None, split - 1 if split else None, -1), slice(split)
-        if split == utility.size:
-            gains = slice(0)
-        return (
-            _stretches(table[worst][gains], counts[gains], in_cell[gains], pulls, self._bottoms[arm], in_trees),
-            _stretches(table[best][losses], counts[losses], in_cell[losses], pulls, self._tops[arm], in_trees),
+        ends = np.array([self._tables.bottoms[arm], self._tables.tops[arm]])
+        last = np.stack([ends, finite_utilities(self._tables.policy.preference, ends)])
+        sides = []
+        for k, side in enumerate((slice(None, split - 1 if split else None, -1), slice(split))):
+            beyond, where = np.cumsum(counts[side]), places[k][:, side]
+            reached, counted = beyond, beyond - counts[side]
+            if in_cell is not None:
+                at, reached, counted = _strides(beyond.tolist(), in_cell[side].tolist(), int(memory.pulls[arm]))
+                where = where[:, at]
+            raw_ends, own_ends = np.append(where, last[:, k : k + 1], axis=1)
+            fewest, unknown = np.append(0.0, reached), np.full(raw_ends.size, np.nan)
+            at_most = np.append(counted, float(beyond[-1:].sum()))
+            sides.append(Stretches(raw_ends, own_ends, fewest, at_most, unknown, unknown.copy()))
+        return sides[0], sides[1]
+
+
+def _strides(beyond: list[int], in_cell: list[bool], pulls: int) -> tuple[IntArray, IntArray, IntArray]:
+    """The steps of `walk_strides`: which outcomes, and how many samples lie at or beyond, and may lie beyond, each."""
+    found, fewest = [], 0
+    while beyond and fewest < beyond[-1]:
+        rank = min(fewest + max(1, int(STRIDE * math.sqrt(fewest * (pulls - fewest) / pulls))), beyond[-1])
+        i = bisect_left(beyond, rank)
+        # the samples of a cell may all lie at its outer end
+        fewest, counted = (beyond[i], beyond[i]) if in_cell[i] else (rank, rank - 1)
+        found.append((i, fewest, counted))
+    at, reached, counts = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    return at, reached, counts
+
+
+class SharedBounds(SharedTables):
+    """What people share who choose by upper bounds."""
+
+    def __init__(self, policy: Policy, rule: Any) -> None:
+        n_arms = rule.worth.edge.size
+        super().__init__(policy, rule, GivenRule(), GivenEnds(np.full(n_arms, -np.inf), np.full(n_arms, np.inf)))
+        self.known = policy.rewards_of(n_arms)
+        self._tailed = next((one for one in self.known if isinstance(one, SubGaussian)), None)
+        self.of_each = Division(self, strides=False)
+
+    def view(self, preference: Preference) -> BoundsView:
+        """The arms for one person, by what the learner knows now."""
+        if self._tailed is not None:
+            preference.truncation(self._tailed, 1)  # refuses a utility
+        if self.of.worth.of_mean:
+            check_unit_interval(preference, self.known)
+        return BoundsView(self, preference)
+
+    def forget(self) -> None:
+        """Let every table be made anew, after a change that is more than outcomes told."""
+        super().forget()
+        self.of_each.counted[:] = -1
+
+    @abstractmethod
+    def highest(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray]:
+        """The arms that were told about, and the upper ends of their intervals at an exponent."""
+
+    @abstractmethod
+    def intervals(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The arms that were told about, and both ends of their intervals at an exponent."""
+
+    def values(self, preference: Preference) -> FloatArray:
+        """What the arms that were told about are worth by what was seen: Algorithm 1, as `measure` computes it."""
+        self.of_each.look()
+        worth, memory, arms = self.of.worth, self.shared.memory, self.of_each.arms
+        if not arms.size:
+            return np.zeros(0)
+        same = same_utility(preference, self.policy.preference)
+        gains, losses = preference.gains, preference.losses
+        undistorted = isinstance(gains, Identity) and isinstance(losses, Identity)
+        if worth.of_mean:
+            gains = losses = Identity()
+        scale = worth.edge_scale[arms]
+        edge = np.full(arms.size, np.inf)
+        if scale.any():
+            tailed = scale > 0.0
+            edge[tailed] = (worth.edge[arms] + scale * np.sqrt(np.log(memory.pulls[arms])))[
+                tailed
+            ]  # M_n, Proposition 1
+        gain, loss = (
+            _worth(side, weight, preference, same, edge)
+            for side, weight in zip(self.of_each.sides, (gains, losses), strict=True)
         )
+        found = gain - loss
+        if same and (undistorted or worth.of_mean):  # a cell knows the sum of its samples
+            found = np.where(memory.in_trees[arms] & (scale == 0.0), memory.mean[arms], found)
+        return preference.gains._of(np.clip(found, 0.0, 1.0)) if worth.of_mean else found
+
+    def reach(self, preference: Preference) -> FloatArray:
+        """How far a sample may be from the outcome that stands for it: (2, arms told about), of gains and of losses."""
+        arms, memory = self.of_each.arms, self.shared.memory
+        if same_utility(preference, self.policy.preference):
+            return np.array(memory.slack[arms, :2].T)
+        return np.array([cell_reach(preference, memory, arm) for arm in arms.tolist()]).T
 
 
-class BoundGuest(Guest):
-    """A person for one choice by upper bounds."""
+def _worth(side: Side, weight: Weight, preference: Preference, same: bool, edge: FloatArray) -> FloatArray:
+    """What one side of each arm is worth, up to an edge."""
+    inner, outer, sure = side.ends(preference, same)
+    if np.isfinite(edge).any():
+        cut = side.spread(edge)
+        inner, outer = np.minimum(inner, cut), np.minimum(outer, cut)
+    share = side.all.fewest / side.spread(side.pulls)
+    where = (outer > inner) & (share > 0.0)
+    parts = np.zeros(share.size)
+    parts[where] = (outer[where] - inner[where]) * weight._of(share[where])
+    found: FloatArray = np.minimum(sure, edge) + np.add.reduceat(parts, side.starts)
+    return found
 
-    def __init__(self, guests: BoundGuests, groups: Groups, preference: Preference) -> None:
-        super().__init__(guests, groups, preference)
-        self._bounds = guests
+
+class HolderBounds(SharedBounds):
+    """The Hölder band: a value, and a width that is a formula."""
+
+    def highest(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray]:
+        """The arms that were told about, and the upper ends of their intervals at an exponent."""
+        arms, _, high = self.intervals(preference, confidence)
+        return arms, high
+
+    def intervals(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The arms that were told about, and both ends of their intervals at an exponent."""
+        value = self.values(preference)
+        arms = self.of_each.arms
+        if not arms.size:
+            return arms, value, value
+        pulls, worth = self.shared.memory.pulls[arms], self.of.worth
+        weights = self.policy.band._weights(preference)  # type: ignore[attr-defined]
+        eps = np.sqrt(0.5 * confidence / pulls)  # Dvoretzky-Kiefer-Wolfowitz-Massart
+        ends = [finite_utilities(preference, one[arms]) for one in (self.bottoms, self.tops)]
+        scale, radius = worth.edge_scale[arms], np.zeros(arms.size)
+        tailed = scale > 0.0
+        with np.errstate(invalid="ignore"):  # the reach of sub-Gaussian arms is their truncation
+            stretches = [np.maximum(ends[1], 0.0) - np.maximum(ends[0], 0.0)]
+            stretches.append(np.minimum(ends[1], 0.0) - np.minimum(ends[0], 0.0))
+        for weight, stretch in zip(weights, stretches, strict=True):
+            if tailed.any():
+                stretch[tailed] = worth.edge[arms][tailed] + scale[tailed] * np.sqrt(np.log(pulls[tailed]))
+            where = stretch > 0.0
+            radius[where] += stretch[where] * deviations(weight, eps[where])
+            if tailed.any():
+                many = np.maximum(pulls[tailed], 2)
+                beyond = scale[tailed] * normal_tails(weight, np.sqrt(np.log(many)))
+                radius[tailed] += np.where(pulls[tailed] > 1, beyond, np.inf)  # there is no bound at n = 1
+        undistorted = isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity)
+        exact = worth.of_mean or (undistorted and same_utility(preference, self.policy.preference))
+        hidden = np.where(exact & ~tailed, 0.0, self.reach(preference).sum(axis=0))
+        if hidden.any():
+            radius += max(variation(preference.gains), variation(preference.losses)) * hidden
+        return arms, value - radius, value + radius
+
+
+class TailBounds(SharedBounds):
+    """Bands on probabilities: KL, DKW, and the sub-Gaussian envelope."""
+
+    def __init__(self, policy: Policy, rule: Any) -> None:
+        super().__init__(policy, rule)
+        self._steady = isinstance(policy.band, DKW)  # type: ignore[attr-defined]
+        self._in_strides = Division(self, strides=True)
+
+    def forget(self) -> None:
+        """Let every table be made anew, after a change that is more than outcomes told."""
+        super().forget()
+        self._in_strides.counted[:] = -1
+
+    def highest(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray]:
+        """The arms that were told about, and the upper ends of their intervals at an exponent."""
+        arms, most = self._side(0, preference, confidence, greatest=True)
+        return arms, most - self._side(1, preference, confidence, greatest=False)[1]
+
+    def intervals(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The arms that were told about, and both ends of their intervals at an exponent."""
+        arms, high = self.highest(preference, confidence)
+        least = self._side(0, preference, confidence, greatest=False)[1]
+        return arms, least - self._side(1, preference, confidence, greatest=True)[1], high
+
+    def _side(
+        self, k: int, preference: Preference, confidence: float, *, greatest: bool
+    ) -> tuple[IntArray, FloatArray]:
+        """The arms that were told about, and the most or the least that their gains (k = 0) or losses (1) are worth."""
+        weight = (preference.gains, preference.losses)[k]
+        # where all bounds are equally far from their shares, a monotone weight needs no strides (`shifted`)
+        division = self.of_each if self._steady and weight.is_monotone else self._in_strides
+        division.look()
+        arms = division.arms
+        if not arms.size:
+            return arms, np.zeros(0)
+        rounded = math.ceil(STEPS * confidence) / STEPS
+        # half of the failures for the probabilities, half for the mean
+        level = rounded + np.where(self.of.band.scale[arms] > 0.0, math.log(2.0), 0.0)
+        division.keep_bounds_at(rounded)
+        side = division.sides[k]
+        self._bound(side, arms, level)
+        inner, outer, start = side.ends(preference, same_utility(preference, self.policy.preference))
+        low, high, parts = side.all.low, side.all.high, np.zeros(inner.size)
+        end = outer[side.starts]
+        if self.of.band.scale[arms].any():
+            low, high, beyond = self._enveloped(side, arms, level, weight, inner, outer)
+            parts[side.starts] = beyond if greatest else 0.0
+        where = (outer > inner) & np.isfinite(outer)
+        parts[where] += (outer[where] - inner[where]) * _extreme(weight, low[where], high[where], greatest)
+        found = start + np.add.reduceat(parts, side.starts)
+        if division is self.of_each and (hidden := self.reach(preference)[k]).any():
+            moved = np.minimum(found + hidden, end) if greatest else np.maximum(found - hidden, start)
+            found = np.where(hidden > 0.0, moved, found)
+        return arms, found
+
+    def _bound(self, side: Side, arms: IntArray, level: FloatArray) -> None:
+        """Bring the bounds on probabilities up to date."""
+        where = np.flatnonzero(np.isnan(side.all.high))
+        if not where.size:
+            return
+        of_arm = side.spread(np.arange(arms.size))[where]
+        pulls, counts = (
+            side.pulls[of_arm],
+            np.stack([side.pulls[of_arm] - side.all.fewest[where], side.all.counted[where]]),
+        )
+        if self._steady:
+            found = np.minimum(counts / pulls + np.sqrt(0.5 * level[of_arm] / pulls), 1.0)
+        else:
+            cuts = self.of.band.shape.log_cuts[arms[of_arm]]
+            price = (level[of_arm] + np.where(np.isnan(cuts), np.log(pulls), cuts)) / pulls
+            found = np.empty(counts.shape)
+            kl_ceilings((counts / pulls).ravel(), np.append(price, price), found.ravel())
+        side.all.low[where], side.all.high[where] = np.maximum(1.0 - found[0], 0.0), found[1]
+
+    def _enveloped(
+        self, side: Side, arms: IntArray, level: FloatArray, weight: Weight, inner: FloatArray, outer: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Bounds on probabilities, clipped by what sub-Gaussian tails can hold; and what the outermost stretch adds."""
+        band, memory, pulls = self.of.band, self.shared.memory, side.pulls
+        scale = band.scale[arms]
+        listed = np.arange(memory.utility.shape[1]) < memory.sizes[arms, None]
+        total = np.where(listed, memory.counts[arms] * memory.utility[arms], 0.0).sum(axis=1)
+        mean = side.sign * np.where(memory.in_trees[arms], memory.mean[arms], total / pulls)
+        radius, middle = scale * np.sqrt(2.0 * level / pulls), side.sign * band.centre[arms]  # Chernoff
+        mean_low = side.spread(np.maximum(mean - radius, middle - band.slack[arms]))
+        mean_high = np.minimum(mean + radius, middle + band.slack[arms])
+        of_stretch, gap = side.spread(scale), inner - side.spread(mean_high)
+        low, high = side.all.low, side.all.high
+        with np.errstate(divide="ignore", invalid="ignore"):
+            envelope = np.maximum(np.minimum(high, np.exp(-0.5 * (gap / of_stretch) ** 2)), low)
+            high = np.where((of_stretch > 0.0) & (gap > 0.0), envelope, high)
+            envelope = np.minimum(np.maximum(low, -np.expm1(-0.5 * ((mean_low - outer) / of_stretch) ** 2)), high)
+            low = np.where((of_stretch > 0.0) & (outer < mean_low), envelope, low)
+        beyond, first = np.zeros(arms.size), side.starts
+        tailed = (scale > 0.0) & np.isinf(outer[first])
+        if tailed.any():
+            first = first[tailed]
+            beyond[tailed] = _beyond(weight, scale[tailed], high[first], gap[first])
+        return low, high, beyond
+
+
+def _extreme(weight: Weight, low: FloatArray, high: FloatArray, greatest: bool) -> FloatArray:
+    """The greatest, or the least, weight of the probabilities between two."""
+    if weight.is_monotone:
+        return weight._of(high if greatest else low)
+    return weight.range_over(low, high)[int(greatest)]
+
+
+def _beyond(weight: Weight, scale: FloatArray, height: FloatArray, gap: FloatArray) -> FloatArray:
+    """The integral over z > m + gap of the greatest w up to min(height, exp(-(z - m)^2 / 2 sigma^2)), of each arm."""
+    flat = scale * np.sqrt(-2.0 * np.log(height))  # where the envelope takes over
+    start = np.maximum(gap, flat)
+    inner = (start - gap) * _extreme(weight, np.zeros(height.size), height, greatest=True)
+    u = np.minimum(np.maximum(start, 0.0) / scale, LAST_NODE)
+    shares, beyond = tail_integrals(weight)
+    at = np.searchsorted(shares, np.exp(-0.5 * u**2), side="right")
+    return inner + scale * beyond[np.minimum(at, beyond.size - 1)]
+
+
+class BoundsView(SharedView):
+    """The arms for one person and one choice by upper bounds."""
+
+    def __init__(self, tables: SharedBounds, preference: Preference) -> None:
+        super().__init__(tables, preference)
+        self._bounds, self._prepared = tables, math.nan
+
+    def _exponent(self) -> float:
+        """That of the next choice, as W-UCB's `exponent` has it."""
+        return float(self.rule.exploration) * math.log(max(1 + int(self.state.asked.sum()), 2))
 
     def prepare(self, u: float) -> None:
         """Bound what each arm may be worth to her, at the exponent of the next choice."""
-        guests, preference = self._bounds, self._preference
-        ends = guests.ends
-        ends.exponent[:] = guests.bound(float(exponent(self.rule, self.state)))
-        if guests.arms.size:
-            least_gain, most_gain = guests.sides[0].ends(preference, preference.gains)
-            least_loss, most_loss = guests.sides[1].ends(preference, preference.losses)
-            ends.low[guests.arms], ends.high[guests.arms] = least_gain - most_loss, most_gain - least_loss
+        if (confidence := self._exponent()) != self._prepared:
+            arms, high = self._bounds.highest(self._preference, confidence)
+            self.state.kept.high[:] = np.inf
+            self.state.kept.high[arms], self._prepared = high, confidence
+
+    def complete(self) -> None:
+        """Compute values and both ends of intervals, as a recommendation shows them."""
+        arms, low, high = self._bounds.intervals(self._preference, self._exponent())
+        kept, value = self.state.kept, self.state.memory.value
+        kept.low[:], kept.high[:], value[:] = -np.inf, np.inf, -np.inf
+        kept.low[arms], kept.high[arms], value[arms] = low, high, self._bounds.values(self._preference)

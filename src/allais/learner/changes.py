@@ -9,7 +9,7 @@ import numpy as np
 
 from allais._system.locks import one_change_at_a_time
 from allais.learner.arms import Arms
-from allais.learner.views import feel_alike
+from allais.learner.views import same_utility
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms
 from allais.policies.core.state import started
@@ -84,7 +84,7 @@ class Changes(Arms):
     def _felt_by(self, preference: Preference) -> Memory:
         """The memory as somebody else feels what is in it."""
         memory = self._state.memory
-        if not self.policy.keeps_outcomes or feel_alike(preference, self.policy.preference):
+        if not self.policy.keeps_outcomes or same_utility(preference, self.policy.preference):
             self._require_one_scale(preference)
             return copy.deepcopy(memory)
         arms = range(memory.pulls.size)

@@ -17,7 +17,7 @@ from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import finite_list
 from allais.learner.choices import Choice, Context, Ellipsoid, listed, unlisted
 from allais.learner.learner import Learner
-from allais.learner.views import MOST, LinearViewpoint, Viewpoint, verbs_for
+from allais.learner.views import MOST, LinearPreferenceView, PreferenceView, verbs_for
 from allais.linear.arm_sets import ArmSet, Judge, checked_features
 from allais.linear.ellipsoid import radius
 from allais.linear.policy import LinearPolicy
@@ -214,12 +214,12 @@ class LinearLearner(Rows):
     @one_change_at_a_time
     def _ask_among(self, features: ArrayLike | None, among: ArmSet | None, preference: Preference | None) -> Choice:
         view = None if preference is None else self._view_for(preference)
-        policy: Any = view.policy if isinstance(view, Viewpoint) else self.policy
+        policy: Any = self.policy if view is None else view.policy
         arm, row = self._best_row(policy, features) if among is None else self._best_of_set(policy, among)
         return self._issue(arm, row)
 
-    def _new_view(self, preference: Preference) -> Viewpoint:
-        return LinearViewpoint(self.policy, preference, len(self._names))
+    def _new_view(self, preference: Preference) -> PreferenceView:
+        return LinearPreferenceView(self.policy, preference, len(self._names))
 
     def _best_row(self, policy: LinearPolicy, features: Any) -> tuple[int, tuple[float, ...]]:
         """The choice among arms that belong to this round only."""

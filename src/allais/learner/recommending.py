@@ -11,10 +11,10 @@ import numpy as np
 
 from allais._kernels import held
 from allais._system.locks import one_at_a_time
-from allais.learner.bounds import BoundGuests, serves_by_bounds
+from allais.learner.bounds import BoundsView, shared_bounds
 from allais.learner.choices import NotNow, Recommendation
 from allais.learner.view import View, intervals_of
-from allais.learner.views import MOST, Guest, Guests, News, Viewpoint, verbs_for
+from allais.learner.views import MOST, PreferenceView, SharedDraws, SharedTables, SharedView, verbs_for
 from allais.policies.core.base import Policy
 from allais.policies.core.verbs import recommend
 from allais.policies.npts import BinsRule
@@ -25,9 +25,8 @@ class Recommending(View):
     """A learner that recommends, and knows the views of others."""
 
     _state_at: Any  # where compiled code finds the state
-    _views: dict[Preference, Viewpoint]  # of people who asked, the one who asked last at the end
-    _guests: Guests | None = None  # what people share where nothing is kept about them
-    _news: News | None  # what was told since the first of them whose memory is her own
+    _views: dict[Preference, PreferenceView]  # of people who asked, the one who asked last at the end
+    _tables: SharedTables | None = None  # what people share where nothing is kept about them
 
     @one_at_a_time
     def recommend(self, preference: Preference | None = None) -> Recommendation:
@@ -46,14 +45,10 @@ class Recommending(View):
         other = self._someone(preference)
         if other == self.policy.preference:
             return self._recommended(self.policy, self._rule, self._state)
-        if self.policy.open_to_people and not self._draws_values():
-            view = self._seen_by(other)
-            if isinstance(view, Viewpoint):
-                return self._recommended(view.policy, view.rule, view.state)
-            view.prepare(0.0)
-            found = np.array(list(self._values(other).values()))
-            view.state.memory.value[:] = np.where(np.isnan(found), -np.inf, found)
-            return self._recommended(self.policy.but(preference=other), view.rule, view.state)
+        view = self._seen_by(other) if self.policy.open_to_people else None
+        if isinstance(view, PreferenceView | BoundsView):
+            view.complete()
+            return self._recommended(view.policy, view.rule, view.state)
         values = self._values(other)
         known = {name: values[name] for name in self.arms if not math.isnan(values[name])}
         pulls = dict(zip(self._names, self._state.memory.pulls.tolist(), strict=True))
@@ -100,44 +95,36 @@ class Recommending(View):
             state.asked[:] = asked
         return {name: count / draws for name, count in counts.items()}
 
-    def _view_for(self, preference: Preference) -> Viewpoint | Guest | None:
-        """The arms as somebody sees them, or None where it is the policy's own view."""
+    def _view_for(self, preference: Preference) -> PreferenceView | SharedView | None:
+        """The arms for somebody, or None where her preference is the policy's own."""
         other = self._someone(preference)
         return None if other == self.policy.preference else self._seen_by(other)
 
-    def _draws_values(self) -> bool:
-        """Whether the policy draws values, which can be done for anybody from what all share."""
-        return isinstance(getattr(self._rule, "band", None), BinsRule)
-
-    def _keeps_no_views(self) -> bool:
-        """Whether people choose from what all share, and nothing is kept about anybody."""
-        return self._draws_values() or serves_by_bounds(self._rule)
-
-    def _seen_by(self, preference: Preference) -> Viewpoint | Guest:
-        """The arms as somebody else sees them."""
+    def _seen_by(self, preference: Preference) -> PreferenceView | SharedView:
+        """The arms for somebody else."""
         if not self.policy.open_to_people:
             raise ValueError(
                 f"{type(self.policy).__name__} explores for one preference only; got another. Use NPTS, WUCB or LinTS, "
                 "which choose for anybody."
             )
-        if self._keeps_no_views():
-            if self._guests is None or self._guests.of is not self._rule:
-                self._guests = (Guests if self._draws_values() else BoundGuests)(self.policy, self._rule)
-            return self._guests.seat(preference, self._state, self._state_at)
+        if self._tables is None or self._tables.of is not self._rule:
+            draws = isinstance(getattr(self._rule, "band", None), BinsRule)
+            self._tables = SharedDraws(self.policy, self._rule) if draws else shared_bounds(self.policy, self._rule)
+        if self._tables is not None:
+            self._tables.look(self._state, self._state_at)
+            return self._tables.view(preference)
         view = self._views.pop(preference, None) or self._new_view(preference)
-        if not view.alike and self._news is None:
-            self._news = News()
-        view.look(self._state, self._news)
+        view.look(self._state)
         self._views[preference] = view
         if len(self._views) > MOST:
             del self._views[next(iter(self._views))]
         return view
 
-    def _new_view(self, preference: Preference) -> Viewpoint:
-        return Viewpoint(self.policy, preference, len(self._names))
+    def _new_view(self, preference: Preference) -> PreferenceView:
+        return PreferenceView(self.policy, preference, len(self._names))
 
     def _forget_views(self) -> None:
         """Let everybody look anew, after a change that is more than one outcome told."""
-        self._views, self._news = {}, None
-        if self._guests is not None:
-            self._guests.forget()
+        self._views = {}
+        if self._tables is not None:
+            self._tables.forget()

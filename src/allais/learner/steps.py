@@ -19,7 +19,7 @@ from allais._checks import number
 from allais._kernels import compiled_for, held
 from allais.learner.choices import Choice, NotNow
 from allais.learner.recommending import Recommending
-from allais.learner.views import Guest, Viewpoint, remeasure, room_check, verbs_for
+from allais.learner.views import PreferenceView, SharedView, remeasure, room_check, verbs_for
 from allais.learner.watching import Watching
 from allais.policies.core.base import Policy
 from allais.policies.core.state import no_such_arm
@@ -48,7 +48,7 @@ class Steps(Watching, Recommending):
 
     # -- choosing ---------------------------------------------------------------------------------
 
-    def _ask_batch(self, n: int, view: Viewpoint | Guest | None = None) -> list[Choice]:
+    def _ask_batch(self, n: int, view: PreferenceView | SharedView | None = None) -> list[Choice]:
         first, last, late = self._next, self._next + n, None
         done = False
         while not done:
@@ -68,7 +68,7 @@ class Steps(Watching, Recommending):
             raise late
         return [Choice(id_, self._names[self._out[id_][0]]) for id_ in range(first, self._next)]
 
-    def _ask(self, view: Viewpoint | Guest | None = None) -> Choice:
+    def _ask(self, view: PreferenceView | SharedView | None = None) -> Choice:
         before = self._midway  # True within a batch that is yet to be written down
         if self._draw is None:
             drawing = starmap(self._rng.random, NOTHING)
@@ -162,8 +162,6 @@ class Steps(Watching, Recommending):
         (_,) = watching
         del self._out[id_]
         self._midway = self._durable
-        if self._news is not None:
-            self._news.add(arm, outcome)
         if self._durable:
             self._write({"tell": id_, "reward": outcome})
 

@@ -13,7 +13,7 @@ from allais._system.locks import one_at_a_time
 from allais.bands.base import Interval
 from allais.learner.choices import Choice
 from allais.learner.durable import Durable
-from allais.learner.views import feel_alike
+from allais.learner.views import same_utility
 from allais.numerics.sums import finite_parts
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import worth_of
@@ -22,6 +22,9 @@ from allais.preferences import Preference
 from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.samples.memory import NEVER, measure
+from allais.samples.trees import DISTINCT
+
+MANY = 50_000  # distinct outcomes in trees: to weigh them one by one takes longer than to tabulate a new weight
 
 
 class View(Durable):
@@ -104,7 +107,7 @@ class View(Durable):
 
         An arm of which nothing is known has the value NaN. Another preference brings weights and a utility; gains and
         losses are those of the policy's own (`Preference.in_frame_of`). For an arm with many distinct outcomes the cost
-        is O(log n) if they have one utility, and O(n log n) if they do not.
+        is O(n), or O(log n) where there are very many and the utility is that of the policy.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", [50.0, 0.0])
@@ -124,7 +127,9 @@ class View(Durable):
     def _values(self, preference: Preference) -> dict[Hashable, float]:
         memory, n_arms = self._state.memory, len(self._names)
         told = memory.pulls > 0
-        summed = told & memory.in_trees if feel_alike(preference, self.policy.preference) else np.zeros_like(told)
+        own = self.policy.preference
+        many = preference == own or memory.trees.heads[:, DISTINCT].sum() > MANY
+        summed = told & memory.in_trees if many and same_utility(preference, own) else np.zeros_like(told)
         values = np.full(n_arms, np.nan)
         if summed.any():
             worth, summing = worth_of(preference, [], n_arms), memory._replace(value=values, slack=memory.slack.copy())
@@ -165,7 +170,7 @@ class View(Durable):
 
     def _worth(self, k: int, preference: Preference) -> float:
         utility, outcomes, counts = outcomes_of_arm(self._state.memory, k)
-        if preference != self.policy.preference:
+        if not same_utility(preference, self.policy.preference):
             utility = preference.utilities(outcomes)
         order = np.argsort(utility)
         utility, counts = utility[order], counts[order]

@@ -1,13 +1,16 @@
-"""The arms as somebody else sees them: one memory of outcomes, and a preference that is not the policy's own.
+"""The arms for somebody whose preference is not the policy's own: one memory of outcomes serves all people.
 
-What was told and what was asked belongs to all. A person's own are her rule, the arms' values, and what her band
-keeps about them. If outcomes feel to her as they do to the policy's preference (the same utility, reference and
-direction), she reads the learner's own trees, and an arm costs O(log n) after it has changed. If not, she has a memory
-of her own, which takes in what was told since she last looked: O(log n) for each outcome, or O(n) to make it anew.
+What was told and what was asked belongs to all. Most policies serve anybody from tables that all people share
+(`SharedTables`: NPTS here, W-UCB in `learner/bounds.py`), and nothing is kept about a person. A policy or a band that
+somebody wrote has a view per preference, with a rule of its own (`PreferenceView`). If outcomes have the utility that
+they have under the policy's preference, it reads the learner's own trees, and an arm costs O(log n) after it has
+changed. If not, a memory is made of the learner's, in O(n).
 """
 
 from __future__ import annotations
 
+import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -21,11 +24,11 @@ from allais.policies.core.state import started
 from allais.policies.core.verbs import choose, lacks_room, learn
 from allais.policies.npts import Drawn, DrawnRule, narrow_at
 from allais.preferences import Preference
-from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW
+from allais.samples.cells import LOW, RAW, RAW_HIGH, RAW_LOW
 from allais.samples.groups import SHARE, draw_tails, group_by_rank, most_groups
-from allais.samples.layout import cells_of_arm, grown, outcomes_of_arm, remembered
+from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered
 from allais.samples.lifetimes import NOW, Lifetimes
-from allais.samples.memory import VALUE_SLACK, Memory, insert_all, measure
+from allais.samples.memory import Memory, measure
 from allais.weights import Weight
 
 
@@ -49,37 +52,36 @@ def remeasure(rule: Any, state: Any, arm: int) -> None:
     refresh(rule.band, state.kept, state.memory, arm)
 
 
-MOST = 256  # people whose view is kept; that of whoever asked longest ago is made anew when she asks again
-MOST_NEWS = 4096  # outcomes that are kept for people who have not yet taken them in
+MOST = 256  # people whose rule is kept; that of whoever asked longest ago is made anew when she asks again
 
 
-def feel_alike(one: Preference, other: Preference) -> bool:
-    """Whether every outcome feels the same to both, so that they can share one memory."""
+def same_utility(one: Preference, other: Preference) -> bool:
+    """Whether every outcome has the same utility under both, so that they can share one memory."""
     return (one.utility, one.reference, one.costs) == (other.utility, other.reference, other.costs)
 
 
-class News:
-    """What was told of late, in order, for memories that follow the learner's own."""
-
-    def __init__(self) -> None:
-        self.began = 0  # how many were told before the first that is still here
-        self.told: list[tuple[int, float]] = []
-
-    def add(self, arm: int, outcome: float) -> None:
-        """Write down one outcome."""
-        if len(self.told) == MOST_NEWS:
-            self.began += MOST_NEWS
-            self.told = []
-        self.told.append((arm, outcome))
-
-    @property
-    def end(self) -> int:
-        """How many were told in all."""
-        return self.began + len(self.told)
+def finite_utilities(preference: Preference, outcomes: FloatArray) -> FloatArray:
+    """The utilities of outcomes, or an error where that of a finite outcome is not finite."""
+    utilities = preference.utilities(outcomes)
+    strange = np.isfinite(outcomes) & ~np.isfinite(utilities)
+    if strange.any():
+        raise ValueError(
+            f"the utility of an outcome must be finite; that of {float(outcomes[strange][0]):g} is not. "
+            "Bound the rewards."
+        )
+    return utilities
 
 
-class Viewpoint:
-    """A person's own rule and values over a learner's arms."""
+def clock_of(state: Any) -> int:
+    """The clock of a memory that forgets: as many outcomes may have been forgotten as were told."""
+    return int(state.lifetimes.clock[NOW]) if isinstance(state.lifetimes, Lifetimes) else 0
+
+
+class PreferenceView:
+    """The arms for one person, by a rule of her own: for any policy that is `open_to_people`, with any band.
+
+    What is kept follows from her preference and from what the learner remembers now, never from when she asked.
+    """
 
     rule_at: Any  # where compiled code finds them
     state_at: Any
@@ -88,60 +90,41 @@ class Viewpoint:
     def __init__(self, policy: Policy, preference: Preference, n_arms: int) -> None:
         self.policy = policy.but(preference=preference)
         self.rule, self.state = started(self.policy, n_arms)
-        self.alike = feel_alike(preference, policy.preference)
+        self._same = same_utility(preference, policy.preference)
         self.rule_at = held(self.rule)
         self._shared: Any = None  # the learner's state when she last looked
-        self._counted = np.zeros(n_arms, dtype=np.int64)  # outcomes of each arm that her values know
-        self._read = -1  # how much of the news she has taken in
-        self._time = -1  # the clock of a memory that forgets, when she last looked
+        self._counted = np.full(n_arms, -1)  # outcomes of each arm that her values know
+        self._time = 0
 
-    def look(self, shared: Any, news: News | None) -> None:
+    def look(self, shared: Any) -> None:
         """Bring her values in line with what the learner knows."""
-        if isinstance(shared.lifetimes, Lifetimes) and shared.lifetimes.clock[NOW] != self._time:
-            self._counted[:] = self._read = -1  # what was forgotten is no news
-            self._time, news = int(shared.lifetimes.clock[NOW]), None
-        memory = self.state.memory
-        if not self.alike:
-            memory = self._followed(shared.memory, news)
-        elif shared is not self._shared:
-            memory = shared.memory._replace(value=memory.value)
-        if shared is not self._shared or memory is not self.state.memory:
-            self._take_place(shared, memory)
-        for arm in np.flatnonzero(self._counted != memory.pulls).tolist():
+        pulls, time = shared.memory.pulls, clock_of(shared)
+        if time != self._time:
+            self._counted[:] = -1
+        changed = np.flatnonzero(self._counted != pulls)
+        if shared is not self._shared or (changed.size and not self._same):
+            memory = shared.memory._replace(value=self.state.memory.value) if self._same else self._made_of(shared)
+            self._take_place(shared, shared._replace(memory=memory, kept=self.state.kept))
+            changed = changed if self._same else np.arange(pulls.size)
+        for arm in changed.tolist():
             remeasure(self.rule, self.state, arm)
-        self._counted[:] = memory.pulls
+        self._counted[:], self._time = pulls, time
 
-    def _take_place(self, shared: Any, memory: Memory) -> None:
-        """Lay her memory and what her band keeps beside what everybody shares."""
-        state = shared._replace(memory=memory, kept=self.state.kept)
+    def _take_place(self, shared: Any, state: Any) -> None:
+        """Lay out for compiled code what is hers beside what everybody shares."""
         place = held(state)
         with compiled_for(type(self.policy).__name__):
             choosing, _ = verbs_for(type(self.rule), self.rule_at, place)
         self.state, self.state_at, self.choose, self._shared = state, place, choosing, shared
 
-    def _followed(self, shared: Memory, news: News | None) -> Memory:
-        """Her own memory, with what was told since."""
-        memory = self.state.memory
-        if news is None or self._read < news.began:
-            memory = self._made_anew(shared)
-        elif self._read < news.end:
-            fresh = news.told[self._read - news.began :]
-            arms, raw = np.array([arm for arm, _ in fresh]), np.array([outcome for _, outcome in fresh])
-            utilities, done = self._utilities(raw), 0
-            while (done := insert_all(memory, arms, utilities, raw, done)) < len(fresh):
-                memory = grown(memory, int(arms[done]))
-        if not np.array_equal(memory.pulls, shared.pulls):  # an interrupt kept something out of the news
-            memory = self._made_anew(shared)
-        self._read = -1 if news is None else news.end
-        return memory
-
-    def _made_anew(self, shared: Memory) -> Memory:
-        """Her own memory, made from all that the learner remembers."""
+    def _made_of(self, state: Any) -> Memory:
+        """A memory of her own utilities, made from all that the learner remembers."""
+        shared, preference = state.memory, self.policy.preference
         arms = range(shared.pulls.size)
         outcomes, mean, spread = [], np.zeros(len(arms)), np.zeros(len(arms))
         for arm in arms:
             _, raw, counts = outcomes_of_arm(shared, arm)
-            utilities = self._utilities(raw)
+            utilities = finite_utilities(preference, raw)
             order = np.lexsort((raw, utilities))
             outcomes.append((utilities[order], raw[order], counts[order]))
             if counts.size:
@@ -149,24 +132,15 @@ class Viewpoint:
                 spread[arm] = np.sum(counts * (utilities - mean[arm]) ** 2)
         memory = remembered(outcomes, mean, spread)._replace(limit=shared.limit)
         for arm in arms:
-            cells = cells_of_arm(shared, arm)
-            if cells.shape[1]:  # each stands where its middle outcome does: how far its samples may be from there
-                low, middle, high = (self._utilities(cells[row]) for row in (RAW_LOW, RAW, RAW_HIGH))
-                memory.slack[arm, :VALUE_SLACK] = np.maximum(np.abs(low - middle), np.abs(high - middle)).max()
-        self._counted[:] = -1  # so that every value is computed anew
+            gain, loss = cell_reach(preference, shared, arm)
+            memory.slack[arm] = gain, loss, gain + loss
         return memory
-
-    def _utilities(self, outcomes: FloatArray) -> FloatArray:
-        utilities = self.policy.preference.utilities(outcomes)
-        if not np.isfinite(utilities).all():
-            strange = float(outcomes[~np.isfinite(utilities)][0])
-            raise ValueError(
-                f"the utility of an outcome must be finite; that of {strange:g} is not. Bound the rewards."
-            )
-        return utilities
 
     def prepare(self, u: float) -> None:
         """All that a choice needs is there."""
+
+    def complete(self) -> None:
+        """All that a recommendation needs is there."""
 
     def values(self) -> FloatArray:
         """What each arm is worth to her; -inf where nothing is known."""
@@ -174,27 +148,29 @@ class Viewpoint:
         return found
 
 
-class LinearViewpoint(Viewpoint):
-    """A person's own rule over arms with features: what is learned is theta, which is nobody's taste."""
+def cell_reach(preference: Preference, memory: Memory, arm: int) -> tuple[float, float]:
+    """How far a sample may be from the outcome that stands for it, as a utility: among gains, and among losses."""
+    cells = cells_of_arm(memory, arm)
+    if not cells.shape[1]:
+        return 0.0, 0.0
+    low, middle, high = (finite_utilities(preference, cells[row]) for row in (RAW_LOW, RAW, RAW_HIGH))
+    reach, gains = np.maximum(np.abs(low - middle), np.abs(high - middle)), cells[LOW] > 0.0
+    return float(reach[gains].max(initial=0.0)), float(reach[~gains].max(initial=0.0))
 
-    def __init__(self, policy: Policy, preference: Preference, n_arms: int) -> None:
-        super().__init__(policy, preference, n_arms)
-        self.alike = True  # there is no memory of outcomes
 
-    def look(self, shared: Any, news: News | None) -> None:
+class LinearPreferenceView(PreferenceView):
+    """A person's own rule over arms with features: what is learned is theta, which no preference changes."""
+
+    def look(self, shared: Any) -> None:
         """Take over what the learner knows of theta."""
         if shared is not self._shared:
-            place = held(shared)
-            with compiled_for(type(self.policy).__name__):
-                choosing, _ = verbs_for(type(self.rule), self.rule_at, place)
-            self.state, self.state_at, self.choose, self._shared = shared, place, choosing, shared
+            self._take_place(shared, shared)
 
 
-# sets of singular points whose groups are kept; people whose weights are smooth inside (0, 1) share one
-MOST_GUESTS = 8
+MOST_TABLES = 8  # of groups that are kept; people whose weights are smooth inside (0, 1) share one
 
 
-class Groups:
+class GroupTable:
     """Outcomes of all arms in groups, for weights that are singular at the same points."""
 
     def __init__(self, points: tuple[float, ...], tops: FloatArray) -> None:
@@ -203,7 +179,7 @@ class Groups:
         self._scratch = np.zeros(room), np.zeros(room)
         self._each: list[tuple[FloatArray, FloatArray]] = [(np.zeros(0), np.zeros(0))] * tops.size
         self.counted = np.full(tops.size, -1)  # outcomes of each arm that its groups hold; -1: out of date
-        self._time = -1
+        self._time = 0
         self.arms = np.zeros(0, dtype=np.int64)  # those that are drawn: in play, and told about
         # what could happen at best, and the groups from the best down, of one of these arms after the other
         self.raw, self.counts = np.zeros(0), np.zeros(0)
@@ -212,9 +188,8 @@ class Groups:
 
     def look(self, state: Any, state_at: Any) -> None:
         """Bring them in line with what the learner knows."""
-        if isinstance(state.lifetimes, Lifetimes) and state.lifetimes.clock[NOW] != self._time:
-            self.counted[:] = -1  # as many may have been forgotten as were told
-            self._time = int(state.lifetimes.clock[NOW])
+        if (time := clock_of(state)) != self._time:
+            self.counted[:], self._time = -1, time
         pulls = state.memory.pulls
         changed = np.flatnonzero(self.counted != pulls).tolist()
         arms = np.flatnonzero(state.active & (pulls > 0))
@@ -234,89 +209,80 @@ class Groups:
         self.starts = np.cumsum([0, *(raw.size for raw, _ in each)])
 
 
-class Guests:
-    """What people share who choose by values that are drawn."""
+class SharedTables(ABC):
+    """What all people share, and the place of compiled code in which a choice for one of them is made.
 
-    def __init__(self, policy: Policy, rule: Any) -> None:
+    Nothing is kept about anybody: a view for a preference is made for one choice, from tables of the outcomes.
+    """
+
+    def __init__(self, policy: Policy, rule: Any, band: Any, kept: Any) -> None:
         self.of, self.policy = rule, policy
         known, costs = policy.rewards_of(rule.worth.edge.size), policy.preference.costs
-        self._tops = np.array([one.support[0 if costs else 1] for one in known])
-        self.rule = self._rule_of(rule)
+        worst, best = (1, 0) if costs else (0, 1)
+        self.tops = np.array([one.support[best] for one in known])
+        self.bottoms = np.array([one.support[worst] for one in known])
+        self.kept, self.value = kept, np.full(len(known), -np.inf)
+        self.rule = rule._replace(band=band)  # by which choices for others are made
         self.rule_at = held(self.rule)
-        self.drawn = np.zeros(self._tops.size)
-        self._groups: dict[tuple[float, ...], Groups] = {}
-        self._shared: Any = None
+        self._tables: dict[tuple[float, ...], GroupTable] = {}
         self.state: Any = None
         self.state_at: Any = None
+        self.shared: Any = None  # the learner's own state, and where compiled code finds it
+        self.shared_at: Any = None
         self.choose: Callable[..., Any]
-        self._drawing: Callable[..., Any] | None = None
 
-    def _rule_of(self, rule: Any) -> Any:
-        """The rule by which choices for others are made."""
-        return rule._replace(band=DrawnRule())
-
-    def _state_of(self, shared: Any) -> Any:
-        """The learner's state, with what is a person's own in it."""
-        return shared._replace(kept=Drawn(self.drawn))
-
-    def seat(self, preference: Preference, shared: Any, shared_at: Any) -> Guest:
-        """A person who looks at what the learner knows."""
-        return Guest(self, self._looked(preference, shared, shared_at), preference)
-
-    def _looked(self, preference: Preference, shared: Any, shared_at: Any) -> Groups:
-        """The groups that a person's weights need, in line with what the learner knows."""
-        if shared is not self._shared:
-            self.state = self._state_of(shared)
-            self.state_at, self._shared = held(self.state), shared
+    def look(self, shared: Any, shared_at: Any) -> None:
+        """Bring the place of compiled code in line with the learner's state."""
+        if shared is not self.shared:
+            self.state = shared._replace(memory=shared.memory._replace(value=self.value), kept=self.kept)
+            self.state_at = held(self.state)
             with compiled_for(type(self.policy).__name__):
                 self.choose, _ = verbs_for(type(self.rule), self.rule_at, self.state_at)
+            self.shared, self.shared_at = shared, shared_at
+
+    def groups_for(self, preference: Preference) -> GroupTable:
+        """The groups that a person's weights need, in line with what the learner knows."""
         points = narrow_at(preference)
-        groups = self._groups.pop(points, None) or Groups(points, self._tops)
-        self._groups[points] = groups
-        if len(self._groups) > MOST_GUESTS:
-            del self._groups[next(iter(self._groups))]
-        groups.look(shared, shared_at)
-        return groups
+        table = self._tables.pop(points, None) or GroupTable(points, self.tops)
+        self._tables[points] = table
+        if len(self._tables) > MOST_TABLES:
+            del self._tables[next(iter(self._tables))]
+        table.look(self.shared, self.shared_at)
+        return table
 
     def forget(self) -> None:
-        """Let every group be made anew, after a change that is more than outcomes told."""
-        for groups in self._groups.values():
-            groups.counted[:] = -1
+        """Let every table be made anew, after a change that is more than outcomes told."""
+        for table in self._tables.values():
+            table.counted[:] = -1
 
-    def tails(self, u: float, groups: Groups) -> tuple[FloatArray, FloatArray]:
-        """Shares at or above, and at or below, each outcome under masses that are drawn."""
-        above, below = np.empty(groups.raw.size), np.empty(groups.raw.size)
-        arguments = (u, groups.counts, groups.starts, above, below)
-        if self._drawing is None:
-            self._drawing = bound(draw_tails, *arguments)
-        self._drawing(*arguments)
-        return above, below
+    @abstractmethod
+    def view(self, preference: Preference) -> SharedView:
+        """The arms for one person, by what the learner knows now."""
 
 
-class Guest:
-    """A person for one choice: her preference, and what everybody shares."""
+class SharedView(ABC):
+    """The arms for one person and one choice: her preference, and what everybody shares."""
 
-    def __init__(self, guests: Guests, groups: Groups, preference: Preference) -> None:
-        self.rule_at, self.state_at, self.choose = guests.rule_at, guests.state_at, guests.choose
-        self.rule, self.state = guests.rule, guests.state
-        self._guests, self._groups, self._preference = guests, groups, preference
-        self._utilities = preference.utilities(groups.raw)
-        if not np.isfinite(self._utilities).all():
-            strange = float(groups.raw[~np.isfinite(self._utilities)][0])
-            raise ValueError(
-                f"the utility of an outcome must be finite; that of {strange:g} is not. Bound the rewards."
-            )
+    def __init__(self, tables: SharedTables, preference: Preference) -> None:
+        self.rule_at, self.state_at, self.choose = tables.rule_at, tables.state_at, tables.choose
+        self.rule, self.state = tables.rule, tables.state
+        self._preference, self._tables = preference, tables
 
+    @property
+    def policy(self) -> Policy:
+        """The policy with her preference; its settings were checked when it was made."""
+        moved = copy.copy(self._tables.policy)
+        object.__setattr__(moved, "preference", self._preference)
+        return moved
+
+    @abstractmethod
     def prepare(self, u: float) -> None:
-        """Draw what each arm may be worth to her."""
-        groups = self._groups
-        if groups.arms.size:
-            self._guests.drawn[groups.arms] = self._valued(*self._guests.tails(u, groups))
+        """Compute what a choice needs, whose draw is u."""
 
     def values(self) -> FloatArray:
         """What each arm in play is worth to her by its groups; -inf where nothing is known."""
-        groups = self._groups
-        found = np.full(self._guests.drawn.size, -np.inf)
+        groups = self._tables.groups_for(self._preference)
+        found = np.full(self._tables.tops.size, -np.inf)
         if groups.arms.size:
             counts = groups.counts.copy()
             counts[groups.starts[:-1]] = 0.0  # the best outcome that could occur was not seen
@@ -325,12 +291,14 @@ class Guest:
             before = np.repeat(np.cumsum(total) - total, sizes)
             above = (np.cumsum(counts) - before) / np.repeat(total, sizes)
             below = 1.0 - above + counts / np.repeat(total, sizes)
-            found[groups.arms] = self._valued(np.clip(above, 0.0, 1.0), np.clip(below, 0.0, 1.0))
+            found[groups.arms] = self._valued(groups, np.clip(above, 0.0, 1.0), np.clip(below, 0.0, 1.0))
         return found
 
-    def _valued(self, above: FloatArray, below: FloatArray) -> FloatArray:
+    def _valued(self, groups: GroupTable, above: FloatArray, below: FloatArray) -> FloatArray:
         """The values of the arms, whose outcomes have these shares at or above, and at or below, them."""
-        starts, utilities = self._groups.starts, self._utilities
+        raw, starts = groups.raw, groups.starts
+        # an infinite best outcome that could occur has no part in a value of what was seen
+        utilities = finite_utilities(self._preference, np.where(np.isfinite(raw), raw, np.append(raw[1:], 0.0)))
         gain, loss = np.maximum(utilities, 0.0), np.minimum(utilities, 0.0)
         gains = gain.copy()  # how far each outcome is from the next worse gain, or from none
         gains[:-1] -= gain[1:]
@@ -350,3 +318,38 @@ def _weighed(weight: Weight, p: FloatArray, where: Any) -> FloatArray:
     if where.any():
         found[where] = weight._of(np.minimum(p[where], 1.0))
     return found
+
+
+class SharedDraws(SharedTables):
+    """What people share who choose by values that are drawn (`NPTS`)."""
+
+    def __init__(self, policy: Policy, rule: Any) -> None:
+        super().__init__(policy, rule, DrawnRule(), Drawn(np.zeros(rule.worth.edge.size)))
+        self._drawing: Callable[..., Any] | None = None
+
+    def view(self, preference: Preference) -> DrawsView:
+        """The arms for one person, by what the learner knows now."""
+        return DrawsView(self, preference)
+
+    def tails(self, u: float, groups: GroupTable) -> tuple[FloatArray, FloatArray]:
+        """Shares at or above, and at or below, each outcome under masses that are drawn."""
+        above, below = np.empty(groups.raw.size), np.empty(groups.raw.size)
+        arguments = (u, groups.counts, groups.starts, above, below)
+        if self._drawing is None:
+            self._drawing = bound(draw_tails, *arguments)
+        self._drawing(*arguments)
+        return above, below
+
+
+class DrawsView(SharedView):
+    """The arms for one person and one choice by values that are drawn."""
+
+    def __init__(self, draws: SharedDraws, preference: Preference) -> None:
+        super().__init__(draws, preference)
+        self._draws, self._groups = draws, draws.groups_for(preference)
+
+    def prepare(self, u: float) -> None:
+        """Draw what each arm may be worth to her."""
+        groups = self._groups
+        if groups.arms.size:
+            self.state.kept.values[groups.arms] = self._valued(groups, *self._draws.tails(u, groups))

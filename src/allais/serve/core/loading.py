@@ -64,7 +64,6 @@ def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> E
         raise ValueError("its snapshot is missing")
     require_same(last.checksum, f"its snapshot {last.seq}", last.document, row.id, last.seq)
     learner = learner_of(last.document)
-    known = Stored(connection)
     seq = last.seq
     after = select(events.c.seq, events.c.body, events.c.checksum).where(
         events.c.experiment == row.id, events.c.seq > seq
@@ -74,7 +73,7 @@ def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> E
         if number != seq:
             raise ValueError(f"its event {seq} is missing")
         require_same(stored, f"its event {seq}", body, row.id, seq)
-        replay.apply(learner, json.loads(body), known)
+        replay.apply(learner, json.loads(body))
     clock = clock or Clock(_last_decision(connection, row.id))
     open_ = _open_decisions(connection, row.id, settings, clock)
     waiting = set(open_) if not settings.apprentice else set()  # an apprentice's are cancelled at once

@@ -60,25 +60,16 @@ def ask(
     return choice, {"ask": [[choice.id, choice.arm]], **event}, propensity_of(learner, choice, chances, draws)
 
 
-def apply(learner: Learner, event: Mapping[str, Any], preferences: Mapping[int, Preference]) -> None:
-    """Do again what an event says."""
+def apply(learner: Learner, event: Mapping[str, Any]) -> None:
+    """Do again what an event says; for whom a choice was made changes nothing."""
     match event:
         case {"laid out": True}:
             lay_out(learner)
         case {"ask": choices, **more}:
             with _only(learner, more.get("allowed")):
-                if "preference" in more:
-                    look(learner, preferences[more["preference"]])
                 learner.apply({"ask": choices})
         case _:
             learner.apply(dict(event))
-
-
-def look(learner: Learner, preference: Preference) -> None:
-    """Let somebody look at the arms, as she does when a choice is for her; a guest leaves no trace."""
-    with learner._lock:
-        if not learner._keeps_no_views():
-            learner._view_for(preference)
 
 
 def lay_out(learner: Learner) -> None:
