@@ -248,7 +248,8 @@ def test_the_views_of_many_people_are_bounded(monkeypatch):
     monkeypatch.setattr("allais.learner.recommending.MOST", 4)
     learner = UCBV(Bounded(0, 50)).start(2, seed=1)
     for k in range(12):
-        learner.tell(learner.ask(preference=Preference(allais.weights.Identity(), utility=PowerUtility(0.4 + 0.03 * k))), 7.0)
+        person = Preference(allais.weights.Identity(), utility=PowerUtility(0.4 + 0.03 * k))
+        learner.tell(learner.ask(preference=person), 7.0)
     assert len(learner._views) == 4
 
 
