@@ -1,4 +1,4 @@
-"""Many different preferences on one memory: what ask and tell cost when every person has a taste of her own."""
+"""Many different preferences on one memory: what ask and tell cost when every person has one of her own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from time import process_time
 
 import numpy as np
 
-from allais import NPTS, WUCB, Bounded, Preference, TverskyKahneman, expected_value
+from allais import NPTS, WUCB, Bounded, Preference, SubGaussian, TverskyKahneman, expected_value
+from allais.bands import DKW, Envelope, Holder
 from allais.policies import Policy
 from allais.preferences import PowerUtility
 from allais.report.tables import markdown_table
@@ -32,11 +33,21 @@ def both(k: int) -> Preference:
 HERS = {weights: "weights", both: "weights and utility"}
 
 
-def run() -> str:
+REWARDS = Bounded(0, 60)
+POLICIES: list[Policy] = [
+    NPTS(OWN, REWARDS),
+    WUCB(OWN, REWARDS, name="W-UCB, KL"),
+    WUCB(OWN, REWARDS, band=Holder(), name="W-UCB, Holder"),
+    WUCB(OWN, REWARDS, band=DKW(), name="W-UCB, DKW"),
+    WUCB(OWN, SubGaussian(20.0, 60.0), band=Envelope(), name="W-UCB, Envelope"),
+]
+
+
+def run(policies: list[Policy] = POLICIES) -> str:
     rows = []
-    for kind_of_policy in (NPTS, WUCB):
-        policy = kind_of_policy(OWN, Bounded(0, 60))
-        for kind in (weights, both):
+    for policy in policies:
+        # unbounded rewards need a linear utility
+        for kind in (weights, both) if policy.rewards == REWARDS else (weights,):  # type: ignore[attr-defined]
             for distinct in DISTINCT:
                 each = [_measured(policy, [kind(k) for k in range(many)], distinct) for many in PEOPLE]
                 times = [f"{1e3 * usual:.2f} ms" for usual, _ in each]

@@ -1,4 +1,4 @@
-"""`python tools/layers.py FOLDER`: the picture of the packages in docs/developer/design.md."""
+"""`python tools/layers.py FOLDER`: the pictures of the packages and of compiled code, in docs/developer."""
 
 import sys
 from pathlib import Path
@@ -26,7 +26,7 @@ SHADES = ["#2a5da8", "#3f74b5", "#5489c0", "#6d9dca", "#86b1d4", "#a1c4de", "#bc
 ROW, GAP, LEFT, WIDTH = 0.62, 0.22, 3.3, 6.2
 
 
-def draw(ax: Axes) -> None:
+def draw_layers(ax: Axes) -> None:
     """Boxes from the top down, a colour to each floor, and one arrow for the way of imports."""
     y = 0.0
     for (title, rows), shade in zip(FLOORS, SHADES, strict=True):
@@ -65,13 +65,70 @@ def draw(ax: Axes) -> None:
     ax.axis("off")
 
 
+# Boxes: left, top, width, title, what stands in it, shade.
+BOXES = [
+    (0.0, 0.0, 4.2, "learner", "ask and tell, one round at a time;\nbound: machine code, fetched once", "#2a5da8"),
+    (
+        4.8,
+        0.0,
+        4.2,
+        "simulation/rollout.py",
+        "loop: all rounds in compiled code;\nreads outcomes from tapes",
+        "#2a5da8",
+    ),
+    (
+        1.6,
+        -2.2,
+        5.8,
+        "verb",
+        "choose, learn, recommend, bracket, widen, refresh:\na kernel for each type of rule",
+        "#5489c0",
+    ),
+    (0.0, -4.4, 2.8, "kernel", "copied into its callers:\nwhat runs in every round", "#86b1d4"),
+    (3.1, -4.4, 2.8, "routine", "compiled once, called\nby its address", "#86b1d4"),
+    (6.2, -4.4, 2.8, "late routine", "compiled when a call\nfirst reaches it", "#86b1d4"),
+    (0.0, -6.6, 4.2, "rule and state", "NamedTuples of arrays,\nby reference (@by_reference, held)", "#bcd6e8"),
+    (4.8, -6.6, 4.2, "cache on disk", "under a digest of the sources\nof kernels (compiling.SOURCES)", "#bcd6e8"),
+]
+HEIGHT = 1.45
+# Arrows: from, to, and what they say.
+ARROWS = [
+    ((2.1, -HEIGHT), (3.2, -2.2), "one call"),
+    ((6.9, -HEIGHT), (5.8, -2.2), "   copied in"),
+    ((2.6, -2.2 - HEIGHT), (1.4, -4.4), ""),
+    ((4.5, -2.2 - HEIGHT), (4.5, -4.4), ""),
+    ((6.4, -2.2 - HEIGHT), (7.6, -4.4), ""),
+    ((2.1, -4.4 - HEIGHT), (2.1, -6.6), "read and write"),
+    ((6.9, -4.4 - HEIGHT), (6.9, -6.6), "saved"),
+]
+
+
+def draw_kernels(ax: Axes) -> None:
+    """Who calls at the top, what is called below, what it works on at the bottom."""
+    for left, top, width, title, text, shade in BOXES:
+        box = FancyBboxPatch((left, top - HEIGHT), width, HEIGHT, boxstyle="round,pad=0,rounding_size=0.1", linewidth=0)
+        box.set_facecolor(shade)
+        ax.add_patch(box)
+        colour = "white" if shade in ("#2a5da8", "#5489c0") else "0.1"
+        middle = left + width / 2
+        ax.text(middle, top - 0.33, title, ha="center", va="center", fontsize=12, color=colour, family="monospace")
+        ax.text(middle, top - 0.92, text, ha="center", va="center", fontsize=10, color=colour)
+    for start, end, text in ARROWS:
+        ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": "0.4", "lw": 1.6})
+        place = (max(start[0], end[0]) - abs(start[0] - end[0]) / 2 + 0.2, (start[1] + end[1]) / 2)
+        ax.text(*place, text, ha="left", va="center", fontsize=10, color="0.25")
+    ax.set(xlim=(-0.1, 9.1), ylim=(-6.7 - HEIGHT, 0.1))
+    ax.axis("off")
+
+
 def main() -> None:
-    """Draw the picture into the folder that is named."""
+    """Draw the pictures into the folder that is named."""
     if len(sys.argv) != 2:
-        raise SystemExit("one folder is needed for the picture; usage: python tools/layers.py FOLDER")
-    figure, ax = plt.subplots(figsize=(8.6, 9.4), layout="constrained")
-    draw(ax)
-    figure.savefig(Path(sys.argv[1]) / "layers.png", dpi=90)
+        raise SystemExit("one folder is needed for the pictures; usage: python tools/layers.py FOLDER")
+    for name, draw, size in (("layers", draw_layers, (8.6, 9.4)), ("kernels", draw_kernels, (9.2, 8.2))):
+        figure, ax = plt.subplots(figsize=size, layout="constrained")
+        draw(ax)
+        figure.savefig(Path(sys.argv[1]) / f"{name}.png", dpi=90)
 
 
 if __name__ == "__main__":

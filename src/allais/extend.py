@@ -1,4 +1,4 @@
-"""Everything that a policy or a band of your own needs; docs/developer/new-policy.md shows both, whole.
+"""Everything that a policy or a band of your own needs; docs/developer has a page on each (new-policy, new-band).
 
 A policy is a frozen dataclass that derives from `KArmed`, a rule (a NamedTuple of settings that kernels read) and a
 kernel for `choose`; the verbs `learn`, `recommend`, `exponent` and `bracket` have defaults. A band is a dataclass with
