@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from allais import Discrete, Normal, Preference, TverskyKahneman, cvar, expected_value, theory
-from allais.theory.nearest_distribution import _of_few, _of_many, finite_distribution
+from allais.theory.limits import _of_few, _of_many, finite_distribution
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 COSTS = Preference(TverskyKahneman(0.61), costs=True)

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from allais.cli.traffic import app
 from allais.traffic import Recording, sumo
-from allais.traffic.grid import grid_network
+from allais.traffic.problem import grid_network
 from tests.traffic.needs import needs_sumo
 from tests.traffic.test_analysis import made_up
 

@@ -6,9 +6,8 @@ import pytest
 
 from allais.traffic import RoadNetwork, grid_network, grid_routes, sumo
 from allais.traffic.demand import Demand, pairs_of
-from allais.traffic.grid import ARTERIAL, PAPER_DETOUR, PAPER_SHORT, SAFE, named, places
 from allais.traffic.network import route_matrix
-from allais.traffic.problem import TrafficProblem
+from allais.traffic.problem import ARTERIAL, PAPER_DETOUR, PAPER_SHORT, SAFE, TrafficProblem, named, places
 from tests.traffic.needs import needs_sumo
 
 pytestmark = needs_sumo

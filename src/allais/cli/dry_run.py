@@ -23,9 +23,8 @@ from allais.report.sure import amount as in_units
 from allais.report.sure import certainty_equivalent_in_words
 from allais.report.tables import duration
 from allais.searches import closer_forecast, costs_of_indifference, forecast
+from allais.searches.adapt import with_common_numbers, worth_asking
 from allais.searches.asynchronous import refusal
-from allais.searches.chances import with_common_numbers
-from allais.searches.indifference import worth_asking
 from allais.searches.limit import FailureLog
 from allais.searches.pool import capacity, perform_all
 from allais.searches.runs import Outcome, Run, Seeds

@@ -15,8 +15,7 @@ from allais._system.extras import extra
 from allais.report.sure import sure_intervals
 from allais.report.tables import duration, plain
 from allais.searches import Outcome, Run, Search
-from allais.searches.chances import chances_of_best
-from allais.searches.forecast import Forecast, forecast
+from allais.searches.forecast import Forecast, chances_of_best, forecast
 
 REFRESH = 0.5  # seconds between pictures
 THINK = 2.0  # seconds between chances and forecasts, which take a while

@@ -17,7 +17,7 @@ from allais.report.effort import TO, explained
 from allais.report.failing import but_some_failed, withdrawal
 from allais.report.sure import amount, quoted, sure_intervals
 from allais.report.tables import plain, share
-from allais.searches.chances import chances_of_best
+from allais.searches.forecast import chances_of_best
 from allais.simulation import BestArm
 
 MOST_REDRAWN = 1_000  # options: redrawing the runs of more takes minutes

@@ -1,11 +1,10 @@
 """Searches: the best option of an expensive simulator, on many workers, no run of it lost."""
 
+from allais.searches.adapt import costs_of_indifference, with_indifference
 from allais.searches.asynchronous import Search
 from allais.searches.best_option import search
-from allais.searches.chances import chances_of_best
 from allais.searches.drive import drive
-from allais.searches.forecast import Forecast, closer_forecast, forecast
-from allais.searches.indifference import costs_of_indifference, with_indifference
+from allais.searches.forecast import Forecast, chances_of_best, closer_forecast, forecast
 from allais.searches.journal import RunJournal, finished_runs
 from allais.searches.limit import Proof, fewest_runs, least_proof
 from allais.searches.runs import Failures, Outcome, Run

@@ -17,10 +17,9 @@ from allais.learner.changes import with_rewards
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms
 from allais.problems import Problem
+from allais.searches.adapt import with_common_numbers, with_indifference
 from allais.searches.asynchronous import Search
-from allais.searches.chances import with_common_numbers
 from allais.searches.drive import Watch, drive
-from allais.searches.indifference import with_indifference
 from allais.searches.journal import RunJournal, going_on, identity, offered
 from allais.searches.pool import PATIENCE, Returned
 from allais.searches.runs import Failures

@@ -1,9 +1,9 @@
-"""How many runs a search will take, if the arms are worth what they seem to be."""
+"""How many runs a search will take, if the arms are worth what they seem to be; and how likely each is the best."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from allais import theory
 from allais._checks import FloatArray
 from allais.bands import Holder
+from allais.learner import Learner
 from allais.policies.core.base import Policy
 from allais.policies.toptwo import PatientTopTwoRule
 from allais.policies.wlucb import WLUCB
@@ -167,3 +168,44 @@ def _theorem(policy: WLUCB, values: FloatArray) -> float | None:
         return float(theory.wlucb_samples(policy.preference, rewards, values, policy.delta))
     except ValueError:  # two arms seem equal
         return math.inf
+
+
+DRAWS = 400  # a chance is then known to within 0.05
+AT_ONCE = 2**19  # random weights that are held at a time: some 30 MB
+
+
+def chances_of_best(learner: Learner, rng: np.random.Generator, draws: int = DRAWS) -> dict[Hashable, float]:
+    """The probability of each arm to have the highest value, by the Bayesian bootstrap (Rubin 1981).
+
+    Each draw gives every outcome a random weight. It is for display: no stopping rule reads it. It only knows outcomes
+    that were seen, so an arm with few runs looks too certain.
+
+    Args:
+        learner: What was learned.
+        rng: The generator of the draws.
+        draws: How many draws.
+
+    >>> learner = WLUCB(expected_value(), Bounded(0, 1), delta=0.1).start(["A", "B"], seed=1)
+    >>> learner.observe("A", [0.0, 1.0, 1.0])
+    >>> learner.observe("B", [0.0, 0.0, 1.0])
+    >>> chances_of_best(learner, np.random.default_rng(1), draws=10_000)
+    {'A': 0.83..., 'B': 0.16...}
+    """
+    names = tuple(learner.pulls)
+    values = np.array([_drawn(learner, name, rng, draws) for name in names])
+    if np.isnan(values).any():  # an arm that was never seen may be anything
+        return dict.fromkeys(names, float("nan"))
+    best = values == values.max(axis=0)
+    shares = (best / best.sum(axis=0)).mean(axis=1)  # options that are equal share a draw
+    return dict(zip(names, shares.tolist(), strict=True))
+
+
+def _drawn(learner: Learner, name: Hashable, rng: np.random.Generator, draws: int) -> FloatArray:
+    """Values of an arm under random weights of its outcomes."""
+    outcomes, counts = learner.outcomes(name)
+    if not counts.size:
+        return np.full(draws, np.nan)
+    rows = max(AT_ONCE // counts.size, 1)
+    parts = [min(rows, draws - first) for first in range(0, draws, rows)]
+    value = learner.policy.preference.values
+    return np.concatenate([value(outcomes, rng.standard_gamma(counts, size=(part, counts.size))) for part in parts])

@@ -20,8 +20,7 @@ from allais.rewards import Bounded, Finite, SubGaussian
 from allais.samples.layout import check_outcomes
 from allais.samples.trees import count_beyond, nth_from_top, outcomes_of, samples_of
 from allais.settings import checked_trust, from_spec, to_spec
-from allais.streams.samples import GAINS, LOSSES, Samples
-from allais.streams.sketch import Sketch, sketch_parts
+from allais.streams.samples import GAINS, LOSSES, Samples, Sketch, sketch_parts
 
 
 class CertifiedValue(NamedTuple):

@@ -1,9 +1,8 @@
 """Vehicular routing on Eclipse SUMO (Section VI); needs the extra: pip install '.[traffic]'."""
 
 from allais.traffic.demand import Crossing, Demand
-from allais.traffic.grid import GridSettings, grid_network, grid_routes
 from allais.traffic.network import RoadNetwork, Route
-from allais.traffic.problem import TrafficProblem, grid_problem
+from allais.traffic.problem import GridSettings, TrafficProblem, grid_network, grid_problem, grid_routes
 from allais.traffic.recording import RecordedTraffic, Recording, record
 from allais.traffic.sumo import SumoError, SumoMissingError
 

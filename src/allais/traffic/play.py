@@ -32,7 +32,7 @@ from allais.traffic.analysis import (
     route_table,
     scheme_error,
 )
-from allais.traffic.grid import PAPER_DETOUR, PAPER_SHORT
+from allais.traffic.problem import PAPER_DETOUR, PAPER_SHORT
 from allais.traffic.recording import Recording, Watch
 from allais.weights import TverskyKahneman
 

@@ -12,10 +12,9 @@ import numpy as np
 from allais._system.extras import extra
 from allais.report.tables import markdown_table
 from allais.traffic.analysis import PAPER_ETA, PRINTED, require_blocks
-from allais.traffic.grid import grid_network
 from allais.traffic.network import RoadNetwork
 from allais.traffic.play import MODEL_FREE, PEOPLE, Measurements, PolicySummary, Scale, run
-from allais.traffic.problem import grid_problem
+from allais.traffic.problem import grid_network, grid_problem
 from allais.traffic.recording import Recording, Watch, record
 from allais.traffic.report import COLUMNS, HIGH, WIDE, draw_delays, draw_map, report, two_that_matter
 
