@@ -72,7 +72,7 @@ def test_the_examples_give_what_people_prefer_and_a_page_that_says_why(tmp_path,
     assert (agree if best == by_mean else f'"{by_mean}" has the best mean, ') in result.output
     text = page.read_text()
     assert text.count("<svg role") == 2
-    assert f"Choose &quot;{best}&quot;" in text
+    assert f"Choose &#34;{best}&#34;" in text
     assert re.search(rf"{example}\.toml · \d{{4}}-\d\d-\d\d \d\d:\d\d · seed 1 · allais {__version__} · took ", text)
     assert "http" not in text.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
         "https://matplotlib.org", ""

@@ -107,7 +107,7 @@ def test_the_time_that_a_result_took_is_no_part_of_what_is_checked(folder, tmp_p
 
 def test_an_edit_of_the_program_makes_results_old_but_one_of_the_page_does_not(tmp_path):
     (tmp_path / "paper").mkdir()
-    files = [tmp_path / "paper" / "html_page.py", tmp_path / "paper" / "problems.py"]
+    files = [tmp_path / "paper" / "report.py", tmp_path / "paper" / "problems.py"]
     for file in files:
         file.write_text("x = 1\n")
     names = [runner.digest(tmp_path)]

@@ -99,4 +99,7 @@ def test_a_wheel_and_its_sources_are_built_and_hold_what_they_should(tmp_path):
     ).stdout
     assert "allais/py.typed" in names
     assert "allais/cli/" in names
+    for kind in ("*.j2", "*.css", "*.js"):
+        for path in (ROOT / "src").rglob(kind):
+            assert path.relative_to(ROOT / "src").as_posix() in names
     assert "tests/" not in names

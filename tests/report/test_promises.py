@@ -47,7 +47,7 @@ def test_an_answer_says_which_promise_it_has(tmp_path):
         assert f"<h2>What is promised</h2>\n<p>{promise_in_words(answer.learner.policy)}</p>" in path.read_text()
 
 
-def test_a_tolerance_in_felt_value_is_said_in_units_where_the_answer_is():
+def test_a_tolerance_in_utility_is_said_in_units_where_the_answer_is():
     people = Preference(TverskyKahneman(0.61), utility=PowerUtility(0.88, 2.25), reference=0)
     policy = WLUCB(people, Bounded(0, 2), delta=0.05, tolerance=0.4)
     answer = best_arm(policy, Simulator(lambda arm, rng: 1.0 + 0.1 * arm, 2), seed=1)

@@ -275,7 +275,7 @@ def test_the_page_says_everything_and_stands_alone(tmp_path, answer):
     text = (tmp_path / "page.html").read_text()
     for part in (
         "Which &lt;route&gt;?",
-        "Choose &quot;detour&quot;",
+        "Choose &#34;detour&#34;",
         "<svg",
         "decision weight",
         f"{answer.samples:,} runs",

@@ -9,10 +9,16 @@ import pytest
 from sqlalchemy import insert
 
 from allais import NPTS, Bounded, Preference, TverskyKahneman
-from allais.serve.dashboard.bootstrap import redrawn
 from allais.serve.dashboard.dashboard_state import MOST_WORK
-from allais.serve.dashboard.decision_counts import MOST_ARMS, MOST_BUCKETS, MOST_TASTES, OTHER_ARMS, OTHERS, Traffic
-from allais.serve.dashboard.history import History
+from allais.serve.dashboard.decision_counts import (
+    MOST_ARMS,
+    MOST_BUCKETS,
+    MOST_PREFERENCES,
+    OTHER_ARMS,
+    OTHERS,
+    Traffic,
+)
+from allais.serve.dashboard.history import History, redrawn
 from allais.serve.dashboard.view_model import gather
 from allais.serve.store.database import Database
 from allais.serve.store.tables import decisions, experiments, moments, people, preferences
@@ -71,7 +77,7 @@ def test_traffic_is_counted_once_in_bounded_memory(stored):
         assert traffic.total().total() == written
         assert len(traffic.buckets) <= MOST_BUCKETS
     cells = traffic.total()
-    assert len({taste for taste, _ in cells} - {OTHERS}) <= MOST_TASTES
+    assert len({taste for taste, _ in cells} - {OTHERS}) <= MOST_PREFERENCES
     assert len({arm for _, arm in cells} - {OTHER_ARMS}) <= MOST_ARMS
     assert cells[OTHERS, OTHER_ARMS] > 0
     again = Traffic(1)
@@ -89,8 +95,8 @@ def test_a_moment_is_due_when_outcomes_have_grown_by_a_tenth():
 
 def test_how_values_closed_survives_a_restart(calling, database):
     def seen(client):
-        watched = client.dashboard._watched.get("routes")
-        return [] if watched is None else list(watched.history.moments)
+        tracked = client.dashboard._tracked.get("routes")
+        return [] if tracked is None else list(tracked.history.moments)
 
     with calling() as caller:
         caller.create()
@@ -130,7 +136,7 @@ def test_a_page_that_takes_long_is_worked_out_seldom(caller, monkeypatch):
     monkeypatch.setattr("allais.serve.dashboard.dashboard_state.gather", slowly)
     caller.post("/sign-in", data={"key": caller.key})
     caller.get("/experiments/routes").raise_for_status()
-    assert caller.dashboard._watched["routes"].lasts >= 0.2 / MOST_WORK
+    assert caller.dashboard._tracked["routes"].lasts >= 0.2 / MOST_WORK
 
 
 def test_an_arm_that_nobody_saw_is_shown(caller):
@@ -163,4 +169,4 @@ def test_an_arm_whose_rewards_never_come_is_tried_again_and_the_page_says_what_i
     assert tried >= 4
     caller.post("/sign-in", data={"key": caller.key})
     page = caller.get("/experiments/routes").text
-    assert f"&quot;A21&quot; has 0 outcomes, {tried} waiting: what has none is tried again" in page
+    assert f"&#34;A21&#34; has 0 outcomes, {tried} waiting: what has none is tried again" in page

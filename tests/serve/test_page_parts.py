@@ -4,9 +4,10 @@ import httpx
 import pytest
 
 from allais.serve.api.http import HEADERS
-from allais.serve.dashboard import dashboard_state, experiment_page, pages, routes, view_model
+from allais.serve.dashboard import dashboard_state, experiment_page, routes, view_model
 from tests.serve.conftest import Caller
 
+UNDRAWN = '<p class="quiet" role="alert">This part could not be worked out'
 pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 
 
@@ -27,25 +28,23 @@ def reader(caller: Caller):
 
 @pytest.mark.parametrize(
     ("module", "name", "title"),
-    [(experiment_page, "lost_picture", "Against always the best mean"), (view_model, "_tastes", "People"),
-     (view_model, "known", "Values"), (view_model, "_by_mean", "The mean")],
+    [(experiment_page, "lost_picture", "Against always the best mean"), (view_model, "_groups", "People"),
+     (view_model, "certainty_equivalents", "Values"), (view_model, "_by_mean", "The mean")],
 )  # fmt: skip
 def test_a_part_that_fails_leaves_the_others(reader, monkeypatch, module, name, title):
     monkeypatch.setattr(module, name, raising)
     page = reader.get("/experiments/routes")
     assert page.status_code == 200
-    assert f"<h2>{title}</h2>\n{pages.UNDRAWN}" in page.text
+    assert f"<h2>{title}</h2>\n{UNDRAWN}" in page.text
     assert "<h2>The arms</h2>" in page.text
     assert "The log of the service" not in reader.get("/").text
 
 
 def test_an_experiment_that_fails_leaves_the_list_of_the_others(caller, reader, monkeypatch):
     caller.create("second")
-    caller.dashboard._watched.clear()
+    caller.dashboard._tracked.clear()
     seen = dashboard_state.summarised
-    monkeypatch.setattr(
-        dashboard_state, "summarised", lambda glance: raising() if glance.name == "second" else seen(glance)
-    )
+    monkeypatch.setattr(dashboard_state, "summarised", lambda one: raising() if one.name == "second" else seen(one))
     listed = reader.get("/")
     assert listed.status_code == 200
     assert 'href="/experiments/second"' in listed.text
@@ -62,11 +61,11 @@ def test_arms_that_retired_as_the_best_cost_nobody_less_than_nothing(caller, rea
     lost = page.text.partition("Lost so far:")[2].partition("</p>")[0]
     assert lost
     assert "-" not in lost
-    assert pages.UNDRAWN not in page.text
+    assert UNDRAWN not in page.text
 
 
 def test_every_answer_has_strict_headers(caller, reader, monkeypatch):
-    monkeypatch.setattr(routes.acquainted, "listed", raising)
+    monkeypatch.setattr(routes.known_people, "listed", raising)
     monkeypatch.setattr("allais.serve.core.people.listed", raising)
     monkeypatch.setattr("allais.serve.core.decisions._decide", raising)
     with httpx.Client(base_url=caller.base_url) as stranger:

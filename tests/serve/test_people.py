@@ -159,7 +159,7 @@ def test_people_of_any_preference_take_the_fast_way_and_the_page_counts_minutes(
     caller.post("/sign-in", data={"key": caller.key}, headers={"Origin": str(caller.base_url)})
     page = caller.get("/experiments/to-work")
     assert page.status_code == 200
-    assert "Always &quot;fast&quot; would have lost 0 minutes" in page.text
+    assert "Always &#34;fast&#34; would have lost 0 minutes" in page.text
     assert "-" not in page.text.partition("Lost so far:")[2].partition("</p>")[0]
     assert page.text.count("<h3>") == 3  # joe goes by the experiment's own; moe and ann are of one taste here
 

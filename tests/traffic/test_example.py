@@ -20,7 +20,7 @@ def answered(tmp_path, budget):
     spec.write_text(spec.read_text().replace("budget = 400", f"budget = {budget}"))
     result = CliRunner().invoke(app, ["best-arm", str(spec), "--workers", "2", "--report", str(tmp_path / "page.html")])
     assert result.exit_code == 0, result.output
-    assert "Choose &quot;R" in (tmp_path / "page.html").read_text()
+    assert "Choose &#34;R" in (tmp_path / "page.html").read_text()
     return result.output
 
 

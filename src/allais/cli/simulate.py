@@ -70,7 +70,8 @@ def simulate_command(
 
 def _worth(judge: Preference, problem: Bandit, unit: str) -> list[str]:
     """Which arm is best for whom, and what each is worth."""
-    from allais.report.sure import amount, certainty_equivalent_in_words, quoted
+    from allais.report.certainty_equivalents import certainty_equivalent_in_words
+    from allais.report.tables import amount, quoted
 
     values, means = problem.true_values(judge).tolist(), [lottery.mean for lottery in problem.lotteries]
     best = [quoted(name) for name, value in zip(problem.arms, values, strict=True) if value == max(values)]

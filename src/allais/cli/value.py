@@ -46,7 +46,7 @@ def value_command(
     - `allais value "-50:0.1,0:0.9" --weight prelec:0.65`
     - `allais value "50:0.1,0:0.9" "7:1" --preference ann.json`
     """
-    from allais.report.sure import certainty_equivalent_in_words
+    from allais.report.certainty_equivalents import certainty_equivalent_in_words
 
     for text in lotteries:
         if text.startswith("--"):  # click lets options pass, since a number may begin with a dash

@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, MISPRINT
 from allais.paper.runner import Stored
-
-WHOLE = "docs/paper/errata.md"
 
 
 class Erratum(NamedTuple):
@@ -99,13 +97,14 @@ _LINES = (
 ERRATA = {number: Erratum(number, *line) for number, line in enumerate(_LINES, 1)}
 
 
-def linked(text: str, link: Callable[[Erratum, str], str]) -> str:
-    """The text with every "erratum 10" in it as a link.
+def pieces(text: str) -> list[tuple[str, Erratum | None]]:
+    """The text in pieces: every "erratum 10" in it with its erratum, and what lies between.
 
-    >>> linked("as printed (erratum 10)", lambda erratum, words: f"[{words}](#{erratum.number})")
-    'as printed ([erratum 10](#10))'
+    >>> [(piece, erratum and erratum.number) for piece, erratum in pieces("as printed (erratum 10)")]
+    [('as printed (', None), ('erratum 10', 10), (')', None)]
     """
-    return re.sub(r"\berratum (\d+)", lambda m: link(ERRATA[int(m[1])], m[0]) if int(m[1]) in ERRATA else m[0], text)
+    found = re.split(r"\b(erratum \d+)", text)
+    return [(piece, ERRATA.get(int(piece[8:])) if place % 2 else None) for place, piece in enumerate(found)]
 
 
 def found(results: Sequence[Stored]) -> list[str]:

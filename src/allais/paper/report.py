@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from allais import __version__
-from allais.paper.drawing import coloured
+from allais.files.atomic import write_atomically
+from allais.paper.drawing import BLUE, GREY, ORANGE, coloured
 from allais.paper.experiments import BY_NAME, EXPERIMENTS
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
-from allais.paper.html_page import STYLE, all_findings, errata, html_figure, html_words, opening, summary, write_changed
-from allais.paper.page_words import found, linked
+from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, MISPRINT, Figure, Finding
+from allais.paper.page_words import ERRATA, counts, found, kinds_of, pieces, shares
 from allais.paper.runner import Stored, kept
-from allais.report.page import html_page
-from allais.report.tables import html_table, markdown_table
+from allais.report.html import render, style, trusted
+from allais.report.tables import markdown_table
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+INK, GROUND = "#1d2329", "#ffffff"  # of figures beside the Markdown
+HEADINGS = {
+    DIFFERS: ("Not as expected", "These findings differ from what earlier runs and the errata say."),
+    HOLDS: ("Claims that hold", "They came out as printed, by experiment:"),
+    CORRECTED: (
+        "Claims that hold once corrected",
+        "Their idea holds; a constant, a range or a setting is another than printed:",
+    ),
+    MISPRINT: ("Misprints of the paper", "Nothing that the paper argues depends on these:"),
+}
+BARS = "right-answers"  # drawn by the page
+PICTURES = (  # of the first screen: the figure, its experiment, and its words
+    ("regret-a", "regret", "W-UCB against UCB: regret where the cheaper arm on average is not the preferred one."),
+    (BARS, "confidence", "W-LUCB and W-SR against LUCB and SR, on three arms."),
+    ("map", "vehicles", "The detour: the fastest route on average, and the one that people prefer."),
+)
 
 
 def write_html(path: Path, results: Sequence[Stored]) -> None:
@@ -25,46 +47,53 @@ def write_html(path: Path, results: Sequence[Stored]) -> None:
 
 def html_report(results: Sequence[Stored]) -> str:
     """The whole page; what differs between runs of one seed stands in elements of class `time`."""
-    body = [
-        f'<header class="opening">{opening(results)}</header>',
-        summary(results),
-        *(_section(stored) for stored in results),
-        all_findings(results),
-        errata(),
-    ]
-    return html_page("The paper, run again", STYLE, "\n".join(body))
+    figures = {figure.name: figure for stored in results for figure in stored.result.figures}
+    ends = shares({one.name: one.result.facts for one in results})
+    right = {name: hits for name, hits in ends.items() if hits is not None}
+    drawn = figures.keys() | ({BARS} if right else set())
+    return render(
+        "paper/templates/page.html.j2", title="The paper, run again", style=style("paper/static/paper.css"),
+        version=__version__, results=results, experiments=BY_NAME, errata=ERRATA.values(), pieces=pieces,
+        inlined=_inlined, pictures=[one for one in PICTURES if one[0] in drawn], figures=figures, shares=right,
+        colours={"ours": BLUE, "theirs": ORANGE, "rest": GREY}, counts=counts(results), kinds=list(_kinds(results)),
+        beyond=sum(not one.of_paper for stored in results for one in stored.result.findings),
+    )  # fmt: skip
 
 
-def _section(stored: Stored) -> str:
-    experiment, result = BY_NAME[stored.name], stored.result
-    command = f"allais paper run {stored.name} --scale {stored.scale} --seed {stored.seed}"
-    parts = [
-        f'<h2 id="{stored.name}">{escape(experiment.title)}</h2>',
-        f'<p class="soft">{escape(experiment.where)}. Made again by <code>{command}</code> '
-        f'<span class="time">in {stored.seconds:.1f} s</span>.</p>',
-        _figures(result),
-        *(f"<p>{html_words(note)}</p>" for note in result.notes),
-        *(_table(table) for table in result.tables),
-        "<h3>Setting</h3>",
-        "<dl>"
-        + "".join(f"<dt>{escape(name)}</dt><dd>{html_words(text)}</dd>" for name, text in result.setting)
-        + "</dl>",
-    ]
-    return "\n".join(part for part in parts if part)
+def _kinds(results: Sequence[Stored]) -> Iterator[dict[str, Any]]:
+    """The findings of each kind, those that are not as expected first."""
+    claims = kinds_of(results)
+    for kind, (heading, about) in HEADINGS.items():
+        of_kind = [
+            (stored, one)
+            for stored in results
+            for one in stored.result.findings
+            if one.kind == kind and (one.of_paper or kind == DIFFERS)
+        ]
+        if of_kind:
+            yield {
+                "name": kind, "heading": heading, "about": about, "found": of_kind,
+                "count": claims[kind] or len(of_kind), "by_experiment": Counter(stored.name for stored, _ in of_kind),
+            }  # fmt: skip
 
 
-def _figures(result: ExperimentResult) -> str:
-    if not result.figures:
-        return ""
-    shown = [html_figure(figure, html_words(figure.caption)) for figure in result.figures]
-    return '<div class="figures">' + "\n".join(shown) + "</div>"
+def _inlined(figure: Figure, place: str = "") -> Markup:
+    """A figure in the colours of the page.
+
+    The drawing library calls parts of every figure alike; on one page each name may be there once only, so the name of
+    the figure stands before it, and its place, if the figure is there twice.
+    """
+    prefix = f"{place}{figure.name}-"
+    svg = re.sub(r'\bid="', f'id="{prefix}', coloured(figure.svg, "currentColor", "var(--card)"))
+    return trusted(svg.replace("url(#", f"url(#{prefix}").replace('href="#', f'href="#{prefix}'))
 
 
-def _table(table: ResultTable) -> str:
-    return f"<h3>{escape(table.title)}</h3>\n{html_table(table.header, table.rows, 'numbers')}"
-
-
-INK, GROUND = "#1d2329", "#ffffff"
+def write_changed(path: Path, text: str) -> None:
+    """Write a file unless it is there as it should be: a disk takes its time to be sure of twenty figures."""
+    with contextlib.suppress(OSError, ValueError):
+        if path.read_text(encoding="utf-8") == text:
+            return
+    write_atomically(path, text)
 
 
 def write_markdown(path: Path, results: Sequence[Stored]) -> None:
@@ -120,7 +149,7 @@ def _row(finding: Finding) -> tuple[str, ...]:
 
 def _words(text: str) -> str:
     """Text with its errata as links to their entries."""
-    return linked(text, lambda erratum, words: f"[{words}](errata.md#{erratum.anchor})")
+    return "".join(piece if one is None else f"[{piece}](errata.md#{one.anchor})" for piece, one in pieces(text))
 
 
 class Report(NamedTuple):

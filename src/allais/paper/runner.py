@@ -26,7 +26,7 @@ from allais.paper.findings import Experiment, ExperimentResult
 PACKAGE = Path(__file__).parents[1]
 BENEATH = ("numpy", "scipy", "numba", "matplotlib", "eclipse-sumo")
 # these show results and make none: a page in other words is no reason to run an experiment again
-SHOWING = ("cli", *(f"paper/{name}.py" for name in ("html_page", "page_words", "report")))
+SHOWING = ("cli", *(f"paper/{name}.py" for name in ("page_words", "report")))
 
 
 @lru_cache

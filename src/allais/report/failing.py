@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
-from allais.report.sure import amount, quoted
-from allais.report.tables import share
+from allais.report.tables import amount, quoted, share
 from allais.simulation import BestArm
 
 BY_CHANCE = 1e-3  # if failures fell evenly, they would seldom gather as they do in an option that is named

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from allais._system.extras import extra
-from allais.report.sure import sure_intervals
+from allais.report.certainty_equivalents import sure_intervals
 from allais.report.tables import duration, plain
 from allais.searches import Outcome, Run, Search
 from allais.searches.forecast import Forecast, chances_of_best, forecast

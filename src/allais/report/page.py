@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 import time
-from html import escape
+from collections.abc import Hashable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,77 +17,21 @@ from allais.files.atomic import write_atomically
 from allais.policies.core.base import PROMISES, promise_in_words
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
+from allais.report.certainty_equivalents import sure_intervals
 from allais.report.effort import distance, explained, more_runs
 from allais.report.failing import withdrawal
-from allais.report.interval_history import closing
-from allais.report.pictures import axis_label, contenders_first, intervals_as_svg
-from allais.report.sure import amount, sure_intervals
-from allais.report.tables import duration, html_table, plain, share
-from allais.report.words import by_mean, chances, contrast, recommendation
+from allais.report.html import macro, number, render, style
+from allais.report.pictures import PARTS, Curve, axis_label, contenders_first, intervals_as_svg, over_time
+from allais.report.tables import amount, duration, plain, share
+from allais.report.words import by_mean, chances, contrast, ranked, recommendation
 from allais.searches.limit import Proof, Seen, least_proof
 from allais.simulation import BestArm
 
-
-def html_page(title: str, style: str, body: str) -> str:
-    """A whole HTML page, for screens of any width."""
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<link rel="icon" href="data:,">\n'  # or a browser asks for one
-        f"<title>{escape(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n{body}\n</body>\n</html>\n"
-    )
-
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 MOST_FAILURES_LISTED = 20
-MOST_ON_A_PHONE = 4  # columns; rows with more become cards there
-
-STYLE = """
-:root { color-scheme: light dark; --text: #222; --faint: #555; --line: #d5dadd; --best: #1f6f8b; --other: #7d898f;
-  --page: #fff; --box: #eef5f7; --second: #b4541a; --third: #56792a; --fourth: #7d4f9e; --fifth: #806600; }
-@media (prefers-color-scheme: dark) { :root { --text: #e4e7e9; --faint: #a3adb3; --line: #3a4449; --best: #62b6d3;
-  --other: #8d999f; --page: #15191b; --box: #1d2b31; --second: #e8935a; --third: #9cc46a;
-  --fourth: #b997d6; --fifth: #d1b54a; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 50rem;
-  margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; } h3 { font-size: 1rem; margin: 1rem 0 .3rem; }
-.about { margin: -.6rem 0 .8rem; }
-.answer { background: var(--box); border-left: 4px solid var(--best); padding: .8rem 1rem; font-size: 1.1rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0; overflow-wrap: normal; }
-th, td { padding: .2rem 1rem .2rem 0; text-align: right; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-td.words { white-space: normal; text-align: left; min-width: 12rem; }
-th { border-bottom: 1px solid var(--faint); font-weight: 600; } th:last-child, td:last-child { padding-right: 0; }
-tr.best td { font-weight: 600; } .small { color: var(--faint); font-size: .9rem; }
-.pair { display: flex; flex-wrap: wrap; gap: 0 3rem; } .pair > div { min-width: 0; max-width: 100%; }
-svg text { font-size: 14px; fill: var(--text); } svg .best text { font-weight: 600; }
-svg text.tick, svg text.about { font-size: 13px; fill: var(--faint); font-weight: 400; }
-svg .tick { text-anchor: middle; } svg .about { text-anchor: end; } svg .grid { stroke: var(--line); }
-svg .level { font-size: 13px; fill: var(--faint); } svg .start { text-anchor: start; } svg .end { text-anchor: end; }
-svg polygon { fill: var(--line-colour); fill-opacity: .05; stroke: var(--line-colour);
-  stroke-opacity: .5; vector-effect: non-scaling-stroke; } svg polyline { fill: none; stroke: var(--line-colour);
-  stroke-width: 2; vector-effect: non-scaling-stroke; }
-svg polygon.s0, svg polygon.s1 { fill-opacity: .16; } .axis { margin: 0 0 .8rem; text-align: center; }
-.s0 { --line-colour: var(--best); } .s1 { --line-colour: var(--second); } .s2 { --line-colour: var(--third); }
-.s3 { --line-colour: var(--fourth); } .s4 { --line-colour: var(--fifth); }
-.legend { display: flex; flex-wrap: wrap; gap: 0 1.2rem; margin: .3rem 0; }
-.legend span::before { content: ""; display: inline-block; width: 1.2rem; height: 0; vertical-align: middle;
-  border-top: 3px solid var(--line-colour); margin-right: .4rem; }
-svg .limit { stroke: var(--best); stroke-dasharray: 2 3; } svg .interval { stroke-width: 7; stroke-opacity: .4; }
-.best .interval { stroke: var(--best); } .best circle { fill: var(--best); }
-.other .interval { stroke: var(--other); } .other circle { fill: var(--other); }
-@media print { :root { color-scheme: light; --text: #000; --faint: #333; --line: #bbb; --best: #1f6f8b; --other: #777;
-  --page: #fff; --box: #f4f4f4;
-  --second: #b4541a; --third: #56792a; --fourth: #7d4f9e; --fifth: #806600; }
-  body { margin: 0; } h2, h3 { break-after: avoid; } svg, tr { break-inside: avoid; }
-  th, td { padding-right: .5rem; font-size: .8rem; } .wide { overflow: visible; } }
-@media screen and (max-width: 40rem) { body { margin: 1rem auto; } h1 { font-size: 1.3rem; }
-  .answer { font-size: 1rem; } th, td { padding-right: .5rem; font-size: .85rem; }
-  th, td:first-child { white-space: normal; } th { vertical-align: bottom; }
-  .cards thead { display: none; } .cards, .cards tbody, .cards tr, .cards td { display: block; padding: 0; }
-  .cards tr { padding: .5rem 0; border-bottom: 1px solid var(--line); }
-  .cards td { display: flex; justify-content: space-between; font-size: .95rem; }
-  .cards td:first-child { font-weight: 600; } .cards td:not(:first-child)::before { content: attr(data-label); } }
-"""
+MOST_DRAWN = 5  # options over time: more bands hide each other
 
 
 def write_page(
@@ -111,23 +56,19 @@ def write_page(
     >>> answer = best_arm(WSR(people, budget=500, rewards=Bounded(0, 60)), problem, seed=1)
     >>> write_page(answer, "commute.html", "How to get to work", unit="minutes")
     """
-    proof = _proof(answer)
+    proof, policy = _proof(answer), answer.learner.policy
     fewest = proof.runs if proof is not None and proof.own else math.inf
-    sections = [
-        _options(answer, unit),
-        closing(answer, unit, fewest),
-        _people_and_means(answer, unit),
-        _promise(answer),
-        _effort(answer, proof, unit),
-        _failures(answer),
-        _settings(answer),
-    ]
-    body = "\n".join(section for section in sections if section)
-    head = (
-        f'<h1>{escape(title)}</h1>\n<p class="small about">{escape(_about(answer, name))}</p>\n'
-        f'<p class="answer">{escape(_unbroken(recommendation(answer, unit), unit))}</p>'
-    )
-    write_atomically(Path(path), html_page(title, STYLE, f"{head}\n{body}"))
+    text = render(
+        "report/templates/page.html.j2", title=title, style=style("report/static/report.css"),
+        about=_about(answer, name), recommendation=_unbroken(recommendation(answer, unit), unit),
+        picture=intervals_as_svg(answer), axis=axis_label(answer, unit), options=_options(answer),
+        measured=f"in {unit}" if unit else "in the units of the outcomes", intervals=_intervals_in_words(answer),
+        reference=amount(policy.preference.reference, unit), history=closing(answer, unit, fewest),
+        contrast=contrast(answer, unit), explanations=_explanations(answer), promise=_promise(answer),
+        effort=" ".join(_effort(answer, proof, unit)), failures=answer.failures, failed=_failed(answer),
+        settings=repr(policy),
+    )  # fmt: skip
+    write_atomically(Path(path), text)
 
 
 def _about(answer: BestArm, name: str) -> str:
@@ -149,38 +90,24 @@ def _unbroken(text: str, unit: str) -> str:
     return re.sub(rf"(?<=\d) (?={re.escape(unit)})", "\N{NO-BREAK SPACE}", text) if unit else text
 
 
-def _options(answer: BestArm, unit: str) -> str:
+def _options(answer: BestArm) -> dict[str, Any]:
+    """The table of options: those that are shown, and the rest of many."""
     best_in, means = chances(answer), by_mean(answer.learner).means
     sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
     shown, rest = contenders_first(answer)
-    rows = []
-    for name in (*shown, *rest):
-        low, utility, high = sure[name]
+
+    def row(name: Hashable) -> list[str]:
+        low, value, high = sure[name]
         bounded = math.isfinite(low) and math.isfinite(high)
-        rows.append(
-            [
-                str(name),
-                _number(utility),
-                f"{plain(low)} to {plain(high)}" if bounded else "none",
-                _number(means[name]),
-                f"{answer.pulls[name]:,}",
-                "" if math.isnan(best_in[name]) else f"{best_in[name]:.2f}",
-            ]
-        )
+        return [
+            str(name), number(value), f"{plain(low)} to {plain(high)}" if bounded else "none", number(means[name]),
+            f"{answer.pulls[name]:,}", "" if math.isnan(best_in[name]) else f"{best_in[name]:.2f}",
+        ]  # fmt: skip
+
     header = ["option", "feels like", "interval", "mean", "runs", "chance of best"]
-    measured = f"in {unit}" if unit else "in the units of the outcomes"
-    reference = amount(answer.learner.policy.preference.reference, unit)
-    note = (
-        f"What an option feels like is the amount that would be worth as much if it were sure, {measured}; its "
-        f"interval and its mean are too. {_intervals_in_words(answer)} Gains and losses are counted from "
-        f"{reference}. The chance of being best is a bootstrap, for the eye only."
-    )
-    picture = f'{intervals_as_svg(answer)}\n<p class="small axis">{escape(axis_label(answer, unit))}</p>'
-    parts = ["<h2>The options</h2>", picture, _table(header, rows[: len(shown)], best=shown.index(answer.arm))]
-    if rest:
-        folded = f"<summary>{len(rest):,} other options, of lower value</summary>"
-        parts.append(f"<details>{folded}\n{_table(header, rows[len(shown) :])}</details>")
-    return "\n".join([*parts, f'<p class="small">{escape(note)}</p>'])
+    return {
+        "header": header, "shown": list(map(row, shown)), "rest": list(map(row, rest)), "best": shown.index(answer.arm),
+    }  # fmt: skip
 
 
 def _intervals_in_words(answer: BestArm) -> str:
@@ -195,26 +122,62 @@ def _intervals_in_words(answer: BestArm) -> str:
     return f"All intervals hold together, but for a chance of {share(asked)}{held}."
 
 
-def _people_and_means(answer: BestArm, unit: str) -> str:
+def closing(answer: BestArm, unit: str = "", fewest: float = math.inf) -> Markup | str:
+    """How the intervals closed: a picture with words; nothing where less than two moments are known."""
+    curves = _curves(answer)
+    times = sorted({samples for curve in curves.values() for samples, _ in curve.points})
+    if len(times) < 2:
+        return ""
+    banded = any(curve.bounded for curve in curves.values())
+    marked = banded and times[0] < fewest <= times[-1]
+    label = "What each option feels like for sure, by the number of runs"
+    picture = over_time(label, list(curves.values()), "runs in all", framed=2, limit=fewest if marked else None)
+    return render(
+        "report/templates/history.html.j2", answer=answer, names=list(curves), axis=axis_label(answer, unit),
+        picture=picture, banded=banded, marked=marked, in_the_end=_in_the_end(answer),
+    )  # fmt: skip
+
+
+def _curves(answer: BestArm) -> dict[Hashable, Curve]:
+    """Each drawn option's interval at every moment from which on it has a value."""
+    if getattr(answer.learner.policy, "of_mean", False):  # its intervals are those of no value
+        return {}
+    curves = {name: Curve(f"s{place}", []) for place, name in enumerate(ranked(answer)[:MOST_DRAWN])}
+    for samples, pulls, intervals in answer.history:
+        sure = sure_intervals(answer.learner, pulls, intervals)
+        for name, curve in curves.items():
+            if math.isfinite(sure[name].value):
+                curve.points.append((samples, sure[name]))
+    return curves
+
+
+def _in_the_end(answer: BestArm) -> str:
+    """Where the interval of the answer lies when the policy has stopped."""
+    low = answer.intervals[answer.arm].low
+    overlap = max((one.high for name, one in answer.intervals.items() if name != answer.arm), default=low) - low
+    if overlap <= 0.0:
+        return "In the end the interval of the answer lies apart from all others."
+    if overlap <= getattr(answer.learner.policy, "tolerance", 0.0):
+        return "In the end the interval of the answer overlaps with others by no more than the tolerance."
+    return "This policy is sure before all intervals part, since it compares the answer with one option at a time."
+
+
+def _explanations(answer: BestArm) -> list[tuple[str, Markup]]:
+    """Why the answer, and the option of the best mean where it is another, have their values."""
     mean = by_mean(answer.learner).arm
     if mean is None or not answer.pulls[answer.arm]:
-        return ""
-    text = f"<h2>People and means</h2>\n<p>{escape(contrast(answer, unit))}</p>"
-    shown = [answer.arm] if mean == answer.arm else [answer.arm, mean]
-    tables = [
-        f"<div><h3>{escape(str(name))}</h3>{_explanation(explained(answer.learner, name))}</div>" for name in shown
-    ]
-    return f'{text}\n<div class="pair">{"".join(tables)}</div>'
+        return []
+    return [(str(name), _explanation(explained(answer.learner, name))) for name in dict.fromkeys([answer.arm, mean])]
 
 
-def _explanation(rows: Explanation) -> str:
+def _explanation(rows: Explanation) -> Markup:
     cells = [
         [label, small_share(p), small_share(w), f"{c:.4g}"]
         for label, p, w, c in zip(
             rows.labels, rows.probabilities, rows.decision_weights, rows.contributions, strict=True
         )
     ]
-    return _table(["outcome", "seen", "decision weight", rows.contribution], cells)
+    return macro(PARTS, "table")(["outcome", "seen", "decision weight", rows.contribution], cells)
 
 
 def _proof(answer: BestArm) -> Proof | None:
@@ -234,43 +197,20 @@ def _seen(answer: BestArm) -> tuple[FloatArray, list[Seen]]:
 def _promise(answer: BestArm) -> str:
     """Which of the three promises holds, in its own words."""
     if answer.withdrawn:
-        return f"<h2>What is promised</h2>\n<p>None: {escape(' '.join([PROMISES['none'], *withdrawal(answer)]))}</p>"
-    kept = "" if answer.settled else " The search was stopped before it settled, so this is not reached yet."
-    return f"<h2>What is promised</h2>\n<p>{escape(promise_in_words(answer.learner.policy) + kept)}</p>"
+        return f"None: {' '.join([PROMISES['none'], *withdrawal(answer)])}"
+    stopped = "" if answer.settled else " The search was stopped before it settled, so this is not reached yet."
+    return promise_in_words(answer.learner.policy) + stopped
 
 
-def _effort(answer: BestArm, proof: Proof | None, unit: str) -> str:
-    text = [f"{answer.samples:,} runs were used."]
+def _effort(answer: BestArm, proof: Proof | None, unit: str) -> Iterator[str]:
+    yield f"{answer.samples:,} runs were used."
     if answer.learner.policy.keeps_outcomes:
-        text += more_runs(answer, *_seen(answer))
-    text += distance(answer, proof, unit)
-    return "<h2>What it took</h2>\n<p>" + escape(" ".join(text)) + "</p>"
+        yield from more_runs(answer, *_seen(answer))
+    yield from distance(answer, proof, unit)
 
 
-def _failures(answer: BestArm) -> str:
-    if not answer.failures:
-        return ""
-    rows = [
+def _failed(answer: BestArm) -> list[list[str]]:
+    return [
         [str(one.arm), str(one.seed), "left out" if one.reward is None else f"{one.reward:g}", one.reason]
         for one in answer.failures[:MOST_FAILURES_LISTED]
     ]
-    count = f"{len(answer.failures)} runs failed"
-    warning = ""
-    if any(one.reward is None for one in answer.failures):
-        warning = " Runs that were left out bias the answer if failing says something about the outcome."
-    return (
-        f"<h2>Failed runs</h2>\n<p>{count}; the first {len(rows)} are listed.{warning}</p>\n"
-        f"{_table(['option', 'seed', 'counted as', 'reason'], rows)}"
-    )
-
-
-def _settings(answer: BestArm) -> str:
-    return f'<h2>Settings</h2>\n<p class="small">{escape(repr(answer.learner.policy))}</p>'
-
-
-def _table(header: list[str], rows: list[list[str]], best: int = -1) -> str:
-    return html_table(header, rows, "cards" if len(header) > MOST_ON_A_PHONE else "", {best})
-
-
-def _number(value: float) -> str:
-    return "" if math.isnan(value) else plain(value)

@@ -1,26 +1,29 @@
-"""Options as rows of a picture: SVG whose text keeps its size, and whose intervals fill the width there is.
-
-Its colours come from the page, by the classes `grid`, `tick`, `name`, `about`, `interval`, `mean` and `limit`.
-"""
+"""Pictures of intervals: as rows, and over time. SVG whose text keeps its size, and whose curves fill the width."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
-from html import escape
-from typing import NamedTuple
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from allais.bands import Interval
-from allais.report.sure import sure_intervals
+from allais.report.certainty_equivalents import sure_intervals
+from allais.report.html import macro
 from allais.report.tables import plain
 from allais.report.words import ranked
 from allais.simulation import BestArm
 
-ROW, AXIS = 46, 24  # pixels
-MOST_NAME = 32  # characters that a phone has room for beside what is said about an option; tables have whole names
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+PARTS = "report/templates/parts.html.j2"
 PAD = 0.05  # of the width, on both sides: a dot or a number at the end is whole
 TICKS = 5  # steps between them, at most
 ROUNDING = 1e-9
+SIZE = WIDE, HIGH = 1000, 240  # of curves, in units of their own and in pixels
+MOST_MARKS = 6  # numbers of outcomes on the axis of time
+LONG = 10  # of a past: outcomes at its end for one at its beginning
+MOST_SHOWN = 15  # options in a picture: as many as a screen has room for
 
 
 class Row(NamedTuple):
@@ -33,54 +36,81 @@ class Row(NamedTuple):
     mean: float = math.nan  # a stroke, where there is one
 
 
-def rows_as_svg(label: str, rows: Sequence[Row], limit: float = math.nan) -> str:
+class Curve(NamedTuple):
+    """How an option's interval went."""
+
+    kind: str  # the class that gives it its colour
+    points: list[tuple[int, Interval]]  # by the number of outcomes
+
+    @property
+    def bounded(self) -> list[tuple[int, Interval]]:
+        """Where there is an interval."""
+        return [(t, one) for t, one in self.points if math.isfinite(one.low) and math.isfinite(one.high)]
+
+
+class Shape(NamedTuple):
+    """A line or an area in a plot."""
+
+    tag: str  # polyline or polygon
+    kind: str
+    points: list[tuple[float, float]]
+
+
+def rows_as_svg(label: str, rows: Sequence[Row], limit: float = math.nan) -> Markup:
     """Rows from the top down; at `limit` a line through all of them."""
     shown = [end for row in rows for end in (*row.interval, row.mean) if math.isfinite(end)]
     ticks = ticks_over(min(shown, default=0.0), max(shown, default=1.0))
-    low, high = ticks[0], ticks[-1]
 
     def place(amount: float) -> str:
-        return f"{100.0 * (PAD + (1.0 - 2.0 * PAD) * (amount - low) / (high - low)):.2f}%"
+        return f"{100.0 * (PAD + (1.0 - 2.0 * PAD) * (amount - ticks[0]) / (ticks[-1] - ticks[0])):.2f}%"
 
-    bottom = ROW * len(rows) + 4
-    parts = []
-    for tick in ticks:
-        parts.append(_upright("grid", place(tick), 0, bottom))
-        parts.append(f'<text class="tick" x="{place(tick)}" y="{bottom + 16}">{plain(tick, 6)}</text>')
-    if math.isfinite(limit):
-        parts.append(_upright("limit", place(limit), 0, bottom))
-    parts += [_drawn(row, ROW * number, place) for number, row in enumerate(rows)]
-    return as_svg(label, bottom + AXIS, parts)
+    return macro(PARTS, "intervals")(label, rows, ticks, place, limit)
 
 
-def _drawn(row: Row, y: int, place: Callable[[float], str]) -> str:
-    inside = (
-        f'<text class="name" x="0" y="{y + 16}">{short(row.name)}</text>'
-        f'<text class="about" x="100%" y="{y + 16}">{row.about}</text>'
-    )
-    low, value, high = row.interval
-    if math.isfinite(low) and math.isfinite(high):
-        inside += f'<line class="interval" x1="{place(low)}" x2="{place(high)}" y1="{y + 31}" y2="{y + 31}"/>'
-    if math.isfinite(row.mean):
-        inside += _upright("mean", place(row.mean), y + 23, y + 39)
-    if math.isfinite(value):
-        inside += f'<circle cx="{place(value)}" cy="{y + 31}" r="5.5"/>'
-    return f'<g class="{row.kind}">{inside}</g>'
+def over_time(
+    label: str, curves: Sequence[Curve], axis: str, framed: int | None = None, limit: float | None = None
+) -> Markup:
+    """Intervals over the number of outcomes, as bands around lines, the first curve on top.
+
+    The picture is as high as the later values, and as the later intervals of the first `framed` curves: the earliest
+    intervals are as wide as can be, and those of options that were soon given up stay wide.
+    """
+    times = sorted({t for curve in curves for t, _ in curve.points})
+    first, last = times[0], times[-1]
+    banded = any(curve.bounded for curve in curves)
+    since = math.sqrt(first * last) if banded and last >= LONG * first else first
+    late = [[one for t, one in curve.points if t >= since] for curve in curves]
+    ends = [one.value for curve in late for one in curve]
+    ends += [end for curve in late[:framed] for one in curve for end in (one.low, one.high) if math.isfinite(end)]
+    ticks = ticks_over(min(ends), max(ends))
+
+    def x(outcomes: float) -> float:
+        return math.log(outcomes / first) / math.log(last / first)
+
+    def place(outcomes: int, value: float) -> tuple[float, float]:
+        y = HIGH * (ticks[-1] - value) / (ticks[-1] - ticks[0])
+        return WIDE * x(outcomes), min(max(y, -1e4), 1e4)  # browsers lose their way with numbers that are huge
+
+    shapes = []
+    for curve in reversed(curves):
+        band = [place(t, one.high) for t, one in curve.bounded] + [place(t, one.low) for t, one in curve.bounded[::-1]]
+        shapes += [Shape("polygon", curve.kind, band)]
+        shapes += [Shape("polyline", curve.kind, [place(t, one.value) for t, one in curve.points])]
+    marks = [(x(mark), f"{mark:,}") for mark in _marks(first, last)]
+    levels = [(place(first, tick)[1], plain(tick, 6)) for tick in ticks]
+    return plot(label, shapes, levels, marks, axis, None if limit is None else x(limit))
 
 
-def _upright(kind: str, at: str, top: int, bottom: int) -> str:
-    return f'<line class="{kind}" x1="{at}" x2="{at}" y1="{top}" y2="{bottom}"/>'
-
-
-def as_svg(label: str, height: float, parts: Sequence[str]) -> str:
-    """A picture that is as wide as its place, with words for those who cannot see it."""
-    inside = "\n".join(parts)
-    return f'<svg role="img" aria-label="{escape(label)}" width="100%" height="{height:.0f}">\n{inside}\n</svg>'
-
-
-def short(name: str) -> str:
-    """A name that a phone has room for, escaped."""
-    return escape(name if len(name) <= MOST_NAME else f"{name[: MOST_NAME - 1]}…")
+def plot(
+    label: str,
+    shapes: Sequence[Shape],
+    levels: Sequence[tuple[float, str]],
+    marks: Sequence[tuple[float, str]],
+    axis: str,
+    limit: float | None = None,
+) -> Markup:
+    """Shapes in a frame: levels on the left at their heights, marks below and a line at their shares of the width."""
+    return macro(PARTS, "plot")(label, shapes, levels, marks, axis, SIZE, limit)
 
 
 def ticks_over(low: float, high: float) -> list[float]:
@@ -99,7 +129,19 @@ def ticks_over(low: float, high: float) -> list[float]:
     return [step * k for k in range(first, last + 1)]
 
 
-MOST_SHOWN = 15  # options in a picture: as many as a screen has room for
+def _marks(first: int, last: int) -> list[int]:
+    """Round numbers of runs from the first moment to the last, few enough for a phone.
+
+    >>> _marks(3, 20_000)
+    [10, 100, 1000, 10000]
+    >>> _marks(4, 80)
+    [5, 10, 20, 50]
+    """
+    for digits in ((1, 2, 5), (1, 3), (1,)):
+        found = [digit * 10**power for power in range(19) for digit in digits if first <= digit * 10**power <= last]
+        if len(found) <= MOST_MARKS:
+            break
+    return found or [first]
 
 
 def axis_label(answer: BestArm, unit: str) -> str:
@@ -117,8 +159,8 @@ def contenders_first(answer: BestArm) -> tuple[list[Hashable], list[Hashable]]:
     return names[:shown], names[shown:]
 
 
-def intervals_as_svg(answer: BestArm) -> str:
-    """What the options that are shown feel like for sure, with their intervals; the colours come from the page."""
+def intervals_as_svg(answer: BestArm) -> Markup:
+    """What the options that are shown feel like for sure, with their intervals."""
     names, _ = contenders_first(answer)
     sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
     rows = [

@@ -1,12 +1,9 @@
-"""Tables of text, in Markdown and in HTML."""
+"""Tables and numbers as text."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from html import escape
+from collections.abc import Hashable, Sequence
 from math import floor, log10
-
-LONG_CELL = 24  # characters; longer ones, as names and reasons may be, are broken into lines
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -28,32 +25,6 @@ def _line(cells: Sequence[str]) -> str:
 def _cell(text: str) -> str:
     text = " ".join(text.split()).replace("|", "\\|")
     return text.replace("*", "\\*") if text.count("*") > 1 else text  # one star alone is a star, two are emphasis
-
-
-def html_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "", marked: Collection[int] = ()
-) -> str:
-    """A table in HTML, in a box that scrolls sideways; `kind` is its class, and `marked` rows have the class `best`.
-
-    >>> print(html_table(["a", "b"], [["1", "<2>"]], "numbers"))
-    <div class="wide"><table class="numbers"><thead><tr><th>a</th><th>b</th></tr></thead><tbody>
-    <tr><td data-label="a">1</td><td data-label="b">&lt;2&gt;</td></tr>
-    </tbody></table></div>
-    """
-    named = f' class="{kind}"' if kind else ""
-    heading = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    lines = [f'<div class="wide"><table{named}><thead><tr>{heading}</tr></thead><tbody>']
-    for number, row in enumerate(rows):
-        line = "".join(
-            f'<td{_long(cell)} data-label="{escape(label)}">{escape(cell)}</td>'
-            for label, cell in zip(header, row, strict=True)
-        )
-        lines.append(f'<tr class="best">{line}</tr>' if number in marked else f"<tr>{line}</tr>")
-    return "\n".join([*lines, "</tbody></table></div>"])
-
-
-def _long(cell: str) -> str:
-    return ' class="words"' if len(cell) > LONG_CELL else ""
 
 
 def with_error(number: float, error: float, digits: int = 2) -> str:
@@ -83,6 +54,17 @@ def plain(number: float, digits: int = 4) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+def amount(number: float, unit: str = "", digits: int = 4) -> str:
+    """A number with its unit, to a few digits.
+
+    >>> amount(26.5731, "minutes"), amount(1041.2), amount(1.0, "minutes"), amount(1.0, "ms")
+    ('26.57 minutes', '1,041', '1 minute', '1 ms')
+    """
+    text = plain(number, digits)
+    one = text in ("1", "-1") and len(unit) > 3 and unit.isalpha()  # a short one is an abbreviation
+    return f"{text} {unit.removesuffix('s') if one else unit}".rstrip()
+
+
 def share(number: float) -> str:
     """A share in percent; a rare one is not shown as none.
 
@@ -106,3 +88,12 @@ def duration(seconds: float) -> str:
     if seconds < 1.0:
         return "less than a second"
     return f"{seconds:.1f} seconds" if seconds < 10.0 else f"{seconds:.0f} seconds"
+
+
+def quoted(name: Hashable) -> str:
+    """The name of an option as a sentence shows it.
+
+    >>> quoted("seven agents, slower"), quoted(3)
+    ('"seven agents, slower"', 'option 3')
+    """
+    return f'"{name}"' if isinstance(name, str) else f"option {name}"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +21,13 @@ from allais.files.atomic import write_atomically
 from allais.people.data.choices import Choices
 from allais.people.data.jsonl import plain_option
 from allais.people.interview.candidates import checked_stakes, pool
-from allais.people.interview.page_script import SCRIPT, STYLE
 from allais.people.interview.questions import asked_about
 from allais.people.model.family import Family
 from allais.people.model.parameters import Prior
-from allais.report.page import html_page
+from allais.report.html import render, static, style
 
-PAIRS, PEOPLE = (
-    300,
-    500,
-)  # a table of 150 kB; more of either moved the error after 20 questions by less than its own error
+PLACE = "people/interview"  # of templates and static files
+PAIRS, PEOPLE = 300, 500  # a table of 150 kB; more of either moved the error after 20 questions by less than its own
 CHECK_EVERY = 8
 INTRO = (
     "You will see pairs of options. Say which one you would rather {verb}; nothing is right or wrong. "
@@ -60,12 +56,11 @@ def write_page(
     """
     asked = family if prior is None else family.with_prior(prior)
     plan = planned(asked, checked_stakes(stakes), seed, questions, unit)
-    text = json.dumps(plan).replace("<", "\\u003c")  # nothing in it ends the script
-    body = (
-        f'<h1>{escape(title)}</h1>\n<main id="app" aria-live="polite"></main>\n'
-        f'<script type="application/json" id="plan">{text}</script>\n<script>{SCRIPT}</script>'
-    )
-    write_atomically(Path(path), html_page(title, STYLE, body))
+    page = render(
+        f"{PLACE}/templates/page.html.j2", title=title, plan=plan, script=static(f"{PLACE}/static/interview.js"),
+        style=style(f"{PLACE}/static/interview.css"),
+    )  # fmt: skip
+    write_atomically(Path(path), page)
 
 
 def planned(family: Family, stakes: tuple[float, float], seed: Seed, questions: int, unit: str) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from allais.serve.api.metrics import Requests
 from allais.serve.core import experiments
 from allais.serve.core.errors import Refused
 from allais.serve.core.service import Service, log
-from allais.serve.dashboard import audit_page, calls_page
 from allais.serve.dashboard import routes as pages
 from allais.serve.dashboard.dashboard_state import Dashboard
 from allais.serve.settings_file import ServerSettings
@@ -36,7 +35,7 @@ ROUTERS = (
     routes_decisions.direct_router, routes_decisions.router, routes_experiments.router,
     routes_experiments.values_router, routes_people.router, personalizer.router,
     routes_keys.router, routes_keys.trail_router, routes_keys.open_router,
-    pages.router, audit_page.router, calls_page.router,
+    pages.router,
 )  # fmt: skip
 API = "/v1/"
 ABOUT = "Bandits that choose as people do: decide, reward, and one memory of the world for many people."

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from allais.errors import NotAdmitted
 from allais.learner import Learner, LinearLearner, NotNow
 from allais.preferences import Preference
-from allais.report.sure import certainty_equivalent_in_words
+from allais.report.certainty_equivalents import certainty_equivalent_in_words
 from allais.serve.api.schemas import MOST_ARMS, Decide, ExperimentSettings
 from allais.serve.core import replay
 from allais.serve.core.errors import Refused, dumps

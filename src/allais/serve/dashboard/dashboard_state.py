@@ -1,4 +1,4 @@
-"""Who looks at experiments: takes note of moments while nobody looks, and works a page out once for all who do."""
+"""What the dashboard remembers: notes moments while nobody looks, and works a page out once for all who do."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from allais.serve.core.experiment import Experiment
 from allais.serve.core.service import Service, log
 from allais.serve.dashboard.decision_counts import Traffic
 from allais.serve.dashboard.history import History, row_of
-from allais.serve.dashboard.pages import Summary
 from allais.serve.dashboard.session import Sessions
-from allais.serve.dashboard.view_model import Facts, Glance, gather, summarised
+from allais.serve.dashboard.view_model import Facts, Snapshot, Summary, gather, summarised, unvalued
 from allais.serve.store.tables import CANCELLED, EXPIRED, OPEN, TOLD, decisions
 
 TICK = 1.0  # seconds between two looks for new moments
@@ -27,7 +26,7 @@ MOST_WORK = 0.05  # of the time goes into a page that is open, however long it t
 ENDS = (TOLD, CANCELLED, EXPIRED)
 
 
-class Watched:
+class Tracked:
     """What is remembered about one experiment, in memory that does not grow with its decisions."""
 
     def __init__(self, experiment: Experiment) -> None:
@@ -45,7 +44,7 @@ class Dashboard:
 
     def __init__(self, service: Service) -> None:
         self.service, self.sessions = service, Sessions()
-        self._watched: dict[str, Watched] = {}
+        self._tracked: dict[str, Tracked] = {}
 
     async def run(self) -> None:
         """Take note of moments, for ever."""
@@ -56,27 +55,27 @@ class Dashboard:
                 except (Refused, ValueError):  # the database is away, or an arm was retired meanwhile
                     pass
                 except Exception:
-                    log.exception("what %s is worth now could not be worked out", experiment.name)
+                    log.exception("the values of %s could not be computed", experiment.name)
             await asyncio.sleep(TICK)
 
     async def look(self, name: str) -> Facts:
         """What a page shows about an experiment."""
-        watched = self._of(self.service.experiment(name))
-        async with watched.lock:
+        tracked = self._of(self.service.experiment(name))
+        async with tracked.lock:
             experiment = await self.service.idle(name)
-            fresh = watched.experiment is experiment and time.monotonic() - watched.at < watched.lasts
-            if watched.facts is None or not fresh or watched.facts.state != experiment.state:
-                if watched.before is None:
+            fresh = tracked.experiment is experiment and time.monotonic() - tracked.at < tracked.lasts
+            if tracked.facts is None or not fresh or tracked.facts.state != experiment.state:
+                if tracked.before is None:
                     counts = dict(experiment.counts)
                     stored = await self.service.read(partial(_ended, experiment=experiment.id))
-                    watched.before = {end: stored.get(end, 0) - counts[end] for end in ENDS}
-                glance = _glance(experiment, watched.before, await self._learner(experiment))
-                work = partial(gather, glance=glance, traffic=watched.traffic, history=watched.history)
+                    tracked.before = {end: stored.get(end, 0) - counts[end] for end in ENDS}
+                snapshot = _snapshot(experiment, tracked.before, await self._learner(experiment))
+                work = partial(gather, snapshot=snapshot, traffic=tracked.traffic, history=tracked.history)
                 began = time.monotonic()
-                watched.facts = await self.service.read(work, long=True)
-                watched.at = time.monotonic()
-                watched.lasts = max(FRESH, (watched.at - began) / MOST_WORK)
-            return watched.facts
+                tracked.facts = await self.service.read(work, long=True)
+                tracked.at = time.monotonic()
+                tracked.lasts = max(FRESH, (tracked.at - began) / MOST_WORK)
+            return tracked.facts
 
     async def summaries(self) -> list[Summary]:
         """All experiments of this process, in a line each."""
@@ -85,13 +84,13 @@ class Dashboard:
         found = []
         for experiment in list(self.service.experiments.values()):
             await experiment.idle()
-            watched = self._of(experiment)
-            if watched.summary is None or time.monotonic() - watched.summary[0] >= FRESH:
-                glance = _glance(experiment, dict.fromkeys(ENDS, 0), await self._learner(experiment))
-                watched.summary = (time.monotonic(), await asyncio.to_thread(_summary, glance))
-            found.append(watched.summary[1]._replace(state=experiment.state, waiting=len(experiment.open)))
+            tracked = self._of(experiment)
+            if tracked.summary is None or time.monotonic() - tracked.summary[0] >= FRESH:
+                snapshot = _snapshot(experiment, dict.fromkeys(ENDS, 0), await self._learner(experiment))
+                tracked.summary = (time.monotonic(), await asyncio.to_thread(_summary, snapshot))
+            found.append(tracked.summary[1]._replace(state=experiment.state, waiting=len(experiment.open)))
         broken = self.service.broken.items()
-        return [*found, *(Summary(name, "broken", "", 0, 0, 0, None, 0.0, 0, why) for name, why in broken)]
+        return [*found, *(Summary(name, "broken", trouble=why) for name, why in broken)]
 
     async def _learner(self, experiment: Experiment) -> Learner:
         """A learner that threads may look at, while decisions go on."""
@@ -99,42 +98,38 @@ class Dashboard:
             return experiment.learner  # a linear one writes while it is asked
         return await self.service.twin(experiment.name)
 
-    def _of(self, experiment: Experiment) -> Watched:
-        """What is known about an experiment; after a failure it is another object, and its counts begin anew."""
-        found = self._watched.get(experiment.name)
+    def _of(self, experiment: Experiment) -> Tracked:
+        """What is remembered about an experiment; after a failure it is another object, and its counts begin anew."""
+        found = self._tracked.get(experiment.name)
         if found is None or found.experiment.id != experiment.id:
-            found = self._watched[experiment.name] = Watched(experiment)
+            found = self._tracked[experiment.name] = Tracked(experiment)
         elif found.experiment is not experiment:
             found.experiment, found.before, found.facts = experiment, None, None
             found.summary = None
         return found
 
-    async def _note(self, watched: Watched) -> None:
-        if watched.experiment.busy is not None:
+    async def _note(self, tracked: Tracked) -> None:
+        if tracked.experiment.busy is not None:
             return
-        learner = watched.experiment.learner
-        watched.history.note(learner._next)
+        learner = tracked.experiment.learner
+        tracked.history.note(learner._next)
         outcomes = learner.samples
-        if not watched.history.restored:
-            await self.service.read(partial(watched.history.restore, experiment=watched.experiment.id))
-        if watched.history.is_due(outcomes):
-            twin = await self._learner(watched.experiment)
-            moment = await asyncio.to_thread(watched.history.look, twin, outcomes)
-            if self.service.experiments.get(watched.experiment.name) is watched.experiment:  # else it was deleted
-                await self.service.write([row_of(moment, watched.experiment.id)])
+        if not tracked.history.restored:
+            await self.service.read(partial(tracked.history.restore, experiment=tracked.experiment.id))
+        if tracked.history.is_due(outcomes):
+            twin = await self._learner(tracked.experiment)
+            moment = await asyncio.to_thread(tracked.history.look, twin, outcomes)
+            if self.service.experiments.get(tracked.experiment.name) is tracked.experiment:  # else it was deleted
+                await self.service.write([row_of(moment, tracked.experiment.id)])
 
 
-def _summary(glance: Glance) -> Summary:
+def _summary(snapshot: Snapshot) -> Summary:
     """An experiment in one line; one that fails leaves the lines of the others as they are."""
     try:
-        return summarised(glance)
+        return summarised(snapshot)
     except Exception:
-        log.exception("the summary of %s failed", glance.name)
-        learner = glance.learner
-        return Summary(
-            glance.name, glance.state, glance.settings.unit, learner.samples, glance.waiting, len(learner.arms), None,
-            math.nan, 0,
-        )  # fmt: skip
+        log.exception("the summary of %s failed", snapshot.name)
+        return unvalued(snapshot)
 
 
 def _ended(connection: Connection, experiment: int) -> dict[str, int]:
@@ -144,9 +139,9 @@ def _ended(connection: Connection, experiment: int) -> dict[str, int]:
     return {row[0]: int(row[1]) for row in connection.execute(counted.group_by(decisions.c.state))}
 
 
-def _glance(experiment: Experiment, before: dict[str, int], learner: Learner) -> Glance:
+def _snapshot(experiment: Experiment, before: dict[str, int], learner: Learner) -> Snapshot:
     first = next(iter(experiment.open.values()), None)
-    return Glance(
+    return Snapshot(
         experiment.name, experiment.id, experiment.state, experiment.settings, experiment.created_at,
         learner, experiment.pulls(), len(experiment.open), None if first is None else first.asked_at,
         {end: before[end] + experiment.counts[end] for end in ENDS},

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, and_, func, select
 from allais.serve.store.tables import decisions, people
 
 MOST_BUCKETS = 120
-MOST_TASTES = 12  # with counts of their own; the others are counted together
+MOST_PREFERENCES = 12  # with counts of their own; the others are counted together
 MOST_ARMS = 24
-OTHERS = -1  # the place of tastes beyond these
+OTHERS = -1  # the place of preferences beyond these
 OTHER_ARMS = ""  # no arm has this name
 
 Cell = tuple[int | None, str]  # the number of a preference, or None for the experiment's own; an arm
@@ -23,7 +23,7 @@ class Traffic:
     def __init__(self, experiment: int) -> None:
         self.experiment, self.width, self.last = experiment, 1, 0
         self.buckets: list[Counter[Cell]] = []
-        self.tastes: set[int | None] = set()
+        self.preferences: set[int | None] = set()
         self.arms: set[str] = set()
 
     def catch_up(self, connection: Connection) -> None:
@@ -42,20 +42,20 @@ class Traffic:
             .where(new)
             .group_by(bucket, people.c.preference, decisions.c.arm)
         )
-        for place, taste, arm, many in connection.execute(counted):
+        for place, preference, arm, many in connection.execute(counted):
             while len(self.buckets) <= place:
                 self.buckets.append(Counter())
-            self.buckets[place][self._cell(taste, arm)] += many
+            self.buckets[place][self._cell(preference, arm)] += many
         self.last = top
 
-    def _cell(self, taste: int | None, arm: str) -> Cell:
-        if taste not in self.tastes and len(self.tastes) >= MOST_TASTES:
-            taste = OTHERS
+    def _cell(self, preference: int | None, arm: str) -> Cell:
+        if preference not in self.preferences and len(self.preferences) >= MOST_PREFERENCES:
+            preference = OTHERS
         if arm not in self.arms and len(self.arms) >= MOST_ARMS:
             arm = OTHER_ARMS
-        self.tastes.add(taste)
+        self.preferences.add(preference)
         self.arms.add(arm)
-        return taste, arm
+        return preference, arm
 
     def _widen(self) -> None:
         self.width *= 2

@@ -4,164 +4,113 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from html import escape
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from allais.report.pictures import short
-from allais.report.sure import amount, quoted
-from allais.report.tables import duration, plain, share
+from allais.preferences import Explanation
+from allais.preferences.explain import small_share
+from allais.report.effort import TO
+from allais.report.html import macro
+from allais.report.pictures import HIGH, WIDE, Curve, Row, Shape, over_time, plot, rows_as_svg, ticks_over
+from allais.report.tables import amount, duration, plain, quoted, share
 from allais.serve.core.service import log
-from allais.serve.dashboard.pages import UNDRAWN, card, tile
-from allais.serve.dashboard.pictures import (
-    arms_picture,
-    closing_picture,
-    colour,
-    legend,
-    lost_picture,
-    rank,
-    shares_picture,
-    weights_picture,
-)
-from allais.serve.dashboard.view_model import RECENT, Facts, TasteFacts
+from allais.serve.dashboard.view_model import COLOURS, RECENT, ArmFacts, Facts, GroupFacts
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+PAGE, PARTS = (f"serve/dashboard/templates/{name}.html.j2" for name in ("experiment", "parts"))
 MOST_SILENT = 3  # arms without outcomes that are named
+MOST_STEPS, FEWEST = 40, 12  # of shares that are drawn, and decisions in each
 
 
-def heading(facts: Facts, *, manages: bool) -> str:
-    """The name, the state, and the one click that pauses."""
-    about = [facts.policy, f"goes by {facts.preference}", f"began {_day(facts.created_at)}"]
-    if facts.apprentice:
-        about.insert(0, "apprentice: it watches")
-    if facts.unit:
-        about.append(f"in {facts.unit}{', less is better' if facts.costs else ''}")
-    button = ""
-    if manages and facts.state in ("running", "paused"):
-        verb = "pause" if facts.state == "running" else "resume"
-        button = (
-            f'<form method="post" action="/experiments/{escape(facts.name)}/{verb}">'
-            f'<button class="{verb}">{verb.capitalize()}</button></form>'
-        )
-    return (
-        f'<section class="head" data-part="head"><div><h1>{escape(facts.name)} '
-        f'<span class="pill {facts.state}">{facts.state}</span></h1>'
-        f'<p class="small">{escape(" · ".join(about))}</p></div>{button}</section>'
-    )
-
-
-def content(facts: Facts, *, manages: bool) -> str:
+def content(facts: Facts, *, manages: bool) -> Markup:
     """All that is kept fresh."""
-    parts = [heading(facts, manages=manages), _answer(facts), _alarms(facts), _tiles(facts)]
-    parts.append('<div class="grid">')
-    parts += [_part(title, draw, facts) for title, draw in _CARDS.items()]
-    parts += [card(title, UNDRAWN, "wide12") for title in facts.failed]
-    parts.append("</div>")
-    return "\n".join(part for part in parts if part)
+    began = time.strftime("%Y-%m-%d %H:%M", time.localtime(facts.created_at))
+    cards = [_card(title, facts) for title in _CARDS]
+    cards += [macro(PARTS, "undrawn")(title) for title in facts.failed]
+    return macro(PAGE, "content")(facts, manages, began, _answer(facts), list(_alarms(facts)), _tiles(facts), cards)
 
 
-def _part(title: str, draw: Callable[[Facts], str], facts: Facts) -> str:
+def _card(title: str, facts: Facts) -> Markup | str:
     """A card, or that it could not be drawn: one that fails leaves the others as they are."""
     try:
-        return draw(facts)
+        return _CARDS[title](facts)
     except Exception:
         log.exception("a part of the page of %s failed: %s", facts.name, title)
-        return card(title, UNDRAWN, "wide12")
+        return macro(PARTS, "undrawn")(title)
 
 
-def _day(at: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(at))
+# -- words ----------------------------------------------------------------------------------------
 
 
 def _answer(facts: Facts) -> str:
     """The whole page in a few sentences."""
     if facts.best is None:
-        text = "Nothing was told yet. Decide and reward, and this page follows."
-    else:
-        text = " ".join([_best_in_words(facts), *_parted(facts)])
-    return f'<p class="answer" data-part="answer">{escape(text)}</p>'
-
-
-def _best_in_words(facts: Facts) -> str:
+        return "Nothing was told yet. Decide and reward, and this page follows."
     arm = next(one for one in facts.arms if one.name == facts.best)
-    felt = f"{quoted(arm.name)} is best so far"
+    best = f"{quoted(arm.name)} is best so far"
     if not math.isnan(arm.sure.value):
-        felt += f": it feels like {amount(arm.sure.value, facts.unit)} for sure"
+        best += f": it feels like {amount(arm.sure.value, facts.unit)} for sure"
+    return " ".join([f"{best}{_against_the_mean(facts, arm)}", *_parted(facts)])
+
+
+def _against_the_mean(facts: Facts, best: ArmFacts) -> str:
     if facts.by_features:
-        return f"{felt}, at a moment without features. What is chosen goes by those of the moment."
+        return ", at a moment without features. What is chosen goes by those of the moment."
     if facts.mean_best is None:
-        return f"{felt}."
+        return "."
     if facts.mean_best == facts.best:
-        return f"{felt}. The mean would choose it, too."
+        return ". The mean would choose it, too."
     other = next((one for one in facts.arms if one.name == facts.mean_best), None)
     if other is None or math.isnan(other.sure.value):
-        return f"{felt}. The mean would choose {quoted(facts.mean_best)}."
+        return f". The mean would choose {quoted(facts.mean_best)}."
     return (
-        f"{felt}. The mean would choose {quoted(other.name)}, which feels like {amount(other.sure.value, facts.unit)}: "
-        f"{amount(abs(other.sure.value - arm.sure.value), facts.unit, 3)} worse each time."
+        f". The mean would choose {quoted(other.name)}, which feels like {amount(other.sure.value, facts.unit)}: "
+        f"{amount(abs(other.sure.value - best.sure.value), facts.unit, 3)} worse each time."
     )
 
 
-def _parted(facts: Facts) -> list[str]:
-    """Whether people of different tastes go different ways."""
+def _parted(facts: Facts) -> Iterator[str]:
+    """Whether people of different preferences go different ways."""
     ways: dict[str, list[str]] = {}
-    for taste in facts.tastes:
-        if taste.best is not None and taste.decisions:
-            ways.setdefault(taste.best, []).append(taste.label)
-    if len(ways) < 2:
-        return []
-    each = "; ".join(f"{quoted(arm)} for those who go by {' or '.join(labels)}" for arm, labels in ways.items())
-    return [f"People part ways: {each}."]
+    for group in facts.groups:
+        if group.best is not None and group.decisions:
+            ways.setdefault(group.best, []).append(group.label)
+    if len(ways) > 1:
+        each = "; ".join(f"{quoted(arm)} for those who go by {' or '.join(labels)}" for arm, labels in ways.items())
+        yield f"People part ways: {each}."
 
 
-def _alarms(facts: Facts) -> str:
+def _alarms(facts: Facts) -> Iterator[str]:
     """Arms whose outcomes no longer look as they did."""
-    said = [
-        f"{quoted(arm.name)} no longer looks as it did"
-        + (f" ({arm.alarms} times; the last alarm {arm.ago:,} outcomes ago)." if arm.alarms > 1 else
-           f" (since {arm.ago:,} outcomes).")
-        for arm in facts.arms if arm.alarms and arm.ago is not None and arm.ago <= RECENT
-    ]  # fmt: skip
-    older = sum(arm.alarms for arm in facts.arms) - len(said)
-    text = " ".join(said)
-    if not text:
-        return '<p class="alarm none" data-part="alarm"></p>' if older <= 0 else (
-            f'<p class="alarm old" data-part="alarm">{older} older alarms of change; all is as before since.</p>'
-        )  # fmt: skip
-    return f'<p class="alarm" role="alert" data-part="alarm"><b>The world may have changed.</b> {escape(text)}</p>'
+    for arm in facts.arms:
+        if arm.alarms and arm.ago is not None and arm.ago <= RECENT:
+            many = f"{arm.alarms} times; the last alarm {arm.ago:,} outcomes ago"
+            since = many if arm.alarms > 1 else f"since {arm.ago:,} outcomes"
+            yield f"{quoted(arm.name)} no longer looks as it did ({since})."
 
 
-def _tiles(facts: Facts) -> str:
+def _tiles(facts: Facts) -> list[tuple[str, str, str]]:
+    """Numbers that matter: each, the words for it, and its kind."""
     oldest = "" if facts.oldest is None else f", the oldest {duration(max(time.time() - facts.oldest, 0.0))}"
-    known = facts.lost and facts.decisions and facts.mean_best is not None
-    each = facts.lost[-1][0] / facts.decisions if known else math.nan
+    expired = facts.ended["expired"]
+    warn = "warn" if expired > 0.05 * max(facts.decisions, 1) else ""
     tiles = [
-        tile(f"{facts.decisions:,}", "decisions"),
-        tile(f"{facts.outcomes:,}", "outcomes"),
-        tile(plain(facts.per_minute, 3), "decisions per minute"),
-        tile(f"{facts.waiting:,}", f"waiting for a reward{oldest}"),
-        tile(f"{facts.ended['expired']:,}", f"expired, after {duration(facts.expires_after)}",
-             "warn" if facts.ended["expired"] > 0.05 * max(facts.decisions, 1) else ""),
+        (f"{facts.decisions:,}", "decisions", ""), (f"{facts.outcomes:,}", "outcomes", ""),
+        (plain(facts.per_minute, 3), "decisions per minute", ""),
+        (f"{facts.waiting:,}", f"waiting for a reward{oldest}", ""),
+        (f"{expired:,}", f"expired, after {duration(facts.expires_after)}", warn),
     ]  # fmt: skip
     if not facts.by_features:  # else what is best, and so what is lost, depends on the moment
-        lost = "not yet" if math.isnan(each) else plain(each, 2)
-        tiles.append(tile(lost, f"{facts.unit} lost per decision while learning".strip()))
-    return f'<div class="tiles" data-part="tiles">{"".join(tiles)}</div>'
+        told = facts.lost and facts.decisions and facts.mean_best is not None
+        lost = plain(facts.lost[-1][0] / facts.decisions, 2) if told else "not yet"
+        tiles.append((lost, f"{facts.unit} lost per decision while learning".strip(), ""))
+    return tiles
 
 
-def _arms(facts: Facts) -> str:
-    if not facts.arms:
-        return ""
-    kept = "the policy's own" if facts.own_intervals else "those of 95% of redrawn outcomes, for the eye"
-    note = "Dots are what an arm feels like for sure, strokes its mean."
-    if any(math.isfinite(arm.sure.low) and math.isfinite(arm.sure.high) for arm in facts.arms):
-        note += f" Intervals are {kept}."
-    if facts.others > 0:
-        note += f" {facts.others:,} other {'arm is' if facts.others == 1 else 'arms are'} not drawn."
-    note += _unanswered(facts)
-    size = "wide12" if facts.mean_best is None else "wide7"
-    return card("The arms", arms_picture(facts) + _table(facts), size, note)
-
-
-def _unanswered(facts: Facts) -> str:
+def _waiting(facts: Facts) -> str:
     """What is said of arms that were tried and have no outcomes, while others have some."""
     silent = [arm for arm in facts.arms if arm.in_play and arm.waiting and not arm.outcomes and facts.outcomes]
     said = [f"{quoted(arm.name)} has 0 outcomes, {arm.waiting:,} waiting" for arm in silent[:MOST_SILENT]]
@@ -170,92 +119,129 @@ def _unanswered(facts: Facts) -> str:
     return f" {'; '.join(said)}: what has none is tried again now and then until one arrives." if said else ""
 
 
-def _table(facts: Facts) -> str:
-    """The numbers behind the picture."""
-    rows = []
-    for arm in sorted(facts.arms, key=lambda one: rank(one, facts.costs)):
-        bounded = math.isfinite(arm.sure.low) and math.isfinite(arm.sure.high)
-        cells = (
-            _number(arm.sure.value), f"{plain(arm.sure.low)} to {plain(arm.sure.high)}" if bounded else "",
-            _number(arm.mean), share(round(arm.lately, 2)),
-        )  # fmt: skip
-        name = f'<td><span class="{colour(facts.arms, arm.name)}">{short(arm.name)}</span></td>'
-        rows.append(f"<tr>{name}{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
-    head = "".join(f"<th>{word}</th>" for word in ("arm", "feels like", "interval", "mean", "traffic now"))
-    return f'<table class="numbers"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+# -- cards ----------------------------------------------------------------------------------------
 
 
-def _number(number: float) -> str:
-    return "" if math.isnan(number) else plain(number)
-
-
-def _closing(facts: Facts) -> str:
-    names = [arm.name for arm in facts.arms if any(arm.name in one.sure for one in facts.moments)]
-    body = legend(facts.arms, names[:8]) + closing_picture(facts.arms, facts.moments)
-    return card("How they closed", body, "wide12", "Lines are what each arm felt like, bands its interval then.")
-
-
-def _lost(facts: Facts) -> str:
-    if facts.mean_best is None:
+def _arms(facts: Facts) -> Markup | str:
+    if not facts.arms:
         return ""
-    body = '<p class="legend"><span class="ours">as decided</span><span class="theirs">always the best mean</span></p>'
-    body += lost_picture(facts)
-    note = "Estimated by what is known now, each person's loss by her own preference."
-    if facts.lost:
-        ours, theirs = facts.lost[-1]
-        words = f"Lost so far: {amount(ours, facts.unit, 3)}."
-        words += f" Always {quoted(facts.mean_best)} would have lost {amount(theirs, facts.unit, 3)}."
-        body = f"<p>{escape(words)}</p>{body}"
-    return card("Against always the best mean", body, "wide5", note)
-
-
-def _traffic(facts: Facts) -> str:
-    shown = [arm.name for arm in facts.arms]
-    panels = "".join(_panel(facts, taste) for taste in facts.tastes)
-    body = f'{legend(facts.arms, shown[:8])}<div class="panels">{panels}</div>'
-    return card("Where traffic goes", body, "wide12", "Shares of decisions, from the first to the last.")
-
-
-def _panel(facts: Facts, taste: TasteFacts) -> str:
-    """One taste: who they are, where they went, where they go."""
-    lately = taste.lately
-    now = ""
-    if lately.total():
-        arm, many = lately.most_common(1)[0]
-        part = share(round(many / lately.total(), 2))
-        now = f'now <b class="{colour(facts.arms, arm)}">{short(arm) or "others"}</b> {part}'
-    who = f"{taste.people:,} {'person' if taste.people == 1 else 'people'}" if taste.people else "the experiment's own"
-    return (
-        f'<div class="panel"><h3>{escape(taste.label)}</h3>'
-        f'<p class="small">{who}, {taste.decisions:,} decisions</p>'
-        f"{shares_picture(facts.arms, taste.series, f'Decisions of {taste.label}')}"
-        f'<p class="now">{now}</p></div>'
-    )
-
-
-def _why(facts: Facts) -> str:
-    """The decision weights of the two arms that matter, for each taste."""
-    rows: list[str] = []
-    told = [taste for taste in facts.tastes if taste.best is not None and taste.why]
-    opened = next((taste for taste in told if len(taste.why) > 1), told[0] if told else None)
-    for taste in told:
-        assert taste.best is not None
-        names = [taste.best] + [name for name in taste.why if name != taste.best]
-        tables = "".join(
-            f'<div><h4><span class="{colour(facts.arms, name)}">{short(name)}</span> feels like '
-            f"{escape(amount(taste.felt[name], facts.unit))}</h4>"
-            f"{weights_picture(taste.why[name], colour(facts.arms, name))}</div>"
-            for name in names if name in taste.felt
-        )  # fmt: skip
-        verdict = "agrees with the mean" if len(names) == 1 else f"not {facts.mean_best}, which the mean would choose"
-        start = f'<details id="why-{len(rows)}"{" open" if taste is opened else ""}>'
-        rows.append(
-            f"{start}<summary><b>{escape(taste.label)}</b> takes "
-            f'{short(taste.best)}: {escape(verdict)}</summary><div class="pair">{tables}</div></details>'
+    sign = 1.0 if facts.costs else -1.0
+    best_first = sorted(facts.arms, key=lambda arm: math.inf if math.isnan(arm.sure.value) else sign * arm.sure.value)
+    rows = [
+        Row(
+            arm.name, f"{arm.outcomes:,} outcome{'' if arm.outcomes == 1 else 's'}" if arm.in_play else "retired",
+            facts.colour(arm.name) + (" leads" if arm.name == facts.best else ""), arm.sure, arm.mean,
         )
-    if not rows:
+        for arm in best_first
+    ]  # fmt: skip
+    picture = rows_as_svg("What each arm feels like for sure, with its interval", rows)
+    return macro(PAGE, "arms")(facts, best_first, picture, _waiting(facts))
+
+
+def _lost(facts: Facts) -> Markup | str:
+    return "" if facts.mean_best is None else macro(PAGE, "lost")(facts, lost_picture(facts))
+
+
+def lost_picture(facts: Facts) -> Markup | None:
+    """What was lost so far, as decided and by the mean."""
+    if len(facts.lost) < 2:
+        return None
+    ticks = ticks_over(0.0, max(max(pair) for pair in facts.lost) or 1.0)
+    sums = [(0.0, 0.0), *facts.lost]
+
+    def y(amount: float) -> float:
+        return HIGH * (1.0 - amount / ticks[-1])
+
+    shapes = [
+        Shape("polyline", kind, [(WIDE * k / len(facts.lost), y(pair[which])) for k, pair in enumerate(sums)])
+        for which, kind in ((1, "theirs"), (0, "ours"))
+    ]
+    levels = [(y(tick), plain(tick, 6) if tick else "") for tick in ticks]
+    marks = [(1.0, f"{facts.decisions:,}"), (0.5, f"{facts.decisions // 2:,}")]
+    return plot("What was lost, as decided and by the mean", shapes, levels, marks, "decisions")
+
+
+def _traffic(facts: Facts) -> Markup:
+    return macro(PAGE, "traffic")(facts, _shares)
+
+
+def _shares(facts: Facts, group: GroupFacts) -> list[Shape]:
+    """Where decisions went, bucket by bucket: shares that fill the height."""
+    filled = _joined(group.series)
+    names = [arm.name for arm in facts.arms if any(bucket[arm.name] for bucket in filled)]
+    smooth = [sum(filled[max(0, k - 1) : k + 2], Counter[str]()) for k in range(len(filled))]
+    if len(smooth) == 1:
+        smooth *= 2
+    xs = [WIDE * k / (len(smooth) - 1) for k in range(len(smooth))]
+    base, shapes = [0.0] * len(smooth), []
+    for name in [*names, ""]:
+        top = [
+            b + (c[name] if name else sum(n for arm, n in c.items() if arm not in names)) / c.total()
+            for b, c in zip(base, smooth, strict=True)
+        ]
+        edges = [[(x, 100.0 * (1.0 - y)) for x, y in zip(xs, ys, strict=True)] for ys in (top, base)]
+        if any(t - b > 1e-9 for t, b in zip(top, base, strict=True)):
+            shapes.append(Shape("polygon", facts.colour(name), edges[0] + edges[1][::-1]))
+        base = top
+    return shapes
+
+
+def _joined(series: list[Counter[str]]) -> list[Counter[str]]:
+    """Neighbours together, until there are enough decisions in each for a share that means something."""
+    enough = max(FEWEST, sum(bucket.total() for bucket in series) / MOST_STEPS)
+    found: list[Counter[str]] = []
+    for bucket in series:
+        if not bucket:
+            continue
+        if found and found[-1].total() < enough:
+            found[-1] = found[-1] + bucket
+        else:
+            found.append(bucket)
+    if len(found) > 1 and found[-1].total() < enough / 2:
+        found[-2:] = [found[-2] + found[-1]]
+    return found
+
+
+def _closing(facts: Facts) -> Markup:
+    names = [arm.name for arm in facts.arms[:COLOURS]]
+    curves = [
+        Curve(
+            facts.colour(name),
+            [(one.outcomes, one.sure[name]) for one in facts.moments
+             if name in one.sure and math.isfinite(one.sure[name].value)],
+        )
+        for name in names
+    ]  # fmt: skip
+    if any(curve.bounded for curve in curves):  # else no value has an interval
+        curves = [curve._replace(points=curve.bounded) for curve in curves]
+    curves = [curve for curve in curves if len(curve.points) > 1]
+    label = "How the values closed, by the number of outcomes"
+    shown = [name for name in names if any(name in one.sure for one in facts.moments)]
+    return macro(PAGE, "closing")(facts, shown, over_time(label, curves, "outcomes") if curves else None)
+
+
+def _why(facts: Facts) -> Markup | str:
+    """The decision weights of the two arms that matter, for each group of people."""
+    groups = [group for group in facts.groups if group.best is not None and group.why]
+    if not groups:
         return ""
-    return card("Why people differ", "".join(rows), "wide12", "How often outcomes came, and how much they count.")
+    opened = next((group for group in groups if len(group.why) > 1), groups[0])
+    return macro(PAGE, "why")(facts, groups, opened, _weights)
+
+
+def _weights(rows: Explanation) -> list[tuple[str, float, float, str, str]]:
+    """Outcomes of an arm: how often they came, and how much they count; as bars and as text."""
+    most = max(*rows.probabilities, *rows.decision_weights, 1e-9)
+    return [
+        (TO.join(sorted(label.split(TO), key=float)), p / most, max(w, 0.0) / most, _percent(p), _percent(w))
+        for label, p, w in zip(rows.labels, rows.probabilities.tolist(), rows.decision_weights.tolist(), strict=True)
+    ]
+
+
+def _percent(p: float) -> str:
+    if abs(p) < 1e-9:
+        return "0%"
+    return share(round(p, 3)) if p >= 0.001 else small_share(p)
 
 
 _CARDS = {

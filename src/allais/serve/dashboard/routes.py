@@ -1,12 +1,11 @@
-"""The pages' addresses."""
+"""The pages: their addresses, and what fills them."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import math
+import time
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -15,28 +14,36 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
+from sqlalchemy import Connection, select
 from starlette.exceptions import HTTPException
 
+from allais.preferences.words import in_words
+from allais.report.html import SHARED_STYLE, render, static
 from allais.serve.api.http import OURS, address_of, service_of
 from allais.serve.api.schemas import LARGEST_INT, ExperimentSettings
 from allais.serve.api.schemas_people import AnswerQuestion, MakeLink, StartInterview
 from allais.serve.core import experiments, interviews
-from allais.serve.core import people as acquainted
+from allais.serve.core import people as known_people
 from allais.serve.core.errors import Refused, unknown
 from allais.serve.core.keys import ITS_OWN, Key
 from allais.serve.core.service import log
-from allais.serve.dashboard import experiment_page, pages, session
+from allais.serve.dashboard import experiment_page, session
 from allais.serve.dashboard.dashboard_state import Dashboard, tag_of
+from allais.serve.dashboard.view_model import Summary
 from allais.serve.settings_file import sentence_of
-from allais.serve.store.tables import PAUSED, RUNNING
+from allais.serve.store.tables import PAUSED, RUNNING, audit, keys
 from allais.settings import from_spec
 
+PLACE = "serve/dashboard"  # of templates and static files
 STATIC = {
-    name: (Path(__file__).with_name("static") / name, kind)
-    for name, kind in {"dashboard.css": "text/css", "dashboard.js": "text/javascript"}.items()
+    "dashboard.css": ("text/css", (SHARED_STYLE, f"{PLACE}/static/dashboard.css")),
+    "dashboard.js": ("text/javascript", (f"{PLACE}/static/dashboard.js",)),
 }
 AQuestion = Annotated[int | None, Query(ge=1, le=LARGEST_INT)]
 VERBS = {"pause": PAUSED, "resume": RUNNING}
+PER_PAGE = 100  # people, or changes
+LONGEST = 120  # characters of what a change was about
+LAST = 2**31 - 1
 
 
 class PageRoute(APIRoute):
@@ -66,10 +73,23 @@ class PageRoute(APIRoute):
 
 def refused(request: Request, refusal: Refused) -> Response:
     """A refusal as a page."""
-    response = pages.refusal(refusal.sentence, refusal.status, signed_in=_signed_in(request))
+    response = _page("refusal", refusal.status, signed_in=_signed_in(request), said=_sentence(refusal))
     if refusal.retry_after is not None:
         response.headers["Retry-After"] = str(refusal.retry_after)
     return response
+
+
+def _page(template: str, status: int = 200, *, signed_in: bool = True, **given: Any) -> Response:
+    """A whole page."""
+    return _html(render(f"{PLACE}/templates/{template}.html.j2", signed_in=signed_in, **given), status)
+
+
+def _html(content: str, status: int = 200) -> Response:
+    return Response(content, status, media_type="text/html; charset=utf-8")
+
+
+def _sentence(refusal: Refused) -> str:
+    return refusal.sentence[:1].upper() + refusal.sentence[1:]
 
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -103,10 +123,6 @@ def _signed_in(request: Request) -> bool:
     return True
 
 
-def _seen(found: list[pages.Summary], key: Key) -> list[pages.Summary]:
-    return [one for one in found if key.may_see(one.name)]
-
-
 def _to(address: str) -> Response:
     return RedirectResponse(address, 303)
 
@@ -114,7 +130,7 @@ def _to(address: str) -> Response:
 def _fresh(request: Request, content: str) -> Response:
     """A part of a page, or nothing if the reader has it already."""
     tag = tag_of(content)
-    response = Response(status_code=304) if request.headers.get("if-none-match") == tag else pages.html(content)
+    response = Response(status_code=304) if request.headers.get("if-none-match") == tag else _html(content)
     response.headers["ETag"] = tag
     return response
 
@@ -123,18 +139,18 @@ def _fresh(request: Request, content: str) -> Response:
 
 
 @router.get("/static/{name}")
-async def static(name: str) -> Response:
+async def file(name: str) -> Response:
     """A file of ours."""
     if name not in STATIC:
         raise unknown("a file", name, "See the pages themselves.")
-    path, kind = STATIC[name]
-    return Response(path.read_bytes(), media_type=kind, headers={"Cache-Control": "no-cache"})
+    kind, parts = STATIC[name]
+    return Response(static(*parts), media_type=kind, headers={"Cache-Control": "no-cache"})
 
 
 @router.get("/sign-in")
 async def sign_in(request: Request) -> Response:
     """The form for a key."""
-    return pages.page("Sign in", pages.sign_in(), signed_in=False)
+    return _page("sign_in", signed_in=False, said="")
 
 
 @router.post("/sign-in")
@@ -144,8 +160,8 @@ async def signed_in(request: Request) -> Response:
     try:
         key = service_of(request).ring.admit(form.get("key", ""), "read", address_of(request.scope), ITS_OWN)
     except Refused as refusal:
-        said = "This key opens nothing here." if refusal.status == 401 else refusal.sentence.capitalize()
-        return pages.html(pages.whole("Sign in", pages.sign_in(said), signed_in=False), refusal.status)
+        said = "This key opens nothing here." if refusal.status == 401 else _sentence(refusal)
+        return _page("sign_in", refusal.status, signed_in=False, said=said)
     response = _to("/")
     _dashboard(request).sessions.begin(request, response, key)
     return response
@@ -166,34 +182,38 @@ async def sign_out(request: Request) -> Response:
 @router.get("/")
 async def overview(request: Request) -> Response:
     """All experiments."""
-    key = viewer(request, about=ITS_OWN)
-    found = _seen(await _dashboard(request).summaries(), key)
-    listed = pages.live("/live", pages.experiments(found))
-    return pages.page("Experiments", pages.framed(listed, manages=may(request, "manage")), here="/")
+    listed, manages = await _listed(request), may(request, "manage")
+    return _page("experiments", title="Experiments", address="/live", content=listed, manages=manages)
 
 
 @router.get("/live")
 async def experiments_now(request: Request) -> Response:
     """The list, as it is now."""
+    return _fresh(request, await _listed(request))
+
+
+async def _listed(request: Request) -> str:
     key = viewer(request, about=ITS_OWN)
-    return _fresh(request, pages.experiments(_seen(await _dashboard(request).summaries(), key)))
+    found: list[Summary] = [one for one in await _dashboard(request).summaries() if key.may_see(one.name)]
+    return render(f"{PLACE}/templates/experiments_list.html.j2", summaries=found)
 
 
 @router.get("/experiments/{name}")
 async def experiment(request: Request, name: str) -> Response:
     """One experiment."""
-    viewer(request)
-    facts = await _dashboard(request).look(name)
-    content = await asyncio.to_thread(experiment_page.content, facts, manages=may(request, "manage"))
-    return pages.page(name, pages.live(f"/experiments/{name}/live", content))
+    return _page("live", title=name, address=f"/experiments/{name}/live", content=await _content(request, name))
 
 
 @router.get("/experiments/{name}/live")
 async def experiment_now(request: Request, name: str) -> Response:
     """One experiment, as it is now."""
+    return _fresh(request, await _content(request, name))
+
+
+async def _content(request: Request, name: str) -> str:
     viewer(request)
     facts = await _dashboard(request).look(name)
-    return _fresh(request, await asyncio.to_thread(experiment_page.content, facts, manages=may(request, "manage")))
+    return await asyncio.to_thread(experiment_page.content, facts, manages=may(request, "manage"))
 
 
 @router.post("/experiments/{name}/{verb}")
@@ -211,7 +231,11 @@ async def change(request: Request, name: str, verb: str) -> Response:
 async def new(request: Request) -> Response:
     """The form of a new experiment."""
     viewer(request, "manage")
-    return pages.page("A new experiment", pages.new_experiment({}))
+    return _form({})
+
+
+def _form(given: dict[str, str], status: int = 200, said: str = "") -> Response:
+    return _page("new", status, given=given, said=said, preferences=session.PREFERENCES, policies=session.POLICIES)
 
 
 @router.post("/new")
@@ -220,7 +244,7 @@ async def begin(request: Request) -> Response:
     key = viewer(request, "manage")
     form = await session.form_of(request)
     try:
-        body = _settings(form)
+        body = session.settings_of(form)
         try:
             settings = ExperimentSettings.model_validate_json(json.dumps(body))
         except ValidationError as error:
@@ -229,38 +253,8 @@ async def begin(request: Request) -> Response:
             raise Refused(422, "a name has letters, digits, dots and dashes; this one has others. Change it.")
         await experiments.create(service_of(request), form["name"], settings, key)
     except Refused as refusal:
-        said = refusal.sentence[:1].upper() + refusal.sentence[1:]
-        return pages.html(pages.whole("A new experiment", pages.new_experiment(form, said)), refusal.status)
+        return _form(form, refusal.status, _sentence(refusal))
     return _to(f"/experiments/{form['name']}")
-
-
-def _settings(form: dict[str, str]) -> dict[str, Any]:
-    """The settings that a form says."""
-    low, high = _number(form, "low"), _number(form, "high")
-    taste = form.get("taste", "")
-    if taste not in pages.TASTES or form.get("policy") not in ("NPTS", "WUCB"):
-        raise Refused(422, "a form must be one that these pages have; this one is not. Reload the page.")
-    preference: dict[str, Any] = {"name": taste, "costs": bool(form.get("costs"))}
-    preference["reference"] = _number(form, "reference") if form.get("reference") else 0.0
-    if taste == "cvar":
-        preference["level"] = 0.1
-    return {
-        "policy": {"type": form["policy"]},
-        "arms": [line.strip() for line in form.get("arms", "").splitlines() if line.strip()],
-        "preference": preference,
-        "rewards": {"type": "Bounded", "low": low, "high": high},
-        "unit": form.get("unit", ""),
-    }
-
-
-def _number(form: dict[str, str], name: str) -> float:
-    try:
-        found = float(form.get(name, ""))
-    except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
-        raise Refused(422, f"an outcome is a number; got {form.get(name, '')[:40]!r}. Write one.")
-    return found
 
 
 # -- people ---------------------------------------------------------------------------------------
@@ -270,11 +264,10 @@ def _number(form: dict[str, str], name: str) -> float:
 async def people(request: Request, after: str = "") -> Response:
     """People and what they go by."""
     viewer(request)
-    most = pages.PEOPLE_PER_PAGE
-    rows = await acquainted.listed(service_of(request), after, most)
-    found = [(row["name"], from_spec(row["preference"]), row["source"]) for row in rows]
-    more = found[-1][0] if len(found) == most else None
-    return pages.page("People", pages.people(found, more, manages=may(request, "manage")), here="/people")
+    rows = await known_people.listed(service_of(request), after, PER_PAGE)
+    found = [(row["name"], in_words(from_spec(row["preference"])), row["source"]) for row in rows]
+    more = found[-1][0] if len(found) == PER_PAGE else None
+    return _page("people", people=found, more=more, manages=may(request, "manage"))
 
 
 @router.post("/interviews")
@@ -286,7 +279,7 @@ async def ask(request: Request) -> Response:
     if not session.is_text(person):
         raise Refused(422, "a person has a name of 1 to 200 characters; this one has none. Write it.")
     body = {
-        "stakes": [_number(form, "low"), _number(form, "high")], "unit": form.get("unit", ""),
+        "stakes": [session.number_of(form, "low"), session.number_of(form, "high")], "unit": form.get("unit", ""),
         "costs": bool(form.get("costs")),
     }  # fmt: skip
     try:
@@ -299,7 +292,7 @@ async def ask(request: Request) -> Response:
         made = await interviews.make(service, shown["id"], MakeLink().expires_after, key)
         scheme = "https" if session.is_secure(request) else "http"
         whole = f"{scheme}://{request.headers.get('host', '')}{made['path']}"
-        return pages.page("A link", pages.link(person, whole))
+        return _page("link", person=person, address=whole)
     return _to(f"/interviews/{shown['id']}")
 
 
@@ -333,10 +326,11 @@ async def answer_by_link(request: Request, token: str) -> Response:
 async def _question(request: Request, id_: str, question: int | None, here: str, *, signed_in: bool) -> Response:
     service = service_of(request)
     shown = await interviews.show(service, id_, question)
-    content = pages.interview(shown, service.interviews[id_].interview.unit, here, signed_in=signed_in)
+    shows = "" if shown["question"] is not None else in_words(from_spec(shown["preference"]))
+    unit = service.interviews[id_].interview.unit
     # the address of a link is a secret: every answer has the policy `same-origin`. With `no-referrer`, browsers would
     # send forms without an origin, which are refused
-    return pages.page("An interview", content, signed_in=signed_in)
+    return _page("interview", signed_in=signed_in, shown=shown, preference=shows, unit=unit, address=here)
 
 
 async def _answered(request: Request, id_: str, key: Key, here: str) -> Response:
@@ -349,3 +343,43 @@ async def _answered(request: Request, id_: str, key: Key, here: str) -> Response
         raise Refused(422, "an answer is A or B to the question that is out; this is neither. Go back.") from None
     await interviews.answer(service_of(request), id_, call, key)
     return _to(here)
+
+
+# -- changes and calls ----------------------------------------------------------------------------
+
+
+@router.get("/changes")
+async def changes(request: Request, before: Annotated[int, Query(ge=1, le=LAST)] = LAST) -> Response:
+    """Who changed what: the last changes, the latest on top."""
+    viewer(request, "manage")
+
+    def reading(connection: Connection) -> list[Any]:
+        wanted = select(audit, keys.c.name).outerjoin(keys, keys.c.id == audit.c.key).where(audit.c.id < before)
+        return list(connection.execute(wanted.order_by(audit.c.id.desc()).limit(PER_PAGE)))
+
+    rows = await service_of(request).read(reading)
+    found = [
+        (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.at)), row.name or row.key, row.action, row.target,
+         _about(row.detail)) for row in rows
+    ]  # fmt: skip
+    return _page("changes", changes=found, earlier=rows[-1].id if len(rows) == PER_PAGE else None)
+
+
+def _about(detail: str) -> str:
+    """What a change was about, in a few words."""
+    found = json.loads(detail)
+    text = "" if found is None else found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+@router.get("/docs")
+async def calls(request: Request) -> Response:
+    """All calls by their subjects, then what is sent and got, from the API document: nothing is fetched."""
+    document = request.app.openapi()
+    subjects: dict[str, list[tuple[str, str, Any]]] = {}
+    for path, methods in document["paths"].items():
+        for method, call in methods.items():
+            subjects.setdefault((call.get("tags") or ["other"])[0], []).append((method, path, call))
+    schemas = document.get("components", {}).get("schemas", {})
+    signed_in = may(request, "read", ITS_OWN)
+    return _page("calls", signed_in=signed_in, subjects=subjects, schemas=schemas, json=json.dumps)

@@ -7,6 +7,7 @@ ends it here, so that a copy opens nothing; so does revoking the key. After a re
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
 import time
 from typing import Any
@@ -24,6 +25,12 @@ COOKIE = "allais_session"
 LASTS = 12 * 3600  # seconds
 MOST = 10_000  # browsers that are signed in at a time
 MOST_FIELDS = 100  # of a form
+PREFERENCES = {
+    "tversky_kahneman": "what people feel (prospect theory)",
+    "expected_value": "the mean",
+    "cvar": "the worst 10%",
+}
+POLICIES = {"NPTS": "NPTS, which learns fastest", "WUCB": "W-UCB, which keeps intervals"}
 
 
 class SignInNeeded(Exception):  # noqa: N818
@@ -85,6 +92,36 @@ async def form_of(request: Request) -> dict[str, str]:
     except ValueError:
         raise Refused(422, "a form must be one that these pages have; this one is not. Reload the page.") from None
     return {name: given[0].strip() for name, given in fields.items()}
+
+
+def settings_of(form: dict[str, str]) -> dict[str, Any]:
+    """The settings of a new experiment, as the form says them."""
+    low, high = number_of(form, "low"), number_of(form, "high")
+    named = form.get("taste", "")
+    if named not in PREFERENCES or form.get("policy") not in POLICIES:
+        raise Refused(422, "a form must be one that these pages have; this one is not. Reload the page.")
+    preference: dict[str, Any] = {"name": named, "costs": bool(form.get("costs"))}
+    preference["reference"] = number_of(form, "reference") if form.get("reference") else 0.0
+    if named == "cvar":
+        preference["level"] = 0.1
+    return {
+        "policy": {"type": form["policy"]},
+        "arms": [line.strip() for line in form.get("arms", "").splitlines() if line.strip()],
+        "preference": preference,
+        "rewards": {"type": "Bounded", "low": low, "high": high},
+        "unit": form.get("unit", ""),
+    }
+
+
+def number_of(form: dict[str, str], name: str) -> float:
+    """A number of a form."""
+    try:
+        found = float(form.get(name, ""))
+    except ValueError:
+        found = math.nan
+    if not math.isfinite(found):
+        raise Refused(422, f"an outcome is a number; got {form.get(name, '')[:40]!r}. Write one.")
+    return found
 
 
 def is_name(text: str) -> bool:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
@@ -21,14 +21,14 @@ from allais.report.words import ByMean, by_mean
 from allais.serve.core.loading import Stored
 from allais.serve.core.service import log
 from allais.serve.dashboard.decision_counts import OTHERS, Cell, Traffic
-from allais.serve.dashboard.history import History, Moment, keeps_intervals, known, listed
-from allais.serve.dashboard.pages import Summary
+from allais.serve.dashboard.history import History, Moment, certainty_equivalents, keeps_intervals, listed
 from allais.serve.store.tables import people
 
 T = TypeVar("T")
 
 RECENT = 1_000  # outcomes: an alarm that is older is told quietly
-MOST_TASTES = 6  # that a page shows
+MOST_GROUPS = 6  # of people, that a page shows
+COLOURS = 8  # arms beyond them are grey
 LATELY = 0.25  # of the buckets at the end, which say where traffic goes now
 
 
@@ -41,29 +41,34 @@ class ArmFacts:
     outcomes: int
     waiting: int  # its decisions that wait for a reward
     mean: float
-    sure: Interval  # what it feels like to the experiment's own preference, in the user's units
+    sure: Interval  # its certainty equivalent by the experiment's own preference
     lately: float  # its share of the last decisions
     alarms: int
     ago: int | None  # outcomes since the last alarm
 
 
 @dataclass(frozen=True)
-class TasteFacts:
-    """People who weigh outcomes alike."""
+class GroupFacts:
+    """People with the same preference."""
 
     label: str
     people: int
     decisions: int
-    felt: dict[str, float]  # what each arm feels like for sure
+    sure: dict[str, float]  # the certainty equivalent of each arm
     best: str | None
     series: list[Counter[str]]  # where their decisions went, bucket by bucket
-    why: dict[str, Explanation]  # of her best arm and of that with the best mean
+    why: dict[str, Explanation]  # of their best arm and of that with the best mean
 
     @property
     def lately(self) -> Counter[str]:
         """Where the last decisions went."""
         last = self.series[-max(1, round(LATELY * len(self.series))) :]
         return sum(last, Counter())
+
+    @property
+    def explained(self) -> list[str]:
+        """The arms whose values are explained, the best one first."""
+        return sorted((name for name in self.why if name in self.sure), key=lambda name: name != self.best)
 
 
 @dataclass(frozen=True)
@@ -91,15 +96,35 @@ class Facts:
     best: str | None
     mean_best: str | None
     own_intervals: bool  # the policy's, and not those for the eye
-    tastes: list[TasteFacts]
+    groups: list[GroupFacts]
     moments: list[Moment]
     width: int  # decisions per bucket
     lost: list[tuple[float, float]] = field(default_factory=list)  # by bucket: as decided, always the best mean
     failed: list[str] = field(default_factory=list)  # parts that could not be worked out
 
+    def colour(self, name: str) -> str:
+        """The class of an arm's colour: by its place, so that it keeps it in all pictures."""
+        places = [arm.name for arm in self.arms[:COLOURS]]
+        return f"s{places.index(name)}" if name in places else "other"
+
+
+class Summary(NamedTuple):
+    """An experiment in one line."""
+
+    name: str
+    state: str
+    unit: str = ""
+    outcomes: int = 0
+    waiting: int = 0
+    arms: int = 0
+    best: str | None = None
+    sure: float = math.nan  # the certainty equivalent of the best
+    alarms: int = 0
+    trouble: str = ""  # why it could not be read
+
 
 @dataclass(frozen=True)
-class Glance:
+class Snapshot:
     """What is read in the thread of the event loop, where it cannot change meanwhile."""
 
     name: str
@@ -114,10 +139,10 @@ class Glance:
     ended: dict[str, int]
 
 
-def gather(connection: Connection, glance: Glance, traffic: Traffic, history: History) -> Facts:
+def gather(connection: Connection, snapshot: Snapshot, traffic: Traffic, history: History) -> Facts:
     """Work out what a page shows; in another thread."""
     traffic.catch_up(connection)
-    learner, settings = glance.learner, glance.settings
+    learner, settings = snapshot.learner, snapshot.settings
     preference = learner.policy.preference
     failed: list[str] = []
 
@@ -128,18 +153,19 @@ def gather(connection: Connection, glance: Glance, traffic: Traffic, history: Hi
         except SQLAlchemyError:  # the database is away: there is no page
             raise
         except Exception:
-            log.exception("a part of the page of %s failed: %s", glance.name, part)
+            log.exception("a part of the page of %s failed: %s", snapshot.name, part)
             failed.append(part)
             return otherwise
 
     shown, by_features = listed(learner), settings.terms is not None
-    mean, sure, tastes = ByMean(None, {}), dict[str, Interval](), list[TasteFacts]()
-    mean = worked_out("The mean", mean, lambda: _by_mean(learner, by_features=by_features))
-    sure = worked_out("Values", sure, lambda: known(learner, shown) if learner.samples else {})
+    mean = worked_out("The mean", ByMean(None, {}), lambda: _by_mean(learner, by_features=by_features))
+    sure: dict[str, Interval] = worked_out(
+        "Values", {}, lambda: certainty_equivalents(learner, shown) if learner.samples else {}
+    )
     best_mean = None if mean.arm is None else str(mean.arm)
-    tastes = worked_out("People", tastes, lambda: _tastes(connection, learner, traffic, shown, best_mean))
-    lately = sum((taste.lately for taste in tastes), Counter[str]())
-    in_play, pulls, waiting = set(learner.arms), glance.pulls, learner.waiting
+    groups: list[GroupFacts] = worked_out("People", [], lambda: _groups(connection, learner, traffic, shown, best_mean))
+    lately = sum((group.lately for group in groups), Counter[str]())
+    in_play, pulls, waiting = set(learner.arms), snapshot.pulls, learner.waiting
     drift = learner.drift() if learner.policy.keeps_outcomes else {}
     arms = [
         ArmFacts(
@@ -150,12 +176,12 @@ def gather(connection: Connection, glance: Glance, traffic: Traffic, history: Hi
         for name in shown
     ]  # fmt: skip
     facts = Facts(
-        glance.name, glance.state, settings.unit, preference.costs, type(learner.policy).__name__,
-        in_words(preference), settings.apprentice, settings.terms is not None, glance.created_at,
-        settings.expires_after, learner.samples, glance.waiting, glance.oldest, glance.ended,
+        snapshot.name, snapshot.state, settings.unit, preference.costs, type(learner.policy).__name__,
+        in_words(preference), settings.apprentice, by_features, snapshot.created_at,
+        settings.expires_after, learner.samples, snapshot.waiting, snapshot.oldest, snapshot.ended,
         history.per_minute(), traffic.last, arms,
         len(pulls) - len(shown), _best(preference, {arm.name: arm.sure.value for arm in arms if arm.in_play}),
-        None if mean.arm is None else str(mean.arm), keeps_intervals(learner), tastes,
+        best_mean, keeps_intervals(learner), groups,
         list(history.moments), traffic.width,
     )  # fmt: skip
     facts.lost.extend(_lost(facts))
@@ -174,39 +200,45 @@ def _by_mean(learner: Learner, *, by_features: bool) -> ByMean:
     return ByMean(None if by_features else best, means)
 
 
-def summarised(glance: Glance) -> Summary:
+def summarised(snapshot: Snapshot) -> Summary:
     """An experiment in one line."""
-    learner = glance.learner
+    learner = snapshot.learner
     preference = learner.policy.preference
-    felt = {str(name): sure_amount(preference, value) for name, value in learner.value().items()}
-    best = _best(preference, {name: felt[str(name)] for name in map(str, learner.arms)})
+    sure = {str(name): sure_amount(preference, value) for name, value in learner.value().items()}
+    best = _best(preference, {name: sure[name] for name in map(str, learner.arms)})
     drift = learner.drift().values() if learner.policy.keeps_outcomes else ()
     recent = sum(one.ago is not None and one.ago <= RECENT for one in drift)
+    return unvalued(snapshot)._replace(best=best, sure=sure.get(best or "", math.nan), alarms=recent)
+
+
+def unvalued(snapshot: Snapshot) -> Summary:
+    """An experiment in one line, without what has to be computed."""
+    learner = snapshot.learner
     return Summary(
-        glance.name, glance.state, glance.settings.unit, learner.samples, glance.waiting, len(learner.arms), best,
-        felt.get(best or "", math.nan), recent,
-    )  # fmt: skip
+        snapshot.name, snapshot.state, snapshot.settings.unit, learner.samples, snapshot.waiting, len(learner.arms)
+    )
 
 
-def _best(preference: Preference, felt: dict[str, float]) -> str | None:
-    seen = {name: amount for name, amount in felt.items() if not math.isnan(amount)}
+def _best(preference: Preference, sure: dict[str, float]) -> str | None:
+    seen = {name: amount for name, amount in sure.items() if not math.isnan(amount)}
     pick = min if preference.costs else max
     return pick(seen, key=seen.__getitem__) if seen else None
 
 
-def _tastes(
+def _groups(
     connection: Connection, learner: Learner, traffic: Traffic, shown: list[str], mean: str | None
-) -> list[TasteFacts]:
-    """People of one taste each: those with most decisions, in an order that stays."""
+) -> list[GroupFacts]:
+    """People with the same preference each: those with most decisions, in an order that stays."""
     total: Counter[int | None] = Counter()
-    for (taste, _), many in traffic.total().items():
-        total[taste] += many
+    for (number, _), many in traffic.total().items():
+        total[number] += many
     stored, own = Stored(connection), learner.policy.preference
-    alike: dict[int | None, set[int | None]] = {None: set()}  # tastes that are one on the gains of this experiment
+    alike: dict[int | None, set[int | None]] = {None: set()}  # preferences that are one on the gains of this experiment
     first: dict[Preference, int | None] = {own: None}
-    for number in sorted(total, key=lambda taste: taste or 0):
-        known_as = number if number is None or number == OTHERS else stored[number].in_frame_of(own)
-        place = first.setdefault(known_as, number) if isinstance(known_as, Preference) else number
+    for number in sorted(total, key=lambda number: number or 0):
+        place = number
+        if number is not None and number != OTHERS:
+            place = first.setdefault(stored[number].in_frame_of(own), number)
         alike.setdefault(place, set()).add(number)
     for place, numbers in alike.items():
         total[place] = sum(total.pop(number, 0) for number in numbers)
@@ -215,47 +247,46 @@ def _tastes(
     asked = [number for numbers in alike.values() for number in numbers if number]
     counted = select(people.c.preference, func.count()).where(people.c.preference.in_(asked))
     heads = {row[0]: int(row[1]) for row in connection.execute(counted.group_by(people.c.preference))}
+    most = sorted(total, key=lambda number: (number == OTHERS, -total[number]))[:MOST_GROUPS] or [None]
     found = []
-    ranked = sorted(total, key=lambda taste: (taste == OTHERS, -total[taste]))
-    shown_tastes = ranked[:MOST_TASTES] or [None]
-    for taste in sorted(shown_tastes, key=lambda taste: (taste is not None, taste == OTHERS, taste or 0)):  # in place
-        preference = own if taste is None or taste == OTHERS else stored[taste].in_frame_of(own)
+    for place in sorted(most, key=lambda number: (number is not None, number == OTHERS, number or 0)):
+        preference = own if place is None or place == OTHERS else stored[place].in_frame_of(own)
         values = learner.value(preference)
-        felt = {name: sure_amount(preference, values[name]) for name in shown}
-        best = _best(preference, {name: amount for name, amount in felt.items() if name in learner.arms})
-        series = [_counted(bucket, alike[taste]) for bucket in traffic.buckets]
+        sure = {name: sure_amount(preference, values[name]) for name in shown}
+        best = _best(preference, {name: amount for name, amount in sure.items() if name in learner.arms})
         why = {}
         if learner.policy.keeps_outcomes:
             why = {name: explained(learner, name, preference) for name in {best, mean} if name is not None}
-        label = "other people" if taste == OTHERS else in_words(preference)
         found.append(
-            TasteFacts(
-                label, sum(heads.get(number or 0, 0) for number in alike[taste]), total[taste], felt, best, series, why
+            GroupFacts(
+                "other people" if place == OTHERS else in_words(preference),
+                sum(heads.get(number or 0, 0) for number in alike[place]), total[place], sure, best,
+                [_counted(bucket, alike[place]) for bucket in traffic.buckets], why,
             )
-        )
+        )  # fmt: skip
     return found
 
 
-def _counted(bucket: Counter[Cell], tastes: set[int | None]) -> Counter[str]:
+def _counted(bucket: Counter[Cell], preferences: set[int | None]) -> Counter[str]:
     found: Counter[str] = Counter()
-    for (taste, arm), many in bucket.items():
-        if taste in tastes:
+    for (number, arm), many in bucket.items():
+        if number in preferences:
             found[arm] += many
     return found
 
 
 def _lost(facts: Facts) -> list[tuple[float, float]]:
-    """What was lost in feeling, bucket after bucket in all, by what is known now: as decided, and by the mean."""
+    """What was lost, bucket after bucket in all, by what is known now: as decided, and by the mean."""
     sign = 1.0 if facts.costs else -1.0
     sums, ours, theirs = [], 0.0, 0.0
-    for bucket in range(max((len(taste.series) for taste in facts.tastes), default=0)):
-        for taste in facts.tastes:
-            if taste.best is None or facts.mean_best not in taste.felt:
+    for bucket in range(max((len(group.series) for group in facts.groups), default=0)):
+        for group in facts.groups:
+            if group.best is None or facts.mean_best not in group.sure:
                 continue
-            best = taste.felt[taste.best]
-            for arm, many in taste.series[bucket].items():
-                if not math.isnan(taste.felt.get(arm, math.nan)):  # an arm that has retired may have been better
-                    ours += many * max(0.0, sign * (taste.felt[arm] - best))
-                    theirs += many * max(0.0, sign * (taste.felt[facts.mean_best or ""] - best))
+            best = group.sure[group.best]
+            for arm, many in group.series[bucket].items():
+                if not math.isnan(group.sure.get(arm, math.nan)):  # an arm that has retired may have been better
+                    ours += many * max(0.0, sign * (group.sure[arm] - best))
+                    theirs += many * max(0.0, sign * (group.sure[facts.mean_best or ""] - best))
         sums.append((ours, theirs))
     return sums

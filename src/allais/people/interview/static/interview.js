@@ -1,9 +1,5 @@
-"""The script of an interview's page: it weighs the people of a table by their answers, and asks what tells most.
-
-No formula of a preference is in it: the page holds a table of chances, which the library has computed.
-"""
-
-SCRIPT = r"""
+// Weighs the people of a table by the answers, and asks what tells most. No formula of a preference is in it: the page
+// holds a table of chances, which the library has computed.
 "use strict";
 const plan = JSON.parse(document.getElementById("plan").textContent);
 const bytes = Uint8Array.from(atob(plan.chances), (c) => c.charCodeAt(0));
@@ -182,38 +178,3 @@ try {
   if (before && before.person && before.answers.length) { person = before.person; answers = before.answers; }
 } catch { /* nothing was kept */ }
 if (person) ask(); else start();
-"""
-
-STYLE = """
-:root { color-scheme: light dark; --text: #222; --faint: #555; --line: #c9d0d4; --page: #fff; --box: #f6f9fa;
-  --gain: #1f6f8b; --loss: #b4541a; --nothing: #8d999f; --main: #1f6f8b; --on-main: #fff; }
-@media (prefers-color-scheme: dark) { :root { --text: #e4e7e9; --faint: #a3adb3; --line: #3a4449; --page: #15191b;
-  --box: #1d2326; --gain: #62b6d3; --loss: #e8935a; --nothing: #7d898f; --main: #62b6d3; --on-main: #0c1214; } }
-* { box-sizing: border-box; }
-body { font: 17px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page); max-width: 46rem;
-  margin: 0 auto; padding: 1.5rem 1rem; overflow-wrap: anywhere; }
-h1 { font-size: 1.3rem; margin: 0 0 1rem; } h2 { font-size: 1.15rem; margin: 1rem 0; }
-progress { width: 100%; height: .5rem; accent-color: var(--main); }
-.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
-.card { font: inherit; color: inherit; background: var(--box); border: 2px solid var(--line); border-radius: .6rem;
-  padding: 1rem; text-align: left; cursor: pointer; display: flex; flex-direction: column; gap: .8rem;
-  min-height: 11rem; touch-action: manipulation; }
-@media (hover: hover) { .card:hover { border-color: var(--main); } }
-:focus-visible { outline: 3px solid var(--main); outline-offset: 2px; }
-.side { font-weight: 700; color: var(--main); }
-.row { display: grid; grid-template-columns: 1fr auto; gap: 0 .6rem; width: 100%; }
-.outcome { font-size: 1.25rem; font-weight: 600; } .chance { color: var(--faint); align-self: end; }
-.bar { grid-column: 1 / -1; height: .9rem; background: var(--line); border-radius: .2rem; overflow: hidden; }
-.bar > span { display: block; height: 100%; } .gain { background: var(--gain); } .loss { background: var(--loss); }
-.nothing { background: var(--nothing); }
-.foot { display: flex; justify-content: space-between; align-items: center; margin-top: 1rem; color: var(--faint); }
-.keys { color: var(--faint); font-size: .9rem; } @media (hover: none) { .keys { display: none; } }
-.quiet, .main, input { font: inherit; padding: .6rem 1.1rem; border-radius: .5rem; min-height: 2.75rem; }
-.quiet { background: none; color: inherit; border: 1px solid var(--line); cursor: pointer; }
-.quiet:disabled { opacity: .4; cursor: default; }
-.main { display: inline-block; background: var(--main); color: var(--on-main); border: 0; font-weight: 600;
-  text-decoration: none; cursor: pointer; }
-.start { display: grid; gap: .7rem; justify-items: start; }
-input { width: 100%; max-width: 22rem; color: inherit; background: var(--box); border: 1px solid var(--faint); }
-@media (max-width: 34rem) { .pair { grid-template-columns: 1fr; } .card { min-height: 0; } body { padding: 1rem; } }
-"""

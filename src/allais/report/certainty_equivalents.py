@@ -1,4 +1,4 @@
-"""What options feel like for sure, with their intervals, and amounts with their units."""
+"""Certainty equivalents: values and intervals as sure amounts in the user's units."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from allais.bands import Interval
 from allais.learner import Learner
 from allais.preferences import Preference
 from allais.preferences.valuation import sure_amount
-from allais.report.tables import plain
+from allais.report.tables import amount, plain
 
 
 def sure_interval(preference: Preference, interval: Interval) -> Interval:
@@ -32,17 +32,6 @@ def sure_intervals(
     }
 
 
-def amount(number: float, unit: str = "", digits: int = 4) -> str:
-    """A number with its unit, to a few digits.
-
-    >>> amount(26.5731, "minutes"), amount(1041.2), amount(1.0, "minutes"), amount(1.0, "ms")
-    ('26.57 minutes', '1,041', '1 minute', '1 ms')
-    """
-    text = plain(number, digits)
-    one = text in ("1", "-1") and len(unit) > 3 and unit.isalpha()  # a short one is an abbreviation
-    return f"{text} {unit.removesuffix('s') if one else unit}".rstrip()
-
-
 def certainty_equivalent_in_words(preference: Preference, value: float, unit: str = "", digits: int = 4) -> str:
     """A value as the sure amount that is worth as much; as it is where there is none.
 
@@ -53,12 +42,3 @@ def certainty_equivalent_in_words(preference: Preference, value: float, unit: st
     if math.isnan(sure):
         return f"has the value {plain(value, digits)}, which no sure outcome has"
     return f"feels like {amount(sure, unit, digits)} for sure"
-
-
-def quoted(name: Hashable) -> str:
-    """The name of an option as a sentence shows it.
-
-    >>> quoted("seven agents, slower"), quoted(3)
-    ('"seven agents, slower"', 'option 3')
-    """
-    return f'"{name}"' if isinstance(name, str) else f"option {name}"
