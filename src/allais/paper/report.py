@@ -51,13 +51,14 @@ def html_report(results: Sequence[Stored]) -> str:
     ends = shares({one.name: one.result.facts for one in results})
     right = {name: hits for name, hits in ends.items() if hits is not None}
     drawn = figures.keys() | ({BARS} if right else set())
-    return render(
+    page = render(
         "paper/templates/page.html.j2", title="The paper, run again", style=style("paper/static/paper.css"),
         version=__version__, results=results, experiments=BY_NAME, errata=ERRATA.values(), pieces=pieces,
         inlined=_inlined, pictures=[one for one in PICTURES if one[0] in drawn], figures=figures, shares=right,
         colours={"ours": BLUE, "theirs": ORANGE, "rest": GREY}, counts=counts(results), kinds=list(_kinds(results)),
         beyond=sum(not one.of_paper for stored in results for one in stored.result.findings),
     )  # fmt: skip
+    return str(page)
 
 
 def _kinds(results: Sequence[Stored]) -> Iterator[dict[str, Any]]:
