@@ -54,7 +54,7 @@ def visitor(tmp_path_factory):
         caller.put("/v1/people/ann", json={"preference": {"name": "expected_value"}}).raise_for_status()
         for arm, outcome in ((STRANGE, 9.0), ("plain", 7.0)) * 10:
             caller.tell(caller.ask("strange", person="ann", allowed=[arm])["choice"], outcome, "strange")
-        with httpx.Client(base_url=caller.base_url) as client:
+        with httpx.Client(base_url=caller.base_url, timeout=300.0) as client:  # a first interview compiles
             client.post("/sign-in", data={"key": caller.key}, headers={"Origin": str(caller.base_url)})
             yield client, caller
 
@@ -92,7 +92,7 @@ def test_people_are_text(visitor):
     looked_at(client.get("/people").text, scripts=1)
     looked_at(client.get("/changes").text, scripts=1)
     address = Reader(made.text).text.partition("/answer/")[2].split()[0]
-    question = httpx.get(f"{caller.base_url}/answer/{address}")
+    question = httpx.get(f"{caller.base_url}/answer/{address}", timeout=300.0)
     looked_at(question.text, scripts=1)
     assert "<i>" not in question.text
 
