@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import text
 
 from allais.learner.document import document_of
-from allais.serve.core import loading
+from allais.serve.core import restore
 from allais.serve.store.database import Database
 from tests.serve.conftest import ROUTES, Caller
 
@@ -49,7 +49,7 @@ def test_an_experiment_is_read_back_before_it_is_answered(caller, monkeypatch):
     def unreadable(_: str) -> Any:
         raise ValueError("recursion limit exceeded")
 
-    monkeypatch.setattr(loading, "settings_of", unreadable)
+    monkeypatch.setattr(restore, "settings_of", unreadable)
     refused = caller.post("/v1/experiments", json={**ROUTES, "name": "other"})
     assert refused.status_code == 422
     assert "readable again; this experiment is not (recursion limit exceeded)" in refused.json()["error"]
@@ -179,10 +179,10 @@ def as_loaded(place: Path) -> str | None:
     database = Database(str(place))
     try:
         with database.connect() as connection:
-            rows = loading.rows_of_experiments(connection)
+            rows = restore.rows_of_experiments(connection)
             if len(rows) != 1:
                 return None  # nobody would find it under its name
-            experiment = loading.load(connection, rows[0])
+            experiment = restore.load(connection, rows[0])
             return json.dumps([document_of(experiment.learner), experiment.seq, sorted(experiment.open)])
     except Exception:
         return None

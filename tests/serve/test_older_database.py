@@ -8,7 +8,7 @@ import pytest
 
 from allais import expected_value
 from allais.serve.api.schemas import Decide
-from allais.serve.core.loading import load, rows_of_experiments
+from allais.serve.core.restore import load, rows_of_experiments
 from allais.serve.store.database import Database
 
 DATA = Path(__file__).parents[1] / "data" / "0.2.0"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from allais import NPTS, Bounded, expected_value
-from allais.serve.core.loading import document_bytes, learner_of
+from allais.serve.core.restore import document_bytes, learner_of
 from allais.serve.workers import LARGE, SnapshotWorker, receive, send
 
 OWNER = """

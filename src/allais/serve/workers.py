@@ -21,7 +21,7 @@ from allais._kernels import CACHE
 from allais.learner import Learner
 from allais.people.interview.precompile import warm_interview
 from allais.serve.core.errors import Refused
-from allais.serve.core.loading import document_bytes
+from allais.serve.core.restore import document_bytes
 
 NICE = 5  # how much less of the processor they ask for than the service
 LARGE = 2_000  # distinct outcomes, from which on a learner takes more time to write than to send

@@ -20,7 +20,7 @@ from allais.serve.api.schemas import Decide, ExperimentName, Reward
 from allais.serve.api.schemas_people import Rank, Ranking, RewardValue
 from allais.serve.core import decisions
 from allais.serve.core.errors import Refused
-from allais.serve.core.experiment import Experiment, sentences
+from allais.serve.core.experiment import Experiment, refusing
 from allais.serve.core.experiments import audited
 from allais.serve.core.features import flat
 from allais.serve.core.keys import Key
@@ -66,14 +66,14 @@ async def _ranked(service: Service, name: str, call: Rank, key: Key) -> dict[str
     allowed = [id_ for id_ in ids if id_ not in excluded]
     if not allowed or len(set(ids)) != len(ids):
         raise Refused(422, "actions must have ids of their own, and one must not be excluded. Check them.")
-    named = experiment.rounds.encoding is not None
+    named = experiment.features.encoding is not None
     if not named:
         known = (await service.idle(name)).learner.pulls
         if strange := [id_ for id_ in allowed if id_ not in known]:
             await _bring_in(service, name, strange, key)
     all_in_play = not named and set(allowed) == set((await service.idle(name)).learner.arms)
     event = call.eventId or uuid.uuid4().hex
-    with sentences():
+    with refusing():
         features = {action.id: flat(action.features or {}) for action in call.actions}
         context = flat(call.contextFeatures or {})
     sent = any(features.values()) or bool(context)
@@ -109,4 +109,4 @@ async def _bring_in(service: Service, name: str, arms: list[str], key: Key) -> N
         rows = experiment.add_all(new, time.time()) if new else []
         return None, [*rows, audited(key, "add arm", name, new)]
 
-    await service.at_length(name, adding)
+    await service.change_in_thread(name, adding)

@@ -229,7 +229,7 @@ class ArmValue(Strict):
     outcomes: int
     value: float | None  # as felt: higher is better
     feels_like: float | None  # what would be worth as much for sure, in the experiment's unit
-    mean: float | None
+    mean: float | None  # of its outcomes, in the experiment's unit
     low: float | None
     high: float | None
     alarms: int  # how often its outcomes were found to have changed

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
+from sqlalchemy import Connection
+
 from allais.serve.api.schemas import Cancel, Decide, Reward
-from allais.serve.core import loading
-from allais.serve.core.errors import Refused, unknown
+from allais.serve.core import restore
+from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.experiment import Closed, Experiment
 from allais.serve.core.service import Service
 from allais.serve.store.rows import Row
@@ -21,10 +22,11 @@ AT_A_TIME = 50  # calls of a batch that share one commit: some 5 ms of work betw
 
 
 async def decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
-    """A choice for a caller, on disk when this returns."""
-    if call.key is not None:
-        return await _decide_once(service, name, call, call.key)
-    return await _decide(service, name, call)
+    """A choice for a caller, on disk when this returns; a repeated call with a key gets the same one."""
+    if call.key is None:
+        return await _decide(service, name, call)
+    find = partial(_decided, experiment=service.experiment(name).id, call=call)
+    return await service.once("decide", name, call.key, find=find, make=lambda: _decide(service, name, call))
 
 
 async def _decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
@@ -33,31 +35,29 @@ async def _decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
     if experiment.busy is not None:
         experiment = await service.idle(name)
     if experiment.takes_long(call):
-        return await service.at_length(name, lambda one: one.decide(call, preference, time.time()))
+        return await service.change_in_thread(name, lambda one: one.decide(call, preference, time.time()))
     with service.changing():
         answer, rows = experiment.decide(call, preference, time.time())
     await service.writer.put(rows)
     return answer
 
 
-async def _decide_once(service: Service, name: str, call: Decide, key: str) -> dict[str, Any]:
-    """The decision that has this key already, or a new one."""
-    async with service.turn("decide", name, key):
-        experiment = service.experiment(name)
-        found = await service.read(partial(loading.decision_by_key, experiment=experiment.id, key=key))
-        if found is None:
-            return await _decide(service, name, call)
-        if found.person != call.person:
-            raise Refused(409, f"a key names one decision; {key!r} was for another person. Use a key of its own.")
-        detail = json.loads(found.detail)
-        return {
-            "choice": found.number,
-            "arm": detail.get("row", found.arm),
-            "propensity": found.propensity,
-            "why": detail["why"],
-            "would": detail.get("would"),
-            **({"unused": detail["unused"]} if "unused" in detail else {}),
-        }
+def _decided(connection: Connection, experiment: int, call: Decide) -> dict[str, Any] | None:
+    """The answer that a call with this key had."""
+    found = restore.decision_by_key(connection, experiment, call.key or "")
+    if found is None:
+        return None
+    if found.person != call.person:
+        raise Refused(409, f"a key names one decision; {call.key!r} was for another person. Use a key of its own.")
+    detail = restore.detail_of(found.detail)
+    return {
+        "choice": found.number,
+        "arm": detail.get("row", found.arm),
+        "propensity": found.propensity,
+        "why": detail["why"],
+        "would": detail.get("would"),
+        **({"unused": detail["unused"]} if "unused" in detail else {}),
+    }
 
 
 async def reward(service: Service, name: str, call: Reward) -> dict[str, Any]:
@@ -112,9 +112,9 @@ async def _numbered(service: Service, name: str, call: Reward | Cancel) -> int:
     number = experiment.numbers.get(call.decision_key)
     if number is not None:
         return number
-    found = await service.read(partial(loading.decision_by_key, experiment=experiment.id, key=call.decision_key))
+    found = await service.read(partial(restore.decision_by_key, experiment=experiment.id, key=call.decision_key))
     if found is None:
-        raise unknown("a decision", call.decision_key, "Send the key that decide was called with.")
+        raise not_found("a decision", call.decision_key, "Send the key that decide was called with.")
     return int(found.number)
 
 
@@ -151,7 +151,7 @@ async def _ended(service: Service, name: str, number: int) -> Closed:
     if pending is not None:
         await service.writer.put(())  # behind the rows that close it
         return pending
-    found = await service.read(partial(loading.closed_decision, experiment=experiment.id, number=number))
+    found = await service.read(partial(restore.closed_decision, experiment=experiment.id, number=number))
     if found is None:
-        raise unknown("a choice", number, "Tell what decide answered.")
+        raise not_found("a choice", number, "Tell what decide answered.")
     return found

@@ -34,7 +34,7 @@ def reason_of(error: BaseException) -> str:
     return " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
 
 
-def unknown(what: str, name: object, advice: str) -> Refused:
+def not_found(what: str, name: object, advice: str) -> Refused:
     """The refusal of a name that stands for nothing."""
     return Refused(404, f"{what} must exist; there is no {name!r}. {advice}")
 

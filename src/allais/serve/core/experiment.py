@@ -19,7 +19,7 @@ from allais.report.certainty_equivalents import certainty_equivalent_in_words
 from allais.serve.api.schemas import MOST_ARMS, Decide, ExperimentSettings
 from allais.serve.core import replay
 from allais.serve.core.errors import Refused, dumps
-from allais.serve.core.features import Flat, Round, Rounds
+from allais.serve.core.features import Candidates, FeatureReader, Flat
 from allais.serve.core.limits import Clock
 from allais.serve.store.rows import Kind, Row, checksum
 from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOLD
@@ -45,7 +45,7 @@ def why(learner: Learner, arm: Any, preference: Preference | None = None, unit: 
     return f"{arm} may be worth more than it seems: it {felt}, by {times}"
 
 
-Known = tuple[int, Preference]  # a preference with its number
+NumberedPreference = tuple[int, Preference]  # a preference with its number
 FEW = 300  # arms
 LONG = 10_000  # microseconds, roughly, after which the event loop should have its turn
 MOST_AT_ONCE = 500  # decisions that expire in one go
@@ -81,7 +81,7 @@ class Experiment:
         self.id, self.name, self.state, self.settings, self.created_at = id_, name, state, settings, created_at
         self.learner, self.seq, self.snapshot_at, self.open = learner, seq, snapshot_at, open_
         self.clock = clock
-        self.rounds = Rounds(settings)
+        self.features = FeatureReader(settings)
         self.numbers = {found.key: number for number, found in open_.items() if found.key is not None}  # of open ones
         self.busy: asyncio.Future[None] | None = None  # until the end of a long change, by a thread
         self.worker: int | None = None  # which thread that is
@@ -96,13 +96,15 @@ class Experiment:
 
     # -- calls ------------------------------------------------------------------------------------
 
-    def decide(self, call: Decide, preference: Known | None, now: float) -> tuple[dict[str, Any], list[Row]]:
+    def decide(
+        self, call: Decide, preference: NumberedPreference | None, now: float
+    ) -> tuple[dict[str, Any], list[Row]]:
         """The arm for a caller, and the rows of the decision."""
         self.require_running()
         if (call.did is not None) != self.settings.apprentice:
             raise Refused(422, _ABOUT_DID[self.settings.apprentice])
-        with sentences():
-            among, unused = self.rounds.of(call, self.learner)
+        with refusing():
+            among, unused = self.features.of(call, self.learner)
             if call.did is not None and call.did not in (self.learner.arms if among is None else among.arms or ()):
                 raise ValueError(f"what was done must be an arm in play; got {call.did!r}. Add it first.")
             draws, numbers = self.settings.propensity_draws, None if among is None else among.rows
@@ -147,7 +149,7 @@ class Experiment:
 
     def takes_long(self, call: Decide) -> bool:
         """Whether a decision would hold the event loop for long: with many rows of many terms, or of many draws."""
-        encoding, draws = self.rounds.encoding, self.settings.propensity_draws
+        encoding, draws = self.features.encoding, self.settings.propensity_draws
         work = draws * len(self.learner.arms) if draws else 0
         if encoding is not None:
             many, terms = len(call.allowed or call.features or self.learner.arms), len(encoding.names)
@@ -162,7 +164,7 @@ class Experiment:
         if found is None:
             return None
         self.require_open()
-        with sentences(self.name):
+        with refusing(self.name):
             if found.apprentice:
                 event = self._observed(found.arm, found.row, [outcome])
             else:
@@ -195,7 +197,7 @@ class Experiment:
     def add(self, arm: str, rewards: Any, spec: Any, now: float) -> list[Row]:
         """The rows of an arm that comes into play."""
         self.require_open()
-        with sentences():
+        with refusing():
             pulls = self.learner.pulls
             old = arm in pulls
             if not old and len(pulls) >= MOST_ARMS:
@@ -214,7 +216,7 @@ class Experiment:
             raise Refused(
                 422, f"an experiment has {MOST_ARMS:,} arms at most; {first:,} and {len(arms):,} are more. Use terms."
             )
-        with sentences():
+        with refusing():
             self.learner.add_all(arms)
         event = self._event({"add all": arms, "rewards": None}, now)
         return [event, *((Kind.ARM, (self.id, arm, first + k, True, now)) for k, arm in enumerate(arms))]
@@ -222,7 +224,7 @@ class Experiment:
     def retire(self, arm: str, now: float) -> list[Row]:
         """The rows of an arm that goes out of play."""
         self.require_open()
-        with sentences():
+        with refusing():
             self.learner.retire(arm)
         return [self._event({"retire": arm}, now), (Kind.ARM_CHANGE, (False, now, self.id, arm))]
 
@@ -230,7 +232,7 @@ class Experiment:
         self, arm: str, row: tuple[float, ...], outcomes: list[float], key: str | None, now: float
     ) -> list[Row]:
         """The rows of outcomes that were seen elsewhere; they carry a mark, so that an export finds them."""
-        with sentences(self.name):
+        with refusing(self.name):
             event = self._observed(arm, row, outcomes)
         self._count(arm, len(outcomes))
         return [self._event({**event, "imported": key}, now)]
@@ -245,13 +247,13 @@ class Experiment:
 
     def check(self, arms: list[str], features: list[Flat] | None, outcomes: list[float]) -> list[tuple[float, ...]]:
         """Refuse outcomes that an arm cannot have; what the learner sees of each where there are terms."""
-        with sentences(self.name):
-            named = self.rounds.encoding is not None
+        with refusing(self.name):
+            named = self.features.encoding is not None
             for arm, outcome in zip(arms, outcomes, strict=True):
                 self.learner._checked(0 if named else self.learner._arm(arm), outcome)
             if not named and features is None:
                 return [()] * len(arms)
-            return [tuple(self.rounds.row(*one, {})) for one in zip(arms, features or [{}] * len(arms), strict=True)]
+            return [tuple(self.features.row(*one, {})) for one in zip(arms, features or [{}] * len(arms), strict=True)]
 
     def change(self, state: str) -> list[Row]:
         """The rows of another state."""
@@ -264,8 +266,8 @@ class Experiment:
         self, learner: Learner, settings: ExperimentSettings, events: list[dict[str, Any]], now: float
     ) -> list[Row]:
         """The rows of other settings; the learner has been through the events already."""
-        self.learner, self.settings, self.rounds = learner, settings, Rounds(settings)
-        encoding = self.rounds.encoding
+        self.learner, self.settings, self.features = learner, settings, FeatureReader(settings)
+        encoding = self.features.encoding
         if encoding is not None:
             self.open = {
                 number: found._replace(row=tuple(encoding.padded(found.row))) if found.row else found
@@ -303,13 +305,13 @@ class Experiment:
         return Kind.CLOSING, (state, outcome, now, key, self.id, number)
 
     def _count(self, arm: str, outcomes: int) -> None:
-        if self.rounds.encoding is not None and arm in self.settings.arms:  # others come and go, without end
+        if self.features.encoding is not None and arm in self.settings.arms:  # others come and go, without end
             self.told[arm] += outcomes
 
     def pulls(self) -> dict[str, int]:
         """How many outcomes each listed arm had."""
         own = {str(arm): many for arm, many in self.learner.pulls.items()}
-        return own if self.rounds.encoding is None else {arm: self.told[arm] for arm in own}
+        return own if self.features.encoding is None else {arm: self.told[arm] for arm in own}
 
     def require_open(self) -> None:
         """Refuse a change of what is archived, or in the hands of another thread."""
@@ -335,7 +337,7 @@ _ABOUT_DID = {
 }
 
 
-def _reason(arm: Any, among: Round | None) -> str | None:
+def _reason(arm: Any, among: Candidates | None) -> str | None:
     """Why one of this round's rows was chosen; None for a listed arm, about which more is known."""
     if among is None:
         return None
@@ -344,7 +346,7 @@ def _reason(arm: Any, among: Round | None) -> str | None:
     return f"{arm} is the best for these features, or worth trying, by what all have shown"
 
 
-class sentences:  # noqa: N801
+class refusing:  # noqa: N801
     """Within: what a learner refuses becomes a refusal of the service; nothing has changed then."""
 
     def __init__(self, experiment: str = "") -> None:

@@ -15,9 +15,9 @@ from sqlalchemy import delete as sql_delete
 from allais.learner import Learner, LinearLearner
 from allais.preferences import Preference
 from allais.serve.api.schemas import AddArm, ChangeExperiment, Document, ExperimentSettings, NewKey
-from allais.serve.core import keys, loading
+from allais.serve.core import keys, restore
 from allais.serve.core.errors import Refused, reason_of
-from allais.serve.core.experiment import Experiment, sentences
+from allais.serve.core.experiment import Experiment, refusing
 from allais.serve.core.keys import Key
 from allais.serve.core.limits import Clock
 from allais.serve.core.parse_settings import learner_from_settings, preference_from, rows_of_arms, setting_from
@@ -82,10 +82,10 @@ async def create(service: Service, name: str, settings: ExperimentSettings, key:
 
 def _readable(text: str, learner: Learner) -> bytes:
     """The first snapshot of an experiment, once a start could read it and the settings beside it."""
-    document = loading.document_bytes(learner)
+    document = restore.document_bytes(learner)
     try:
-        loading.settings_of(text)
-        loading.learner_of(document)
+        restore.settings_of(text)
+        restore.learner_of(document)
     except Exception as error:
         said = reason_of(error)
         raise Refused(
@@ -115,7 +115,7 @@ async def add_arm(service: Service, name: str, call: AddArm, key: Key) -> Experi
         rows = experiment.add(call.name, rewards, to_spec(rewards), time.time())
         return experiment, [*rows, audited(key, "add arm", name, call.name)]
 
-    return await service.at_length(name, adding)
+    return await service.change_in_thread(name, adding)
 
 
 async def retire_arm(service: Service, name: str, arm: str, key: Key) -> Experiment:
@@ -184,14 +184,14 @@ async def change(service: Service, name: str, call: ChangeExperiment, key: Key) 
         learner, settings, events = changed(experiment, call)
         if not events and settings == experiment.settings:
             return experiment, []  # a repeated call
-        with sentences():
-            loading.settings_of(settings.model_dump_json())  # what is stored must be readable again
+        with refusing():
+            restore.settings_of(settings.model_dump_json())  # what is stored must be readable again
         rows = experiment.adopt(learner, settings, events, time.time())
         return experiment, [
             *rows, audited(key, "change", name, call.model_dump(mode="json", exclude_unset=True))
         ]  # fmt: skip
 
-    return await service.at_length(name, changing)
+    return await service.change_in_thread(name, changing)
 
 
 def changed(experiment: Experiment, call: ChangeExperiment) -> tuple[Learner, ExperimentSettings, list[dict[str, Any]]]:
@@ -199,7 +199,7 @@ def changed(experiment: Experiment, call: ChangeExperiment) -> tuple[Learner, Ex
     learner, settings = experiment.learner.copy(), experiment.settings
     events: list[dict[str, Any]] = []
     updates: dict[str, Any] = {}
-    with sentences():
+    with refusing():
         if call.rewards is not None:
             rewards = [setting_from("reward", one) for one in _listed(call.rewards)]
             given = rewards if isinstance(call.rewards, list) else rewards[0]

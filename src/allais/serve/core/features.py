@@ -158,7 +158,7 @@ def _is(entry: Any, text: str) -> bool:
         return False
 
 
-class Round(NamedTuple):
+class Candidates(NamedTuple):
     """Rows to choose from."""
 
     rows: list[list[float]] | FloatArray
@@ -174,7 +174,7 @@ class Round(NamedTuple):
         return tuple(map(float, row))
 
 
-class Rounds:
+class FeatureReader:
     """How an experiment reads the features of calls."""
 
     def __init__(self, settings: ExperimentSettings) -> None:
@@ -182,7 +182,7 @@ class Rounds:
         named = settings.features if isinstance(settings.features, dict) else {}
         self._own: dict[str, Flat] = {arm: flat(given) for arm, given in named.items()}
 
-    def of(self, call: Decide, learner: Learner) -> tuple[Round | None, list[str] | None]:
+    def of(self, call: Decide, learner: Learner) -> tuple[Candidates | None, list[str] | None]:
         """The rows of a call, or None where the listed arms are asked; and the features that nothing uses."""
         if self.encoding is None and call.features is None and call.context is None:
             return None, None  # almost every call
@@ -204,7 +204,7 @@ class Rounds:
         for k, arm in enumerate(arms):  # one by one: an array of all at once would keep other threads waiting
             for place, entry in self.encoding.entries(arm, context, self._all_of(arm, given.get(arm, {}))).items():
                 rows[k, place] = entry
-        return Round(rows, arms), self.encoding.unused([context, *given.values()]) if sent else None
+        return Candidates(rows, arms), self.encoding.unused([context, *given.values()]) if sent else None
 
     def row(self, arm: str, context: Flat, own: Flat) -> list[float]:
         """What the policy sees of an arm; what is known about it from the start counts, too."""
@@ -215,9 +215,9 @@ class Rounds:
     def _all_of(self, arm: str, own: Flat) -> Flat:
         return {**self._own[arm], **own} if arm in self._own else own
 
-    def _plain(self, rows: list[list[float]], call: Decide) -> Round:
+    def _plain(self, rows: list[list[float]], call: Decide) -> Candidates:
         if self.encoding is not None:
             raise ValueError("features are sent by name where there are terms; got rows. Send an object per arm.")
         if call.allowed is not None or call.context is not None or call.did is not None:
             raise ValueError("rows of features are all that is asked; got more. Declare terms to name arms.")
-        return Round(rows, None)
+        return Candidates(rows, None)

@@ -17,11 +17,11 @@ from sqlalchemy import Connection, select
 
 from allais.serve.api.schemas import Import
 from allais.serve.core.errors import Refused
-from allais.serve.core.experiment import Experiment, sentences
+from allais.serve.core.experiment import Experiment, refusing
 from allais.serve.core.experiments import audited
 from allais.serve.core.features import Encoding, flat
 from allais.serve.core.keys import Key
-from allais.serve.core.loading import detail_of, imported_after
+from allais.serve.core.restore import detail_of, imported_after
 from allais.serve.core.service import Service
 from allais.serve.store.rows import Kind, Row
 from allais.serve.store.tables import decisions, imports
@@ -40,10 +40,8 @@ async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[s
         raise Refused(422, f"each outcome has its features; got {len(call.features)}. Give {{}} where there are none.")
     if call.key is None:
         return await _take_in(service, name, call, key)
-    async with service.turn("import", name, call.key):
-        experiment = service.experiment(name)
-        old = await service.read(partial(_imported, experiment=experiment.id, key=call.key))
-        return await _take_in(service, name, call, key) if old is None else {"imported": old}
+    find = partial(_imported, experiment=service.experiment(name).id, key=call.key)
+    return await service.once("import", name, call.key, find=find, make=lambda: _take_in(service, name, call, key))
 
 
 async def _take_in(service: Service, name: str, call: Import, key: Key) -> dict[str, Any]:
@@ -52,7 +50,7 @@ async def _take_in(service: Service, name: str, call: Import, key: Key) -> dict[
         if not experiment.learner.policy.open_to_data:
             raise Refused(422, "this policy learns from its own choices only. Use NPTS, or WUCB.")
         now, rows = time.time(), list[Row]()
-        with sentences():
+        with refusing():
             named = None if call.features is None else [flat(one) for one in call.features]
         seen = experiment.check(call.arms, named, call.outcomes)
         for (arm, row), group in groupby(zip(call.arms, seen, call.outcomes, strict=True), key=lambda one: one[:2]):
@@ -62,19 +60,20 @@ async def _take_in(service: Service, name: str, call: Import, key: Key) -> dict[
             rows.append((Kind.IMPORT, (experiment.id, call.key, len(call.outcomes), now)))
         return {"imported": len(call.outcomes)}, rows
 
-    return await service.at_length(name, learning)
+    return await service.change_in_thread(name, learning)
 
 
-def _imported(connection: Connection, experiment: int, key: str) -> int | None:
+def _imported(connection: Connection, experiment: int, key: str) -> dict[str, Any] | None:
+    """The answer that an import with this key had."""
     wanted = select(imports.c.outcomes).where(imports.c.experiment == experiment, imports.c.key == key)
-    found: int | None = connection.execute(wanted).scalar()
-    return found
+    found = connection.execute(wanted).scalar()
+    return None if found is None else {"imported": found}
 
 
 async def _pages(service: Service, name: str) -> AsyncIterator[list[tuple[Any, ...]]]:
     """All decisions that are on disk, page by page; then what was imported."""
     experiment = service.experiment(name)
-    encoding, every, last = experiment.rounds.encoding, not experiment.settings.apprentice, 0
+    encoding, every, last = experiment.features.encoding, not experiment.settings.apprentice, 0
 
     def decided(connection: Connection) -> list[tuple[Any, ...]]:
         wanted = select(*(decisions.c[column] for column in STORED), decisions.c.detail)

@@ -16,7 +16,7 @@ from allais.people import Interview
 from allais.people.interview.questions import Question
 from allais.people.model.presets import family_named
 from allais.serve.api.schemas_people import AnswerQuestion, StartInterview
-from allais.serve.core.errors import Refused, unknown
+from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.experiments import audited
 from allais.serve.core.keys import Key, digest_of
 from allais.serve.core.people import put_person
@@ -69,13 +69,13 @@ async def start(service: Service, person: str, call: StartInterview, key: Key) -
     seed = secrets.randbits(63) if call.seed is None else call.seed
     settings = {**call.model_dump(), "seed": seed, "person": person, "begun_by": key.id}
     id_ = secrets.token_hex(8)
-    with service.talks.place(MOST_BEGINNINGS):
+    with service.interview_threads.place(MOST_BEGINNINGS):
 
         def begun() -> tuple[Conversation, dict[str, Any]]:
             new = Conversation(id_, person, _made(settings), [], key.id)
             return new, _shown(new, new.next_question())
 
-        talk, shown = await service.talks.run(begun)
+        talk, shown = await service.interview_threads.run(begun)
 
         def writing(connection: Connection) -> None:
             entries = {"id": id_, "person": person, "settings": json.dumps(settings)}
@@ -90,20 +90,20 @@ async def start(service: Service, person: str, call: StartInterview, key: Key) -
 
 async def show(service: Service, id_: str, question: int | None = None) -> dict[str, Any]:
     """Where an interview is; or a question that was answered, whose answer may change."""
-    with service.talks.place():
+    with service.interview_threads.place():
         talk = await _talk(service, id_)
         async with talk.lock:
             if question is None:
-                return await service.talks.run(lambda: _shown(talk, talk.next_question()))
+                return await service.interview_threads.run(lambda: _shown(talk, talk.next_question()))
             again = talk.answered(question)
             if again is None:
-                raise unknown("a question to go back to", question, "Leave it out for the next one.")
-            return await service.talks.run(lambda: _shown(talk, again))
+                raise not_found("a question to go back to", question, "Leave it out for the next one.")
+            return await service.interview_threads.run(lambda: _shown(talk, again))
 
 
 async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> dict[str, Any]:
     """Take an answer, and give the next question; the last answer gives the person her preference."""
-    with service.talks.place():
+    with service.interview_threads.place():
         talk = await _talk(service, id_)
         if talk.begun_by is None and "manage" not in key.scopes:
             raise Refused(403, "this interview was begun with a key that may not give preferences. Begin another.")
@@ -114,15 +114,17 @@ async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> 
 
         async with talk.lock:
             try:
-                question = await service.talks.run(answered)
+                question = await service.interview_threads.run(answered)
             except ValueError as error:
                 raise Refused(422, str(error)) from None
-            preference = await service.talks.run(lambda: talk.interview.preference) if question is None else None
+            preference = (
+                await service.interview_threads.run(lambda: talk.interview.preference) if question is None else None
+            )
 
             def writing(connection: Connection) -> None:
                 entries = {"events": json.dumps(talk.events), "changed_at": time.time()}
                 if not connection.execute(update(interviews).where(interviews.c.id == id_).values(entries)).rowcount:
-                    raise unknown("an interview", id_, "Start one.")  # it was erased meanwhile
+                    raise not_found("an interview", id_, "Start one.")  # it was erased meanwhile
                 if preference is not None:
                     fitted_in = {"unit": talk.interview.unit, "stakes": list(talk.interview.stakes)}
                     put_person(connection, talk.person, preference, f"interview {id_}", fitted_in)
@@ -135,7 +137,7 @@ async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> 
             service.people.forget(talk.person)
             if preference is not None:
                 await service.write([audited(key, "put person", talk.person, f"interview {id_}")])
-            return await service.talks.run(lambda: _shown(talk, question))
+            return await service.interview_threads.run(lambda: _shown(talk, question))
 
 
 async def _talk(service: Service, id_: str) -> Conversation:
@@ -143,10 +145,12 @@ async def _talk(service: Service, id_: str) -> Conversation:
         return found
     row = await service.read(_reading(id_))
     if row is None:
-        raise unknown("an interview", id_, "Start one.")
+        raise not_found("an interview", id_, "Start one.")
     service.precompiler.require_done()
     begun_by = json.loads(row.settings).get("begun_by")
-    talk = Conversation(id_, row.person, await service.talks.run(lambda: _again(row)), json.loads(row.events), begun_by)
+    talk = Conversation(
+        id_, row.person, await service.interview_threads.run(lambda: _again(row)), json.loads(row.events), begun_by
+    )
     _keep(service, talk)
     return service.interviews[id_]
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert, select, update
 
-from allais.serve.core.errors import Refused, unknown
+from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.limits import RateLimit
 from allais.serve.store import tables
 
@@ -85,7 +85,7 @@ def revoke(connection: Connection, id_: str, now: float) -> None:
     this = tables.keys.c.id == id_
     found = {key.id: key for key in stored(connection)}
     if id_ not in found:
-        raise unknown("a key", id_, "See GET /v1/keys.")
+        raise not_found("a key", id_, "See GET /v1/keys.")
     if found[id_].lasts and not any(key.lasts for key in found.values() if key.id != id_):
         raise Refused(
             409, "one key that does not expire must be left to manage everything; this is the last. Make another first."

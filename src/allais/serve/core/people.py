@@ -14,12 +14,12 @@ from allais.files.reading import checksum
 from allais.preferences import Preference
 from allais.preferences.documents import FORMAT, VERSION
 from allais.serve.api.schemas_people import PutPerson
-from allais.serve.core.errors import Refused, unknown
+from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.experiments import audited
 from allais.serve.core.keys import Key
-from allais.serve.core.loading import digest_of
 from allais.serve.core.parse_settings import preference_from
-from allais.serve.core.service import Service, stored_preference
+from allais.serve.core.restore import digest_of, stored_preference
+from allais.serve.core.service import Service
 from allais.serve.store import tables
 from allais.serve.store.tables import people, preferences
 from allais.settings import from_spec, to_spec
@@ -72,7 +72,7 @@ async def show(service: Service, person: str) -> dict[str, Any]:
     """A person as callers see her."""
     row = await service.read(partial(stored_preference, person=person))
     if row is None:
-        raise unknown("a person", person, "Put her preference first.")
+        raise not_found("a person", person, "Put her preference first.")
     return _shown(person, row)
 
 

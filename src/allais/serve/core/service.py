@@ -4,75 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from allais.learner import Learner
-from allais.preferences import Preference
-from allais.serve.core import keys, loading
-from allais.serve.core.errors import Refused, broken, reason_of, unavailable, unknown
-from allais.serve.core.experiment import Experiment, Known
+from allais.serve.core import keys, restore
+from allais.serve.core.errors import Refused, broken, not_found, reason_of, unavailable
+from allais.serve.core.experiment import Experiment
 from allais.serve.core.limits import Pool, RateLimit
+from allais.serve.core.restore import PreferenceCache
 from allais.serve.settings_file import ServerSettings
 from allais.serve.store.database import PROBE, START_PATIENCE, Database, Gone, Ownership, is_away, why_failed
 from allais.serve.store.rows import Kind, Row, checksum
-from allais.serve.store.tables import people, preferences
 from allais.serve.store.writer import Writer
 from allais.serve.workers import Precompiler, SnapshotWorker
-from allais.settings import from_spec
-
-FRESH = 2.0  # seconds after which a change by another process is known here
-MOST = 100_000  # people who are kept in memory
-
-Read = Callable[[Callable[[Connection], Any]], Awaitable[Any]]
-
-
-class Acquaintances:
-    """Preferences by the names of people; None for those who have none of their own."""
-
-    def __init__(self, read: Read) -> None:
-        self._read = read
-        self._known: OrderedDict[str, tuple[float, Known | None]] = OrderedDict()
-        self._made: dict[int, Preference] = {}  # by number: people of one taste share one object, and one view
-
-    async def preference_of(self, person: str) -> Known | None:
-        """The preference of a person and its number."""
-        found = self._known.get(person)
-        if found is not None and time.monotonic() - found[0] < FRESH:
-            return found[1]
-        row = await self._read(partial(stored_preference, person=person))
-        known = None if row is None else (row.id, self._preference(row.id, row.document))
-        self._known[person] = (time.monotonic(), known)
-        self._known.move_to_end(person)
-        if len(self._known) > MOST:
-            self._known.popitem(last=False)
-        return known
-
-    def _preference(self, number: int, document: str) -> Preference:
-        if number not in self._made:
-            self._made[number] = from_spec(json.loads(document))
-        return self._made[number]
-
-    def forget(self, person: str) -> None:
-        """Look a person up anew."""
-        self._known.pop(person, None)
-
-
-def stored_preference(connection: Connection, person: str) -> Any:
-    """The row of a person's preference, or None."""
-    wanted = select(preferences.c.id, preferences.c.document, people.c.source, people.c.changed_at, people.c.fitted_in)
-    joined = wanted.join(people, people.c.preference == preferences.c.id).where(people.c.name == person)
-    return connection.execute(joined).one_or_none()
-
 
 Result = TypeVar("Result")
 TICK = 1.0  # seconds between two looks at what expires and what is worth a snapshot
@@ -112,7 +63,7 @@ class Service:
         self.experiments: dict[str, Experiment] = {}
         self.broken: dict[str, str] = {}  # experiments that could not be read, and why
         self.elsewhere: set[str] = set()  # experiments of other processes
-        self.people = Acquaintances(self.read)
+        self.people = PreferenceCache(self.read)
         self.interviews: dict[str, Any] = {}  # conversations by their ids
         self.answering = RateLimit(settings.limits.answers_per_minute, 60.0, SLOWLY)  # of each link to an interview
         self.ready = False
@@ -120,9 +71,9 @@ class Service:
         self._why = why_failed(Exception())  # why it is not ready
         self._probed = -PROBED
         self._snapshots, self.precompiler = SnapshotWorker(), Precompiler()
-        self._turns: dict[Hashable, tuple[asyncio.Lock, list[None]]] = {}  # with an entry for each who is there
+        self._keyed: dict[Hashable, tuple[asyncio.Lock, list[None]]] = {}  # with an entry for each call of a key
         self._reads, self._long_reads = Pool("reads", 8), Pool("long reads", 3)
-        self.talks = Pool("interviews", 2, 32)
+        self.interview_threads = Pool("interviews", 2, 32)
         self._changes = Pool("long changes", 2, 100)
         self._changing = _Changing(self.fail)
         self._recovery: asyncio.Task[None] | None = None
@@ -134,7 +85,7 @@ class Service:
         """Own the experiments of this process, and read them."""
         await asyncio.to_thread(self.database.migrate)
         self.writer = Writer(self.database, self.ownership, self.fail)
-        rows = await self.read(loading.rows_of_experiments)
+        rows = await self.read(restore.rows_of_experiments)
         for row in rows:
             if self.serves(row.name):
                 take = partial(self.ownership.take, experiment=row.id, name=row.name, patience=START_PATIENCE)
@@ -158,7 +109,7 @@ class Service:
                     await self._take_snapshot(experiment)
         self._snapshots.close()
         self.precompiler.close()
-        for pool in (self._reads, self._long_reads, self.talks, self._changes):
+        for pool in (self._reads, self._long_reads, self.interview_threads, self._changes):
             pool.close()
         await asyncio.to_thread(self.writer.close)
         self.ownership.release()
@@ -186,7 +137,7 @@ class Service:
                 raise broken(name, self.broken[name])
             if name in self.elsewhere or not self.serves(name):
                 raise Refused(421, f"an experiment is served by one process; {name!r} is not served by this one.")
-            raise unknown("an experiment", name, "Create it first, or check the name.")
+            raise not_found("an experiment", name, "Create it first, or check the name.")
         return found
 
     async def idle(self, name: str) -> Experiment:
@@ -195,14 +146,14 @@ class Service:
             await experiment.idle()
         return experiment
 
-    async def twin(self, name: str) -> Learner:
+    async def copy_of_learner(self, name: str) -> Learner:
         """A copy of an experiment's learner; one of many arms takes long."""
         experiment = await self.idle(name)
         if experiment.has_few_arms:
             return experiment.learner.copy()
-        return await self.at_length(name, lambda one: (one.learner.copy(), []))
+        return await self.change_in_thread(name, lambda one: (one.learner.copy(), []))
 
-    async def at_length(self, name: str, work: Callable[[Experiment], tuple[Result, list[Row]]]) -> Result:
+    async def change_in_thread(self, name: str, work: Callable[[Experiment], tuple[Result, list[Row]]]) -> Result:
         """Change an experiment in another thread, since it takes long: its other calls wait, and no others.
 
         `work` returns the answer and the rows, which are on disk when this returns.
@@ -236,18 +187,23 @@ class Service:
         """Put rows, and wait until they are on disk."""
         await self.writer.put(rows)
 
-    @asynccontextmanager
-    async def turn(self, *name: Hashable) -> AsyncIterator[None]:
-        """Within: nobody else has a turn of this name, so that a repeated call finds what the first did."""
-        lock, there = self._turns.setdefault(name, (asyncio.Lock(), []))
+    async def once(
+        self, *key: Hashable, find: Callable[[Connection], Result | None], make: Callable[[], Awaitable[Result]]
+    ) -> Result:
+        """The answer to a call that carries a key: what the first such call left on disk, or else what is made now.
+
+        Calls of one key come one after the other, so that a repeated one finds what the first did.
+        """
+        lock, there = self._keyed.setdefault(key, (asyncio.Lock(), []))
         there.append(None)
         try:
             async with lock:
-                yield
+                found = await self.read(find)
+                return await make() if found is None else found
         finally:
             there.pop()
             if not there:
-                del self._turns[name]
+                del self._keyed[key]
 
     async def read(self, work: Callable[[Connection], Result], *, long: bool = False) -> Result:
         """Read from the database in another thread; what takes long must say so, and keeps nobody else waiting."""
@@ -320,11 +276,11 @@ class Service:
 
         def reading() -> set[str]:
             with self.database.connect() as connection:
-                rows = loading.rows_of_experiments(connection)
+                rows = restore.rows_of_experiments(connection)
                 for row in rows:
                     if self.ownership.owns(row.id):
                         try:
-                            found[row.name] = loading.load(connection, row, clocks.get(row.id))
+                            found[row.name] = restore.load(connection, row, clocks.get(row.id))
                         except Exception as error:  # of this experiment alone: the others go on
                             if is_away(error):
                                 raise
@@ -378,7 +334,7 @@ class Service:
             rows = one.lay_out(now)
             return (one, one.learner.copy(), one.seq), rows
 
-        experiment, twin, seq = await self.at_length(experiment.name, laid_out)
+        experiment, twin, seq = await self.change_in_thread(experiment.name, laid_out)
 
         def written() -> tuple[bytes, int]:
             document = self._snapshots.document(twin)

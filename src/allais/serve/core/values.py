@@ -15,7 +15,7 @@ from allais.preferences.valuation import sure_amount
 from allais.serve.core.errors import Refused
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.features import Encoding
-from allais.serve.core.loading import detail_of
+from allais.serve.core.restore import detail_of
 from allais.serve.core.service import Service
 from allais.serve.store.tables import decisions
 
@@ -33,7 +33,7 @@ async def _copy_for(service: Service, name: str, person: str | None) -> tuple[Ex
     A copy, since looking at the live one would make views that a restarted service does not have.
     """
     known = None if person is None else await service.people.preference_of(person)
-    twin = await service.twin(name)
+    twin = await service.copy_of_learner(name)
     experiment = service.experiment(name)
     await service.write([])
     return experiment, twin, None if known is None else known[1]
@@ -66,7 +66,7 @@ async def value(service: Service, name: str, person: str | None) -> dict[str, An
         "person": person,
         "arms": arms,
         "best": _highest(in_play, "value"),
-        "best_mean": _highest(in_play, "mean"),
+        "best_mean": _highest(in_play, "mean", costs=learner.policy.preference.costs),
     }
 
 
@@ -76,14 +76,16 @@ def _framed(learner: Learner, preference: Preference | None) -> Preference:
     return mine if preference is None else preference.in_frame_of(mine)
 
 
-def _highest(arms: list[dict[str, Any]], by: str) -> str:
-    return str(max(arms, key=lambda arm: -math.inf if arm[by] is None else arm[by])["name"])
+def _highest(arms: list[dict[str, Any]], by: str, *, costs: bool = False) -> str:
+    """The best arm by one of its numbers; of costs, the lowest."""
+    sign = -1.0 if costs else 1.0
+    return str(max(arms, key=lambda arm: -math.inf if arm[by] is None else sign * arm[by])["name"])
 
 
 def values_of(learner: Learner, preference: Preference | None, outcomes: dict[str, int]) -> list[dict[str, Any]]:
-    """All arms as somebody values them, and as the mean does: as gains of the experiment, so that higher is better."""
-    framed = _framed(learner, preference)
-    means = learner.value(expected_value())
+    """All arms as somebody values them, which is higher for a better one, and their means in the experiment's unit."""
+    framed, plain = _framed(learner, preference), _framed(learner, expected_value())
+    means = learner.value(plain)
     values = learner.value(preference)
     intervals = learner.intervals() if framed == learner.policy.preference else {}
     drift = learner.drift() if learner.policy.keeps_outcomes else {}
@@ -95,7 +97,7 @@ def values_of(learner: Learner, preference: Preference | None, outcomes: dict[st
             "outcomes": outcomes[str(arm)],
             "value": finite(values[arm]),
             "feels_like": finite(sure_amount(framed, values[arm])),
-            "mean": finite(means[arm]),
+            "mean": finite(sure_amount(plain, means[arm])),
             "low": finite(intervals[arm].low) if arm in intervals else None,
             "high": finite(intervals[arm].high) if arm in intervals else None,
             "alarms": drift[arm].alarms if arm in drift else 0,
@@ -121,7 +123,7 @@ async def apprenticed(service: Service, name: str) -> dict[str, Any]:
         for page in rows.partitions():
             both = [(arm, detail_of(detail)) for arm, detail in page]
             many, agreed = many + len(both), agreed + sum(did == detail["would"] for did, detail in both)
-            for pair in _worth(learner, values, both, experiment.rounds.encoding):
+            for pair in _worth(learner, values, both, experiment.features.encoding):
                 if learner.samples and not any(map(math.isnan, pair)):
                     sums, known = [sums[0] + pair[0], sums[1] + pair[1]], known + 1
         worth, would = (one / known if known else None for one in sums)

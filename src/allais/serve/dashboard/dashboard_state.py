@@ -96,7 +96,7 @@ class Dashboard:
         """A learner that threads may look at, while decisions go on."""
         if experiment.learner.policy.keeps_outcomes and experiment.has_few_arms:
             return experiment.learner  # a linear one writes while it is asked
-        return await self.service.twin(experiment.name)
+        return await self.service.copy_of_learner(experiment.name)
 
     def _of(self, experiment: Experiment) -> Tracked:
         """What is remembered about an experiment; after a failure it is another object, and its counts begin anew."""

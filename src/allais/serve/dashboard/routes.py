@@ -24,7 +24,7 @@ from allais.serve.api.schemas import LARGEST_INT, ExperimentSettings
 from allais.serve.api.schemas_people import AnswerQuestion, MakeLink, StartInterview
 from allais.serve.core import experiments, interviews
 from allais.serve.core import people as known_people
-from allais.serve.core.errors import Refused, unknown
+from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.keys import ITS_OWN, Key
 from allais.serve.core.service import log
 from allais.serve.dashboard import experiment_page, session
@@ -142,7 +142,7 @@ def _fresh(request: Request, content: str) -> Response:
 async def file(name: str) -> Response:
     """A file of ours."""
     if name not in STATIC:
-        raise unknown("a file", name, "See the pages themselves.")
+        raise not_found("a file", name, "See the pages themselves.")
     kind, parts = STATIC[name]
     return Response(static(*parts), media_type=kind, headers={"Cache-Control": "no-cache"})
 
@@ -222,7 +222,7 @@ async def change(request: Request, name: str, verb: str) -> Response:
     key = viewer(request, "manage")
     await session.form_of(request)
     if verb not in VERBS:
-        raise unknown("a change", verb, "Pause or resume.")
+        raise not_found("a change", verb, "Pause or resume.")
     await experiments.change_state(service_of(request), name, VERBS[verb], verb, key)
     return _to(f"/experiments/{name}")
 

@@ -18,7 +18,7 @@ from allais.preferences.named import in_words
 from allais.preferences.valuation import sure_amount
 from allais.report.effort import explained
 from allais.report.words import ByMean, by_mean
-from allais.serve.core.loading import Stored
+from allais.serve.core.restore import StoredPreferences
 from allais.serve.core.service import log
 from allais.serve.dashboard.decision_counts import OTHERS, Cell, Traffic
 from allais.serve.dashboard.history import History, Moment, certainty_equivalents, keeps_intervals, listed
@@ -232,7 +232,7 @@ def _groups(
     total: Counter[int | None] = Counter()
     for (number, _), many in traffic.total().items():
         total[number] += many
-    stored, own = Stored(connection), learner.policy.preference
+    stored, own = StoredPreferences(connection), learner.policy.preference
     alike: dict[int | None, set[int | None]] = {None: set()}  # preferences that are one on the gains of this experiment
     first: dict[Preference, int | None] = {own: None}
     for number in sorted(total, key=lambda number: number or 0):
