@@ -185,7 +185,7 @@ def test_a_deletion_that_was_broken_off_goes_on_at_the_next_start(calling, datab
             async def killed(*_):
                 raise RuntimeError
 
-            patch.setattr("allais.serve.core.people.clear", killed)
+            patch.setattr("allais.serve.core.experiments.clear", killed)
             assert caller.delete(URL).status_code == 500
     with calling() as caller:
         assert caller.get(URL).status_code == 404

@@ -26,9 +26,9 @@ from sqlalchemy.exc import DatabaseError
 from allais import __version__
 from allais.serve.api.schemas import NewKey
 from allais.serve.core import keys
-from allais.serve.core.errors import dumps
 from allais.serve.store import tables
 from allais.serve.store.database import HEAD, PATIENCE, Database, brief_of, open_privately
+from allais.serve.store.rows import as_json
 from allais.serve.store.tables import metadata
 
 FORMAT, VERSION = "allais service", 1
@@ -203,7 +203,7 @@ def make_key(
         in_order = tuple(scope for scope in keys.SCOPES if scope in call.scopes)
         only = None if call.experiments is None else tuple(call.experiments)
         whole, made = keys.new_key(call.name, in_order, time.time(), call.expires_in, only)
-        entries = {"key": CONSOLE, "action": "make key", "target": made.id, "detail": dumps(keys.limits(made))}
+        entries = {"key": CONSOLE, "action": "make key", "target": made.id, "detail": as_json(keys.limits(made))}
         try:
             with database.connect() as connection:
                 keys.store(connection, made)

@@ -12,8 +12,9 @@ from collections.abc import Callable
 
 import uvicorn
 
-from allais.serve.api.app import Front, make_app
+from allais.serve.api.app import make_app
 from allais.serve.api.connections import limited, make_room
+from allais.serve.api.http import Front
 from allais.serve.api.metrics import log_to_stderr
 from allais.serve.api.schemas import NewKey, Scope
 from allais.serve.core import experiments, keys

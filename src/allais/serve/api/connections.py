@@ -11,9 +11,9 @@ import sys
 from collections import Counter
 from typing import Any
 
+from pydantic_core import to_json
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from allais.serve.core.errors import dumps
 from allais.serve.settings_file import Limits
 
 FRAMING = 8  # bytes around each byte of a body that comes in parts: no honest caller sends more
@@ -121,7 +121,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._deadline = None
 
     def _refuse(self, status: int, sentence: str) -> None:
-        content = dumps({"error": sentence}).encode()
+        content = to_json({"error": sentence})
         head = f"content-type: application/json\r\ncontent-length: {len(content)}\r\nconnection: close\r\n"
         self.transport.write(b"".join([STATUS_LINE[status], head.encode(), b"retry-after: 1\r\n\r\n", content]))
         self._arm(self.limits.head_seconds)  # for a caller who does not even read that

@@ -1,9 +1,10 @@
-"""What all calls of HTTP share: keys, refusals, sizes."""
+"""What all calls of HTTP share: what they meet first, keys, bodies, refusals."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine
 from json import JSONDecodeError
+from time import perf_counter
 from typing import Annotated, Any
 from urllib.parse import unquote
 
@@ -14,16 +15,18 @@ from fastapi.security import HTTPBearer
 from pydantic import BeforeValidator
 from pydantic_core import from_json, to_json
 from starlette.exceptions import HTTPException
-from starlette.types import Receive, Scope
+from starlette.types import Message, Receive, Scope, Send
 
+from allais.serve.api.metrics import Requests
 from allais.serve.api.schemas import Refusal, Text
 from allais.serve.core.errors import Refused
 from allais.serve.core.keys import ITS_OWN, Key
-from allais.serve.core.service import Service
-from allais.serve.settings_file import sentence_of
+from allais.serve.core.service import Service, log
+from allais.serve.settings_file import ServerSettings, sentence_of
 
 bearer = HTTPBearer(auto_error=False, description="An API key of this service.")
 AZURE_HEADER = b"ocp-apim-subscription-key"  # where clients of Personalizer put theirs
+API = "/v1/"
 SLASH = "\udc2f"  # stands for the slash of a name: no decoded address has a lone surrogate
 Segment = Annotated[Text, BeforeValidator(lambda given: given.replace(SLASH, "/")), Path()]  # a name in an address
 HEADERS = {  # of every answer that has none of its own, errors included
@@ -179,3 +182,72 @@ def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> 
     app.add_exception_handler(RequestValidationError, misfit)
     app.add_exception_handler(HTTPException, known)
     app.add_exception_handler(Exception, ours)
+
+
+class Front:
+    """What every call meets first: its key, its size, strict headers of its answer, and a note of how long it took.
+
+    Calls of the API without a key that is in force go no further: their bodies are not looked at. Direct routes answer
+    from here, the others behind the framework.
+    """
+
+    def __init__(self, app: FastAPI, settings: ServerSettings, direct: list[Any]) -> None:
+        self.app, self._most = app, settings.limits.body_bytes
+        self.requests = app.state.requests = Requests(logged=settings.request_log)
+        # by the last part of their path: a router of Starlette finds them, too, in 5 us more
+        self._direct = {route.path.rpartition("/")[2]: route for route in direct}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a call; note how long that took."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        began = perf_counter()
+        status = 0  # as long as nothing was answered: its caller may go away
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                own = message["headers"]
+                if STRICT_NAMES.isdisjoint([name for name, _ in own]):  # almost always
+                    own.extend(STRICT)
+                else:
+                    own.extend([pair for pair in STRICT if pair[0] not in {name for name, _ in own}])
+            await send(message)
+
+        scope["app"] = self.app
+        try:
+            if scope["path"].startswith(API):
+                key = self.app.state.service.ring.known(given_key(scope["headers"]), address_of(scope))
+                scope["key"] = key
+            scope["body"] = await read_body(scope, receive, self._most)
+            parts = scope["path"].split("/")
+            route = self._direct.get(parts[4]) if len(parts) == 5 and scope["method"] == "POST" else None
+            if route is not None and parts[2] == "experiments":
+                scope["route"] = route
+                await route.answer(scope, parts[3], sending)
+            else:
+                await self._framework(scope, receive, sending)
+        except Refused as refusal:
+            await refuse(refusal)(scope, receive, sending)
+        except Exception:
+            log.exception("a call failed")  # its caller has an answer, and may go on with the connection
+            if not status:
+                await refuse(OURS)(scope, receive, sending)
+        key, route = scope.get("key"), scope.get("route")
+        seconds = perf_counter() - began
+        self.requests.note(scope["method"], getattr(route, "path", None), status, seconds, key and key.name)
+
+    async def _framework(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the framework answer, with the body that was read."""
+        if "key" in scope:
+            with_segments(scope)
+            others = [pair for pair in scope["headers"] if pair[0] != b"content-type"]
+            scope["headers"] = [*others, (b"content-type", b"application/json")]  # bodies are JSON, whatever curl says
+        body = [scope["body"]]
+
+        async def again() -> Message:
+            return {"type": "http.request", "body": body.pop()} if body else await receive()
+
+        await self.app(scope, again, send)

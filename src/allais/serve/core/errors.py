@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic_core import to_json
-
 
 class Refused(Exception):  # noqa: N818
     """A call that is not done; nothing has changed."""
@@ -40,11 +38,6 @@ def not_found(what: str, name: object, advice: str) -> Refused:
 
 
 DEEPEST = 20  # levels of a document
-
-
-def dumps(document: Any) -> str:
-    """A document as JSON, without blanks; several times as quick as Python's own."""
-    return to_json(document, inf_nan_mode="constants").decode()
 
 
 def is_too_deep(document: Any) -> bool:

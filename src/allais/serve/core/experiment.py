@@ -18,10 +18,10 @@ from allais.preferences import Preference
 from allais.report.certainty_equivalents import certainty_equivalent_in_words
 from allais.serve.api.schemas import MOST_ARMS, Decide, ExperimentSettings
 from allais.serve.core import replay
-from allais.serve.core.errors import Refused, dumps
+from allais.serve.core.errors import Refused
 from allais.serve.core.features import Candidates, FeatureReader, Flat
 from allais.serve.core.limits import Clock
-from allais.serve.store.rows import Kind, Row, checksum
+from allais.serve.store.rows import Kind, Row, as_json, checksum
 from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOLD
 
 
@@ -104,7 +104,9 @@ class Experiment:
         if (call.did is not None) != self.settings.apprentice:
             raise Refused(422, _ABOUT_DID[self.settings.apprentice])
         with refusing():
-            among, unused = self.features.of(call, self.learner)
+            among, unused = None, None
+            if self.features.encoding is not None or call.features is not None or call.context is not None:
+                among, unused = self.features.of(call, self.learner)
             if call.did is not None and call.did not in (self.learner.arms if among is None else among.arms or ()):
                 raise ValueError(f"what was done must be an arm in play; got {call.did!r}. Add it first.")
             draws, numbers = self.settings.propensity_draws, None if among is None else among.rows
@@ -133,7 +135,7 @@ class Experiment:
         arm, clock = str(answer["arm"]), self.clock.now()
         entries = (
             self.id, number, arm, call.person, call.key, now, answer["propensity"], OPEN,
-            dumps(detail), clock,
+            as_json(detail), clock,
         )  # fmt: skip
         rows.append((Kind.DECISION, entries))
         self.open[number] = OpenDecision(arm, now, clock, call.did is not None, row, call.key)
@@ -290,7 +292,7 @@ class Experiment:
 
     def _event(self, body: dict[str, Any], now: float) -> Row:
         self.seq += 1
-        text = dumps(body)
+        text = as_json(body)
         return Kind.EVENT, (self.id, self.seq, now, text, checksum(text, self.id, self.seq))
 
     def _close(self, number: int, state: str, outcome: float | None, key: str | None, now: float) -> Row:

@@ -184,8 +184,6 @@ class FeatureReader:
 
     def of(self, call: Decide, learner: Learner) -> tuple[Candidates | None, list[str] | None]:
         """The rows of a call, or None where the listed arms are asked; and the features that nothing uses."""
-        if self.encoding is None and call.features is None and call.context is None:
-            return None, None  # almost every call
         if isinstance(call.features, list):
             return self._plain(call.features, call), None
         given = {} if call.features is None else {arm: flat(own) for arm, own in call.features.items()}

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 import zlib
-from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, or_, select
@@ -18,7 +16,7 @@ from allais.learner.document import document_of, learner_from
 from allais.preferences import Preference
 from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core import replay
-from allais.serve.core.experiment import Closed, Experiment, NumberedPreference, OpenDecision
+from allais.serve.core.experiment import Closed, Experiment, OpenDecision
 from allais.serve.core.features import Encoding
 from allais.serve.core.limits import Clock
 from allais.serve.store.rows import require_same
@@ -39,11 +37,7 @@ from allais.serve.store.tables import (
 from allais.settings import from_spec
 
 IMPORTS_AT_ONCE = 50  # events, each of which may have many outcomes
-FRESH = 2.0  # seconds after which a change by another process is known here
-MOST_PEOPLE = 100_000  # who are kept in memory
 FAST = 1  # zlib's level: documents are numbers, and a higher one gains little
-
-Read = Callable[[Callable[[Connection], Any]], Awaitable[Any]]
 
 
 def document_bytes(learner: Learner) -> bytes:
@@ -206,37 +200,6 @@ class StoredPreferences(Mapping[int, Preference]):
 def digest_of(document: str) -> str:
     """By which a preference is found."""
     return hashlib.sha256(document.encode()).hexdigest()
-
-
-class PreferenceCache:
-    """Preferences by the names of people; None for those who have none of their own."""
-
-    def __init__(self, read: Read) -> None:
-        self._read = read
-        self._known: OrderedDict[str, tuple[float, NumberedPreference | None]] = OrderedDict()
-        self._made: dict[int, Preference] = {}  # by number: people of one taste share one object, and one view
-
-    async def preference_of(self, person: str) -> NumberedPreference | None:
-        """The preference of a person and its number."""
-        found = self._known.get(person)
-        if found is not None and time.monotonic() - found[0] < FRESH:
-            return found[1]
-        row = await self._read(partial(stored_preference, person=person))
-        known = None if row is None else (row.id, self._preference(row.id, row.document))
-        self._known[person] = (time.monotonic(), known)
-        self._known.move_to_end(person)
-        if len(self._known) > MOST_PEOPLE:
-            self._known.popitem(last=False)
-        return known
-
-    def _preference(self, number: int, document: str) -> Preference:
-        if number not in self._made:
-            self._made[number] = from_spec(json.loads(document))
-        return self._made[number]
-
-    def forget(self, person: str) -> None:
-        """Look a person up anew."""
-        self._known.pop(person, None)
 
 
 def stored_preference(connection: Connection, person: str) -> Any:

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 from zlib import crc32
 
+from pydantic_core import to_json
 from sqlalchemy import Dialect, Table
 
 from allais.serve.store import tables
@@ -107,6 +108,11 @@ def _places(dialect: Dialect, table: Table, names: list[str], size: int) -> str:
     else:
         one = ", ".join(f"%s::{table.c[name].type.compile(dialect)}" for name in names)
     return ", ".join([f"({one})"] * size)
+
+
+def as_json(document: Any) -> str:
+    """A document as rows have it, without blanks; this is several times as quick as Python's own."""
+    return to_json(document, inf_nan_mode="constants").decode()
 
 
 def checksum(content: str | bytes, *place: int | str) -> int:
