@@ -1,5 +1,8 @@
 """The notebooks of the examples: run again, they print what is stored in them."""
 
+import ast
+from importlib import import_module
+
 import nbformat
 import pytest
 from tools.notebooks import NOTEBOOKS, executed
@@ -35,12 +38,19 @@ def test_a_notebook_was_run_from_top_to_bottom_and_is_small(path):
     assert path.stat().st_size < LARGEST
 
 
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_what_a_notebook_imports_is_there(path):
+    lines = [line for cell in code_of(nbformat.read(path, 4)) for line in cell["source"].splitlines()]
+    code = "\n".join(line for line in lines if not line.startswith("%"))
+    imports = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.ImportFrom)]
+    assert any(node.module.startswith("allais") for node in imports)
+    for node in imports:
+        assert [one.name for one in node.names if not hasattr(import_module(node.module), one.name)] == []
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")  # of the notebook's own tools
-@pytest.mark.parametrize(
-    "path",
-    [path if path.stem == "tutorial" else pytest.param(path, marks=pytest.mark.slow) for path in NOTEBOOKS],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_prints_again_what_is_stored_in_it(path):
     stored, again = nbformat.read(path, 4), executed(path)
     for before, after in zip(code_of(stored), code_of(again), strict=True):

@@ -207,7 +207,7 @@ class LearnerAndModel(RuleBasedStateMachine):
 
 
 LearnerAndModel.TestCase.settings = settings(
-    max_examples=15, stateful_step_count=40, deadline=None, derandomize=True, database=None
+    max_examples=5, stateful_step_count=30, deadline=None, derandomize=True, database=None
 )
 TestLearner = LearnerAndModel.TestCase
 
