@@ -24,7 +24,7 @@ from allais.linear.noise import MOST_SEEN, keep_seen
 from allais.report.effort import explained
 from allais.report.page import _explanation
 from allais.report.words import _most_distorted
-from allais.searches.adapt import _drawn
+from allais.searches.forecast import _drawn
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 RANGE = 1_000.0

@@ -197,7 +197,7 @@ def test_drawn_values_are_the_estimate_when_weights_are_even():
         def standard_gamma(self, counts, size):
             return np.broadcast_to(counts, size).astype(float)
 
-    from allais.searches.adapt import _drawn
+    from allais.searches.forecast import _drawn
 
     policy = WLUCB(PEOPLE, Bounded(50, 180), delta=0.1)
     learner = policy.start(["A"], seed=1)
