@@ -1,4 +1,4 @@
-"""Utilities: how an outcome feels, before its probability is weighted."""
+"""Utilities: what an outcome counts for, before its probability is weighted."""
 
 from __future__ import annotations
 

@@ -243,13 +243,13 @@ def _verdict(measured: Measurements) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-MEAN, FELT = "mean", "felt"
+MEAN, VALUE = "mean", "value"
 SURE = 3.0  # standard errors that a lead needs
 
 
 @dataclass(frozen=True, eq=False)
 class Preferred:
-    """The routes of a recording under a weight: delays as utility, in seconds around a reference."""
+    """The routes of a recording under a weight, with delays in seconds from a reference."""
 
     recording: Recording
     table: RouteTable
@@ -258,7 +258,7 @@ class Preferred:
     @property
     def route(self) -> str:
         """The route that people prefer."""
-        return self.table.names[self.table.best(FELT)]
+        return self.table.names[self.table.best(VALUE)]
 
     @property
     def fastest(self) -> str:
@@ -270,7 +270,7 @@ class Preferred:
         """The answer, and how sure it is."""
         kept = self.recording
         failed = kept.teleported + kept.lost
-        words = self._lead(FELT, f"People prefer {self.route}")
+        words = self._lead(VALUE, f"People prefer {self.route}")
         words += " " + self._lead(MEAN, f"{self.fastest} is the fastest on average")
         if failed:
             words += f" {failed} of {kept.delay.size + failed} probes did not arrive and are left out."
@@ -299,14 +299,14 @@ class Preferred:
         )
         for heading in ("route", "probes", "mean, s", "99 % below, s", "feels like, s", "error"):
             table.add_column(heading, justify="left" if heading == "route" else "right")
-        utility = self.table.columns.index(FELT)
+        row = self.table.columns.index(VALUE)
         for k, name in enumerate(self.table.names):
             table.add_row(
                 Text(name),
                 f"{self.recording.samples(k).size:,}",
                 *delays_of(self.recording, k),
-                f"{self.reference + self.table.excess[utility, k]:.1f}",
-                f"{self.table.errors[utility, k]:.1f}",
+                f"{self.reference + self.table.excess[row, k]:.1f}",
+                f"{self.table.errors[row, k]:.1f}",
                 style="bold" if name == self.route else "",
             )
         return table
@@ -319,6 +319,6 @@ def preferred(recording: Recording, weight: Weight, reference: float | None = No
     reference = recording.baseline if reference is None else reference
     people = {
         MEAN: expected_value(reference=reference, costs=True),
-        FELT: Preference(weight, reference=reference, costs=True),
+        VALUE: Preference(weight, reference=reference, costs=True),
     }
     return Preferred(recording, route_table(recording, people=people), reference)
