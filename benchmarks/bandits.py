@@ -161,11 +161,12 @@ def _live() -> list[tuple[str, ...]]:
 def _enter(learner: Learner, n: int) -> None:
     """What a call does to be alone."""
     for _ in range(n):
-        if not learner._durable and learner._lock._is_owned():
-            learner._require_outermost()
-        with learner._lock:
-            if learner._midway:
-                learner._require_whole()
+        journal = learner._journal
+        if journal.lock._is_owned():
+            journal.require_outermost()
+        with journal.lock:
+            if journal.midway or journal.durable:
+                journal.require_ready()
 
 
 def _pass(n: int) -> None:

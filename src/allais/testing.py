@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from allais.learner import Choice, Learner, NotNow
-from allais.learner.document import document_of
 from allais.lotteries import Discrete, Lottery, Normal, Uniform
 from allais.policies.core.base import Policy
 from allais.policies.core.verbs import bracket
@@ -148,7 +147,7 @@ def _same_live_and_simulated(policy: Policy, problem: Problem, rounds: int, seed
     bracket(rollout.rule, rollout.state, ends[0], ends[1])  # also brings the values up to date, where they are lazy
     # to the last bit, but for trees that saving has laid out anew
     tolerance = 1e-12 if rollout.state.memory.in_trees.any() else 0.0
-    same = np.allclose(learner._state.memory.value, rollout.state.memory.value, rtol=tolerance, atol=tolerance)
+    same = np.allclose(learner.state.memory.value, rollout.state.memory.value, rtol=tolerance, atol=tolerance)
     _promise(same, "learner and loop must end with the same values")
 
 
@@ -162,7 +161,7 @@ def _through_a_file(learner: Learner) -> Learner:
 def _refusals_change_nothing(policy: Policy, problem: Problem, seed: int) -> None:
     learner = policy.start(problem.arms, seed)
     choice = learner.ask()
-    before = document_of(learner)
+    before = learner.snapshot()
     for bad in (math.nan, math.inf, -math.inf, "seven"):
         try:
             learner.tell(choice, bad)  # type: ignore[arg-type]
@@ -175,7 +174,7 @@ def _refusals_change_nothing(policy: Policy, problem: Problem, seed: int) -> Non
         except ValueError:
             continue
         raise AssertionError("telling a choice that was never asked must be refused")
-    _promise(document_of(learner) == before, "a refused call must leave the learner as it was")
+    _promise(learner.snapshot() == before, "a refused call must leave the learner as it was")
 
 
 def _late_tells_count(policy: Policy, problem: Problem, seed: int) -> None:

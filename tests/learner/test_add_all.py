@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allais import NPTS, WUCB, Bounded, Learner, expected_value
-from allais.learner import arms as module
+from allais.learner import changes as module
 
 
 @pytest.mark.parametrize("kind", [NPTS, WUCB])

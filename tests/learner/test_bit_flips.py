@@ -17,7 +17,6 @@ import pytest
 
 from allais import NPTS, WSR, WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream, expected_value
 from allais.learner import NotNow
-from allais.learner.document import document_of
 from allais.linear import LinTS, ParameterNoise
 from allais.streams.stream import stream_document
 
@@ -75,7 +74,7 @@ def flip(path, rng):
 
 def opened(folder):
     with Learner.open(folder) as learner:
-        return document_of(learner)
+        return learner.snapshot()
 
 
 def cases(kind, folder, rng):
@@ -85,7 +84,7 @@ def cases(kind, folder, rng):
             path, learner = folder / f"{number}.json", policy.start(3, seed=1)
             live(learner, rng)
             learner.save(path)
-            yield [path], lambda path=path: document_of(Learner.load(path)), document_of(learner)
+            yield [path], lambda path=path: Learner.load(path).snapshot(), learner.snapshot()
     elif kind == "folders":
         for number, policy in enumerate(POLICIES[:2]):
             home = folder / str(number)

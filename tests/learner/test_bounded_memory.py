@@ -30,7 +30,6 @@ from allais import (
 from allais.bands import DKW, KL, Envelope, Holder
 from allais.bands._distribution_bounds import ends_of, memory_of
 from allais.files.reading import checksum
-from allais.learner.document import document_of, learner_from
 from allais.samples.cells import HIGH, LIMIT, LOW
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.testing import check_policy
@@ -99,13 +98,13 @@ def test_values_are_as_near_as_certified(distribution, name, small):
         rounding = 1e-12 * (exact.gain + exact.loss)
         own = learner.memory_error()[0]
         assert abs(learner.value()[0] - exact.value) <= own + rounding
-        assert abs(learner._state.memory.value[0] - exact.value) <= own + rounding
-        assert own <= learner._state.memory.slack[0, :2].sum() + rounding  # what the bands add, at any time
+        assert abs(learner.state.memory.value[0] - exact.value) <= own + rounding
+        assert own <= learner.state.memory.slack[0, :2].sum() + rounding  # what the bands add, at any time
         for other in (TK, PREFERENCES["costs"], PREFERENCES["own"]):
             there = other.in_frame_of(preference).estimate_parts(samples[:size])
             off = abs(learner.value(other)[0] - there.value)
             assert off <= learner.memory_error(other)[0] + 1e-12 * (there.gain + there.loss)
-        assert outcomes_of_arm(learner._state.memory, 0)[0].size <= 600
+        assert outcomes_of_arm(learner.state.memory, 0)[0].size <= 600
 
 
 def test_the_certificate_is_tight_at_the_default_size():
@@ -114,7 +113,7 @@ def test_the_certificate_is_tight_at_the_default_size():
         samples = distributions(60_000)[distribution]
         learner = NPTS(PREFERENCES["TK"], KNOWN).start(1, seed=1)
         learner.observe(0, samples)
-        assert cells_of_arm(learner._state.memory, 0).shape[1] > 1_000
+        assert cells_of_arm(learner.state.memory, 0).shape[1] > 1_000
         exact = PREFERENCES["TK"].estimate_parts(samples)
         error = learner.memory_error()[0]
         assert abs(learner.value()[0] - exact.value) <= error < 1e-4 * (exact.gain + exact.loss), distribution
@@ -139,7 +138,7 @@ def test_bands_on_probabilities_hold_what_the_outcomes_themselves_would_give(dis
     for band in (DKW(), KL()):
         for rule in (band.rule(preference, [KNOWN]), band.anytime_rule(preference, [KNOWN])):
             for exponent in (3.0, 12.0):
-                low, high = ends_of(rule, learner._state.memory, 0, exponent)
+                low, high = ends_of(rule, learner.state.memory, 0, exponent)
                 least, most = fresh_ends(rule, preference, samples, exponent, monkeypatch)
                 assert low <= least + 1e-9 * abs(least)
                 assert high >= most - 1e-9 * abs(most)
@@ -152,7 +151,7 @@ def test_the_envelope_holds_what_the_outcomes_themselves_would_give(small, monke
     samples = np.random.default_rng(1).normal(1.0, 2.0, size=6_000)
     learner.observe(0, samples)
     rule = Envelope().anytime_rule(preference, [known])
-    low, high = ends_of(rule, learner._state.memory, 0, 5.0)
+    low, high = ends_of(rule, learner.state.memory, 0, 5.0)
     least, most = fresh_ends(rule, preference, samples, 5.0, monkeypatch)
     assert low <= least
     assert high >= most
@@ -188,7 +187,7 @@ def test_a_memory_stays_within_its_limit():
     for _ in range(3):
         for arm in learner.arms:
             learner.observe(arm, rng.uniform(0, 50, size=40_000))
-        memory = learner._state.memory
+        memory = learner.state.memory
         sizes.append(sum(part.nbytes for part in (*memory.trees, memory.cells)))
         for arm in learner.arms:
             outcomes, counts = learner.outcomes(arm)
@@ -217,7 +216,7 @@ def test_the_outermost_outcomes_and_those_of_many_samples_stay_single(small):
     outcomes, counts = learner.outcomes(0)
     for extreme in (1000.0, -1000.0):
         assert counts[outcomes == extreme].sum() == (samples == extreme).sum()
-    cells = cells_of_arm(learner._state.memory, 0)
+    cells = cells_of_arm(learner.state.memory, 0)
     assert ((cells[LOW] > 0.0) | (cells[HIGH] < 0.0)).all()  # never gains and losses together
     assert (cells[LOW][1:] > cells[HIGH][:-1]).all()
 
@@ -239,7 +238,7 @@ def test_live_simulated_and_reloaded_learners_agree_beyond_the_limit(policy, sma
     rng = np.random.default_rng(2)
     for arm in problem.arms:
         learner.observe(arm, rng.random(2_000))
-    assert cells_of_arm(learner._state.memory, 0).shape[1]
+    assert cells_of_arm(learner.state.memory, 0).shape[1]
 
 
 def test_a_saved_learner_goes_on_bit_for_bit_with_its_cells(small, tmp_path):
@@ -254,7 +253,7 @@ def test_a_saved_learner_goes_on_bit_for_bit_with_its_cells(small, tmp_path):
             one.tell(one.ask(), sample)
     learner.observe("A21", samples[4_000:])
     again.observe("A21", samples[4_000:])
-    assert document_of(learner) == document_of(again)
+    assert learner.snapshot() == again.snapshot()
     assert learner.memory_error() == again.memory_error()
 
 
@@ -271,9 +270,9 @@ def test_a_folder_goes_on_bit_for_bit_with_its_cells(small, tmp_path):
         for one in (live, kept):
             one.observe("A28", more)
         assert live.ask() == kept.ask()
-        np.testing.assert_allclose(live._state.memory.value, kept._state.memory.value, rtol=1e-12)
+        np.testing.assert_allclose(live.state.memory.value, kept.state.memory.value, rtol=1e-12)
         np.testing.assert_array_equal(live.outcomes("A28"), kept.outcomes("A28"))
-        np.testing.assert_array_equal(live._state.memory.cells, kept._state.memory.cells)
+        np.testing.assert_array_equal(live.state.memory.cells, kept.state.memory.cells)
     with pytest.raises(ValueError, match="a folder keeps the memory it began with"):
         Learner.open(tmp_path / "folder", exact=True)
 
@@ -281,13 +280,13 @@ def test_a_folder_goes_on_bit_for_bit_with_its_cells(small, tmp_path):
 def test_what_an_older_version_saved_stays_exact():
     learner = NPTS(TK, KNOWN).start(["A21", "A28"], seed=1)
     learner.observe("A21", distributions(300)["uniform"])
-    document = json.loads(json.dumps(document_of(learner)))
+    document = json.loads(json.dumps(learner.snapshot()))
     document["version"] = 1
     del document["exact"]
     for arm in document["arms"]:
         del arm["cells"]
     document["checksum"] = checksum(document)
-    older = learner_from(document)
+    older = Learner.from_snapshot(document)
     assert older.exact
     np.testing.assert_array_equal(older.outcomes("A21"), learner.outcomes("A21"))
 
@@ -351,9 +350,9 @@ DAMAGES = {
 def test_cells_that_cannot_be_are_refused_under_a_right_checksum(damage, small):
     learner = NPTS(PREFERENCES["TK"], KNOWN).start(1, seed=1)
     learner.observe(0, distributions(3_000)["uniform"])
-    document = json.loads(json.dumps(document_of(learner)))
-    learner_from(document)
+    document = json.loads(json.dumps(learner.snapshot()))
+    Learner.from_snapshot(document)
     DAMAGES[damage](document["arms"][0])
     document["checksum"] = checksum(document)
     with pytest.raises(ValueError, match="a saved learner must be whole"):
-        learner_from(document)
+        Learner.from_snapshot(document)

@@ -7,7 +7,6 @@ import pytest
 
 from allais import NPTS, WUCB, Bounded, Finite, Learner, Preference, TverskyKahneman
 from allais.learner import LinearLearner
-from allais.learner.document import document_of
 from allais.linear import WOFUL, AdditiveNoise, Box, LinTS, ParameterNoise
 from allais.policies import EXP3
 from tests.learner.test_journal import ARMS, POLICY, as_repeated, mixed, perform
@@ -34,7 +33,7 @@ def test_the_events_of_a_folder_make_a_twin_in_memory_and_in_another_folder(tmp_
             assert as_repeated(twin) == as_repeated(other) == live
             assert twin.ask(3) == other.ask(3) == learner.ask(3)
     with Learner.open(tmp_path / "second") as other:  # what was applied was written down
-        assert document_of(other) == document_of(twin)
+        assert other.snapshot() == twin.snapshot()
 
 
 def test_choices_with_features_are_events(tmp_path):
@@ -51,7 +50,7 @@ def test_choices_with_features_are_events(tmp_path):
         twin = policy.start(ARMS, seed=1, features=ROWS)
         for event in events:
             twin.apply(event)
-        assert document_of(twin) == document_of(learner)
+        assert twin.snapshot() == learner.snapshot()
         assert twin.outstanding == (second,)
         np.testing.assert_array_equal(twin.features_of(second), learner.features_of(second))
 
@@ -85,10 +84,10 @@ def test_choices_with_features_are_events(tmp_path):
 def test_an_event_that_cannot_be_is_refused_and_changes_nothing(event):
     learner = POLICY.start(ARMS, seed=1)
     learner.ask()
-    before = document_of(learner)
+    before = learner.snapshot()
     with pytest.raises(ValueError, match=r"\."):
         learner.apply(event)
-    assert document_of(learner) == before
+    assert learner.snapshot() == before
     assert learner.ask() == (2, "A28")
 
 

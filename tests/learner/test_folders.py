@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from allais import WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream
-from allais.learner.document import document_of
 from allais.linear import LinTS, ParameterNoise
 from allais.policies import EXP3
 from allais.simulation import Results
@@ -33,13 +32,13 @@ SEEDS = {
 def test_a_folder_opens_with_its_own_seed_only(kind, tmp_path):
     with Learner.open(tmp_path, POLICY, ARMS, seed=SEEDS[kind]()) as learner:
         learner.tell(learner.ask(), 7.0)
-        live = document_of(learner)
+        live = learner.snapshot()
     for other in (8, np.random.SeedSequence(7, spawn_key=(4,)), np.random.default_rng(9)):
         with pytest.raises(ValueError, match=r"a folder keeps the seed it began with; .* has another. Leave seed out"):
             Learner.open(tmp_path, POLICY, ARMS, seed=other)
     for given in ({}, {"seed": SEEDS[kind]()}):
         with Learner.open(tmp_path, POLICY, ARMS, **given) as learner:
-            assert document_of(learner) == live
+            assert learner.snapshot() == live
 
 
 @pytest.mark.parametrize("seed", ["x", -1, 1.5, True])
@@ -70,9 +69,9 @@ def test_a_generator_that_the_caller_goes_on_using_does_not_spoil_the_folder(tmp
     with Learner.open(tmp_path, EXP3(Bounded(0, 50)), ARMS, seed=rng) as learner:
         for _ in range(20):
             learner.tell(learner.ask(), rng.uniform(0, 50))
-        live = document_of(learner)
+        live = learner.snapshot()
     with Learner.open(tmp_path) as learner:
-        assert document_of(learner) == live
+        assert learner.snapshot() == live
 
 
 # -- features -----------------------------------------------------------------------------------------
@@ -92,7 +91,7 @@ def test_a_linear_policy_is_opened_with_features(tmp_path):
                 assert learner.ask() == choice
                 for one in (learner, twin):
                     one.tell(choice, float(choice.id))
-            assert document_of(learner) == document_of(twin)
+            assert learner.snapshot() == twin.snapshot()
     with pytest.raises(ValueError, match=r"keeps the policy it began with; .* with other features. Leave policy out"):
         Learner.open(tmp_path, LINEAR, features=[[1, 0], [0, 1], [0.6, 0.7]])
 
@@ -122,9 +121,9 @@ def test_a_retired_arm_comes_back_with_what_was_learned(tmp_path):
         assert "A28" in {choice.arm for choice in learner.ask(8)}  # the others have no outcome yet
         with pytest.raises(ValueError, match="distinct names; 'A28' is there already"):
             learner.add("A28")
-        live = document_of(learner)
+        live = learner.snapshot()
     with Learner.open(tmp_path) as learner:
-        assert document_of(learner) == live
+        assert learner.snapshot() == live
 
 
 def test_an_arm_comes_back_with_its_own_rewards_only():
@@ -155,11 +154,11 @@ def test_a_saved_folder_its_file_and_the_learner_go_on_alike_to_the_last_bit(tmp
             learner.tell(choice, outcome)
             assert from_file.ask() == choice
             from_file.tell(choice, outcome)
-        live, intervals = document_of(learner), learner.intervals()
-    assert document_of(from_file) == live
+        live, intervals = learner.snapshot(), learner.intervals()
+    assert from_file.snapshot() == live
     assert from_file.intervals() == intervals
     with Learner.open(folder) as again:
-        assert document_of(again) == live
+        assert again.snapshot() == live
         assert again.intervals() == intervals
         assert again.copy().intervals() == intervals
 

@@ -51,7 +51,7 @@ def test_a_window_is_exact(policy, window, continuous):
     fresh = policy(PEOPLE, BOUNDED).start(["a", "b"], seed=1)
     for arm, outcome in recent:
         fresh.observe(arm, [outcome])
-    learner._lay_out_memory()  # an arm stays in its trees when outcomes become few; as a file has it, it does not
+    learner.lay_out()  # an arm stays in its trees when outcomes become few; as a file has it, it does not
     for arm, value in fresh.value().items():
         np.testing.assert_allclose(learner.value()[arm], value, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(learner.intervals()[arm], fresh.intervals()[arm], rtol=1e-9, atol=1e-9)
@@ -61,9 +61,9 @@ def test_trees_do_not_grow_with_what_was_forgotten():
     learner = NPTS(PEOPLE, BOUNDED, memory=Recent(2_000)).start(["a", "b"], seed=1)
     rng = np.random.default_rng(1)
     learner.observe("a", rng.uniform(-50, 50, 20_000))
-    rows = learner._state.memory.trees.outcomes.shape[0]
+    rows = learner.state.memory.trees.outcomes.shape[0]
     learner.observe("a", rng.uniform(-50, 50, 120_000))
-    assert learner._state.memory.trees.outcomes.shape[0] <= 2 * rows
+    assert learner.state.memory.trees.outcomes.shape[0] <= 2 * rows
     assert learner.pulls["a"] == 2_000
     assert learner.memory_error()["a"] == 0.0  # nothing shares a cell
 
@@ -138,7 +138,7 @@ def test_what_is_taken_back_is_forgotten_once():
     learner = NPTS(PEOPLE, BOUNDED, memory=Recent(4)).start(["a", "b"], seed=1)
     learner.observe("a", [1.0, 2.0, 1.0])
     learner.forget("a", 1.0)
-    assert learner._state.lifetimes.clock[[NOW, ALIVE]].tolist() == [3, 2]
+    assert learner.state.lifetimes.clock[[NOW, ALIVE]].tolist() == [3, 2]
     learner.observe("b", [5.0, 5.0])  # the first outcome, told at 1, ends at 5
     assert remembered(learner) == {"a": {2.0: 1}, "b": {5.0: 2}}
     learner.observe("b", [5.0])

@@ -164,12 +164,13 @@ def print_of(thing):
     if isinstance(thing, ValueStream):
         header, arrays = stream_document(thing)
         return header["samples"], tuple(arrays[name].tobytes() for name in sorted(arrays))
-    state = thing._state
+    engine = thing._engine
+    state = engine.state
     parts = {name: part.tobytes() for name, part in saved_parts(state).items()}
     memory = [getattr(state.memory, name).tobytes() for name in ("utility", "raw", "counts", "sizes", "pulls")]
     trees = state.memory.trees.heads.tobytes()
-    out = dict(thing._out), dict(getattr(thing, "_contexts", {}))
-    return repr(thing._names), parts, memory, trees, out, thing._next, repr(thing.policy)
+    out = dict(engine.out), dict(getattr(engine, "rows", {}))
+    return repr(engine.names), parts, memory, trees, out, engine.next, repr(thing.policy)
 
 
 def fuzz(calls, seed, folder):

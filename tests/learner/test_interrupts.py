@@ -17,8 +17,7 @@ import pytest
 
 from allais import WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream
 from allais.files import log
-from allais.learner import durable
-from allais.learner.document import document_of
+from allais.learner import journal
 from tests.learner.test_journal import ARMS, POLICY, as_repeated, mixed, perform
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -90,10 +89,11 @@ def without_draws(operations, documents):
 
 def is_closed(thing):
     try:
-        thing._require_whole()
+        thing._guard.require_whole()
     except ValueError:
         return True
-    return getattr(thing, "_log", None) is not None and thing._log.closed
+    log = getattr(thing._guard, "log", None)
+    return log is not None and log.closed
 
 
 def require_unlocked(thing):
@@ -101,8 +101,8 @@ def require_unlocked(thing):
     free = []
 
     def enter():
-        free.append(thing._lock.acquire(timeout=10))
-        thing._lock.release()
+        free.append(thing._guard.lock.acquire(timeout=10))
+        thing._guard.lock.release()
 
     thread = threading.Thread(target=enter)
     thread.start()
@@ -159,9 +159,9 @@ def test_asking_and_telling_in_memory_survive_every_interrupt():
         go_on(twin, outcomes[twin.samples])
     while twin.outstanding < learner.outstanding:
         twin.ask()
-    if learner._draw is not None:  # made for a choice, and kept for the next
-        twin._make_draw()
-    assert document_of(learner) == document_of(twin)
+    if learner._engine.draw is not None:  # made for a choice, and kept for the next
+        twin._engine.make_draw()
+    assert learner.snapshot() == twin.snapshot()
 
 
 def test_a_learner_starts_and_gets_arms_without_the_compilers_lock():
@@ -205,7 +205,7 @@ def test_data_that_is_fed_in_is_taken_as_a_whole():
 
 
 def trials_in_folders(tmp_path, monkeypatch, trials, seed):
-    monkeypatch.setattr(durable, "FEWEST_LINES", 9)
+    monkeypatch.setattr(journal, "FEWEST_LINES", 9)
     operations, documents = without_draws(*mixed(40, seed=seed))
     with Learner.open(tmp_path / "first", POLICY, ARMS, seed=1) as learner:
         usual = seconds(lambda: [perform(learner, operation) for operation in operations])
@@ -325,9 +325,9 @@ def test_a_handler_that_saves_and_returns_loses_no_outcome(tmp_path):
     assert refused  # about every other one; that of 200 none comes inside a call has no chance
     assert all("must end before the next begins; this one came in the middle" in one for one in refused)
     assert learner.samples == told
-    assert document_of(learner)["state"]["asked"] == list(learner.pulls.values())
+    assert learner.snapshot()["state"]["asked"] == list(learner.pulls.values())
     learner.save(tmp_path / "learner.json")
-    assert document_of(Learner.load(tmp_path / "learner.json")) == document_of(learner)
+    assert Learner.load(tmp_path / "learner.json").snapshot() == learner.snapshot()
 
 
 CHANGES = {
@@ -348,7 +348,7 @@ def test_no_change_begins_inside_another(where, tmp_path):
     learner = POLICY.start(ARMS, seed=1) if where == "memory" else Learner.open(folder, POLICY, ARMS, seed=1)
     learner.observe("A28", [7.0, 7.0])
     learner.ask(3)
-    utility, refusals, looks = learner._utilities, [], []
+    utility, refusals, looks = learner._engine.utilities, [], []
 
     def calling(outcome):
         for change in (*CHANGES.values(), lambda one: one.save(tmp_path / "learner.json")):
@@ -358,18 +358,18 @@ def test_no_change_begins_inside_another(where, tmp_path):
         return utility(outcome)
 
     def looking(outcome):
-        if not learner._midway:
+        if not learner._guard.midway:
             looks.append(learner.pulls)
         return utility(outcome)
 
     for change in ("tell", "observe", "forget"):
-        learner._utilities = calling
+        learner._engine.utilities = calling
         CHANGES[change](learner)
     assert len(refusals) == 8 * 3
-    learner._utilities = looking
+    learner._engine.utilities = looking
     CHANGES["tell"](learner)
     assert looks == [{"A21": 2, "A28": 1, "A40": 0}]
-    learner._utilities = utility
+    learner._engine.utilities = utility
     assert learner.pulls == {"A21": 2, "A28": 1, "A40": 1}
     for change in CHANGES.values():
         change(learner)
@@ -385,7 +385,7 @@ def test_no_sample_is_added_inside_another_call(max_blocks):
     stream, other = (ValueStream(PEOPLE, max_blocks=max_blocks) for _ in range(2))
     for one in (stream, other):
         one.add_many([1.0, 2.0])
-    with stream._lock:  # as a handler finds it
+    with stream._guard.lock:  # as a handler finds it
         for change in (lambda: stream.add(3.0), lambda: stream.add_many([3.0]), lambda: stream.merge(other)):
             with pytest.raises(ValueError, match=r"must end before the next begins; .* in the middle of another"):
                 change()

@@ -24,7 +24,8 @@ import numpy as np
 import pytest
 
 from allais import NPTS, WLUCB, WSR, WUCB, Bounded, Learner, Preference, TopTwo, TverskyKahneman, Weight
-from allais.learner import NotNow, durable
+from allais.learner import NotNow, journal
+from allais.learner._engine import Engine
 from allais.learner.document import document_of
 from allais.linear import LinTS, ParameterNoise
 from allais.policies import EXP3
@@ -50,7 +51,7 @@ def opened(folder, policy=POLICY, arms=ARMS, seed=1):
 
 def document_in(folder):
     with opened(folder) as learner:
-        return document_of(learner)
+        return learner.snapshot()
 
 
 # -- a random mix of operations -----------------------------------------------------------------------
@@ -87,11 +88,11 @@ def perform(learner, operation):
 def mixed(count, seed):
     """Operations one after the other, and the documents of a learner in memory before and after each."""
     learner, rng = POLICY.start(ARMS, seed=1), random.Random(seed)
-    operations, documents = [], [document_of(learner)]
+    operations, documents = [], [learner.snapshot()]
     for _ in range(count):
         operations.append(next_operation(learner, rng))
         perform(learner, operations[-1])
-        documents.append(document_of(learner))
+        documents.append(learner.snapshot())
     return operations, documents
 
 
@@ -101,7 +102,7 @@ def say(kind, thing=None):
 
 def work(folder, name, seed):
     """Operate on the folder for ever, saying what comes and what is done."""
-    durable.FEWEST_LINES = 9
+    journal.FEWEST_LINES = 9
     learner, rng = Learner.open(folder, KILLED[name], ARMS, seed=1), random.Random(seed)
     while True:
         operation = next_operation(learner, rng)
@@ -124,7 +125,7 @@ def serve():
     for policy in KILLED.values():
         learner = policy.start(ARMS, seed=1)
         learner.tell(learner.ask(), 7.0)
-        document_of(learner)
+        learner.snapshot()
     say("ready")
     for line in sys.stdin:
         task, *arguments = json.loads(line)
@@ -211,7 +212,7 @@ def kill_again_and_again(server, folder, name, kills, seed):
 
 def as_repeated(learner):
     """A document without what asking in vain leaves: a draw, which is made again when it is needed."""
-    document = document_of(learner)
+    document = learner.snapshot()
     return {key: document[key] for key in ("policy", "arms", "state", "outstanding", "next")}
 
 
@@ -227,7 +228,7 @@ def test_hundreds_of_kills_lose_nothing(name, server, tmp_path):
 
 def test_the_disk_holds_all_that_was_acknowledged_at_every_moment(tmp_path, monkeypatch):
     """The folder is copied before and after each call that writes; every copy opens to what it should."""
-    monkeypatch.setattr(durable, "FEWEST_LINES", 4)
+    monkeypatch.setattr(journal, "FEWEST_LINES", 4)
     operations, documents = mixed(40, seed=2)
     folder = tmp_path / "live"
     images = []
@@ -260,7 +261,7 @@ def test_the_disk_holds_all_that_was_acknowledged_at_every_moment(tmp_path, monk
 
 
 def test_leftovers_of_a_crash_are_cleared_away(tmp_path, monkeypatch):
-    monkeypatch.setattr(durable, "FEWEST_LINES", 4)
+    monkeypatch.setattr(journal, "FEWEST_LINES", 4)
     operations, documents = mixed(20, seed=2)
     with opened(tmp_path) as learner:
         for operation in operations:
@@ -279,9 +280,9 @@ def test_a_folder_goes_on_where_it_was_left(tmp_path):
     operations, documents = mixed(60, seed=3)
     for operation, before, after in zip(operations, documents, documents[1:], strict=False):
         with opened(tmp_path / "new" / "folder") as learner:
-            assert document_of(learner) == before
+            assert learner.snapshot() == before
             perform(learner, operation)
-            assert document_of(learner) == after
+            assert learner.snapshot() == after
 
 
 @pytest.mark.parametrize(
@@ -290,7 +291,7 @@ def test_a_folder_goes_on_where_it_was_left(tmp_path):
     ids=["EXP3", "W-LUCB", "W-SR"],
 )
 def test_every_kind_of_policy_goes_on_with_the_same_choices(policy, tmp_path, monkeypatch):
-    monkeypatch.setattr(durable, "FEWEST_LINES", 6)
+    monkeypatch.setattr(journal, "FEWEST_LINES", 6)
     twin = policy.start(ARMS, seed=1)
     for day in range(6):
         with opened(tmp_path, policy) as learner:
@@ -310,7 +311,7 @@ def test_every_kind_of_policy_goes_on_with_the_same_choices(policy, tmp_path, mo
 
 
 def test_snapshots_keep_everything_and_remove_the_journals_before_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(durable, "FEWEST_LINES", 5)
+    monkeypatch.setattr(journal, "FEWEST_LINES", 5)
     operations, documents = mixed(200, seed=4)
     with opened(tmp_path) as learner:
         for operation in operations:
@@ -324,19 +325,19 @@ def test_snapshots_keep_everything_and_remove_the_journals_before_them(tmp_path,
 
 
 def test_a_folder_of_many_distinct_outcomes_goes_on_exactly(tmp_path, monkeypatch):
-    monkeypatch.setattr(durable, "FEWEST_LINES", 30)
+    monkeypatch.setattr(journal, "FEWEST_LINES", 30)
     rng = np.random.default_rng(6)
     for _ in range(3):
         with opened(tmp_path) as learner:
             learner.observe("A28", rng.uniform(0, 50, 100))
             for _ in range(200):
                 learner.tell(learner.ask(), rng.uniform(0, 50))
-            live = document_of(learner)
+            live = learner.snapshot()
         assert document_in(tmp_path) == live
 
 
 def test_the_more_there_is_to_write_the_rarer_are_snapshots(tmp_path, monkeypatch):
-    monkeypatch.setattr(durable, "FEWEST_LINES", 4)
+    monkeypatch.setattr(journal, "FEWEST_LINES", 4)
     with opened(tmp_path) as learner:
         learner.observe("A21", np.linspace(0, 50, 1000))
         for _ in range(50):
@@ -348,7 +349,7 @@ def test_the_more_there_is_to_write_the_rarer_are_snapshots(tmp_path, monkeypatc
 def test_a_refused_call_writes_nothing(tmp_path):
     with opened(tmp_path) as learner:
         choice = learner.ask()
-        before, written = document_of(learner), (tmp_path / "journal-1.jsonl").read_bytes()
+        before, written = learner.snapshot(), (tmp_path / "journal-1.jsonl").read_bytes()
         for bad in (
             lambda: learner.tell(choice, float("nan")),
             lambda: learner.tell(choice, 51.0),
@@ -365,7 +366,7 @@ def test_a_refused_call_writes_nothing(tmp_path):
             with pytest.raises(ValueError, match=r"must|only|an arm"):
                 bad()
         assert (tmp_path / "journal-1.jsonl").read_bytes() == written
-        assert document_of(learner) == before
+        assert learner.snapshot() == before
 
 
 def test_a_copy_lives_in_memory_and_a_saved_one_in_its_file(tmp_path):
@@ -376,7 +377,7 @@ def test_a_copy_lives_in_memory_and_a_saved_one_in_its_file(tmp_path):
         twin.observe("A21", [50.0])
         assert learner.samples == 1
     assert twin.ask().id == 1  # the folder is closed, and the copy does not mind
-    assert document_in(tmp_path / "folder") == document_of(Learner.load(tmp_path / "learner.json"))
+    assert document_in(tmp_path / "folder") == Learner.load(tmp_path / "learner.json").snapshot()
 
 
 # -- a torn end, and damage ---------------------------------------------------------------------------
@@ -405,9 +406,9 @@ def test_a_torn_last_line_is_dropped_with_a_warning(lived_in):
         assert document_in(folder) == documents[-2]  # it was cut away: no second warning
     path.write_bytes(whole[:start])
     with opened(folder) as learner:
-        assert document_of(learner) == documents[-2]
+        assert learner.snapshot() == documents[-2]
         learner.observe("A21", [7.0])
-        after = document_of(learner)
+        after = learner.snapshot()
     assert document_in(folder) == after
 
 
@@ -473,7 +474,7 @@ def test_a_journal_that_repeats_to_other_choices_is_refused(tmp_path):
         for _ in range(20):
             learner.tell(learner.ask(), 7.0)
     snapshot = json.loads((tmp_path / "snapshot.json").read_text())
-    snapshot["learner"] = document_of(policy.start(ARMS, seed=2))  # whole, but it will choose otherwise
+    snapshot["learner"] = policy.start(ARMS, seed=2).snapshot()  # whole, but it will choose otherwise
     (tmp_path / "snapshot.json").write_text(json.dumps(snapshot))
     with pytest.raises(ValueError, match="must"):
         Learner.open(tmp_path).close()
@@ -482,7 +483,7 @@ def test_a_journal_that_repeats_to_other_choices_is_refused(tmp_path):
 def test_a_line_of_a_newer_version_is_refused(lived_in):
     folder, _ = lived_in
     with opened(folder) as learner:
-        learner._log.append({"merge": "A21", "into": "A28"})
+        learner._journal.log.append({"merge": "A21", "into": "A28"})
     with pytest.raises(ValueError, match="must"):
         Learner.open(folder).close()
 
@@ -521,7 +522,7 @@ def test_another_policy_is_refused(lived_in):
         with pytest.raises(ValueError, match=r"a folder keeps the policy it began with; .*Leave policy out"):
             Learner.open(folder, other)
     with contextlib.closing(Learner.open(folder)) as learner:
-        assert document_of(learner) == documents[-1]
+        assert learner.snapshot() == documents[-1]
 
 
 @pytest.mark.parametrize("arms", [["A21", "A28"], ["A28", "A21", "A40"], 3])
@@ -563,7 +564,7 @@ def test_what_cannot_be_saved_is_refused_at_once_and_leaves_nothing_open(policy,
             Learner.open(tmp_path, policy, arms, seed=1)
         gc.collect()
     assert [str(warning.message) for warning in caught] == []
-    assert document_in(tmp_path) == document_of(POLICY.start(ARMS, seed=1))
+    assert document_in(tmp_path) == POLICY.start(ARMS, seed=1).snapshot()
 
 
 @pytest.mark.parametrize(
@@ -583,7 +584,7 @@ def test_what_cannot_be_saved_is_refused_at_once_and_leaves_nothing_open(policy,
 @pytest.mark.parametrize("fewest", [12, 4096], ids=["snapshot", "journal"])
 def test_what_the_journal_cannot_hold_is_refused_before_it_is_done(fewest, call, tmp_path, monkeypatch):
     """Whether it is taken or refused: the folder and the learner agree, then and later."""
-    monkeypatch.setattr(durable, "FEWEST_LINES", fewest)
+    monkeypatch.setattr(journal, "FEWEST_LINES", fewest)
     with opened(tmp_path, arms=3) as learner:
         learner.observe(2, [7.0])
         learner.ask(4)
@@ -591,9 +592,9 @@ def test_what_the_journal_cannot_hold_is_refused_before_it_is_done(fewest, call,
             call(learner)
         for _ in range(20):  # beyond the snapshot, if there is one
             learner.tell(learner.ask(), 7.0)
-        live = document_of(learner)
+        live = learner.snapshot()
     with opened(tmp_path, arms=3) as learner:
-        assert document_of(learner) == live
+        assert learner.snapshot() == live
 
 
 def test_asking_in_vain_does_not_part_the_learner_from_its_folder(tmp_path):
@@ -621,16 +622,16 @@ def test_an_error_of_the_disk_closes_the_learner_and_the_folder_goes_on(tmp_path
     with opened(tmp_path) as learner:
         learner.observe("A21", [7.0])
         choice = learner.ask()
-        before = document_of(learner)
+        before = learner.snapshot()
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", input_output_error)
             with pytest.raises(OSError, match="Input/output error"):
                 learner.tell(choice, 50.0)
-        told = document_of(learner)
+        told = document_of(learner._engine)  # a learner that was closed in the middle of a call takes no snapshot
         with pytest.raises(ValueError, match=r"was closed, .*Open it again"):
             learner.observe("A21", [7.0])
         with opened(tmp_path) as again:
-            assert document_of(again) in (before, told)
+            assert again.snapshot() in (before, told)
 
 
 @pytest.mark.parametrize("room", [0, 10])
@@ -638,7 +639,7 @@ def test_a_full_disk_closes_the_learner_and_lets_go_of_the_folder(room, tmp_path
     resource = pytest.importorskip("resource")  # the limit on a file's size stands for the disk's
     with opened(tmp_path) as learner:
         choice = learner.ask()
-        before = document_of(learner)
+        before = learner.snapshot()
         written = (tmp_path / "journal-1.jsonl").stat().st_size
         limits = resource.getrlimit(resource.RLIMIT_FSIZE)
         resource.setrlimit(resource.RLIMIT_FSIZE, (written + room, limits[1]))
@@ -657,7 +658,7 @@ def test_a_closed_learner_refuses_to_change(tmp_path):
     with opened(tmp_path) as learner:
         choice = learner.ask()
         learner.observe("A21", [7.0])
-    before = document_of(learner)
+    before = learner.snapshot()
     for call in (
         lambda: learner.tell(choice, 7.0),
         lambda: learner.cancel(choice),
@@ -669,7 +670,7 @@ def test_a_closed_learner_refuses_to_change(tmp_path):
     ):
         with pytest.raises(ValueError, match="was closed"):
             call()
-        assert document_of(learner) == before
+        assert learner.snapshot() == before
     learner.close()  # twice is no mistake
 
 
@@ -685,15 +686,15 @@ def test_an_interrupt_does_not_part_the_learner_from_its_folder(tmp_path, monkey
         try:
             learner.tell(learner.ask(), 7.0)
         except ValueError:  # it was closed
-            live = document_of(POLICY.start(ARMS, seed=1))
+            live = POLICY.start(ARMS, seed=1).snapshot()
         else:
-            live = document_of(learner)
+            live = learner.snapshot()
     assert document_in(tmp_path) == live
 
 
 @pytest.mark.parametrize("when", ["the snapshot", "its folder"])
 def test_an_error_of_the_disk_while_a_snapshot_is_written_loses_nothing(when, tmp_path, monkeypatch):
-    monkeypatch.setattr(durable, "FEWEST_LINES", 4)
+    monkeypatch.setattr(journal, "FEWEST_LINES", 4)
     acknowledged = 0
 
     def failing(descriptor):
@@ -726,22 +727,22 @@ def test_a_journal_of_choices_that_a_policy_would_no_longer_make_is_read_as_it_s
         waiting = learner.ask(3)
         pulls = learner.pulls
 
-    genuine = Learner._ask
+    genuine = Engine.ask
 
     def contrary(self):  # as if an older version had chosen: another arm, or none at all
-        if self._next % 5 == 0:
+        if self.next % 5 == 0:
             raise NotNow("settled")
         choice = genuine(self)
-        arm = 1 - self._out[choice.id][0]
-        self._state.asked[arm] += 1
-        self._state.asked[1 - arm] -= 1
-        self._out[choice.id] = (arm, *self._out[choice.id][1:])
-        return choice._replace(arm=self._names[arm])
+        arm = 1 - self.out[choice.id][0]
+        self.state.asked[arm] += 1
+        self.state.asked[1 - arm] -= 1
+        self.out[choice.id] = (arm, *self.out[choice.id][1:])
+        return choice._replace(arm=self.names[arm])
 
-    monkeypatch.setattr(Learner, "_ask", contrary)
+    monkeypatch.setattr(Engine, "ask", contrary)
     with Learner.open(tmp_path / "folder") as learner:
         assert learner.pulls == pulls
         assert list(learner.outstanding) == waiting
-        assert learner._state.asked.tolist() == [
+        assert learner.state.asked.tolist() == [
             pulls[name] + sum(choice.arm == name for choice in waiting) for name in ("A", "B")
         ]

@@ -30,7 +30,6 @@ from allais import (
 )
 from allais.bands import Holder
 from allais.learner import Choice, NotNow
-from allais.learner.document import document_of
 from allais.linear import LinTS, ParameterNoise
 from allais.policies import EXP3, UCBV, WEUCB
 
@@ -67,10 +66,10 @@ def started(policy=REGRET["W-UCB"], arms=ARMS, *, rounds=0, seed=1):
 @contextlib.contextmanager
 def refused(learner, message, error=ValueError):
     """What is done inside is refused with this message, and the learner stays as it was."""
-    before = document_of(learner)
+    before = learner.snapshot()
     with pytest.raises(error, match=message):
         yield
-    assert document_of(learner) == before
+    assert learner.snapshot() == before
 
 
 def samples_of(learner, arm):
@@ -231,7 +230,7 @@ def test_a_cancelled_choice_no_longer_counts():
     learner, untouched = started(rounds=10), started(rounds=10)
     learner.cancel(learner.ask())
     assert learner.outstanding == ()
-    assert document_of(learner)["state"]["asked"] == document_of(untouched)["state"]["asked"]
+    assert learner.snapshot()["state"]["asked"] == untouched.snapshot()["state"]["asked"]
     with refused(learner, "told or cancelled once; 11 already was"):
         learner.cancel(11)
 
@@ -260,7 +259,7 @@ def test_what_is_observed_counts_as_if_it_had_been_asked_for():
     learner.observe("A28", [0, 50, 50])
     assert learner.pulls == {"A21": 1, "A28": 4, "A40": 1}
     assert samples_of(learner, "A28").tolist() == [0.0, 7.0, 50.0, 50.0]
-    assert document_of(learner)["state"]["asked"] == [1, 4, 1]
+    assert learner.snapshot()["state"]["asked"] == [1, 4, 1]
 
 
 @pytest.mark.parametrize(
@@ -408,7 +407,7 @@ def test_other_policies_fix_their_arms_and_say_why(policy):
 def test_a_new_arm_keeps_what_was_learned_to_the_last_bit():
     learner, never = started(rounds=40), started(rounds=40)
     learner.add("new")
-    assert document_of(learner)["arms"][:3] == document_of(never)["arms"]
+    assert learner.snapshot()["arms"][:3] == never.snapshot()["arms"]
     assert {arm: learner.intervals()[arm] for arm in ARMS} == never.intervals()
 
 
@@ -589,15 +588,15 @@ def test_a_copy_chooses_the_same_and_lives_alone(policy):
         go_on(learner)
     late = learner.ask()
     twin, bystander = learner.copy(), learner.copy()
-    before = document_of(learner)
-    assert document_of(twin) == before
+    before = learner.snapshot()
+    assert twin.snapshot() == before
     theirs = [go_on(twin) for _ in range(5)]
-    assert document_of(learner) == before == document_of(bystander)
+    assert learner.snapshot() == before == bystander.snapshot()
     assert [go_on(learner) for _ in range(5)] == theirs
     twin.tell(late, 0.0)
     assert learner.outstanding == (late,)
     learner.tell(late, 0.0)
-    assert document_of(learner) == document_of(twin)
+    assert learner.snapshot() == twin.snapshot()
 
 
 def test_what_is_no_preference_no_set_and_no_features_is_refused():

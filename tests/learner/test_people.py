@@ -64,7 +64,7 @@ def test_many_outcomes_are_drawn_in_groups_for_others_and_choices_are_as_likely(
         own.observe(arm, outcomes)
     exact = list(own.value().values())
     noise = np.abs(exact).max() / np.sqrt(0.1 * distinct)
-    np.testing.assert_allclose(shared._view_for(other).values(), exact, rtol=0.0, atol=max(0.05 * noise, 1e-9))
+    np.testing.assert_allclose(shared._engine.view_for(other).values(), exact, rtol=0.0, atol=max(0.05 * noise, 1e-9))
     likely = shared.chances(other, draws=1_000)
     for arm, share in own.chances(draws=1_000).items():
         assert abs(likely[arm] - share) < 6 * np.sqrt(2 * 0.25 / 1_000)
@@ -93,7 +93,7 @@ def test_upper_bounds_for_others_are_those_of_a_learner_of_their_own(own, other,
             learner.observe(arm, np.round(outcomes[arm]) if isinstance(rewards, allais.Finite) else outcomes[arm])
     for arm in (0, 3):
         assert shared.recommend(other).arm == hers.recommend().arm
-        view = shared._view_for(other)
+        view = shared._engine.view_for(other)
         view.prepare(0.0)
         exact = hers.intervals()
         for k in range(arm + 1 if arm == 3 else 3):
@@ -102,7 +102,7 @@ def test_upper_bounds_for_others_are_those_of_a_learner_of_their_own(own, other,
         for learner in (shared, hers):
             learner.tell(1 + (arm == 3), 25.0)
             learner.observe(3, [30.0, 30.0, 45.0])
-    assert not shared._views
+    assert not shared._engine.others.views
 
 
 def test_upper_bounds_hold_where_outcomes_share_cells():
@@ -129,8 +129,8 @@ def test_thousands_of_people_of_their_own_preferences_leave_nothing_behind(polic
             assert twin.copy().ask(preference=person) == choice
         twin.apply({"ask": [list(choice)]})
         twin.apply({"tell": choice.id, "reward": 7.0 + choice.arm})
-    assert not learner._views
-    assert len(learner._tables._tables) <= 1
+    assert not learner._engine.others.views
+    assert len(learner._engine.others.tables._tables) <= 1
 
 
 def test_people_take_turns_on_one_memory_and_each_is_served_by_her_own_value():
@@ -245,12 +245,12 @@ def test_linear_learners_choose_for_others_among_listed_arms_and_rows():
 
 
 def test_the_views_of_many_people_are_bounded(monkeypatch):
-    monkeypatch.setattr("allais.learner.recommending.MOST", 4)
+    monkeypatch.setattr("allais.learner.reading.MOST", 4)
     learner = UCBV(Bounded(0, 50)).start(2, seed=1)
     for k in range(12):
         person = Preference(allais.weights.Identity(), utility=PowerUtility(0.4 + 0.03 * k))
         learner.tell(learner.ask(preference=person), 7.0)
-    assert len(learner._views) == 4
+    assert len(learner._engine.others.views) == 4
 
 
 def test_refusals_are_sentences_and_change_nothing():

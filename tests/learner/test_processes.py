@@ -28,8 +28,7 @@ from allais import (
     best_arm,
     search,
 )
-from allais.learner import durable
-from allais.learner.document import document_of
+from allais.learner import journal
 from allais.linear import LinTS, ParameterNoise
 from allais.policies import EXP3
 
@@ -60,18 +59,18 @@ def lived_in(policy, rounds=400):
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_copied_or_pickled_learner_goes_on_alike_and_alone(name, twin_of):
     learner = lived_in(POLICIES[name])
-    twin, before = twin_of(learner), document_of(learner)
-    assert document_of(twin) == before
+    twin, before = twin_of(learner), learner.snapshot()
+    assert twin.snapshot() == before
     chosen = []
     for _ in range(100):
         choice = twin.ask()
         twin.tell(choice, choice.id % 50)
         chosen.append(choice)
-    assert document_of(learner) == before
+    assert learner.snapshot() == before
     for choice in chosen:
         assert learner.ask() == choice
         learner.tell(choice, choice.id % 50)
-    assert document_of(learner) == document_of(twin)
+    assert learner.snapshot() == twin.snapshot()
     assert learner.intervals() == twin.intervals()
 
 
@@ -83,7 +82,7 @@ def test_an_answer_can_be_pickled(tmp_path):
         assert str(again) == str(answer)
         assert again.intervals == answer.intervals
         assert again.reached_delta == answer.reached_delta
-        assert document_of(again.learner) == document_of(answer.learner)
+        assert again.learner.snapshot() == answer.learner.snapshot()
 
 
 @pytest.mark.parametrize("twin_of", [copy.copy, copy.deepcopy, pickle.dumps])
@@ -92,7 +91,7 @@ def test_the_learner_of_a_folder_is_not_copied(twin_of, tmp_path):
         with pytest.raises(TypeError, match=r"one learner at a time writes a folder; .* Take learner.copy\(\)"):
             twin_of(learner)
         learner.tell(learner.ask(), 7.0)
-        assert document_of(learner.copy()) == document_of(learner)
+        assert learner.copy().snapshot() == learner.snapshot()
     with Learner.open(tmp_path) as learner:
         assert learner.samples == 1
 
@@ -153,10 +152,10 @@ def test_a_fork_does_not_write_to_the_folder_of_its_parent(tmp_path):
         assert in_a_fork(learner.close) == "done"
         assert "is open in another" in in_a_fork(lambda: Learner.open(tmp_path))  # the parent still has it
         learner.tell(choice, 50.0)
-        live = document_of(learner)
+        live = learner.snapshot()
     assert in_a_fork(lambda: Learner.open(tmp_path).close()) == "done"
     with Learner.open(tmp_path) as learner:
-        assert document_of(learner) == live
+        assert learner.snapshot() == live
 
 
 @needs_fork
@@ -189,24 +188,24 @@ def test_a_fork_in_the_middle_of_another_threads_call_does_not_wait_for_it():
 
 
 def test_a_folder_stays_where_it_was_opened(tmp_path, monkeypatch):
-    monkeypatch.setattr(durable, "FEWEST_LINES", 4)
+    monkeypatch.setattr(journal, "FEWEST_LINES", 4)
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir()
     there.mkdir()
     monkeypatch.chdir(there)
     with Learner.open("advisor", POLICY, ["other"], seed=5) as other:
         other.observe("other", [7.0])
-        untouched = document_of(other)
+        untouched = other.snapshot()
     monkeypatch.chdir(here)
     with Learner.open("advisor", POLICY, ARMS, seed=1) as learner:
         for turn in range(40):
             monkeypatch.chdir(there if turn % 2 else here)
             learner.tell(learner.ask(), 7.0)
-        live = document_of(learner)
+        live = learner.snapshot()
     with Learner.open(here / "advisor") as learner:
-        assert document_of(learner) == live
+        assert learner.snapshot() == live
     with Learner.open(there / "advisor") as other:
-        assert document_of(other) == untouched
+        assert other.snapshot() == untouched
 
 
 def test_a_program_runs_in_the_folder_that_it_was_given(tmp_path, monkeypatch):
@@ -222,7 +221,7 @@ def test_a_program_runs_in_the_folder_that_it_was_given(tmp_path, monkeypatch):
 def test_compiled_code_is_kept_in_one_place(variable, tmp_path):
     """A cache folder that is given relative is where the process began, wherever it goes later."""
     script = "import os, allais._kernels as k; print(k.cache_folder().is_absolute(), os.path.isabs(k.CACHE))"
-    settings = {**os.environ, variable: "cache", "PYTHONPATH": str(Path(durable.__file__).parents[2])}
+    settings = {**os.environ, variable: "cache", "PYTHONPATH": str(Path(journal.__file__).parents[2])}
     if variable != "ALLAIS_CACHE_DIR":
         settings.pop("ALLAIS_CACHE_DIR", None)
     said = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=settings, capture_output=True, text=True)

@@ -9,9 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from allais import LUCB, WUCB, Bounded, Preference, TverskyKahneman
+from allais import LUCB, WUCB, Bounded, Learner, Preference, TverskyKahneman
 from allais.learner import NotNow
-from allais.learner.document import document_of, learner_from
 from allais.policies import UCBV
 
 FIFTY = Bounded(0, 50)
@@ -39,10 +38,10 @@ class LearnerAndModel(RuleBasedStateMachine):
         self.gone = []  # choices that were told or cancelled
 
     def refused(self, call):
-        before = document_of(self.learner)
+        before = self.learner.snapshot()
         with pytest.raises(ValueError, match=r"must|only|once|fixes its arms"):
             call()
-        assert document_of(self.learner) == before
+        assert self.learner.snapshot() == before
 
     def asked(self, batch):
         for choice in batch:
@@ -162,9 +161,9 @@ class LearnerAndModel(RuleBasedStateMachine):
 
     @rule()
     def save_and_load(self):
-        text = json.dumps(document_of(self.learner), allow_nan=False)
-        again = learner_from(json.loads(text))
-        assert document_of(again) == document_of(self.learner)
+        text = json.dumps(self.learner.snapshot(), allow_nan=False)
+        again = Learner.from_snapshot(json.loads(text))
+        assert again.snapshot() == self.learner.snapshot()
         self.learner = again
 
     @rule(random=anything)
@@ -189,7 +188,7 @@ class LearnerAndModel(RuleBasedStateMachine):
         assert set(learner.arms) == self.active
         out = [choice.arm for choice in self.out.values()]
         expected = [len(seen) + out.count(arm) for arm, seen in self.samples.items()]
-        assert document_of(learner)["state"]["asked"] == expected
+        assert learner.snapshot()["state"]["asked"] == expected
 
     @invariant()
     def values_are_those_of_the_samples(self):

@@ -36,7 +36,6 @@ from allais import (
 )
 from allais.bands import DKW, Envelope
 from allais.learner import NotNow
-from allais.learner.document import document_of, learner_from
 from allais.policies import EXP3, UCBV, WELUCB, WEUCB
 from allais.testing import suitable_problem
 from allais.weights import Identity
@@ -131,7 +130,7 @@ def test_a_loaded_learner_goes_on_exactly_as_the_saved_one(policy, tmp_path):
     learner = lived_in(policy)
     learner.save(tmp_path / "learner.json")
     again = Learner.load(tmp_path / "learner.json", trust=HERE)
-    assert document_of(again) == document_of(learner)
+    assert again.snapshot() == learner.snapshot()
     assert again.policy == policy
     assert again.outstanding == learner.outstanding
     assert again.intervals() == learner.intervals()
@@ -140,7 +139,7 @@ def test_a_loaded_learner_goes_on_exactly_as_the_saved_one(policy, tmp_path):
     first, second = (drive(one, problem, np.random.default_rng(2), 200) for one in (learner, again))
     assert len(first) > 20
     assert first == second
-    assert document_of(again) == document_of(learner)
+    assert again.snapshot() == learner.snapshot()
 
 
 @pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if policy.rewards == FIFTY])
@@ -157,7 +156,7 @@ def test_a_learner_of_many_distinct_outcomes_goes_on_exactly(name, tmp_path):
         assert again.ask() == choice
         learner.tell(choice, outcome)
         again.tell(choice, outcome)
-    assert document_of(again) == document_of(learner)
+    assert again.snapshot() == learner.snapshot()
     assert again.intervals() == learner.intervals()
 
 
@@ -178,7 +177,7 @@ def test_arms_that_came_and_went_are_resumed(tmp_path):
     learner.save(tmp_path / "learner.json")
     again = Learner.load(tmp_path / "learner.json", trust=HERE)
     assert again.arms == ("b", "c", "d")
-    assert document_of(again) == document_of(learner)
+    assert again.snapshot() == learner.snapshot()
     assert again.ask(9) == learner.ask(9)
 
 
@@ -246,7 +245,7 @@ def test_a_crash_while_saving_leaves_the_old_file(call, tmp_path, monkeypatch):
     path = tmp_path / "learner.json"
     learner = lived_in(POLICIES["W-UCB"])
     learner.save(path)
-    old, before = path.read_bytes(), document_of(learner)
+    old, before = path.read_bytes(), learner.snapshot()
     drive(learner, suitable_problem(learner.policy, 3), np.random.default_rng(3), 10)
     with monkeypatch.context() as patch:
         patch.setattr(os, call, crash)
@@ -256,23 +255,23 @@ def test_a_crash_while_saving_leaves_the_old_file(call, tmp_path, monkeypatch):
             learner.save(tmp_path / "new.json")
     assert path.read_bytes() == old
     assert os.listdir(tmp_path) == ["learner.json"]
-    assert document_of(Learner.load(path)) == before
+    assert Learner.load(path).snapshot() == before
 
 
 def test_at_every_moment_of_saving_the_file_is_the_old_or_the_new_one(tmp_path, monkeypatch):
     path = tmp_path / "learner.json"
     learner = lived_in(POLICIES["W-UCB"])
     learner.save(path)
-    old = document_of(learner)
+    old = learner.snapshot()
     drive(learner, suitable_problem(learner.policy, 3), np.random.default_rng(3), 10)
-    new = document_of(learner)
+    new = learner.snapshot()
     seen = []
 
     def watched(call):
         def wrapper(*arguments, **settings):
-            seen.append(document_of(Learner.load(path)))
+            seen.append(Learner.load(path).snapshot())
             result = call(*arguments, **settings)
-            seen.append(document_of(Learner.load(path)))
+            seen.append(Learner.load(path).snapshot())
             return result
 
         return wrapper
@@ -293,7 +292,7 @@ def text():
     """A saved learner with outcomes that are out, in a few kilobytes."""
     learner = lived_in(POLICIES["W-UCB with utility and costs"], rounds=25, seed=3)
     assert len(learner.outstanding) >= 2
-    return json.dumps(document_of(learner), indent=1) + "\n"
+    return json.dumps(learner.snapshot(), indent=1) + "\n"
 
 
 def refused(path, content, message="must"):
@@ -351,7 +350,7 @@ def without(document, path):
 
 def answer_to(document):
     try:
-        learner_from(document)
+        Learner.from_snapshot(document)
     except ValueError as error:
         return str(error)
     return "accepted"
@@ -405,7 +404,7 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_a_file_that_contradicts_itself_is_refused(damage, text, tmp_path):
     document = json.loads(text)
-    learner_from(document)
+    Learner.from_snapshot(document)
     damage(document)
     refused(tmp_path / "learner.json", json.dumps(document))
 

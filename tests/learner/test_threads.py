@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from allais import NPTS, WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream
-from allais.learner.document import document_of
 from allais.linear import LinTS, ParameterNoise
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -108,17 +107,17 @@ def test_threads_feed_in_and_take_back_data_and_arms():
     at_once(*(lambda arm=arm: feed(arm) for arm in ARMS), come_and_go)
     assert [learner.pulls[arm] for arm in ARMS] == [151, 150, 150]
     assert learner.arms == tuple(ARMS)
-    assert document_of(learner)["state"]["asked"][:3] == [151, 150, 150]
+    assert learner.snapshot()["state"]["asked"][:3] == [151, 150, 150]
 
 
 def test_threads_share_a_folder_and_it_goes_on(tmp_path):
     told = []
     with Learner.open(tmp_path, POLICIES["W-UCB"], ARMS, seed=1) as learner:
         at_once(*[lambda: play(learner, 60, told)] * 4, lambda: look(learner, 20))
-        live, intervals = document_of(learner), learner.intervals()
+        live, intervals = learner.snapshot(), learner.intervals()
     assert learner.samples == 240
     with Learner.open(tmp_path) as again:
-        assert document_of(again) == live
+        assert again.snapshot() == live
         assert again.intervals() == intervals
 
 

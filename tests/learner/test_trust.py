@@ -28,7 +28,6 @@ from allais import (
 )
 from allais.files.atomic import write_atomically
 from allais.files.reading import checksum
-from allais.learner.document import document_of, learner_from
 from allais.linear import WG, EstimatedNoise, LinTS, ParameterNoise
 from allais.linear.noise import MOST_SEEN
 from allais.settings import from_spec, to_spec
@@ -67,7 +66,7 @@ def trap(tmp_path, monkeypatch):
 
 
 def with_function(address):
-    document = document_of(WUCB.as_printed(OWN, Bounded(0, 50)).start(["A21", "A28"], seed=1))
+    document = WUCB.as_printed(OWN, Bounded(0, 50)).start(["A21", "A28"], seed=1).snapshot()
     for side in ("gains", "losses"):
         document["policy"]["preference"][side]["function"] = address
     return signed(document)
@@ -91,15 +90,15 @@ def test_a_learners_file_imports_only_what_is_trusted(trap, tmp_path):
 @pytest.mark.parametrize("address", ["trap_module:system", "trap_module:dataclass", "trap_module:squared.__call__"])
 def test_trust_in_a_module_is_no_trust_in_what_it_imports(address, trap):
     with pytest.raises(ValueError, match=r"its module's own|importable"):
-        learner_from(with_function(address), trust=["trap_module"])
+        Learner.from_snapshot(with_function(address), trust=["trap_module"])
 
 
 def test_a_type_that_is_no_setting_is_refused_without_being_called(trap):
-    document = document_of(NPTS(PEOPLE, Bounded(0, 1)).start(2, seed=1))
+    document = NPTS(PEOPLE, Bounded(0, 1)).start(2, seed=1).snapshot()
     document["policy"] = {"type": "subprocess:Popen", "args": ["touch", str(trap)]}
     for trust in ([], ["subprocess"]):
         with pytest.raises(ValueError, match=r"only modules that you trust|one that this version knows"):
-            learner_from(signed(document), trust=trust)
+            Learner.from_snapshot(signed(document), trust=trust)
     assert not trap.exists()
 
 
@@ -146,7 +145,7 @@ def asked_and_told(policy, rounds=12, arms=3, **settings):
     for _ in range(rounds):
         learner.tell(learner.ask(), float(rng.integers(5)))
     learner.ask(2)
-    return document_of(learner)
+    return learner.snapshot()
 
 
 @pytest.fixture(scope="module")
@@ -242,10 +241,10 @@ IMPOSSIBLE = {
 @pytest.mark.parametrize(("name", "damage"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
 def test_a_file_that_says_the_impossible_is_refused_under_a_right_checksum(name, damage, documents):
     document = copy.deepcopy(documents[name])
-    learner_from(document)
+    Learner.from_snapshot(document)
     damage(document)
     with pytest.raises(ValueError, match=r"must|only|cannot"):
-        learner_from(signed(document))
+        Learner.from_snapshot(signed(document))
 
 
 @pytest.mark.parametrize(
@@ -261,18 +260,18 @@ def test_a_file_that_says_the_impossible_is_refused_under_a_right_checksum(name,
 )
 def test_a_generators_state_that_would_be_read_beyond_its_end_is_refused(kind, damage):
     learner = NPTS(PEOPLE, Bounded(0, 1)).start(2, seed=np.random.Generator(getattr(np.random, kind)(7)))
-    document = document_of(learner)
-    learner_from(document)
+    document = learner.snapshot()
+    Learner.from_snapshot(document)
     damage(document["generator"])
     with pytest.raises(ValueError, match="must be whole"):
-        learner_from(signed(document))
+        Learner.from_snapshot(signed(document))
 
 
 def test_an_outcome_that_an_older_version_listed_twice_is_joined():
-    document = document_of(NPTS(PEOPLE, Bounded(0, 50)).start(2, seed=1))
+    document = NPTS(PEOPLE, Bounded(0, 50)).start(2, seed=1).snapshot()
     document["arms"][0].update(outcomes=[7.0, 7.0, 50.0], felt=[7.0, 7.0, 50.0], counts=[1, 2, 1], pulls=4)
     document["state"]["asked"][0] = 4
-    outcomes, counts = learner_from(signed(document)).outcomes(0)
+    outcomes, counts = Learner.from_snapshot(signed(document)).outcomes(0)
     assert (outcomes.tolist(), counts.tolist()) == ([7.0, 50.0], [3, 1])
 
 
@@ -364,7 +363,7 @@ def test_saving_writes_through_a_link_and_keeps_the_mode(tmp_path):
     learner.save(link)
     assert link.is_symlink()
     assert stat.S_IMODE(real.stat().st_mode) == 0o600
-    assert document_of(Learner.load(real)) == document_of(learner)
+    assert Learner.load(real).snapshot() == learner.snapshot()
     assert sorted(path.name for path in tmp_path.rglob("*.tmp")) == []
     stream = ValueStream(PEOPLE)
     stream.add(1.0)
@@ -400,7 +399,7 @@ def test_what_is_no_file_is_not_written_over(tmp_path):
 
 @pytest.mark.skipif(os.name != "posix", reason="modes and links are those of POSIX systems")
 def test_a_private_folder_stays_private(tmp_path, monkeypatch):
-    monkeypatch.setattr("allais.learner.durable.FEWEST_LINES", 4)
+    monkeypatch.setattr("allais.learner.journal.FEWEST_LINES", 4)
     with Learner.open(tmp_path / "advisor", NPTS(PEOPLE, Bounded(0, 1)), arms=2, seed=1) as learner:
         for path in (tmp_path / "advisor").iterdir():
             path.chmod(0o600)

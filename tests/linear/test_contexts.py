@@ -37,7 +37,7 @@ def test_arms_may_differ_from_round_to_round(tmp_path):
             learner = Learner.load(tmp_path / "learner.json")
     assert learner.samples == 400
     assert np.mean(regret[300:]) < 0.05 < np.mean(regret[:10])
-    assert learner._state.theta == pytest.approx(theta, abs=0.05)
+    assert learner.state.theta == pytest.approx(theta, abs=0.05)
     assert learner.ask().arm == "stay"
 
 
@@ -51,10 +51,10 @@ def test_choices_with_contexts_survive_a_file_and_a_journal(tmp_path):
         learner.tell(first, 1.0)
         learner.cancel(second)
         learner.save(tmp_path / "copy.json")
-        theta = learner._state.theta.copy()
-    assert np.array_equal(Learner.load(tmp_path / "copy.json")._state.theta, theta)
+        theta = learner.state.theta.copy()
+    assert np.array_equal(Learner.load(tmp_path / "copy.json").state.theta, theta)
     with Learner.open(tmp_path / "folder") as learner:
-        assert np.array_equal(learner._state.theta, theta)
+        assert np.array_equal(learner.state.theta, theta)
 
 
 def test_contexts_that_do_not_fit_are_refused_and_change_nothing():

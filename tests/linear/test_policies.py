@@ -102,10 +102,10 @@ def test_woful_plays_the_arm_of_the_highest_value_in_the_ellipsoid():
     learner = policy.start(4, seed=1)
     for _ in range(40):
         choice = learner.ask()
-        state = learner._state
+        state = learner.state
         from allais.linear.ellipsoid import radius
 
-        reach = radius(learner._rule.world, state)
+        reach = radius(learner.rule.world, state)
         directions = rng.normal(size=(4_000, 3))
         lengths = np.sqrt(np.einsum("ij,jk,ik->i", directions, state.gram, directions))
         surface = state.theta + reach * directions / lengths[:, None]
@@ -358,5 +358,5 @@ def test_rewards_whose_sums_would_overflow_are_refused(policy):
                 learner.tell(choice, reward)
         learner.tell(choice, 1e100 * (-1) ** turn)
         assert all(math.isfinite(interval.value) for interval in learner.intervals().values())
-    assert np.isfinite(learner._state.theta).all()
+    assert np.isfinite(learner.state.theta).all()
     assert learner.samples > 0

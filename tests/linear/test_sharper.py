@@ -79,10 +79,10 @@ def test_a_drawn_theta_has_the_right_distribution():
     for _ in range(30):
         choice = learner.ask()
         learner.tell(choice, float(problem.draw(choice.arm, rng, 1)[0]))
-    draws = np.array([policy.drawn_theta(learner._rule, learner._state, u) for u in rng.random(40_000)])
-    covariance = 4.0 * np.linalg.inv(learner._state.gram)
+    draws = np.array([policy.drawn_theta(learner.rule, learner.state, u) for u in rng.random(40_000)])
+    covariance = 4.0 * np.linalg.inv(learner.state.gram)
     errors = np.sqrt(np.diag(covariance) / draws.shape[0])
-    assert (np.abs(draws.mean(axis=0) - learner._state.theta) < 6 * errors).all()  # a chance of 1e-8
+    assert (np.abs(draws.mean(axis=0) - learner.state.theta) < 6 * errors).all()  # a chance of 1e-8
     # an entry of a sample covariance has a standard error of at most sqrt(2 c_ii c_jj / n): six of them
     bound = 6.0 * np.sqrt(2.0 * np.outer(np.diag(covariance), np.diag(covariance)) / draws.shape[0])
     assert (np.abs(np.cov(draws.T) - covariance) < bound).all()
@@ -169,12 +169,12 @@ def test_estimated_noise_keeps_few_outcomes_and_their_mean():
     learner = LinTS(PEOPLE, EstimatedNoise(2.0)).start(1, seed=1, features=[[1.0]])
     outcomes = np.random.default_rng(1).normal(3.0, 1.0, size=3_000)
     learner.observe(0, outcomes)
-    state = learner._state
+    state = learner.state
     kept, counts = state.seen[0, 0, : state.sizes[0]], state.seen[0, 1, : state.sizes[0]]
     assert state.sizes[0] == 128
     assert counts.sum() == 3_000
     assert kept @ counts / 3_000 == pytest.approx(outcomes.mean(), abs=1e-9)
-    moved = outcomes - outcomes.mean() + learner._state.theta[0]
+    moved = outcomes - outcomes.mean() + learner.state.theta[0]
     assert learner.value()[0] == pytest.approx(PEOPLE.estimate(moved), abs=0.01)
     with pytest.raises(ValueError, match="stay the same"):
         learner.ask(features=[[2.0]])
@@ -277,11 +277,11 @@ def test_routes_are_saved_and_journalled(tmp_path):
     with Learner.open(tmp_path / "folder") as learner:
         assert learner.outstanding == (second,)
         assert routes.features(second.arm).tolist() == learner.features_of(second).tolist()
-        theta = learner._state.theta.copy()
+        theta = learner.state.theta.copy()
         following = learner.ask(among=routes)
         learner.save(tmp_path / "copy.json")
     twin = Learner.load(tmp_path / "copy.json")
-    assert np.array_equal(twin._state.theta, theta)
+    assert np.array_equal(twin.state.theta, theta)
     assert twin.outstanding == (second, following)
 
 

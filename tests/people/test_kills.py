@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from allais.learner import durable
+from allais.learner import journal
 from allais.learner.choices import NotNow
 from allais.people import Family, Interview
 from allais.people.interview.files import content_of
@@ -47,7 +47,7 @@ def say(kind, thing=None):
 
 def work(folder, seed):
     """Operate on the folder for ever, saying what comes and what is done; with a snapshot every few lines."""
-    durable.FEWEST_LINES = 5
+    journal.FEWEST_LINES = 5
     Interview._lines_worth_a_snapshot = lambda _: 1
     interview, rng = Interview.open(folder, FAMILY, **SETTINGS), random.Random(seed)
     while True:

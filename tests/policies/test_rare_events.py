@@ -10,6 +10,7 @@ from allais import (
     Bandit,
     Bounded,
     Discrete,
+    Learner,
     Mixture,
     Preference,
     Prelec,
@@ -21,7 +22,6 @@ from allais import (
     testing,
 )
 from allais._kernels import loop
-from allais.learner.document import document_of, learner_from
 from allais.policies.npts import SHARE, arrange, bins_for, draw_value
 from allais.samples.draws import stream_of
 from allais.samples.groups import stride
@@ -203,10 +203,10 @@ def test_bins_depend_on_what_was_seen_and_not_on_its_order():
         learner.ask()  # now the bins are kept
         learner.cancel(learner.outstanding[0])
     learners[2].forget(0, 900.0)
-    learners.append(learner_from(document_of(learners[0])))
+    learners.append(Learner.from_snapshot(learners[0].snapshot()))
     for learner in learners:
         learner.ask()
-    first, *others = [learner._state.kept for learner in learners]
+    first, *others = [learner.state.kept for learner in learners]
     for bins in others:
         for seen, expected in zip(best_first(bins), best_first(first), strict=True):
             np.testing.assert_array_equal(seen, expected)

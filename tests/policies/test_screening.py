@@ -182,7 +182,7 @@ def test_with_common_random_numbers_the_leader_runs_ahead_only_where_its_rivals_
     policy = PairwiseScreening(MEAN, delta=0.05, rarest=0.05, common_random_numbers=True)
     for shared, least, most in ((0.0, 1.3, 2.5), (0.95, 0.9, 1.1)):  # two is the root of the number of rivals
         played = [together(policy, shared, seed, means=(0.0, 0.0, 0.0, 0.0, 0.4)) for seed in range(4)]
-        pulls = sum(one._state.memory.pulls for one in played)
+        pulls = sum(one.state.memory.pulls for one in played)
         assert least < 4.0 * pulls[4] / pulls[:4].sum() < most
 
 
@@ -237,7 +237,7 @@ def test_failed_runs_leave_the_others_in_step() -> None:
 
 def test_runs_of_arms_that_dropped_out_are_forgotten() -> None:
     policy = PairwiseScreening(MEAN, delta=0.05, rarest=0.05, common_random_numbers=True)
-    own = together(policy, 0.9, 1)._state.own
+    own = together(policy, 0.9, 1).state.own
     left = {int(arm) for arm in own.order[: own.marks[1]]}
     assert {int(arm) for arm in np.flatnonzero(own.head >= 0)} <= left
     assert own.free[1] + own.length.sum() == own.after.size

@@ -81,8 +81,8 @@ def test_wucb_is_algorithm_2_read_plainly():
 def upper_width(learner):
     """How far the first arm's index lies above its value; what is shown of it ends at the declared bounds."""
     low, high = np.zeros(2), np.zeros(2)
-    bracket(learner._rule, learner._state, low, high)
-    return high[0] - learner._state.memory.value[0]
+    bracket(learner.rule, learner.state, low, high)
+    return high[0] - learner.state.memory.value[0]
 
 
 def test_ucb1_has_auers_width():
@@ -168,7 +168,7 @@ def test_exp3_by_hand():
     choice = learner.ask()
     learner.tell(choice, 2.0)
     again = learner.ask()
-    ticket = learner._out[again.id][1]
+    ticket = learner._engine.out[again.id][1]
     expected = 0.5 * math.exp(0.5) / (math.exp(0.5) + 1) + 0.25
     assert ticket == pytest.approx(expected if again.arm == choice.arm else 1 - expected)
 
@@ -182,4 +182,4 @@ def test_a_late_outcome_of_exp3_is_weighted_by_the_chance_its_choice_had():
     early.tell(second, 1.0)
     late.tell(second, 1.0)
     late.tell(first, 1.0)
-    np.testing.assert_array_equal(early._state.own.log_weights, late._state.own.log_weights)
+    np.testing.assert_array_equal(early.state.own.log_weights, late.state.own.log_weights)

@@ -26,7 +26,7 @@ from allais import (
 )
 from allais.bands import Holder
 from allais.errors import RunFailed
-from allais.learner import Learner
+from allais.learner._engine import Engine
 from allais.searches import Failures, Outcome, Run, Search
 from allais.searches.drive import _sorted_out
 from allais.searches.runs import perform
@@ -113,7 +113,7 @@ def test_the_reached_delta_is_the_one_at_which_the_intervals_would_just_have_par
         for name in ARMS:
             for outcome, count in zip(*answer.learner.outcomes(name), strict=True):
                 learner.observe(name, [outcome] * int(count))
-        learner._state.own.rounds[0] = answer.learner._state.own.rounds[0]
+        learner.state.own.rounds[0] = answer.learner.state.own.rounds[0]
         assert learner.is_settled() == parts
 
 
@@ -288,13 +288,13 @@ def test_an_arm_without_a_run_is_not_recommended():
 
 
 def test_a_reward_is_checked_once_on_its_way(tmp_path, monkeypatch):
-    checked, seen = Learner._checked, []
+    checked, seen = Engine.checked, []
 
     def counting(self, arm, reward):
         seen.append(reward)
         return checked(self, arm, reward)
 
-    monkeypatch.setattr(Learner, "_checked", counting)
+    monkeypatch.setattr(Engine, "checked", counting)
     answer = search(BUDGET, COIN, seed=1, journal=tmp_path / "runs.jsonl")
     assert len(seen) == answer.samples > 0
     search(BUDGET, COIN, seed=1, journal=tmp_path / "runs.jsonl")  # what a file says is checked again

@@ -43,13 +43,13 @@ def test_the_first_results_to_arrive_are_biased_and_the_first_ones_told_are_not(
     arrived, told = [], []
     for seed in range(400):
         search, rng = search_of(WSR(PEOPLE, budget=64), seed=seed), np.random.default_rng(seed)
-        order, tell, runs = {"A": [], "B": []}, search.learner._tell_checked, []
+        order, tell, runs = {"A": [], "B": []}, search.learner.tell, []
 
-        def spy(choice, reward, order=order, tell=tell):
+        def spy(choice, reward, order=order, tell=tell, **settings):
             order[choice.arm].append(reward)
-            tell(choice, reward)
+            tell(choice, reward, **settings)
 
-        search.learner._tell_checked = spy
+        search.learner.tell = spy
         while (run := search.ask()) is not None:  # the whole first phase at once
             outcome, seconds = BAD_COMES_LATE.outcome(run.seed)
             runs.append((seconds * rng.exponential(), run, outcome))

@@ -9,7 +9,8 @@ from sqlalchemy import select
 
 from allais.learner import Learner
 from allais.serve.api.schemas import ExperimentSettings
-from allais.serve.core import replay
+from allais.serve.core import experiment
+from allais.serve.core.loading import apply
 from allais.serve.core.parse_settings import learner_from_settings, rows_of_arms
 from allais.serve.store import tables
 from allais.serve.store.database import Database
@@ -35,7 +36,7 @@ def lived_again(address: str, settings: dict[str, Any]) -> Learner:
         event = json.loads(row.body)
         match event:
             case {"ask": [[number, arm]], **more}:
-                choice, repeated, _ = replay.ask(learner, None, more.get("allowed"))
+                choice, repeated, _ = experiment.ask(learner, None, more.get("allowed"))
                 assert (choice.id, choice.arm) == (number, arm), f"choice {number} differs from that of a run in peace"
                 assert repeated == event
             case {"chose": number, "arm": row}:
@@ -43,14 +44,14 @@ def lived_again(address: str, settings: dict[str, Any]) -> Learner:
                 assert (choice.id, choice.arm) == (number, row), f"choice {number} differs from that of a run in peace"
                 assert repeated == event
             case _:
-                replay.apply(learner, event)
+                apply(learner, event)
     return learner
 
 
 def ask(learner: Learner, settings: dict[str, Any]) -> Any:
     """A choice as the service makes it for a call that says nothing."""
     rows = rows_of_arms(ExperimentSettings(**settings)) if "terms" in settings else None
-    return replay.ask(learner, None, None, rows)
+    return experiment.ask(learner, None, None, rows)
 
 
 def goes_on_alike(client: Any, address: str, settings: dict[str, Any], rounds: int = 20) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from allais.learner.document import document_of
 from allais.serve.core import restore
 from allais.serve.store.database import Database
 from tests.serve.conftest import ROUTES, Caller
@@ -183,7 +182,7 @@ def as_loaded(place: Path) -> str | None:
             if len(rows) != 1:
                 return None  # nobody would find it under its name
             experiment = restore.load(connection, rows[0])
-            return json.dumps([document_of(experiment.learner), experiment.seq, sorted(experiment.open)])
+            return json.dumps([experiment.learner.snapshot(), experiment.seq, sorted(experiment.open)])
     except Exception:
         return None
     finally:

@@ -27,11 +27,11 @@ def test_what_was_chosen_stays_and_what_is_chosen_next_goes_by_the_experiments_d
     database.dispose()
     learner = experiment.learner
     assert learner.pulls == known["pulls"]
-    assert learner._state.asked.tolist() == known["asked"]
+    assert learner.state.asked.tolist() == known["asked"]
     assert [list(choice) for choice in learner.outstanding] == known["outstanding"]
     assert learner.value() == pytest.approx(known["value"], rel=1e-12)
-    assert (learner._next, learner._draw) == (known["next"], known["draw"])
-    assert learner._rng.bit_generator.state == known["generator"]  # every choice took its draw
+    assert (learner._engine.next, learner._engine.draw) == (known["next"], known["draw"])
+    assert learner._engine.rng.bit_generator.state == known["generator"]  # every choice took its draw
     assert set(known["arms"]["joe"]) == {"slow"}
     answers = [experiment.decide(Decide(person="joe"), (1, expected_value()), 0.0)[0] for _ in range(20)]
     assert {answer["arm"] for answer in answers} == {"fast"}

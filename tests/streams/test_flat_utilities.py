@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from allais import NPTS, WUCB, Bounded, Learner, Preference, TverskyKahneman, ValueStream
-from allais.learner.document import document_of, learner_from
 
 
 def capped(x):
@@ -79,7 +78,7 @@ def test_a_learner_lists_every_outcome_once(utility, costs, tmp_path):
 def test_a_file_that_lists_an_outcome_twice_opens_with_it_once():
     learner = NPTS(people(capped, False), Bounded(-20, 20)).start(["A21", "A28"], seed=1)
     learner.observe("A21", SAMPLES)
-    document = json.loads(json.dumps(document_of(learner)))
+    document = json.loads(json.dumps(learner.snapshot()))
     arm = document["arms"][0]
     often = int(np.argmax(arm["counts"]))
     assert arm["counts"][often] > 1
@@ -89,6 +88,6 @@ def test_a_file_that_lists_an_outcome_twice_opens_with_it_once():
     from allais.files.reading import checksum
 
     document["checksum"] = checksum(document)
-    raw, counts = learner_from(document, trust=[__name__]).outcomes("A21")
+    raw, counts = Learner.from_snapshot(document, trust=[__name__]).outcomes("A21")
     np.testing.assert_array_equal(raw, learner.outcomes("A21")[0])
     np.testing.assert_array_equal(counts, learner.outcomes("A21")[1])

@@ -1,7 +1,7 @@
 """One call at a time: objects that threads share, and that an interrupt cannot leave half changed.
 
 Kernels run without Python's global lock, so each object has a lock of its own. A signal's handler, such as that of
-Ctrl-C, may raise between any two steps of a call. So a change is marked while it is under way: `_midway` is set
+Ctrl-C, may raise between any two steps of a call. So a change is marked while it is under way: `midway` is set
 before its first step and cleared after its last. A call that finds it set refuses, as an earlier one broke off in the
 middle. CPython runs handlers only after calls and at the end of loops, so a change that is written without either is
 never broken off; `starmap` prepares a call that is then done by unpacking, which is neither.
@@ -17,52 +17,61 @@ import os
 import weakref
 from collections.abc import Callable
 from threading import RLock
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 Object = TypeVar("Object", bound="Guarded")
 
 
-class Guarded:
-    """An object whose public calls exclude each other."""
+class Guard:
+    """The lock of an object, and the mark of a change that is under way."""
 
-    _midway: bool = False  # whether a change is under way, or was broken off
-    _lock: Any
+    lock: Any
 
-    def _guard(self) -> None:
-        """Make the lock; to be done once for each object, also for one that comes from a pickle."""
-        self._lock = RLock()
-        _GUARDED.add(self)
+    def __init__(self, owner: str) -> None:
+        self.owner = owner  # what messages call the object
+        self.midway = False  # whether a change is under way, or was broken off
+        self.durable = False  # whether a change stays marked until it is on disk, too
+        self.lock = RLock()
+        _GUARDS.add(self)
 
-    def _require_whole(self) -> None:
-        if self._midway:
-            raise ValueError(self._why_torn())
+    def require_whole(self) -> None:
+        """Refuse if a change was broken off."""
+        if self.midway:
+            raise ValueError(self.why_broken())
 
-    def _require_ready(self) -> None:
+    def require_ready(self) -> None:
         """Refuse to begin a change."""
-        self._require_whole()
+        self.require_whole()
 
-    def _end_broken(self) -> None:
+    def end_broken(self) -> None:
         """After a change that raised: one that was broken off may have to be cleaned up."""
 
-    def _why_torn(self) -> str:
+    def why_broken(self) -> str:
+        """Say why nothing more can be done with the object."""
         return (
-            f"a call must end before the next begins; one to this {type(self).__name__} was interrupted in the middle, "
+            f"a call must end before the next begins; one to this {self.owner} was interrupted in the middle, "
             "so it is closed. Load what was saved last, or start anew."
         )
 
-    def _require_outermost(self) -> None:
+    def require_outermost(self) -> None:
         """Refuse a change in the middle of another call of the same thread."""
-        if self._lock._is_owned():
+        if self.lock._is_owned():
             raise ValueError(
                 f"a call must end before the next begins; this one came in the middle of another to the same "
-                f"{type(self).__name__}, as from a signal's handler. Set a flag there, and call it afterwards."
+                f"{self.owner}, as from a signal's handler. Set a flag there, and call it afterwards."
             )
 
-    def _after_fork(self) -> None:
+    def after_fork(self) -> None:
         """In a forked child: a thread of the parent may hold the old lock, and there it stays."""
-        self._lock = RLock()
+        self.lock = RLock()
+
+
+class Guarded(Protocol):
+    """An object whose public calls exclude each other."""
+
+    _guard: Guard
 
 
 def one_at_a_time(
@@ -72,10 +81,12 @@ def one_at_a_time(
 
     @functools.wraps(method)
     def alone(self: Object, /, *arguments: Arguments.args, **settings: Arguments.kwargs) -> Result:
-        if self._midway:
-            self._require_outermost()
-        with self._lock:
-            self._require_whole()
+        guard = self._guard
+        if guard.midway:
+            guard.require_outermost()
+        with guard.lock:
+            if guard.midway:
+                guard.require_whole()
             return method(self, *arguments, **settings)
 
     return alone
@@ -88,24 +99,25 @@ def one_change_at_a_time(
 
     @functools.wraps(method)
     def alone(self: Object, /, *arguments: Arguments.args, **settings: Arguments.kwargs) -> Result:
-        self._require_outermost()
-        with self._lock:
-            self._require_ready()
+        guard = self._guard
+        guard.require_outermost()
+        with guard.lock:
+            guard.require_ready()
             try:
                 return method(self, *arguments, **settings)
             except BaseException:
-                self._end_broken()
+                guard.end_broken()
                 raise
 
     return alone
 
 
-_GUARDED: weakref.WeakSet[Guarded] = weakref.WeakSet()
+_GUARDS: weakref.WeakSet[Guard] = weakref.WeakSet()
 
 
 def _in_child() -> None:
-    for guarded in list(_GUARDED):
-        guarded._after_fork()
+    for guard in list(_GUARDS):
+        guard.after_fork()
 
 
 if hasattr(os, "register_at_fork"):

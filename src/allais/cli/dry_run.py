@@ -19,8 +19,8 @@ from allais.policies.core.base import Policy, promise_in_words
 from allais.preferences import Preference
 from allais.preferences.valuation import sure_amount
 from allais.problems import Problem
-from allais.report.certainty_equivalents import certainty_equivalent_in_words
-from allais.report.tables import amount as in_units
+from allais.preferences.valuation import certainty_equivalent_in_words
+from allais.preferences.valuation import amount as in_units
 from allais.report.tables import duration
 from allais.searches import closer_forecast, costs_of_indifference, forecast
 from allais.searches.adapt import with_common_numbers, worth_asking

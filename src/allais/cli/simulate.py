@@ -11,6 +11,7 @@ import typer
 from allais.cli.options import Plot, Resume, Workers, console, counted, made, require_picture, sentences, writing
 from allais.files.atomic import write_atomically
 from allais.preferences.named import in_words
+from allais.preferences.valuation import amount, certainty_equivalent_in_words
 
 if TYPE_CHECKING:
     from allais.preferences import Preference
@@ -70,8 +71,7 @@ def simulate_command(
 
 def _worth(judge: Preference, problem: Bandit, unit: str) -> list[str]:
     """Which arm is best for whom, and what each is worth."""
-    from allais.report.certainty_equivalents import certainty_equivalent_in_words
-    from allais.report.tables import amount, quoted
+    from allais.report.tables import quoted
 
     values, means = problem.true_values(judge).tolist(), [lottery.mean for lottery in problem.lotteries]
     best = [quoted(name) for name, value in zip(problem.arms, values, strict=True) if value == max(values)]

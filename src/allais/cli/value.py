@@ -13,6 +13,7 @@ from rich.text import Text
 from allais.cli.options import Plot, console, no_such_option, require_picture, weight_of, writing
 from allais.lotteries.finite import lottery_of
 from allais.preferences import Preference
+from allais.preferences.valuation import certainty_equivalent_in_words
 from allais.preferences.documents import read_document
 
 if TYPE_CHECKING:
@@ -46,8 +47,6 @@ def value_command(
     - `allais value "-50:0.1,0:0.9" --weight prelec:0.65`
     - `allais value "50:0.1,0:0.9" "7:1" --preference ann.json`
     """
-    from allais.report.certainty_equivalents import certainty_equivalent_in_words
-
     for text in lotteries:
         if text.startswith("--"):  # click lets options pass, since a number may begin with a dash
             raise ValueError(no_such_option(text, ctx))

@@ -1,118 +1,229 @@
-"""What may change while a learner goes on: wider bounds of its rewards, and the preference that it serves."""
+"""What may change while a learner goes on, beside choosing and learning: its arms, its rewards, its preference.
+
+Each change is made, or refused, and returned as the event that does it again.
+"""
 
 from __future__ import annotations
 
 import copy
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from itertools import starmap
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from allais._system.locks import one_change_at_a_time
-from allais.learner.arms import Arms
-from allais.learner.views import same_utility
+from allais._checks import brief, finite_array
+from allais.errors import NotAdmitted
+from allais.learner._engine import Engine
+from allais.learner.choices import WIDEN, require_plain_names
+from allais.learner.views import same_utility, remeasure
 from allais.policies.core.base import Policy
-from allais.policies.core.knowledge import RewardsOfArms
-from allais.policies.core.state import started
+from allais.policies.core.knowledge import RewardsOfArms, check_settings
+from allais.policies.core.state import extended, started
 from allais.preferences import Preference
-from allais.rewards import covers
-from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered
-from allais.samples.lifetimes import Lifetimes
-from allais.samples.memory import Memory
+from allais.problems.base import checked_names
+from allais.rewards import Rewards, covers
+from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered, with_arms
+from allais.samples.lifetimes import Lifetimes, without_outcome
+from allais.samples.memory import Memory, remove
 from allais.settings import to_spec
 
+Event = dict[str, Any]
+Result = TypeVar("Result")
 
-class Changes(Arms):
-    """A learner whose settings may change where what was learned stays true."""
 
-    @one_change_at_a_time
-    def widen(self, rewards: RewardsOfArms) -> None:
-        """Go on with wider bounds; what was learned is kept, and every interval is wider from now on.
+def arm_of(engine: Engine, name: Hashable) -> int:
+    """An arm by its name."""
+    try:
+        return engine.index[name]
+    except (KeyError, TypeError):
+        listed = ", ".join(map(repr, engine.names[:8])) + (", ..." if len(engine.names) > 8 else "")
+        raise ValueError(f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name.") from None
 
-        `rewards` is what the policy takes: one for all arms, or one per arm. It must admit all that was admitted.
 
-        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
-        >>> learner.observe("A21", [50.0])
-        >>> learner.widen(Bounded(0, 60))
-        >>> learner.observe("A21", [60.0])
-        >>> learner.pulls, learner.policy.rewards
-        ({'A21': 2, 'A28': 0}, Bounded(low=0.0, high=60.0))
-        """
-        policy = with_rewards(self.policy, rewards)
-        if not policy.open_to_data:
-            raise ValueError(
-                f"{type(policy).__name__} has scaled what it learned by its bounds; cannot widen them. "
-                "Start it anew, or use a policy that keeps outcomes, such as NPTS."
-            )
-        for old, new in zip(self._known, policy.rewards_of(len(self._names)), strict=True):
-            if not covers(new, old):
-                raise ValueError(f"wider rewards must admit all that {old!r} does; {new!r} does not. Widen it.")
-        event = {"widen": to_spec(rewards)} if self._durable else {}  # refuses what cannot be written
-        self._go_on(policy, copy.deepcopy(self._state.memory))
-        if self._durable:
-            self._write(event)
+def refuse_features(policy: Policy) -> NoReturn:
+    """Refuse features that a policy does not take."""
+    raise TypeError(
+        f"{type(policy).__name__} knows arms by their names and takes no features. Leave them out, or use a linear "
+        "policy, such as WOFUL."
+    )
 
-    @one_change_at_a_time
-    def change_preference(self, preference: Preference) -> None:
-        """Serve another preference from now on; outcomes that were told count as they feel under it.
 
-        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
-        >>> learner.observe("A21", [50.0] * 10 + [0.0] * 90)
-        >>> learner.observe("A28", [7.0] * 100)
-        >>> best = learner.recommend().arm
-        >>> learner.change_preference(Preference(TverskyKahneman(0.61)))
-        >>> best, learner.recommend().arm
-        ('A28', 'A21')
-        """
-        if not isinstance(preference, Preference):
-            raise TypeError(f"a learner serves a preference; got {preference!r}. Write Preference(TverskyKahneman()).")
-        if not self.policy.open_to_data:
-            raise ValueError(
-                f"{type(self.policy).__name__} has learned for its own preference only. Start it anew for another."
-            )
-        policy = self.policy.but(preference=preference)
-        event = {"prefer": to_spec(preference)} if self._durable else {}
-        self._go_on(policy, self._felt_by(preference))
-        if self._durable:
-            self._write(event)
+# -- arms in play -------------------------------------------------------------------------------------
 
-    def _go_on(self, policy: Policy, memory: Memory) -> None:
-        """Take over the settings of another policy over the same arms."""
-        rule, fresh = started(policy, len(self._names))  # refuses what does not fit
-        kept = {"kept": fresh.kept} if hasattr(fresh, "kept") else {}
-        self._adopt(policy, self._names, rule, self._state._replace(memory=memory, **kept))
 
-    def _felt_by(self, preference: Preference) -> Memory:
-        """The memory as somebody else feels what is in it."""
-        memory = self._state.memory
-        if not self.policy.keeps_outcomes or same_utility(preference, self.policy.preference):
-            self._require_one_scale(preference)
-            return copy.deepcopy(memory)
-        arms = range(memory.pulls.size)
-        if isinstance(self._state.lifetimes, Lifetimes) or any(cells_of_arm(memory, k).size for k in arms):
-            raise ValueError(
-                "outcomes that are kept in cells, or forgotten in time, are kept as they feel; the new preference has "
-                "another utility, reference or direction. Keep those, or start anew."
-            )
-        outcomes, mean, spread = [], np.zeros(len(arms)), np.zeros(len(arms))
-        for k in arms:
-            _, raw, counts = outcomes_of_arm(memory, k)
-            utilities = preference.utilities(raw)
-            if not np.isfinite(utilities).all():
-                raise ValueError("the utility of each outcome must be finite; that of one is not. Bound the rewards.")
-            order = np.lexsort((raw, utilities))
-            outcomes.append((utilities[order], raw[order], counts[order]))
-            if counts.size:
-                mean[k] = np.average(utilities, weights=counts)
-                spread[k] = np.sum(counts * (utilities - mean[k]) ** 2)
-        return remembered(outcomes, mean, spread)._replace(limit=memory.limit)
+def require_open_to_arms(policy: Policy, verb: str) -> None:
+    """Refuse to add or retire an arm where a policy counts on those that it began with."""
+    if not policy.open_to_arms:
+        raise ValueError(
+            f"{type(policy).__name__} fixes its arms when it starts, since its guarantee counts them; "
+            f"cannot {verb} one. Start it anew, or use a regret policy such as WUCB."
+        )
 
-    def _require_one_scale(self, preference: Preference) -> None:
-        """Refuse another reference or direction where noise is estimated from gains."""
-        old = self.policy.preference
-        if getattr(self.policy, "estimates", False) and (preference.reference, preference.costs) != (
-            old.reference, old.costs,
-        ):  # fmt: skip
-            raise ValueError("noise is estimated from gains, so reference and costs must stay. Change weights only.")
+
+def among(engine: Engine, allowed: Sequence[Hashable] | None, do: Callable[[], Result]) -> Result:
+    """Do something while all arms but these are out of play."""
+    if allowed is None:
+        return do()
+    active = engine.state.active
+    in_play = [engine.names[arm] for arm in np.flatnonzero(active).tolist()]
+    these = set(allowed)
+    if strange := these.difference(in_play):
+        listed = ", ".join(map(repr, in_play[:8]))
+        raise ValueError(f"allowed arms must be in play; {min(strange, key=repr)!r} is not. Choose from {listed}.")
+    if not these:
+        raise ValueError("allowed arms must be one or more; got none. Leave it out to allow all.")
+    if len(these) == len(in_play):
+        return do()
+    require_open_to_arms(engine.policy, "leave out")
+    before, mask = active.copy(), np.zeros_like(active)
+    mask[[engine.index[name] for name in these]] = True
+    try:
+        active[:] = mask
+        return do()
+    finally:
+        active[:] = before  # no call comes before it, so no signal's handler does
+
+
+def add(engine: Engine, arm: Hashable, rewards: Rewards | None) -> Event:
+    """Take a new arm into play, or one that retired."""
+    event = _adding(engine, (arm,), rewards)
+    if arm in engine.index:
+        _bring_back(engine, arm, rewards)
+    else:
+        _bring_in(engine, (arm,), rewards)
+    return {"add": arm, **event}
+
+
+def add_all(engine: Engine, arms: Sequence[Hashable], rewards: Rewards | None) -> Event:
+    """Take new arms into play, all or none."""
+    event = _adding(engine, arms, rewards)
+    names = checked_names(arms)
+    if old := next((name for name in names if name in engine.index), None):
+        raise ValueError(f"new arms must have names of their own; {old!r} is there already. Use add if it retired.")
+    _bring_in(engine, names, rewards)
+    return {"add all": list(names), **event}
+
+
+def _adding(engine: Engine, arms: Sequence[Hashable], rewards: Rewards | None) -> Event:
+    """What an event says about the rewards of new arms; refused is what cannot be added, or not be written down."""
+    require_open_to_arms(engine.policy, "add")
+    names = checked_names(arms)
+    if engine.guard.durable:
+        require_plain_names(names)
+    event = {"rewards": to_spec(rewards)} if engine.guard.durable else {}
+    if rewards is not None:
+        check_settings(engine.policy.preference, rewards)
+    return event
+
+
+def _bring_in(engine: Engine, arms: tuple[Hashable, ...], rewards: Rewards | None) -> None:
+    """Take new arms into play; `rewards` says what is known about each of them."""
+    each = isinstance(getattr(engine.policy, "rewards", None), Sequence)
+    if each != (rewards is not None):
+        raise ValueError(
+            "a new arm needs rewards exactly if the policy has some for each arm; "
+            f"got {'none' if each else 'some'}. {'Give' if each else 'Leave out'} rewards=."
+        )
+    policy = engine.policy
+    if each:
+        more = [*policy.rewards_of(len(engine.names)), *[rewards] * len(arms)]
+        policy = policy.but(rewards=more)  # checks them
+    names = (*engine.names, *arms)
+    rule, new = started(policy, len(names))  # refuses what does not fit
+    old = engine.state
+    for name in ("asked", "active", "ticket", "own"):
+        extended(getattr(old, name), getattr(new, name))
+    kept = {"lifetimes": old.lifetimes} if hasattr(old, "lifetimes") else {}
+    engine.adopt(policy, names, rule, new._replace(memory=with_arms(old.memory, new.memory.pulls.size), **kept))
+
+
+def _bring_back(engine: Engine, arm: Hashable, rewards: Rewards | None) -> None:
+    """Take an arm into play that retired."""
+    k = engine.index[arm]
+    if engine.state.active[k]:
+        raise ValueError(f"arms must have distinct names; {arm!r} is there already. Rename it.")
+    if rewards is not None and (not engine.known or rewards != engine.known[k]):
+        raise ValueError(
+            f"an arm that comes back keeps what is known about it; got other rewards for {arm!r}. Leave out rewards=."
+        )
+    engine.guard.midway = True
+    engine.state.active[k] = True
+    engine.guard.midway = engine.guard.durable
+
+
+def retire(engine: Engine, arm: Hashable) -> Event:
+    """Take an arm out of play."""
+    require_open_to_arms(engine.policy, "retire")
+    k, active = arm_of(engine, arm), engine.state.active
+    if not active[k]:
+        raise ValueError(f"only an arm in play can retire; {arm!r} already did.")
+    if active.sum() == 1:
+        raise ValueError(f"one arm must stay in play; {arm!r} is the last. Add another first.")
+    engine.guard.midway = True
+    active[k] = False
+    engine.guard.midway = engine.guard.durable
+    return {"retire": engine.names[k]}
+
+
+def repeat(engine: Engine, choices: list[tuple[int, Hashable]], allowed: Sequence[Hashable] | None) -> Event:
+    """Make choices as they were made, among the allowed arms; for whom they were made changes nothing."""
+    next_ones = [id_ for id_, _ in choices] == list(range(engine.next, engine.next + len(choices)))
+    known = all(arm in engine.index for _, arm in choices)
+    if not (next_ones and known and among(engine, allowed, lambda: all(starmap(engine.ask_again, choices)))):
+        raise ValueError(
+            f"events must repeat to the same choices; {brief(choices)} does not. Use a backup of both, or a "
+            "learner that began alike."
+        )
+    return {"ask": choices, **({} if allowed is None else {"allowed": list(allowed)})}
+
+
+# -- outcomes that were not asked for -----------------------------------------------------------------
+
+
+def observe(engine: Engine, arm: Hashable, rewards: ArrayLike) -> Event:
+    """Learn outcomes of an arm, all of them or none."""
+    k = arm_of(engine, arm)
+    if not engine.policy.open_to_data:
+        raise ValueError(
+            f"{type(engine.policy).__name__} learns from its own choices only; got data about arm {arm!r}. "
+            "Use a policy that keeps an estimate of each arm, such as WUCB."
+        )
+    try:
+        outcomes = engine.known[k].check(rewards) if engine.known else finite_array("rewards", rewards)
+    except NotAdmitted as error:
+        raise NotAdmitted(error.rule, WIDEN) from None
+    if not np.isfinite(engine.policy.preference.utilities(outcomes)).all():
+        raise ValueError("the utility of rewards must be finite; that of some is not. Bound the rewards.")
+    if (most := float(np.abs(outcomes).max(initial=0.0))) > engine.largest:
+        raise ValueError(engine.why_too_large(most))
+    told: list[float] = outcomes.tolist()
+    engine.learn_all(k, told)
+    return {"observe": engine.names[k], "rewards": told}
+
+
+def forget(engine: Engine, arm: Hashable, reward: float) -> Event:
+    """Take back one outcome of an arm."""
+    k = arm_of(engine, arm)
+    if not (engine.policy.open_to_data and engine.policy.keeps_outcomes):
+        raise ValueError(f"{type(engine.policy).__name__} cannot unlearn. Start it anew from the right data.")
+    outcome = engine.checked(k, reward)
+    utilities = engine.utilities(outcome)
+    engine.others.forget()
+    engine.guard.midway = True
+    if not remove(engine.state.memory, k, utilities, outcome):
+        engine.guard.midway = False
+        raise ValueError(f"only an outcome that was seen can be forgotten; {reward!r} of {arm!r} was not. Check it.")
+    engine.state.asked[k] -= 1
+    if isinstance(getattr(engine.state, "lifetimes", None), Lifetimes):
+        without_outcome(engine.state.lifetimes, k, outcome)
+    remeasure(engine.rule, engine.state, k)
+    engine.guard.midway = engine.guard.durable
+    return {"forget": engine.names[k], "reward": outcome}
+
+
+# -- other settings -----------------------------------------------------------------------------------
 
 
 def with_rewards(policy: Policy, rewards: RewardsOfArms) -> Policy:
@@ -127,3 +238,68 @@ def with_rewards(policy: Policy, rewards: RewardsOfArms) -> Policy:
             f"wider rewards are for a policy that was told some; {type(policy).__name__} was not. Leave them out."
         )
     return policy.but(rewards=rewards)
+
+
+def widen(engine: Engine, rewards: RewardsOfArms) -> Event:
+    """Go on with wider rewards."""
+    policy = with_rewards(engine.policy, rewards)
+    if not policy.open_to_data:
+        raise ValueError(
+            f"{type(policy).__name__} has scaled what it learned by its bounds; cannot widen them. "
+            "Start it anew, or use a policy that keeps outcomes, such as NPTS."
+        )
+    for old, new in zip(engine.known, policy.rewards_of(len(engine.names)), strict=True):
+        if not covers(new, old):
+            raise ValueError(f"wider rewards must admit all that {old!r} does; {new!r} does not. Widen it.")
+    event = {"widen": to_spec(rewards)} if engine.guard.durable else {}  # refuses what cannot be written
+    _go_on(engine, policy, copy.deepcopy(engine.state.memory))
+    return event
+
+
+def change_preference(engine: Engine, preference: Preference) -> Event:
+    """Go on with another preference."""
+    if not isinstance(preference, Preference):
+        raise TypeError(f"a learner serves a preference; got {preference!r}. Write Preference(TverskyKahneman()).")
+    if not engine.policy.open_to_data:
+        raise ValueError(
+            f"{type(engine.policy).__name__} has learned for its own preference only. Start it anew for another."
+        )
+    policy = engine.policy.but(preference=preference)
+    event = {"prefer": to_spec(preference)} if engine.guard.durable else {}
+    _go_on(engine, policy, _memory_for(engine, preference))
+    return event
+
+
+def _go_on(engine: Engine, policy: Policy, memory: Memory) -> None:
+    """Take over the settings of another policy over the same arms."""
+    rule, fresh = started(policy, len(engine.names))  # refuses what does not fit
+    kept = {"kept": fresh.kept} if hasattr(fresh, "kept") else {}
+    engine.adopt(policy, engine.names, rule, engine.state._replace(memory=memory, **kept))
+
+
+def _memory_for(engine: Engine, preference: Preference) -> Memory:
+    """The memory with the utilities that somebody else gives to what is in it."""
+    memory, own = engine.state.memory, engine.policy.preference
+    if not engine.policy.keeps_outcomes or same_utility(preference, own):
+        moved = (preference.reference, preference.costs) != (own.reference, own.costs)
+        if getattr(engine.policy, "estimates", False) and moved:
+            raise ValueError("noise is estimated from gains, so reference and costs must stay. Change weights only.")
+        return copy.deepcopy(memory)
+    arms = range(memory.pulls.size)
+    if isinstance(engine.state.lifetimes, Lifetimes) or any(cells_of_arm(memory, k).size for k in arms):
+        raise ValueError(
+            "outcomes that share cells, or are forgotten in time, keep their utilities; the new preference has "
+            "another utility, reference or direction. Keep those, or start anew."
+        )
+    outcomes, mean, spread = [], np.zeros(len(arms)), np.zeros(len(arms))
+    for k in arms:
+        _, raw, counts = outcomes_of_arm(memory, k)
+        utilities = preference.utilities(raw)
+        if not np.isfinite(utilities).all():
+            raise ValueError("the utility of each outcome must be finite; that of one is not. Bound the rewards.")
+        order = np.lexsort((raw, utilities))
+        outcomes.append((utilities[order], raw[order], counts[order]))
+        if counts.size:
+            mean[k] = np.average(utilities, weights=counts)
+            spread[k] = np.sum(counts * (utilities - mean[k]) ** 2)
+    return remembered(outcomes, mean, spread)._replace(limit=memory.limit)

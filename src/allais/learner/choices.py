@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,10 @@ WIDEN = "learner.widen(Bounded(low, high)) does so for a learner."  # what to do
 class Choice(NamedTuple):
     """An arm to play, and the number under which its outcome is told.
 
+    Attributes:
+        id: The number, from 1.
+        arm: The name of the arm.
+
     >>> learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
     >>> learner.ask(2)
     [Choice(id=1, arm='A21'), Choice(id=2, arm='A28')]
@@ -30,6 +34,14 @@ class Choice(NamedTuple):
 class Recommendation(NamedTuple):
     """The arm that the policy thinks best.
 
+    Attributes:
+        arm: The name of the arm.
+        value: Its estimated value, as a utility.
+        interval: The interval of its value; None where the policy has none.
+        settled: Whether the policy is done.
+        delta: The probability that a settled recommendation is wrong, for fixed confidence.
+        promise: What that probability rests on: "proven", "asymptotic" or "none".
+
     >>> learner = TopTwo(expected_value(), Finite([0, 1]), delta=0.05).start(["A21", "A28"], seed=1)
     >>> learner.observe("A21", [1.0] * 30)
     >>> learner.observe("A28", [0.0] * 30)
@@ -39,41 +51,47 @@ class Recommendation(NamedTuple):
     """
 
     arm: Hashable
-    value: float  # its estimated value, as a utility
-    interval: Interval | None  # None where the policy has none
-    settled: bool  # whether the policy is done
-    delta: float | None  # the chance that a settled recommendation is wrong, for fixed confidence
-    promise: Promise  # what that chance rests on: "proven", "asymptotic" or "none"
+    value: float
+    interval: Interval | None
+    settled: bool
+    delta: float | None
+    promise: Promise
 
 
 class Ellipsoid(NamedTuple):
     """All theta whose distance from the centre, in the norm of the matrix, is at most the radius.
+
+    Attributes:
+        centre: The estimate of theta, (d,).
+        matrix: A = lambda I + sum of x x' / sigma_x^2, (d, d).
+        radius: How far theta may be; infinite where nothing bounds its length.
 
     >>> ball = Ellipsoid(np.zeros(2), np.eye(2), 1.0)
     >>> ball.holds([0.6, 0.6]), ball.holds([0.9, 0.9])
     (True, False)
     """
 
-    centre: FloatArray  # the estimate of theta, (d,)
-    matrix: FloatArray  # A = lambda I + sum of x x' / sigma_x^2, (d, d)
-    radius: float  # infinite where nothing bounds the length of theta
+    centre: FloatArray
+    matrix: FloatArray
+    radius: float
 
     def holds(self, theta: ArrayLike) -> bool:
-        """Whether a theta lies in it."""
+        """Whether a theta lies in it.
+
+        Args:
+            theta: The vector, (d,).
+        """
         step = np.asarray(theta, dtype=np.float64) - self.centre
         return bool(step @ self.matrix @ step <= self.radius**2)
 
 
-class Context(NamedTuple):
-    """A choice that is none of the listed arms: what it is called, its ticket and its features."""
-
-    arm: Any
-    ticket: float
-    features: tuple[float, ...]
-
-
 class Drift(NamedTuple):
     """Whether the outcomes of an arm still look as they did (`samples/drift.py`).
+
+    Attributes:
+        alarms: How often its outcomes were found to have changed.
+        ago: How many outcomes of the arm ago the last alarm was.
+        evidence: Since then, against outcomes of one distribution; the next alarm is at 1,000.
 
     >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
     >>> learner.observe("A21", [20.0, 21.0] * 500 + [30.0] * 500)
@@ -81,9 +99,9 @@ class Drift(NamedTuple):
     (1, Drift(alarms=0, ago=None, evidence=0.0))
     """
 
-    alarms: int  # how often its outcomes were found to have changed
-    ago: int | None  # how many outcomes of the arm ago the last alarm was
-    evidence: float  # since then, against outcomes of one distribution; the next alarm is at 1,000
+    alarms: int
+    ago: int | None
+    evidence: float
 
 
 class NotNow(RuntimeError):  # noqa: N818
@@ -107,11 +125,19 @@ def require_plain_names(names: Iterable[Hashable]) -> None:
             )
 
 
-def listed(name: Any) -> Any:
-    """A tuple, such as a route, as JSON has it."""
-    return [listed(part) for part in name] if isinstance(name, tuple) else name
+def number_of(choice: Choice | int) -> int:
+    """The number of a choice, which may be given by its number."""
+    if isinstance(choice, Choice):
+        return choice.id
+    if isinstance(choice, int) and not isinstance(choice, bool):
+        return choice
+    raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}. Keep what ask() returned.")
 
 
-def unlisted(name: Any) -> Any:
-    """The name that `listed` wrote."""
-    return tuple(unlisted(part) for part in name) if isinstance(name, list) else name
+def require_own(choice: Choice | int, own: Hashable) -> None:
+    """Refuse a choice that another learner made."""
+    if isinstance(choice, Choice) and choice.arm != own:
+        raise ValueError(
+            f"a choice is told to the learner that made it; here choice {choice.id} was arm {own!r}, "
+            f"not {choice.arm!r}. Check which learner asked."
+        )

@@ -1,21 +1,24 @@
-"""Learners as JSON documents: readable, versioned, bit-exact, written atomically."""
+"""Learners as JSON documents: readable, versioned, bit-exact, written atomically; and folders that hold them."""
 
 from __future__ import annotations
 
+import copy
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray
+from allais._checks import FloatArray, IntArray, brief
+from allais._random import Seed, generator
 from allais.errors import MissingFile
 from allais.files.atomic import write_atomically
+from allais.files.log import SnapshotLog
 from allais.files.reading import (
     DAMAGE,
-    Damaged,
     array_like,
     checksum,
     finite,
@@ -27,9 +30,9 @@ from allais.files.reading import (
     whole,
     whole_list,
 )
-from allais.learner.choices import Context, listed, require_plain_names, unlisted
-from allais.learner.learner import Learner
-from allais.learner.linear import LinearLearner
+from allais.learner._engine import Engine
+from allais.learner.choices import NotNow, require_plain_names
+from allais.learner.journal import open_folder, whole_snapshot
 from allais.policies.core.base import Policy
 from allais.policies.core.state import saved_parts
 from allais.problems.base import checked_names
@@ -38,19 +41,22 @@ from allais.samples.drift import check_watch
 from allais.samples.layout import cells_of_arm, check_cells, check_moments, check_outcomes, outcomes_of_arm, remembered
 from allais.samples.lifetimes import check_lifetimes
 from allais.samples.memory import FLAT
-from allais.settings import checked_trust, from_spec, to_spec
+from allais.settings import checked_trust, from_spec, modules_of, to_spec
+
+if TYPE_CHECKING:
+    from allais.learner import Learner
 
 FORMAT = "allais learner"
 VERSION = 3  # of a learner
 # 1: neither cells nor `exact`, and every outcome was kept. 2: linear policies wrote their scratch, too
 
 
-def document_of(learner: Learner) -> dict[str, Any]:
+def document_of(engine: Engine) -> dict[str, Any]:
     """Everything a learner knows, as JSON can say it."""
-    require_plain_names(learner._names)
-    state = learner._state
+    require_plain_names(engine.names)
+    state = engine.state
     arms = []
-    for k, name in enumerate(learner._names):
+    for k, name in enumerate(engine.names):
         utility, raw, counts = outcomes_of_arm(state.memory, k)
         moments = {"mean": float(state.memory.mean[k]), "spread": float(state.memory.spread[k])}
         seen = {"outcomes": raw.tolist(), "felt": utility.tolist(), "counts": counts.tolist()}
@@ -59,27 +65,17 @@ def document_of(learner: Learner) -> dict[str, Any]:
     document = {
         "format": FORMAT,
         "version": VERSION,
-        "policy": to_spec(learner.policy),
-        "exact": learner.exact,
+        "policy": to_spec(engine.policy),
+        "exact": engine.exact,
         "arms": arms,
         "state": {name: _numbers(part) for name, part in saved_parts(state).items()},
-        "drift": {name: _numbers(part) for name, part in learner._watch._asdict().items()},
-        "outstanding": sorted(_entries(learner), key=lambda entry: entry[0]),
-        "next": learner._next,
-        "draw": learner._draw,
-        "generator": plain(learner._rng.bit_generator.state),
+        "drift": {name: _numbers(part) for name, part in engine.watch._asdict().items()},
+        "outstanding": sorted(engine.entries(), key=lambda entry: entry[0]),
+        "next": engine.next,
+        "draw": engine.draw,
+        "generator": plain(engine.rng.bit_generator.state),
     }
     return {**document, "checksum": checksum(document)}
-
-
-def _entries(learner: Learner) -> list[list[Any]]:
-    """The choices that are out: number, arm, ticket, and the features of an arm that is not listed."""
-    entries: list[list[Any]] = [[id_, arm, float(ticket), None] for id_, (arm, ticket) in learner._out.items()]
-    if isinstance(learner, LinearLearner):
-        entries += [
-            [id_, listed(one.arm), float(one.ticket), list(one.features)] for id_, one in learner._contexts.items()
-        ]
-    return entries
 
 
 def _numbers(array: Any) -> list[Any]:
@@ -125,8 +121,9 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     exact = document.get("exact", True)  # version 1 kept every outcome
     require(type(exact) is bool, "exact must be true or false")
     learner = policy.start(names, seed=0, exact=exact)
+    engine = learner._engine
     cells = [_cells(arm.get("cells", [])) for arm in arms]
-    seen = [_outcomes(learner, k, arm, cells[k]) for k, arm in enumerate(arms)]
+    seen = [_outcomes(engine, k, arm, cells[k]) for k, arm in enumerate(arms)]
     pulls = np.array([whole(arm["pulls"], "the pulls of an arm") for arm in arms], dtype=np.int64)
     if policy.keeps_outcomes:
         require([counts.sum() for _, _, counts in seen] == pulls.tolist(), "pulls are not the sum of counts")
@@ -134,34 +131,34 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     for (utility, raw, counts), table, mean, spread in zip(seen, cells, means, spreads, strict=True):
         if utility.size > FLAT or (utility.size and table.size):  # of fewer outcomes nothing reads them
             check_moments(spread_out(utility, raw, counts, table), counts, float(mean), float(spread))
-    memory = remembered(seen, means, spreads, cells)._replace(limit=learner._state.memory.limit)
+    memory = remembered(seen, means, spreads, cells)._replace(limit=engine.state.memory.limit)
     memory.pulls[:] = pulls
-    state, written = learner._state, document["state"]
+    state, written = engine.state, document["state"]
     require(isinstance(written, dict), "it has no state")
     if getattr(policy, "own_grows", False):
         state = state._replace(own=policy.sized_as(state.own, written))
     for name, target in saved_parts(state).items():
         target[...] = array_like(written[name], target, name)
-    _watch_again(learner, document.get("drift"))
-    learner._next = whole(document["next"], "the number of the next choice", 1)
-    _put_out(learner, document["outstanding"])
-    _check_state(learner, state, pulls)
-    learner._adopt(policy, names, learner._rule, state._replace(memory=memory))
+    _watch_again(engine, document.get("drift"))
+    engine.next = whole(document["next"], "the number of the next choice", 1)
+    _put_out(engine, document["outstanding"])
+    _check_state(engine, state, pulls)
+    engine.adopt(policy, names, engine.rule, state._replace(memory=memory))
     draw = document["draw"]
     require(draw is None or 0.0 <= finite(draw, "a draw") < 1.0, "a draw must lie in [0, 1)")
-    learner._draw = draw
-    learner._rng = generator_of(document["generator"])
+    engine.draw = draw
+    engine.rng = generator_of(document["generator"])
     return learner
 
 
-def _watch_again(learner: Learner, written: Any) -> None:
+def _watch_again(engine: Engine, written: Any) -> None:
     """Go on watching for drift; a file from before there was such a thing begins anew."""
     if written is None:
         return
     require(isinstance(written, dict), "what is watched for drift must be a mapping")
-    for name, target in learner._watch._asdict().items():
+    for name, target in engine.watch._asdict().items():
         target[...] = array_like(written[name], target, name)
-    check_watch(learner._watch)
+    check_watch(engine.watch)
 
 
 def _cells(table: Any) -> FloatArray:
@@ -173,17 +170,17 @@ def _cells(table: Any) -> FloatArray:
 
 
 def _outcomes(
-    learner: Learner, k: int, arm: dict[str, Any], cells: FloatArray
+    engine: Engine, k: int, arm: dict[str, Any], cells: FloatArray
 ) -> tuple[FloatArray, FloatArray, IntArray]:
     """The outcomes that an arm had: as a utility, as told, and how often."""
     utility, raw = finite_list(arm["felt"], "a utility"), finite_list(arm["outcomes"], "an outcome")
     counts = whole_list(arm["counts"], "a count", least=1)
-    single = check_cells(utility, raw, cells, learner.policy.preference)
-    check_outcomes(utility, raw, counts, learner.policy.preference, single)
-    require(learner.policy.keeps_outcomes or not raw.size, "its policy keeps no outcomes")
+    single = check_cells(utility, raw, cells, engine.policy.preference)
+    check_outcomes(utility, raw, counts, engine.policy.preference, single)
+    require(engine.policy.keeps_outcomes or not raw.size, "its policy keeps no outcomes")
     told = np.concatenate([raw[single], cells[RAW_LOW], cells[RAW_HIGH]])
-    if told.size and learner._known:
-        learner._known[k].check(told)
+    if told.size and engine.known:
+        engine.known[k].check(told)
     first = np.flatnonzero(np.append(True, (np.diff(utility) > 0.0) | (np.diff(raw) > 0.0))[: raw.size])
     return (
         (utility, raw, counts)
@@ -192,52 +189,163 @@ def _outcomes(
     )
 
 
-def _put_out(learner: Learner, entries: Any) -> None:
+def _put_out(engine: Engine, entries: Any) -> None:
     """The choices that are out, by their numbers."""
     require(isinstance(entries, list), "choices must be a list")
     seen = set[int]()
     for entry in entries:
         require(isinstance(entry, list) and len(entry) == 4, "a choice has a number, an arm, a ticket and features")
-        id_ = whole(entry[0], "the number of a choice", 1, learner._next - 1)
+        id_ = whole(entry[0], "the number of a choice", 1, engine.next - 1)
         require(id_ not in seen, "a choice is there twice")
         seen.add(id_)
         arm, ticket, features = entry[1], finite(entry[2], "a ticket"), entry[3]
         if not features:
-            learner._out[id_] = (whole(arm, "the arm of a choice", 0, len(learner._names) - 1), ticket)
+            engine.out[id_] = (whole(arm, "the arm of a choice", 0, len(engine.names) - 1), ticket)
             continue
-        row = tuple(finite_list(features, "features").tolist())
-        if not isinstance(learner, LinearLearner):
-            raise Damaged("its policy takes no features")
-        learner._require_features(len(row))
-        hash(name := unlisted(arm))
-        learner._contexts[id_] = Context(name, ticket, row)
+        engine.put_out_row(id_, arm, ticket, tuple(finite_list(features, "features").tolist()))
 
 
-def _check_state(learner: Learner, state: Any, pulls: IntArray) -> None:
+def _check_state(engine: Engine, state: Any, pulls: IntArray) -> None:
     """Refuse a state that kernels would follow out of their arrays."""
     require(state.active.any(), "no arm is in play")
     require((state.asked >= 0).all(), "an arm was asked a negative number of times")
-    if type(learner.policy).__module__.startswith("allais."):  # others may count as they like
-        out = [arm for arm, _ in learner._out.values()]
+    if type(engine.policy).__module__.startswith("allais."):  # others may count as they like
+        out = [arm for arm, _ in engine.out.values()]
         expected = pulls + np.bincount(np.array(out, dtype=np.int64), minlength=pulls.size)
         require(np.array_equal(state.asked, expected), "what was asked is not what was told or is out")
-    learner.policy.check_state(learner._rule, state)
+    engine.policy.check_state(engine.rule, state)
     check_lifetimes(getattr(state, "lifetimes", None), pulls)
 
 
-def write_document(learner: Learner, path: Path) -> None:
+def write_document(engine: Engine, path: Path) -> None:
     """Write a learner's document so that at every moment the old or the new file is whole."""
-    write_atomically(path, json.dumps(document_of(learner), indent=1, allow_nan=False) + "\n")
+    write_atomically(path, json.dumps(document_of(engine), indent=1, allow_nan=False) + "\n")
 
 
-def read_document(path: Path, trust: Sequence[str] = ()) -> Learner:
-    """The learner that a file holds."""
+def read_document(path: Path) -> Any:
+    """The document that a file holds."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise MissingFile(f"a saved learner is read from a file; {path} does not exist. Check the path.") from None
     except (ValueError, RecursionError) as error:  # of JSON, of its encoding, or of a number too long
         raise ValueError(f"a saved learner must be whole JSON; {path} is damaged ({error}). Use a backup.") from None
     except OSError as error:
         raise ValueError(f"a saved learner is one file, not a folder; {path} cannot be read ({error}).") from None
-    return learner_from(document, trust)
+
+
+# -- folders and their events -------------------------------------------------------------------------
+
+
+def apply_event(learner: Learner, event: dict[str, Any], trust: Sequence[str]) -> None:
+    """Do what an event says, by the calls that it stands for."""
+    match event:
+        case {"ask": choices, **more}:
+            learner._repeat([(id_, arm) for id_, arm in choices], more.get("allowed"))
+        case {"tell": id_, "reward": reward}:
+            learner.tell(id_, reward)
+        case {"cancel": id_}:
+            learner.cancel(id_)
+        case {"observe": arm, "rewards": rewards}:
+            learner.observe(arm, rewards)
+        case {"forget": arm, "reward": reward}:
+            learner.forget(arm, reward)
+        case {"add": arm, "rewards": rewards}:
+            learner.add(arm, from_spec(rewards, trust))
+        case {"add all": arms, "rewards": rewards}:
+            learner.add_all(arms, from_spec(rewards, trust))
+        case {"retire": arm}:
+            learner.retire(arm)
+        case {"widen": rewards}:
+            learner.widen(from_spec(rewards, trust))
+        case {"prefer": preference}:
+            learner.change_preference(from_spec(preference, trust))
+        case _:
+            raise ValueError(
+                f"an event must be one that this version knows; got {brief(event)}. Update allais, or check it."
+            )
+
+
+def open_learner(
+    folder: Path,
+    policy: Policy | None,
+    arms: int | Sequence[Hashable] | None,
+    seed: Seed | None,
+    features: ArrayLike | None,
+    trust: Sequence[str],
+    exact: bool | None,
+) -> Learner:
+    """The learner of a folder, made on the first call."""
+    checked_trust(trust)
+    if features is not None:
+        if not isinstance(policy, Policy):
+            raise ValueError(f"features come with a policy; got {policy!r}. Give both, or leave both out.")
+        policy = policy.with_features(features)
+    rng = None if seed is None else copy.deepcopy(generator(seed))  # the caller may go on drawing from his own
+
+    def make(where: Path) -> tuple[Learner, dict[str, Any]]:
+        if policy is None or arms is None or rng is None:
+            raise ValueError(f"a new folder needs policy, arms and seed; {where} holds no learner yet. Give all three.")
+        if not isinstance(policy, Policy):
+            raise TypeError(
+                f"a learner runs a policy; got {policy!r}. Write Learner.open(folder, WUCB(...), arms, seed)."
+            )
+        learner = policy.start(arms, rng, exact=bool(exact))
+        names = learner._engine.names
+        require_plain_names(names)
+        generator_state = plain(learner._engine.rng.bit_generator.state)
+        return learner, {"policy": to_spec(learner.policy), "arms": list(names), "generator": generator_state}
+
+    trusted = [*trust]
+
+    def read(log: SnapshotLog) -> tuple[Learner, dict[str, Any]]:
+        if policy is not None:  # a caller who has it at hand has imported its modules
+            trusted.extend(modules_of(to_spec(policy)))
+        with whole_snapshot(log):
+            snapshot = log.snapshot or {}
+            began, document = snapshot["began"], snapshot["learner"]
+            complete = isinstance(began["policy"], dict) and isinstance(began["arms"], list)
+            require(complete, "it does not say how it began")
+        learner = learner_from(document, trusted)
+        if log.number == 1:  # the first snapshot has the generator as it began; folders of version 0.1.0 do not say it
+            began.setdefault("generator", document["generator"])
+        return learner, began
+
+    def agree(where: Path, learner: Learner, began: dict[str, Any]) -> None:
+        """Refuse what is not what the folder was made with."""
+        if arms is not None and [*checked_names(arms)] != began["arms"]:
+            raise ValueError(
+                f"a folder keeps the arms it began with; {where} has {began['arms']}, got {arms!r}. "
+                "Leave arms out, or add() and retire() them."
+            )
+        if policy is not None:
+            _require_same_policy(where, learner, began["policy"], policy)
+        # a folder of version 0.1.0 that has lived on no longer knows its seed
+        if rng is not None and plain(rng.bit_generator.state) != began.get("generator", plain(rng.bit_generator.state)):
+            raise ValueError(
+                f"a folder keeps the seed it began with; {where} has another. Leave seed out, or use another folder."
+            )
+        if exact is not None and exact != learner.exact:
+            raise ValueError(
+                f"a folder keeps the memory it began with; {where} has exact={learner.exact}, got {exact}. "
+                "Leave exact out, or use another folder."
+            )
+
+    def repeat(learner: Learner, event: dict[str, Any]) -> None:
+        learner._apply(event, trusted)
+
+    return open_folder(folder, make, read, repeat, agree, (NotNow, *DAMAGE))
+
+
+def _require_same_policy(folder: Path, learner: Learner, began: dict[str, Any], policy: Policy) -> None:
+    given: Any = to_spec(policy)
+    if began.get("type") == type(policy.plain()).__name__:
+        given = to_spec(policy.plain())  # version 0.1.0 knew baselines by the policy that they are made from
+    if isinstance(given, dict) and given.get("features", ()) is None:  # left out: the folder knows them
+        given["features"] = began.get("features")
+    if given not in (began, to_spec(learner.policy)):  # the latter after `widen`
+        alike = isinstance(given, dict) and {**given, "features": None} == {**began, "features": None}
+        raise ValueError(
+            f"a folder keeps the policy it began with; {folder} has {learner.policy!r}, got {policy!r}"
+            f"{' with other features' if alike else ''}. Leave policy out, or use another folder."
+        )

@@ -14,21 +14,31 @@ from allais._random import Seed, generator
 from allais._system.locks import one_change_at_a_time
 from allais.errors import NotAdmitted
 from allais.files.reading import DAMAGE, reason
-from allais.learner.choices import WIDEN, Choice
-from allais.learner.copies import Copies
+from allais.learner import changes
+from allais.learner import document as documents
+from allais.learner.choices import WIDEN, Choice, number_of, require_own
+from allais.learner.journal import Journal
+from allais.learner.view import View
 from allais.policies.core.base import Policy
-from allais.policies.core.state import started
+from allais.policies.core.knowledge import RewardsOfArms
 from allais.preferences import Preference
 from allais.problems.base import checked_names
-from allais.samples.drift import new_watch
-from allais.samples.memory import NEVER
-from allais.settings import from_spec
+from allais.rewards import Rewards
+
+Whose = Preference | None
+Names = Sequence[Hashable] | None
 
 
-class Learner(Copies):
+class Learner(View):
     """A policy with memory: `policy.start(arms, seed)` makes one.
 
     Threads may share it. It can be copied and pickled.
+
+    Args:
+        policy: The policy that it runs.
+        arms: The names of the arms, or how many there are.
+        seed: A seed, or a generator that the learner uses from now on.
+        exact: Whether every outcome is kept, however many there are.
 
     >>> learner = WUCB.as_printed(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
     >>> for outcome in (0.0, 7.0, 50.0):
@@ -40,20 +50,8 @@ class Learner(Copies):
     def __init__(self, policy: Policy, arms: int | Sequence[Hashable], seed: Seed, *, exact: bool = False) -> None:
         if not isinstance(policy, Policy):
             raise TypeError(f"a learner runs a policy; got {policy!r}. Write WUCB.as_printed(...).start(arms, seed=1).")
-        self.policy = policy
-        self._names = checked_names(arms)
-        self._index = {name: index for index, name in enumerate(self._names)}
-        self._known = policy.rewards_of(len(self._names))
-        self._rule, self._state = started(policy, len(self._names))
-        if exact:
-            self._state.memory.limit[0] = NEVER
-        self._watch = new_watch(len(self._names))
-        self._rng = generator(seed)
-        self._out = {}
-        self._next = 1
-        self._draw = None
-        self._hold()
-        self._guard()
+        self._guard = self._journal = Journal(type(self).__name__)
+        self._engine = self._engine_type(policy, checked_names(arms), generator(seed), self._journal, exact)
 
     @staticmethod
     def with_state(
@@ -61,95 +59,112 @@ class Learner(Copies):
     ) -> Learner:
         """A learner that goes on from the rule and the state of a run."""
         learner = policy.start(arms, rng)
-        learner._rule, learner._state = rule, state
-        learner._hold()
+        learner._engine.hold(rule, state)
         return learner
 
     # -- asking and telling -----------------------------------------------------------------------
 
     @overload
-    def ask(
-        self, n: None = None, *, features: None = None, among: None = None, preference: Preference | None = None
-    ) -> Choice: ...
+    def ask(self, n: None = None, *, preference: Whose = None, allowed: Names = None) -> Choice: ...
     @overload
-    def ask(self, n: int, *, preference: Preference | None = None) -> list[Choice]: ...
+    def ask(self, n: int, *, preference: Whose = None, allowed: Names = None) -> list[Choice]: ...
     def ask(
-        self, n: int | None = None, *, features: Any = None, among: Any = None, preference: Preference | None = None
-    ) -> Choice | list[Choice]:
+        self, n: int | None = None, *, preference: Whose = None, allowed: Names = None, features: Any = None,
+        among: Any = None,
+    ) -> Choice | list[Choice]:  # fmt: skip
         """The next arm to play, or a batch of n to play side by side.
 
-        A batch may be shorter than n where the policy settles or must wait; it is never empty. Linear policies
-        also take `features`, or a set to choose `among`.
+        Args:
+            n: The size of a batch, which may be shorter where the policy settles or must wait; it is never empty.
+            preference: For whom the arm is chosen: what was learned serves all, and the arm is the one to try for her.
+                She brings weights and a utility; direction and reference are those of the policy's own preference
+                (`Preference.in_frame_of`). `NPTS`, `WUCB` and `LinTS` choose for anybody.
+            allowed: The arms that may be chosen this time, all of them in play; any arm if left out.
+            features: For linear policies only: the rows of this round's arms.
+            among: For linear policies only: a set of arms to choose from.
 
-        With a `preference`, the choice is for somebody else: what was learned serves all, and the arm is the one to
-        try for her. She brings weights and a utility; direction and reference are those of the policy's own preference
-        (`Preference.in_frame_of`). `NPTS`, `WUCB` and `LinTS` choose for anybody.
+        Returns:
+            The choice, or a list of them. Tell what each brought, or cancel it.
+
+        Raises:
+            NotNow: The policy has settled, or waits for the outcomes of earlier choices.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", [50.0] * 10 + [0.0] * 90)
         >>> learner.observe("A28", [7.0] * 100)
-        >>> learner.ask().arm, learner.ask(preference=Preference(TverskyKahneman(0.61))).arm
-        ('A28', 'A21')
+        >>> alice = Preference(TverskyKahneman(0.61))
+        >>> learner.ask().arm, learner.ask(preference=alice).arm, learner.ask(allowed=["A21"]).arm
+        ('A28', 'A21', 'A21')
         """
         if features is not None or among is not None:
-            self._refuse_features()
-        if self._lock._is_owned():
-            self._require_outermost()
-        with self._lock:
-            if self._midway or self._durable:
-                self._require_ready()
+            changes.refuse_features(self.policy)
+        journal, engine = self._journal, self._engine
+        if journal.lock._is_owned():
+            journal.require_outermost()
+        with journal.lock:
+            if journal.midway or journal.durable:
+                journal.require_ready()
             try:
-                view = None if preference is None else self._view_for(preference)
-                if n is None:
-                    choice = self._ask(view)
-                    if self._durable:
-                        self._write({"ask": [choice]})
+                if n is None and allowed is None:
+                    choice = engine.ask() if preference is None else engine.ask(engine.view_for(preference))
+                    if journal.durable:
+                        journal.write({"ask": [choice]}, self)
                     return choice
-                if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+                if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
                     raise ValueError(f"a batch must be of one choice or more; got {n!r}. Give an int.")
-                batch = self._ask_batch(int(n), view)
-                if self._durable:
-                    self._write({"ask": batch})
-                return batch
+                size = 1 if n is None else int(n)
+                batch = changes.among(engine, allowed, lambda: engine.ask_batch(size, preference))
+                if journal.durable:
+                    more = {} if allowed is None else {"allowed": list(allowed)}
+                    journal.write({"ask": batch, **more}, self)
+                return batch[0] if n is None else batch
             except BaseException:
-                self._end_broken()
+                journal.end_broken()
                 raise
 
-    def tell(self, choice: Choice | int, reward: float) -> None:
+    def tell(self, choice: Choice | int, reward: float, *, checked: bool = False) -> None:
         """What a choice brought, in the user's units; late, and in any order, if need be.
 
-        A reward that cannot be is refused, and the learner stays as it was.
+        Args:
+            choice: What `ask` returned, or its id.
+            reward: The outcome. One that is refused leaves the learner as it was.
+            checked: Whether `check_reward` has returned this reward already, so that it is not checked again.
+
+        Raises:
+            ValueError: The choice is not outstanding, or the reward is not finite or not admitted.
         """
-        if self._lock._is_owned():
-            self._require_outermost()
-        with self._lock:
-            if self._midway or self._durable:
-                self._require_ready()
+        journal, engine = self._journal, self._engine
+        if journal.lock._is_owned():
+            journal.require_outermost()
+        with journal.lock:
+            if journal.midway or journal.durable:
+                journal.require_ready()
             try:
                 # the short way is for a choice that `ask` has just returned: a call in Python costs more than the lock
-                id_ = choice.id if type(choice) is Choice else self._id(choice)
-                found = self._out.get(id_)
+                id_ = choice.id if type(choice) is Choice else number_of(choice)
+                found = engine.out.get(id_)
                 if found is None:
-                    self._tell_other(id_, choice, reward)
-                    return
-                arm, ticket = found
-                if type(choice) is not Choice or choice.arm is not self._names[arm]:
-                    self._require_own(choice, self._names[arm])
-                self._learn(id_, arm, ticket, self._checked(arm, reward))
+                    outcome = engine.learn_other(id_, choice, reward)
+                else:
+                    arm, ticket = found
+                    if type(choice) is not Choice or choice.arm is not engine.names[arm]:
+                        require_own(choice, engine.names[arm])
+                    outcome = reward if checked else engine.checked(arm, reward)
+                    engine.learn(id_, arm, ticket, outcome)
+                if journal.durable:
+                    journal.write({"tell": id_, "reward": outcome}, self)
             except NotAdmitted as error:
                 raise NotAdmitted(error.rule, WIDEN) from None
             except BaseException:
-                self._end_broken()
+                journal.end_broken()
                 raise
-
-    @one_change_at_a_time
-    def _tell_checked(self, choice: Choice, outcome: float) -> None:
-        """Tell what was checked already, when it came in."""
-        self._learn(choice.id, *self._out[choice.id], outcome)
 
     @one_change_at_a_time
     def cancel(self, choice: Choice | int) -> None:
         """Give a lost choice back: it no longer counts, and nothing waits for it.
+
+        Args:
+            choice: What `ask` returned, or its id.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> lost, kept = learner.ask(2)
@@ -157,26 +172,129 @@ class Learner(Copies):
         >>> learner.outstanding == (kept,)
         True
         """
-        id_ = self._id(choice)
-        if id_ in self._out:
-            arm, _ = self._out[id_]
-            self._require_own(choice, self._names[arm])
-            self._midway = True
-            del self._out[id_]
-            self._state.asked[arm] -= 1
-            self._midway = self._durable
-        else:
-            self._cancel_other(id_, choice)
-        if self._durable:
-            self._write({"cancel": id_})
+        id_ = number_of(choice)
+        self._engine.cancel(id_, choice)
+        self._write({"cancel": id_})
 
-    # -- events -----------------------------------------------------------------------------------
+    def _write(self, event: dict[str, Any]) -> None:
+        if self._journal.durable:
+            self._journal.write(event, self)
+
+    @one_change_at_a_time
+    def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
+        """Feed in outcomes of an arm that were known before or seen elsewhere: all of them, or none if any is refused.
+
+        Args:
+            arm: The name of the arm.
+            rewards: Its outcomes, in the user's units.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A28", [7.0, 7.0])
+        >>> learner.pulls
+        {'A21': 0, 'A28': 2}
+        """
+        self._write(changes.observe(self._engine, arm, rewards))
+
+    @one_change_at_a_time
+    def forget(self, arm: Hashable, reward: float) -> None:
+        """Take back one outcome of an arm that was told or observed by mistake.
+
+        Args:
+            arm: The name of the arm.
+            reward: The outcome, as it was told. Of outcomes that share a cell, one sample is taken out.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A28", [7.0, 50.0])
+        >>> learner.forget("A28", 50.0)
+        >>> learner.samples
+        1
+        """
+        self._write(changes.forget(self._engine, arm, reward))
+
+    # -- arms and settings ------------------------------------------------------------------------
+
+    @one_change_at_a_time
+    def add(self, arm: Hashable, rewards: Rewards | None = None) -> None:
+        """Bring a new arm into play, or one that retired.
+
+        Args:
+            arm: The name of the arm.
+            rewards: What is known about a new one, if arms differ.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.add("B7")
+        >>> learner.arms
+        ('A21', 'A28', 'B7')
+        """
+        self._write(changes.add(self._engine, arm, rewards))
+
+    @one_change_at_a_time
+    def add_all(self, arms: Sequence[Hashable], rewards: Rewards | None = None) -> None:
+        """Bring new arms into play, all or none, at the cost of one.
+
+        Args:
+            arms: Their names, of which none is there already.
+            rewards: What is known about each of them, if arms differ.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.add_all(["B7", "B9"])
+        >>> learner.arms
+        ('A21', 'A28', 'B7', 'B9')
+        """
+        self._write(changes.add_all(self._engine, arms, rewards))
+
+    @one_change_at_a_time
+    def retire(self, arm: Hashable) -> None:
+        """Take an arm out of play; what was learned about it is kept, and `add` brings it back.
+
+        Args:
+            arm: The name of the arm.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.retire("A21")
+        >>> learner.ask().arm
+        'A28'
+        """
+        self._write(changes.retire(self._engine, arm))
+
+    @one_change_at_a_time
+    def widen(self, rewards: RewardsOfArms) -> None:
+        """Go on with wider bounds; what was learned is kept, and every interval is wider from now on.
+
+        Args:
+            rewards: What the policy takes: one for all arms, or one per arm. It must admit all that was admitted.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.widen(Bounded(0, 60))
+        >>> learner.policy.rewards
+        Bounded(low=0.0, high=60.0)
+        """
+        self._write(changes.widen(self._engine, rewards))
+
+    @one_change_at_a_time
+    def change_preference(self, preference: Preference) -> None:
+        """Serve another preference from now on; outcomes that were told count with their utilities under it.
+
+        Args:
+            preference: What is maximised from now on.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0] * 10 + [0.0] * 90)
+        >>> learner.observe("A28", [7.0] * 100)
+        >>> learner.change_preference(Preference(TverskyKahneman(0.61)))
+        >>> learner.recommend().arm
+        'A21'
+        """
+        self._write(changes.change_preference(self._engine, preference))
+
+    # -- events and files -------------------------------------------------------------------------
 
     def apply(self, event: dict[str, Any], trust: Sequence[str] = ()) -> None:
         """Do what an event says: the calls that change a learner, as its folder writes them down.
 
-        A learner to which all events of another are applied knows the same and will choose the same. `trust` is that
-        of `load`, for events that bring an arm with rewards of its own.
+        Args:
+            event: The event.
+            trust: As in `load`, for events that bring an arm with rewards of its own.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> for event in ({"ask": [[1, "A21"], [2, "A28"]]}, {"tell": 1, "reward": 7.0}, {"cancel": 2},
@@ -191,80 +309,61 @@ class Learner(Copies):
             raise ValueError(f"invalid event {brief(event)}: {reason(error)}. Check where it came from.") from None
 
     def _apply(self, event: dict[str, Any], trust: Sequence[str]) -> None:
-        match event:
-            case {"ask": choices}:
-                self._repeat([(id_, arm) for id_, arm in choices])
-            case {"tell": id_, "reward": reward}:
-                self.tell(id_, reward)
-            case {"cancel": id_}:
-                self.cancel(id_)
-            case {"observe": arm, "rewards": rewards}:
-                self.observe(arm, rewards)
-            case {"forget": arm, "reward": reward}:
-                self.forget(arm, reward)
-            case {"add": arm, "rewards": rewards}:
-                self.add(arm, from_spec(rewards, trust))
-            case {"add all": arms, "rewards": rewards}:
-                self.add_all(arms, from_spec(rewards, trust))
-            case {"retire": arm}:
-                self.retire(arm)
-            case {"widen": rewards}:
-                self.widen(from_spec(rewards, trust))
-            case {"prefer": preference}:
-                self.change_preference(from_spec(preference, trust))
-            case _:
-                raise ValueError(
-                    f"an event must be one that this version knows; got {brief(event)}. Update allais, or check it."
-                )
+        documents.apply_event(self, event, trust)
 
     @one_change_at_a_time
-    def _repeat(self, choices: list[tuple[int, Hashable]]) -> None:
-        """Make choices as they were made."""
-        next_ones = [id_ for id_, _ in choices] == list(range(self._next, self._next + len(choices)))
-        known = all(arm in self._index for _, arm in choices)
-        if not (next_ones and known and all(self._ask_again(*one) for one in choices)):
-            raise ValueError(
-                f"events must repeat to the same choices; {brief(choices)} does not. Use a backup of both, or a "
-                "learner that began alike."
-            )
-        if self._durable:
-            self._write({"ask": choices})
+    def _repeat(self, choices: list[tuple[int, Hashable]], allowed: Names) -> None:
+        self._write(changes.repeat(self._engine, choices, allowed))
 
-    # -- files ------------------------------------------------------------------------------------
+    @one_change_at_a_time
+    def lay_out(self) -> None:
+        """Lay the memory out as a snapshot has it, so that both go on alike to the last bit."""
+        self._engine.lay_out()
+        self._engine.others.forget()
 
     def _document(self) -> dict[str, Any]:
-        from allais.learner.document import document_of
-
-        self._lay_out_memory()
-        return document_of(self)
+        self._engine.lay_out()
+        return documents.document_of(self._engine)
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one readable JSON file; a crash while saving leaves the old one."""
-        from allais.learner.document import write_document
+        """Write everything to one readable JSON file; a crash while saving leaves the old one.
 
-        self._require_outermost()
-        with self._lock:
-            self._require_whole()
-            if self._log is None:
-                self._lay_out_memory()
-            elif not self._log.closed:
-                self._take_snapshot()  # so that folder and file go on alike, to the last bit
-            write_document(self, Path(path))
+        Args:
+            path: The file.
+        """
+        (journal := self._journal).require_outermost()
+        with journal.lock:
+            journal.require_whole()
+            if journal.log is None:
+                self._engine.lay_out()
+            elif not journal.log.closed:
+                journal.take_snapshot(self)  # so that folder and file go on alike, to the last bit
+            documents.write_document(self._engine, Path(path))
 
     @staticmethod
     def load(path: str | Path, trust: Sequence[str] = ()) -> Learner:
         """The learner that was saved, going on exactly where it was.
 
-        A file is data: it may name types and functions outside of this library only from the modules in `trust`.
+        Args:
+            path: The file.
+            trust: Modules outside of this library whose types and functions the file may name; it is data otherwise.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
         >>> learner.save("advisor.json")
         >>> Learner.load("advisor.json").ask() == learner.ask()
         True
         """
-        from allais.learner.document import read_document
+        return documents.learner_from(documents.read_document(Path(path)), trust)
 
-        return read_document(Path(path), trust)
+    @staticmethod
+    def from_snapshot(snapshot: dict[str, Any], trust: Sequence[str] = ()) -> Learner:
+        """The learner that a `snapshot` describes.
+
+        Args:
+            snapshot: The snapshot.
+            trust: As in `load`.
+        """
+        return documents.learner_from(snapshot, trust)
 
     @staticmethod
     def open(
@@ -279,10 +378,16 @@ class Learner(Copies):
     ) -> Learner:
         """A learner that lives in a folder: every accepted call is on disk when it returns.
 
-        The first time, say how to start; afterwards the folder knows, and what is given must agree. Linear policies
-        need the `features` of the arms, one row for each. `trust` names the modules from which the folder may name
-        types and functions, beside this library's and those of `policy`. With `exact=True` every outcome is kept,
-        however many there are. It can be opened by one process at a time, until `close`.
+        The first time, say how to start; afterwards what is given must agree. One process at a time can open it.
+
+        Args:
+            path: The folder.
+            policy: The policy that it runs.
+            arms: The names of the arms, or how many there are.
+            seed: A seed, or a generator, which stays as it is.
+            features: For linear policies: the features of the arms, one row for each.
+            trust: Modules whose types and functions the folder may name, beside this library's and those of `policy`.
+            exact: Whether every outcome is kept, however many there are.
 
         >>> policy = NPTS(expected_value(), Bounded(0, 1))
         >>> with Learner.open("advisor", policy, arms=["A21", "A28"], seed=1) as learner:
@@ -291,6 +396,4 @@ class Learner(Copies):
         ...     learner.pulls
         {'A21': 1, 'A28': 0}
         """
-        from allais.learner.folder import open_folder
-
-        return open_folder(Path(path), policy, arms, seed, features, trust, exact)
+        return documents.open_learner(Path(path), policy, arms, seed, features, trust, exact)

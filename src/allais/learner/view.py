@@ -1,55 +1,77 @@
-"""What a learner knows: arms, outcomes, values, intervals, and its recommendation."""
+"""What can be read of a learner; nothing here changes it."""
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Hashable
-from typing import Any, NoReturn
+from collections.abc import Hashable, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from allais._system.locks import one_at_a_time
+from allais._system.locks import Guard, one_at_a_time
 from allais.bands.base import Interval
-from allais.learner.choices import Choice
-from allais.learner.durable import Durable
-from allais.learner.views import same_utility
-from allais.numerics.sums import finite_parts
+from allais.learner import reading
+from allais.learner._engine import Engine
+from allais.learner.bounds import BoundsView
+from allais.learner.changes import among, arm_of
+from allais.learner.choices import Choice, Drift, Recommendation, number_of
+from allais.learner.document import document_of
+from allais.learner.journal import Journal
+from allais.learner.views import PreferenceView
 from allais.policies.core.base import Policy
-from allais.policies.core.knowledge import worth_of
-from allais.policies.core.verbs import SETTLED, bracket, choose
 from allais.preferences import Preference
-from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
-from allais.samples.layout import cells_of_arm, outcomes_of_arm
-from allais.samples.memory import NEVER, measure
-from allais.samples.trees import DISTINCT
-
-MANY = 50_000  # distinct outcomes in trees: to weigh them one by one takes longer than to tabulate a new weight
+from allais.preferences.valuation import certainty_equivalent_in_words
+from allais.samples.drift import evidence
+from allais.samples.layout import outcomes_of_arm
 
 
-class View(Durable):
-    """What can be read of a learner; nothing here changes it."""
+class View:
+    """A learner as a reader sees it."""
 
-    policy: Policy
-    _names: tuple[Hashable, ...]
-    _index: dict[Hashable, int]
-    _rule: Any
-    _state: Any
-    _out: dict[int, tuple[int, float]]  # what was asked and not told: arm and ticket
-    _next: int  # the number of the next choice
+    _engine_type: ClassVar[type[Engine]] = Engine
+    _engine: Engine
+    _journal: Journal
+    _guard: Guard  # the same journal: it has the lock
 
     def __repr__(self) -> str:
-        what, size = type(self).__name__, len(self._names)
+        what, size = type(self).__name__, len(self._engine.names)
         return f"<{what} of {type(self.policy).__name__}: {size} arms, {self._samples()} samples>"
 
     def _samples(self) -> int:
-        return int(self._state.memory.pulls.sum())
+        return int(self._engine.state.memory.pulls.sum())
+
+    # -- arms and outcomes ------------------------------------------------------------------------
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that it runs, with the settings of now."""
+        return self._engine.policy
+
+    @property
+    def rule(self) -> Any:
+        """The settings as kernels read them, for tests of a policy of your own."""
+        return self._engine.rule
+
+    @property
+    def state(self) -> Any:
+        """The arrays that kernels write, for tests of a policy of your own; they are not to be changed."""
+        return self._engine.state
 
     @property
     @one_at_a_time
     def arms(self) -> tuple[Hashable, ...]:
         """The arms in play, in the order they came."""
-        return tuple(name for name, active in zip(self._names, self._state.active, strict=True) if active)
+        return tuple(name for name, active in zip(self._engine.names, self.state.active, strict=True) if active)
+
+    @property
+    def n_arms(self) -> int:
+        """How many arms there are, retired arms included."""
+        return len(self._engine.names)
+
+    @property
+    def asked(self) -> int:
+        """How many choices it has made."""
+        return self._engine.next - 1
 
     @property
     @one_at_a_time
@@ -61,7 +83,7 @@ class View(Durable):
     @one_at_a_time
     def pulls(self) -> dict[Hashable, int]:
         """How many outcomes of each arm it was told, retired arms included."""
-        return dict(zip(self._names, self._state.memory.pulls.tolist(), strict=True))
+        return self._by_name(self.state.memory.pulls)
 
     @property
     @one_at_a_time
@@ -73,19 +95,31 @@ class View(Durable):
         >>> sum(learner.waiting.values())
         3
         """
-        out = self._state.asked - self._state.memory.pulls
-        return dict(zip(self._names, out.tolist(), strict=True))
+        return self._by_name(self.state.asked - self.state.memory.pulls)
+
+    def _by_name(self, numbers: Any) -> dict[Hashable, Any]:
+        return dict(zip(self._engine.names, numbers.tolist(), strict=True))
 
     @property
     @one_at_a_time
     def outstanding(self) -> tuple[Choice, ...]:
         """The choices that were asked and neither told nor cancelled."""
-        return tuple(Choice(id_, self._names[arm]) for id_, (arm, _) in self._out.items())
+        return tuple(Choice(*one) for one in self._engine.outstanding())
 
     @property
     def exact(self) -> bool:
         """Whether every outcome is kept, however many there are."""
-        return bool(self._state.memory.limit[0] == NEVER)
+        return self._engine.exact
+
+    @property
+    @one_at_a_time
+    def memory_size(self) -> int:
+        """How many distinct outcomes are kept of all arms, which is how long a snapshot is."""
+        return self._lines_worth_a_snapshot()
+
+    def _lines_worth_a_snapshot(self) -> int:
+        memory = self._engine.state.memory
+        return int(memory.sizes.sum() + memory.trees.heads[:, 1].sum())
 
     @one_at_a_time
     def outcomes(self, arm: Hashable) -> tuple[np.ndarray, np.ndarray]:
@@ -93,51 +127,56 @@ class View(Durable):
 
         Of an arm with more than 16,384, neighbours share cells and are listed as one, unless the learner is `exact`.
 
+        Args:
+            arm: The name of the arm.
+
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", [50.0, 0.0, 0.0])
         >>> learner.outcomes("A21")
         (array([ 0., 50.]), array([2, 1]))
         """
-        _, raw, counts = outcomes_of_arm(self._state.memory, self._arm(arm))
+        _, raw, counts = outcomes_of_arm(self.state.memory, arm_of(self._engine, arm))
         return raw, counts
+
+    def check_reward(self, arm: Hashable | None, reward: float) -> float:
+        """See whether `tell` would take a reward.
+
+        Args:
+            arm: The name of the arm; None for one that is not listed, which a linear policy knows by its features.
+            reward: What happened, in the user's units.
+
+        Returns:
+            The reward as a float.
+
+        Raises:
+            ValueError: The reward is not finite, or the declared rewards do not admit it.
+        """
+        return self._engine.checked(0 if arm is None else arm_of(self._engine, arm), reward)
+
+    # -- values -----------------------------------------------------------------------------------
 
     @one_at_a_time
     def value(self, preference: Preference | None = None) -> dict[Hashable, float]:
         """What each arm is worth by what was seen, to this preference or to another one's.
 
-        An arm of which nothing is known has the value NaN. Another preference brings weights and a utility; gains and
-        losses are those of the policy's own (`Preference.in_frame_of`). For an arm with many distinct outcomes the cost
-        is O(n), or O(log n) where there are very many and the utility is that of the policy.
+        An arm of n distinct outcomes costs O(n), or O(log n) where there are very many and the utility is the policy's.
+
+        Args:
+            preference: Whose weights and utility count; the policy's own if left out. Direction and reference are those
+                of the policy's own preference (`Preference.in_frame_of`).
+
+        Returns:
+            The value of each arm by its name; NaN where nothing is known about it.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", [50.0, 0.0])
         >>> learner.value(), round(learner.value(Preference(Power(0.5)))["A21"], 4)
         ({'A21': 25.0, 'A28': nan}, 35.3553)
         """
-        return self._values(self._someone(preference))
+        return self._by_name(self._values(reading.someone(self.policy, preference)))
 
-    def _someone(self, preference: Preference | None) -> Preference:
-        """A preference that was given, on gains and losses as the policy has them; or else the policy's own."""
-        if preference is None:
-            return self.policy.preference
-        if not isinstance(preference, Preference):
-            raise TypeError(f"an arm is valued by a preference; got {preference!r}. Write Preference(...).")
-        return preference.in_frame_of(self.policy.preference)
-
-    def _values(self, preference: Preference) -> dict[Hashable, float]:
-        memory, n_arms = self._state.memory, len(self._names)
-        told = memory.pulls > 0
-        own = self.policy.preference
-        many = preference == own or memory.trees.heads[:, DISTINCT].sum() > MANY
-        summed = told & memory.in_trees if many and same_utility(preference, own) else np.zeros_like(told)
-        values = np.full(n_arms, np.nan)
-        if summed.any():
-            worth, summing = worth_of(preference, [], n_arms), memory._replace(value=values, slack=memory.slack.copy())
-            for k in np.flatnonzero(summed).tolist():
-                measure(worth, summing, k)
-        for k in np.flatnonzero(told & ~summed).tolist():
-            values[k] = self._worth(k, preference)
-        return dict(zip(self._names, values.tolist(), strict=True))
+    def _values(self, preference: Preference) -> Any:
+        return reading.values_of(self.policy, self.state.memory, preference)
 
     @one_at_a_time
     def memory_error(self, preference: Preference | None = None) -> dict[Hashable, float]:
@@ -145,106 +184,214 @@ class View(Durable):
 
         Intervals are widened for it already.
 
+        Args:
+            preference: Whose value it is about, as in `value`.
+
         >>> learner = WUCB.as_printed(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", np.random.default_rng(1).random(20_000))
         >>> error = learner.memory_error()
         >>> 0.0 < error["A21"] < 1e-3, error["A28"]
         (True, 0.0)
         """
-        other = self._someone(preference)
-        return {name: self._hidden(k, other) for k, name in enumerate(self._names)}
-
-    def _hidden(self, k: int, preference: Preference) -> float:
-        """How much of an arm's value its cells may hide."""
-        cells = cells_of_arm(self._state.memory, k)
-        if not (cells.shape[1] and self._state.memory.pulls[k]):
-            return 0.0
-        utility, raw, counts = outcomes_of_arm(self._state.memory, k)
-        table = spread_out(utility, raw, counts, cells)
-        if preference == self.policy.preference:
-            return hidden(table, counts, preference.gains, preference.losses, table[SUM] / counts)
-        # the same cells as another preference feels them
-        table = np.stack([preference.utilities(table[row]) for row in (RAW_LOW, RAW_HIGH, RAW)])
-        order = np.argsort(table[2], kind="stable")
-        return hidden(table[:, order], counts[order], preference.gains, preference.losses)
-
-    def _worth(self, k: int, preference: Preference) -> float:
-        utility, outcomes, counts = outcomes_of_arm(self._state.memory, k)
-        if not same_utility(preference, self.policy.preference):
-            utility = preference.utilities(outcomes)
-        order = np.argsort(utility)
-        utility, counts = utility[order], counts[order]
-        above = np.cumsum(counts[::-1])[::-1] / counts.sum()
-        below = (np.cumsum(counts) - counts) / counts.sum()
-        return finite_parts(utility, above, below, preference.gains, preference.losses).value
+        other, memory = reading.someone(self.policy, preference), self.state.memory
+        return {
+            name: reading.hidden_by_cells(self.policy, memory, k, other) for k, name in enumerate(self._engine.names)
+        }
 
     @one_at_a_time
     def intervals(self) -> dict[Hashable, Interval]:
         """The interval of every arm's value at the policy's present confidence.
 
-        It ends where the declared rewards do; it is infinite for an arm that was never told, and where the policy
-        keeps none.
+        It ends where the declared rewards do; it is infinite for an arm that was never told, or where there is none.
 
         >>> learner = WUCB.as_printed(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A21", [50.0, 0.0])
         >>> learner.intervals()["A21"]
         Interval(low=0.0, value=21.03..., high=50.0)
         """
-        return intervals_of(self.policy, self._names, self._rule, self._state)
+        return reading.intervals_of(self.policy, self._engine.names, self.rule, self.state)
 
     @one_at_a_time
     def is_settled(self) -> bool:
         """Whether the policy has stopped and its recommendation is final."""
-        if self.policy.goal == "regret":
-            return False
-        # `choose` writes to everything but the memory; only its answer is wanted
-        shared = ("memory", "kept", "lifetimes")
-        parts = {name: copy.deepcopy(getattr(self._state, name)) for name in self._state._fields if name not in shared}
-        return bool(choose(self._rule, self._state._replace(**parts), 0.0) == SETTLED)
+        return reading.is_settled(self.policy, self.rule, self.state)
 
-    def _refuse_features(self) -> NoReturn:
-        raise TypeError(
-            f"{type(self.policy).__name__} knows arms by their names and takes no features. Leave them out, or use a "
-            "linear policy, such as WOFUL."
-        )
+    @one_at_a_time
+    def reached_delta(self) -> float | None:
+        """The smallest delta at which the policy would have settled on what it has seen; None if no delta would do.
 
-    def _arm(self, name: Hashable) -> int:
-        try:
-            return self._index[name]
-        except (KeyError, TypeError):
-            listed = ", ".join(map(repr, self._names[:8])) + (", ..." if len(self._names) > 8 else "")
-            raise ValueError(
-                f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name."
-            ) from None
+        It may be read at any time, even at one that was chosen by looking at it. Intervals widen as delta falls, so a
+        wrong arm reaches a delta of at most x only if some interval at level x is wrong: with probability below x.
+        """
+        return reading.reached_delta(self.policy, self.rule, self.state)
 
-    # -- choices by their numbers -----------------------------------------------------------------
+    @one_at_a_time
+    def recommend(self, preference: Preference | None = None) -> Recommendation:
+        """The best arm so far, its value and interval, and whether the policy is done.
 
-    def _id(self, choice: Any) -> int:
-        if isinstance(choice, Choice):
-            return choice.id
-        if isinstance(choice, int) and not isinstance(choice, bool):
-            return choice
-        raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}. Keep what ask() returned.")
+        Args:
+            preference: For whom the arm is the best, by the outcomes that all share; the policy's own preference if
+                left out. Direction and reference are those of the policy's own (`Preference.in_frame_of`). There is an
+                interval for somebody else from a policy that also chooses for her (`ask(preference=...)`), and a value
+                from every other.
 
-    def _require_own(self, choice: Choice | int, own: Hashable) -> None:
-        if isinstance(choice, Choice) and choice.arm != own:
-            raise ValueError(
-                f"a choice is told to the learner that made it; here choice {choice.id} was arm {own!r}, "
-                f"not {choice.arm!r}. Check which learner asked."
-            )
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0] + [0.0] * 9)
+        >>> learner.observe("A28", [7.0] * 10)
+        >>> learner.recommend().arm, learner.recommend(Preference(TverskyKahneman(0.61))).arm
+        ('A28', 'A21')
+        """
+        engine = self._engine
+        other = reading.someone(engine.policy, preference)
+        if other == engine.policy.preference:
+            return reading.recommended(engine, engine.policy, engine.rule, engine.state)
+        view = engine.others.see(engine, other) if engine.policy.open_to_people else None
+        if isinstance(view, PreferenceView | BoundsView):
+            view.complete()
+            return reading.recommended(engine, view.policy, view.rule, view.state)
+        values, pulls = self._by_name(self._values(other)), self.pulls
+        known = {name: values[name] for name in self.arms if not math.isnan(values[name])}
+        best = max(known, key=lambda name: (known[name], pulls[name]), default=self.arms[0])
+        return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
 
-    def _why_unknown(self, id_: int) -> str:
-        if 0 < id_ < self._next:
-            return f"a choice is told or cancelled once; {id_} already was. Use observe() for further data."
-        return f"only a choice that was asked can be told; {id_} never was. Tell what ask() returned."
+    # -- about choices ----------------------------------------------------------------------------
 
+    @one_at_a_time
+    def chances(
+        self, preference: Preference | None = None, draws: int = 200, *, allowed: Sequence[Hashable] | None = None
+    ) -> dict[Hashable, float]:
+        """How likely each arm in play is to be the next choice: its share of some choices that nobody is told.
 
-def intervals_of(policy: Policy, names: tuple[Hashable, ...], rule: Any, state: Any) -> dict[Hashable, Interval]:
-    """The interval of every arm's value, by the rule and the state of a learner or of a run."""
-    low, high = np.empty(len(names)), np.empty(len(names))
-    bracket(rule, state, low, high)
-    ends = zip(low.tolist(), state.memory.value.tolist(), high.tolist(), strict=True)
-    return {
-        name: Interval(*one).within(bounds) if math.isfinite(one[0]) and math.isfinite(one[2]) else Interval(*one)
-        for name, one, bounds in zip(names, ends, policy.value_bounds(len(names)), strict=True)
-    }
+        The learner stays as it was. A policy in which chance decides between ties only gives one arm, or few, a share.
+
+        Args:
+            preference: For whom the choice would be, as in `ask`.
+            draws: How many choices are made.
+            allowed: The arms that may be chosen, as in `ask`.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A21", [50.0, 0.0, 0.0])
+        >>> learner.observe("A28", [7.0, 7.0, 20.0])
+        >>> learner.chances()
+        {'A21': 0.62, 'A28': 0.38}
+        """
+        if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
+            raise ValueError(f"draws must be a whole number, 1 or more; got {draws!r}. Give an int.")
+        engine = self._engine
+        return among(engine, allowed, lambda: reading.shares_of(engine, engine.view_for(preference), int(draws)))
+
+    def propensity(self, choice: Choice | int) -> float | None:
+        """The probability that the policy gave to a choice that is outstanding, for estimates from logged choices.
+
+        Args:
+            choice: What `ask` returned, or its id.
+
+        Returns:
+            1 where chance decides between ties only, and what `EXP3` drew by. None where no formula gives it, as for
+            `NPTS`: `chances`, before the choice is asked, estimates it by draws.
+
+        Raises:
+            ValueError: The choice is not outstanding.
+
+        >>> learner = UCB1(Bounded(0, 1)).start(["A21", "A28"], seed=1)
+        >>> learner.propensity(learner.ask())
+        1.0
+        """
+        engine, id_ = self._engine, choice.id if type(choice) is Choice else number_of(choice)
+        found, kind = engine.out.get(id_), type(engine.policy).__name__
+        if found is None and not engine.is_out(id_):
+            raise ValueError(engine.why_unknown(id_))
+        if found is not None and kind == "EXP3":
+            return float(found[1])  # its ticket: the algorithm needs it, too
+        return 1.0 if kind in reading.FIXED else None
+
+    @one_at_a_time
+    def why(self, arm: Hashable, preference: Preference | None = None, unit: str = "") -> str:
+        """A sentence about an arm that was just chosen, by the value that it has for whom it was chosen.
+
+        Args:
+            arm: The name of the arm.
+            preference: For whom it was chosen, as in `ask`.
+            unit: The unit of outcomes, such as "minutes".
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+        >>> learner.observe("A28", [7.0, 8.0])
+        >>> learner.why("A28", unit="minutes"), learner.why("A21")
+        ('A28 is worth most so far: it feels like 7.5 minutes for sure, by 2 outcomes', 'A21 was never seen')
+        """
+        engine = self._engine
+        memory, own = engine.state.memory, engine.policy.preference
+        if not engine.policy.keeps_outcomes:
+            return f"{arm} is the best, or worth trying, by what all arms have shown"
+        place = engine.index[arm] if arm in engine.index else arm_of(engine, arm)
+        if not (pulls := int(memory.pulls[place])):
+            return f"{arm} was never seen"
+        view = None if preference is None else engine.view_for(preference)
+        values = memory.value if view is None else view.values()
+        whose = own if preference is None else preference.in_frame_of(own)
+        best = bool(((values[place] >= values) | (memory.pulls == 0)).all())
+        judged = "is worth most so far" if best else "may be worth more than it seems"
+        worth = certainty_equivalent_in_words(whose, float(values[place]), unit)
+        return f"{arm} {judged}: it {worth}, by {pulls} outcome{'s' if pulls > 1 else ''}"
+
+    @one_at_a_time
+    def drift(self) -> dict[Hashable, Drift]:
+        """Where the last outcomes of an arm no longer look like the earlier ones.
+
+        Outcomes are compared with the first 128, in the order in which they were told, after every one. An arm whose
+        outcomes are of one distribution ever raises an alarm with a probability of 1 in 1,000 at most; then it is
+        watched anew.
+
+        >>> learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
+        >>> rng = np.random.default_rng(1)
+        >>> learner.observe("A21", 0.5 * rng.random(1_000))
+        >>> before = learner.drift()["A21"].alarms
+        >>> learner.observe("A21", 0.5 + 0.5 * rng.random(200))
+        >>> before, learner.drift()["A21"].alarms
+        (0, 1)
+        """
+        watch = self._engine.watch
+        return {
+            name: Drift(many, ago if many else None, float(evidence(watch, k)))
+            for k, (name, (many, ago)) in enumerate(zip(self._engine.names, watch.alarms.tolist(), strict=True))
+        }
+
+    # -- copies -----------------------------------------------------------------------------------
+
+    @one_at_a_time
+    def snapshot(self) -> dict[str, Any]:
+        """Everything that it knows, as JSON can say it; `Learner.from_snapshot` makes a learner of it.
+
+        A learner that goes on beside its snapshot calls `lay_out` first, so that both choose alike to the last bit;
+        `save` does so.
+        """
+        return document_of(self._engine)
+
+    @one_at_a_time
+    def copy(self) -> Self:
+        """An independent learner that knows the same and will choose the same."""
+        twin = object.__new__(type(self))
+        twin.__setstate__(self._engine.contents())
+        return twin
+
+    @one_at_a_time
+    def __getstate__(self) -> dict[str, Any]:
+        return self._engine.contents()
+
+    def __setstate__(self, contents: dict[str, Any]) -> None:
+        self._guard = self._journal = Journal(type(self).__name__)
+        self._engine = self._engine_type.of(contents, self._journal)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._journal.require_in_memory()
+        return super().__reduce_ex__(protocol)
+
+    def close(self) -> None:
+        """Let go of the folder, so that another process can open it; what lives in memory has none."""
+        self._journal.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -155,3 +155,39 @@ def sure_amount(preference: Preference, value: float) -> float:
         with np.errstate(all="ignore"):
             sure = float(preference.outcomes_of(np.float64(value)))
     return sure if abs(sure) < BEYOND else math.nan
+
+
+def plain(number: float, digits: int = 4) -> str:
+    """A number to a few digits, as people write it: no exponent unless it is very small or very large.
+
+    >>> plain(26.5731), plain(12345.678), plain(0.0), plain(-0.00051234), plain(2.5e17)
+    ('26.57', '12,346', '0', '-0.0005123', '2.5e+17')
+    """
+    if not 1e-4 <= abs(number) < 1e15:
+        return f"{number:.{digits}g}"
+    places = max(digits - 1 - math.floor(math.log10(abs(number))), 0)
+    text = f"{number:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def amount(number: float, unit: str = "", digits: int = 4) -> str:
+    """A number with its unit, to a few digits.
+
+    >>> amount(26.5731, "minutes"), amount(1041.2), amount(1.0, "minutes"), amount(1.0, "ms")
+    ('26.57 minutes', '1,041', '1 minute', '1 ms')
+    """
+    text = plain(number, digits)
+    one = text in ("1", "-1") and len(unit) > 3 and unit.isalpha()  # a short one is an abbreviation
+    return f"{text} {unit.removesuffix('s') if one else unit}".rstrip()
+
+
+def certainty_equivalent_in_words(preference: Preference, value: float, unit: str = "", digits: int = 4) -> str:
+    """A value as the sure amount that is worth as much; as it is where there is none.
+
+    >>> certainty_equivalent_in_words(Preference.tversky_kahneman(), 6.23332, "francs")
+    'feels like 8 francs for sure'
+    """
+    sure = sure_amount(preference, value)
+    if math.isnan(sure):
+        return f"has the value {plain(value, digits)}, which no sure outcome has"
+    return f"feels like {amount(sure, unit, digits)} for sure"

@@ -9,7 +9,6 @@ from allais.bands import Interval
 from allais.learner import Learner
 from allais.preferences import Preference
 from allais.preferences.valuation import sure_amount
-from allais.report.tables import amount, plain
 
 
 def sure_interval(preference: Preference, interval: Interval) -> Interval:
@@ -30,15 +29,3 @@ def sure_intervals(
         name: sure_interval(preference, one) if pulls[name] else Interval(math.nan, math.nan, math.nan)
         for name, one in intervals.items()
     }
-
-
-def certainty_equivalent_in_words(preference: Preference, value: float, unit: str = "", digits: int = 4) -> str:
-    """A value as the sure amount that is worth as much; as it is where there is none.
-
-    >>> certainty_equivalent_in_words(Preference.tversky_kahneman(), 6.23332, "francs")
-    'feels like 8 francs for sure'
-    """
-    sure = sure_amount(preference, value)
-    if math.isnan(sure):
-        return f"has the value {plain(value, digits)}, which no sure outcome has"
-    return f"feels like {amount(sure, unit, digits)} for sure"

@@ -14,7 +14,8 @@ from allais.learner.linear import LinearLearner
 from allais.linear.limits import linear_characteristic_time
 from allais.lotteries import Discrete
 from allais.preferences import Explanation, Preference
-from allais.report.tables import amount, share
+from allais.preferences.valuation import amount
+from allais.report.tables import share
 from allais.searches.forecast import forecast
 from allais.searches.limit import Proof, Seen
 from allais.simulation import BestArm

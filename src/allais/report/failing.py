@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterator
 from typing import NamedTuple
 
-from allais.report.tables import amount, quoted, share
+from allais.preferences.valuation import amount
+from allais.report.tables import quoted, share
 from allais.simulation import BestArm
 
 BY_CHANCE = 1e-3  # if failures fell evenly, they would seldom gather as they do in an option that is named

@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from allais.report.tables import amount, duration, plain, quoted, share
+from allais.preferences.valuation import amount, plain
+from allais.report.tables import duration, quoted, share
 
 if TYPE_CHECKING:
     from jinja2 import Environment

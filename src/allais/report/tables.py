@@ -41,30 +41,6 @@ def with_error(number: float, error: float, digits: int = 2) -> str:
     return f"{number:,.{places}f} ± {error:.{places}f}"
 
 
-def plain(number: float, digits: int = 4) -> str:
-    """A number to a few digits, as people write it: no exponent unless it is very small or very large.
-
-    >>> plain(26.5731), plain(12345.678), plain(0.0), plain(-0.00051234), plain(2.5e17)
-    ('26.57', '12,346', '0', '-0.0005123', '2.5e+17')
-    """
-    if not 1e-4 <= abs(number) < 1e15:
-        return f"{number:.{digits}g}"
-    places = max(digits - 1 - floor(log10(abs(number))), 0)
-    text = f"{number:,.{places}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def amount(number: float, unit: str = "", digits: int = 4) -> str:
-    """A number with its unit, to a few digits.
-
-    >>> amount(26.5731, "minutes"), amount(1041.2), amount(1.0, "minutes"), amount(1.0, "ms")
-    ('26.57 minutes', '1,041', '1 minute', '1 ms')
-    """
-    text = plain(number, digits)
-    one = text in ("1", "-1") and len(unit) > 3 and unit.isalpha()  # a short one is an abbreviation
-    return f"{text} {unit.removesuffix('s') if one else unit}".rstrip()
-
-
 def share(number: float) -> str:
     """A share in percent; a rare one is not shown as none.
 

@@ -16,7 +16,8 @@ from allais.preferences.valuation import sure_amount
 from allais.report.certainty_equivalents import sure_intervals
 from allais.report.effort import TO, explained
 from allais.report.failing import but_some_failed, withdrawal
-from allais.report.tables import amount, plain, quoted, share
+from allais.preferences.valuation import amount, plain
+from allais.report.tables import quoted, share
 from allais.searches.forecast import chances_of_best
 from allais.simulation import BestArm
 

@@ -148,7 +148,7 @@ class Search:
         if outcome.reward is None:
             return outcome
         try:
-            return outcome._replace(reward=self.learner._checked(run.arm, outcome.reward))
+            return outcome._replace(reward=self.learner.check_reward(self.arms[run.arm], outcome.reward))
         except ValueError as error:
             raise refusal(self.arms[run.arm], run, error) from None
 
@@ -190,7 +190,7 @@ class Search:
             self._failed_in_a_row[arm] += 1
             self.excluded[self.arms[arm]] += 1
             return
-        self.learner._tell_checked(choice, outcome.reward)
+        self.learner.tell(choice, outcome.reward, checked=True)
         self.told += 1
         if self._failed_in_a_row:
             self._failed_in_a_row.pop(arm, None)

@@ -60,7 +60,7 @@ class SnapshotWorker(Worker):
 
     def document(self, learner: Learner) -> bytes:
         """A learner as a snapshot has it; the learner must be nobody else's."""
-        if learner._lines_worth_a_snapshot() >= LARGE:
+        if learner.memory_size >= LARGE:
             with self._lock, contextlib.suppress(OSError, EOFError):  # a process that ended is replaced the next time
                 return self._written(learner)
         return document_bytes(learner)

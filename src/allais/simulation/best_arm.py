@@ -16,7 +16,7 @@ from allais._random import Seed
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.policies.core.base import KArmed, Policy, Promise
-from allais.policies.core.verbs import bracket, recommend
+from allais.policies.core.verbs import bracket
 from allais.preferences.valuation import sure_amount
 from allais.problems import Problem
 from allais.problems.base import require_rivals
@@ -26,41 +26,6 @@ from allais.simulation.simulate import root_of
 from allais.simulation.suitability import fitted, lotteries_of
 
 Excluded = Mapping[Hashable, int]  # how many of an arm's runs were left out
-
-
-def reached_delta(learner: Learner) -> float | None:
-    """The smallest delta at which the policy would have settled on what it has seen; None if no delta would do.
-
-    It may be read at any time, even at one that was chosen by looking at it. Intervals widen as delta
-    falls, so a wrong arm has a reached delta of at most x only if some interval at level x is
-    wrong, which happens with probability below x.
-    """
-    with learner._lock:
-        return _reached(learner)
-
-
-def _reached(learner: Learner) -> float | None:
-    policy = learner.policy
-    rule, state = learner._rule, learner._state
-    if not (hasattr(policy, "delta") and hasattr(rule, "band")) or int(state.memory.pulls.min()) < rule.first:
-        return None
-    best = int(recommend(rule, state))
-    low, high = np.empty(state.asked.size), np.empty(state.asked.size)
-
-    def parts(log_delta: float) -> bool:
-        bracket(policy.but(delta=math.exp(log_delta)).rule(state.asked.size), state, low, high)
-        rivals = np.delete(high, best)
-        return rivals.size == 0 or bool(rivals.max() - low[best] <= rule.tolerance)
-
-    surest, least = -700.0, math.log1p(-1e-9)
-    if not parts(least):
-        return None
-    if parts(surest):
-        return math.exp(surest)
-    while least - surest > 1e-3:
-        middle = (surest + least) / 2.0
-        surest, least = (surest, middle) if parts(middle) else (middle, least)
-    return math.exp(least)
 
 
 def as_bad_as_can_be(learner: Learner, arm: Hashable, excluded: Excluded) -> Learner | None:
@@ -85,7 +50,7 @@ def holds_without(learner: Learner, arm: Hashable, excluded: Excluded, *, settle
         return False
     if settled and worst.is_settled():
         return True
-    reached = reached_delta(worst)
+    reached = worst.reached_delta()
     return reached is not None and (not settled or reached <= (learner.policy.error_rate or 0.0))
 
 
@@ -108,7 +73,7 @@ def intervals_without(learner: Learner, excluded: Excluded) -> dict[Hashable, In
 
 
 def _brackets(learner: Learner, policy: Policy) -> tuple[FloatArray, FloatArray]:
-    state = learner._state
+    state = learner.state
     low, high = np.empty(state.asked.size), np.empty(state.asked.size)
     bracket(policy.rule(state.asked.size), state, low, high)
     return low, high
@@ -208,9 +173,9 @@ class BestArm:
         Runs that were left out count as what speaks most against the answer.
         """
         if not self.excluded:
-            return reached_delta(self.learner)
+            return self.learner.reached_delta()
         worst = as_bad_as_can_be(self.learner, self.arm, self.excluded)
-        return reached_delta(worst) if worst is not None and worst.recommend().arm == self.arm else None
+        return worst.reached_delta() if worst is not None and worst.recommend().arm == self.arm else None
 
     @property
     def withdrawn(self) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allais.bands import Interval
-from allais.learner.view import intervals_of
+from allais.learner.reading import intervals_of
 from allais.policies.core.base import Policy
 from allais.problems import Problem
 from allais.simulation.rollout import Rollout

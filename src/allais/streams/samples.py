@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, IntArray, finite_array, number
 from allais._kernels import bound
-from allais._system.locks import Guarded, one_at_a_time, one_change_at_a_time
+from allais._system.locks import Guard, one_at_a_time, one_change_at_a_time
 from allais.numerics.distortion import distortion_of
 from allais.numerics.sums import Parts, finite_parts
 from allais.preferences import Preference
@@ -145,7 +145,7 @@ ONCE = np.ones(1, dtype=np.int64)  # how often a single sample was seen; read on
 BUFFER = 1 << 14  # samples that a stream of bounded memory collects before it sorts them in
 
 
-class Samples(Guarded):
+class Samples:
     """What a stream has seen, and how it takes in more."""
 
     def __init__(self, preference: Preference, rewards: Rewards | None = None, max_blocks: int | None = None) -> None:
@@ -161,7 +161,7 @@ class Samples(Guarded):
         self._buffer: list[float] = []
         self._trees = new_trees(2)
         self._prepare()
-        self._guard()
+        self._guard = Guard(type(self).__name__)
 
     def _prepare(self) -> None:
         """What is derived from the settings, and not saved."""
@@ -175,7 +175,7 @@ class Samples(Guarded):
 
     @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("_sides", "_insert", "_tree_value", "_lock")
+        derived = ("_sides", "_insert", "_tree_value", "_guard")
         settings = {name: value for name, value in self.__dict__.items() if name not in derived}
         # what is pickled, or belongs to a copy, does not change while this stream goes on
         return {**settings, "_buffer": list(self._buffer), "_trees": copy.deepcopy(self._trees)}
@@ -183,7 +183,7 @@ class Samples(Guarded):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._prepare()
-        self._guard()
+        self._guard = Guard(type(self).__name__)
 
     def __len__(self) -> int:
         return self._samples
@@ -206,16 +206,17 @@ class Samples(Guarded):
         utility = self.preference.utilities(one)
         if not math.isfinite(utility[0]):
             self._require_finite_utilities(one, utility)
-        if self._lock._is_owned():
-            self._require_outermost()
-        with self._lock:
-            if self._midway:
-                self._require_whole()
+        guard = self._guard
+        if guard.lock._is_owned():
+            guard.require_outermost()
+        with guard.lock:
+            if guard.midway:
+                guard.require_whole()
             if self.max_blocks is not None:
-                self._midway = True
+                self._guard.midway = True
                 self._buffer += (told,)
                 self._samples += 1
-                self._midway = False
+                self._guard.midway = False
                 if len(self._buffer) >= BUFFER:
                     self._flush()
             else:
@@ -239,10 +240,10 @@ class Samples(Guarded):
             blocks, size = self._sketch, array.size
             for start in range(0, size, 8 * BUFFER):
                 blocks = self._absorbed(blocks, array[start : start + 8 * BUFFER])
-            self._midway = True
+            self._guard.midway = True
             self._sketch = blocks
             self._samples += size
-            self._midway = False
+            self._guard.midway = False
         else:
             self._take_in(utility, self._by_merit(raw), counts.astype(np.int64))
 
@@ -267,7 +268,7 @@ class Samples(Guarded):
         total = int(counts.sum()) if counts.size != 1 else int(counts[0])
         late: BaseException | None = None
         done, inside = 0, False
-        self._midway = True
+        self._guard.midway = True
         while done < utility.size:
             try:
                 while done < utility.size:
@@ -282,16 +283,16 @@ class Samples(Guarded):
                     raise
                 late = error
         self._samples += total
-        self._midway = False
+        self._guard.midway = False
         if late is not None:
             raise late
 
     def _flush(self) -> None:
         if self._buffer:
             blocks = self._absorbed(self._sketch, np.array(self._buffer))
-            self._midway = True
+            self._guard.midway = True
             self._sketch, self._buffer = blocks, []
-            self._midway = False
+            self._guard.midway = False
 
     def _absorbed(self, blocks: Sketch, samples: FloatArray) -> Sketch:
         utility, counts = np.unique(self.preference.utilities(samples), return_counts=True)
@@ -337,10 +338,10 @@ class Samples(Guarded):
                 utility, counts = np.unique(self.preference.utilities(np.array(theirs._buffer)), return_counts=True)
                 more = absorb(more, utility, counts.astype(np.int64))
             joined = thinned(join(self._sketch, more), self.max_blocks, self.preference.gains, self.preference.losses)
-            self._midway = True
+            self._guard.midway = True
             self._sketch = joined
             self._samples += theirs._samples
-            self._midway = False
+            self._guard.midway = False
             return
         gains, losses = outcomes_of(theirs._trees, GAINS), outcomes_of(theirs._trees, LOSSES)
         utility = np.concatenate([gains[0], 0.0 - losses[0]])

@@ -12,7 +12,7 @@ from allais._random import generator
 from allais.files.log import SnapshotLog
 from allais.files.reading import DAMAGE, finite_list, generator_of, plain, reason, require, whole
 from allais.learner.choices import NotNow
-from allais.learner.durable import let_go_of_broken
+from allais.learner.journal import open_folder, whole_snapshot
 from allais.people.data.jsonl import plain_option
 from allais.people.inference.fitted import fitted_content
 from allais.people.inference.posterior import Belief
@@ -75,7 +75,7 @@ def from_content(family: Family, content: dict[str, Any]) -> Interview:
 
 def write_interview(interview: Interview, path: Path) -> None:
     """Write it to one file."""
-    with interview._lock:
+    with interview._journal.lock:
         answers = [
             {"person": interview.person, "trial": one.id, "options": one.as_json()["options"],
              "chosen": SIDES.index(side), "check": one.is_check}
@@ -114,45 +114,23 @@ def _family(spec: Any, trust: tuple[str, ...]) -> Family:
 def open_interview(folder: Path, family: Family | None, trust: Sequence[str], settings: dict[str, Any]) -> Interview:
     """The interview of a folder, made on the first call."""
     trusted = checked_trust(trust)
-    let_go_of_broken(folder.resolve())
-    log = SnapshotLog(folder)
-    try:
-        return _made(log, family, settings) if log.is_new else _reopened(log, family, trusted, settings)
-    except BaseException:
-        log.close()
-        raise
 
+    def make(where: Path) -> tuple[Interview, dict[str, Any]]:
+        if family is None or "seed" not in settings:
+            raise ValueError(f"a new folder needs a family and a seed; {where} holds no interview yet. Give both.")
+        interview = Interview(family, **settings)
+        return interview, {"family": to_spec(interview.family), "settings": settings_of(interview)}
 
-def _made(log: SnapshotLog, family: Family | None, settings: dict[str, Any]) -> Interview:
-    if family is None or "seed" not in settings:
-        raise ValueError(f"a new folder needs a family and a seed; {log.folder} holds no interview yet. Give both.")
-    interview = Interview(family, **settings)
-    began = {"family": to_spec(interview.family), "settings": settings_of(interview)}
-    interview._attach(log, began)
-    interview._take_snapshot()
-    return interview
+    def read(log: SnapshotLog) -> tuple[Interview, dict[str, Any]]:
+        with whole_snapshot(log):
+            snapshot = log.snapshot or {}
+            began = snapshot["began"]
+            return from_content(_family(began["family"], trusted), snapshot["interview"]), began
 
+    def agree(where: Path, interview: Interview, _: dict[str, Any]) -> None:
+        _require_agreement(where, interview, family, settings)
 
-def _reopened(log: SnapshotLog, family: Family | None, trust: tuple[str, ...], settings: dict[str, Any]) -> Interview:
-    snapshot = log.snapshot or {}
-    try:
-        began = snapshot["began"]
-        interview = from_content(_family(began["family"], trust), snapshot["interview"])
-    except DAMAGE as error:
-        raise ValueError(
-            f"a snapshot must be whole; that of {log.folder} is damaged ({reason(error)}). Use a backup."
-        ) from None
-    _require_agreement(log.folder, interview, family, settings)
-    for line, event in enumerate(log.events, start=1):
-        try:
-            interview.apply(event)
-        except (NotNow, ValueError) as error:
-            raise ValueError(
-                f"a journal must hold what was done; line {line} of {log.path} does not ({error}). Use a backup."
-            ) from None
-    log.accept()
-    interview._attach(log, began)
-    return interview
+    return open_folder(folder, make, read, Interview.apply, agree, (NotNow, ValueError))
 
 
 def _require_agreement(folder: Path, interview: Interview, family: Family | None, settings: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ from allais._random import Seed, generator
 from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import DAMAGE, reason
 from allais.learner.choices import NotNow
+from allais.learner.journal import Journal
 from allais.lotteries import FiniteLottery
 from allais.people.data.choices import Choices
 from allais.people.data.choices_builder import as_option
@@ -48,8 +49,6 @@ class Interview(Known):
     (True, 6)
     """
 
-    _kind = "interview"
-
     def __init__(
         self,
         family: Family,
@@ -82,7 +81,7 @@ class Interview(Known):
         self._out: int | None = None
         self._prepare()
         self._belief = prior_belief(self.family, self.n_particles, self._rng)
-        self._guard()
+        self._guard = self._journal = Journal(type(self).__name__, "interview")
 
     def _prepare(self) -> None:
         """Make the candidates, and what is computed from them again and again."""
@@ -116,7 +115,7 @@ class Interview(Known):
             raise ValueError(f"only a question that is out can be told; {id_} was cancelled. Ask another.")
         told, rng = {**self._told, id_: side}, copy.deepcopy(self._rng)
         belief = updated(self._belief, self.family, self._choices({id_: side}), self._choices(told), rng)
-        self._midway = True
+        self._journal.midway = True
         self._told, self._out, self._belief, self._rng = told, None, belief, rng
         self._noted({"tell": id_, "answer": side})
 
@@ -128,7 +127,7 @@ class Interview(Known):
             raise ValueError(f"only an answer can be revised; question {id_} has none. Tell it.")
         told, rng = {**self._told, id_: side}, copy.deepcopy(self._rng)
         belief = recomputed(self.family, self._choices(told), self.n_particles, rng)
-        self._midway = True
+        self._journal.midway = True
         self._told, self._belief, self._rng = told, belief, rng
         self._noted({"revise": id_, "answer": side})
 
@@ -138,14 +137,14 @@ class Interview(Known):
         id_ = self._known(question)
         if id_ != self._out:
             raise ValueError(f"only a question that is out can be cancelled; {id_} is not. Use revise for answers.")
-        self._midway = True
+        self._journal.midway = True
         self._out = None
         self._noted({"cancel": id_})
 
     def _noted(self, event: dict[str, Any]) -> None:
-        self._midway = self._durable
-        if self._durable:
-            self._write(event)
+        self._journal.midway = self._journal.durable
+        if self._journal.durable:
+            self._journal.write(event, self)
 
     def _known(self, question: Question | int) -> int:
         id_ = question.id if isinstance(question, Question) else question
@@ -156,7 +155,7 @@ class Interview(Known):
         return id_
 
     def _put_out(self, question: Question, rng: np.random.Generator) -> None:
-        self._midway = True
+        self._journal.midway = True
         self._asked, self._out, self._rng = {**self._asked, question.id: question}, question.id, rng
         self._noted({"ask": question.as_json()})
 
@@ -248,7 +247,20 @@ class Interview(Known):
         from allais.people.interview.files import from_content
 
         self.__dict__.update(from_content(contents["family"], contents["document"]).__dict__)
-        self._guard()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._journal.require_in_memory()
+        return super().__reduce_ex__(protocol)
+
+    def close(self) -> None:
+        """Let go of the folder, so that another process can open it; what lives in memory has none."""
+        self._journal.close()
+
+    def __enter__(self) -> Interview:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file; `Preference.load`, `Fitted.load` and `Choices.read` read it, too."""

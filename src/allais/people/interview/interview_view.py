@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from allais._system.locks import one_at_a_time
-from allais.learner.durable import Durable
+from allais._system.locks import Guard, one_at_a_time
+from allais.learner.journal import Journal
 from allais.lotteries import FiniteLottery
 from allais.people.data.choices import Attention, Choices
 from allais.people.inference.fitted import MOST_DRAWS, Fitted
@@ -20,7 +20,7 @@ from allais.people.model.parameters import ByName
 from allais.preferences import Preference
 
 
-class Known(Durable):
+class Known:
     """What can be read of an interview; nothing here changes it."""
 
     family: Family
@@ -29,6 +29,8 @@ class Known(Durable):
     sure: float
     n_particles: int
     arms: dict[Any, FiniteLottery]  # of the decision, if there is one
+    _journal: Journal
+    _guard: Guard  # the same journal: it has the lock
     _asked: dict[int, Question]
     _told: dict[int, str]  # answers, in their order
     _belief: Belief

@@ -9,46 +9,51 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
+from allais._checks import FloatArray
 from allais.errors import NotAdmitted
-from allais.learner import Learner, LinearLearner, NotNow
+from allais.learner import Choice, Learner, LinearLearner, NotNow
 from allais.preferences import Preference
-from allais.report.certainty_equivalents import certainty_equivalent_in_words
 from allais.serve.api.schemas import MOST_ARMS, Decide, ExperimentSettings
-from allais.serve.core import replay
 from allais.serve.core.errors import Refused
 from allais.serve.core.features import Candidates, FeatureReader, Flat
 from allais.serve.core.limits import Clock
 from allais.serve.store.rows import Kind, Row, as_json, checksum
 from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOLD
 
-
-def why(learner: Learner, arm: Any, preference: Preference | None = None, unit: str = "") -> str:
-    """A sentence about a listed arm that was just chosen, by the value that it has for whom it was chosen."""
-    if not learner.policy.keeps_outcomes:
-        return f"{arm} is the best, or worth trying, by what all arms have shown"
-    view = None if preference is None else learner._view_for(preference)
-    memory, k = learner._state.memory, learner._index[arm]
-    pulls = int(memory.pulls[k])
-    if not pulls:
-        return f"{arm} was never seen"
-    values = memory.value if view is None else view.values()
-    value = float(values[k])
-    own = learner.policy.preference
-    felt = certainty_equivalent_in_words(own if preference is None else preference.in_frame_of(own), value, unit)
-    times = f"{pulls} outcome{'s' if pulls > 1 else ''}"
-    best = all(value >= other or not seen for other, seen in zip(values, memory.pulls, strict=True))
-    if best:
-        return f"{arm} is worth most so far: it {felt}, by {times}"
-    return f"{arm} may be worth more than it seems: it {felt}, by {times}"
-
-
 NumberedPreference = tuple[int, Preference]  # a preference with its number
 FEW = 300  # arms
 LONG = 10_000  # microseconds, roughly, after which the event loop should have its turn
 MOST_AT_ONCE = 500  # decisions that expire in one go
+
+
+def ask(
+    learner: Learner,
+    preference: NumberedPreference | None = None,
+    allowed: Sequence[str] | None = None,
+    features: Sequence[Sequence[float]] | FloatArray | None = None,
+    draws: int = 0,
+) -> tuple[Choice, dict[str, Any], float | None]:
+    """A choice, the event that repeats it, and how likely it was; `draws` pay for an estimate of that."""
+    whose = None if preference is None else preference[1]
+    if features is not None:
+        choice = learner.ask(features=features, preference=whose)  # type: ignore[call-overload]
+        row = list(map(float, features[choice.arm]))
+        return choice, {"chose": choice.id, "arm": choice.arm, "features": row}, learner.propensity(choice)
+    chances = learner.chances(whose, draws, allowed=allowed) if draws else {}
+    choice = learner.ask(preference=whose, allowed=allowed)
+    likely = learner.propensity(choice)
+    if chances and likely in (None, 1.0):  # ties that chance decides count; the choice itself is one more draw
+        likely = (1.0 + draws * chances[choice.arm]) / (1.0 + draws)
+    event: dict[str, Any] = {"ask": [[choice.id, choice.arm]]}
+    if allowed is not None:
+        event["allowed"] = list(allowed)
+    if preference is not None:
+        event["preference"] = preference[0]
+    return choice, event, likely
 
 
 class OpenDecision(NamedTuple):
@@ -110,11 +115,11 @@ class Experiment:
             if call.did is not None and call.did not in (self.learner.arms if among is None else among.arms or ()):
                 raise ValueError(f"what was done must be an arm in play; got {call.did!r}. Add it first.")
             draws, numbers = self.settings.propensity_draws, None if among is None else among.rows
-            choice, event, likely = replay.ask(self.learner, preference, call.allowed, numbers, draws)
+            choice, event, likely = ask(self.learner, preference, call.allowed, numbers, draws)
         number = choice.id
         shown: Any = choice.arm if among is None else among.name_of(choice.arm)
         liking = None if preference is None else preference[1]
-        reason = _reason(shown, among) or why(self.learner, shown, liking, self.settings.unit)
+        reason = self.learner.why(shown, liking, self.settings.unit) if among is None else _reason(shown, among)
         answer = {"choice": number, "arm": shown, "propensity": likely, "why": reason, "would": None}
         detail: dict[str, Any] = {"why": reason}
         if unused is not None:
@@ -147,7 +152,7 @@ class Experiment:
     @property
     def has_few_arms(self) -> bool:
         """Whether its learner is copied, and looked at, in a few milliseconds."""
-        return len(self.learner._names) <= FEW
+        return self.learner.n_arms <= FEW
 
     def takes_long(self, call: Decide) -> bool:
         """Whether a decision would hold the event loop for long: with many rows of many terms, or of many draws."""
@@ -252,7 +257,7 @@ class Experiment:
         with refusing(self.name):
             named = self.features.encoding is not None
             for arm, outcome in zip(arms, outcomes, strict=True):
-                self.learner._checked(0 if named else self.learner._arm(arm), outcome)
+                self.learner.check_reward(None if named else arm, outcome)
             if not named and features is None:
                 return [()] * len(arms)
             return [tuple(self.features.row(*one, {})) for one in zip(arms, features or [{}] * len(arms), strict=True)]
@@ -281,7 +286,7 @@ class Experiment:
 
     def lay_out(self, now: float) -> list[Row]:
         """Make ready for a snapshot; the rows say where."""
-        replay.lay_out(self.learner)
+        self.learner.lay_out()
         return [self._event({"laid out": True}, now)]
 
     def answer(self, number: int, closed: Closed) -> dict[str, Any]:
@@ -339,10 +344,8 @@ _ABOUT_DID = {
 }
 
 
-def _reason(arm: Any, among: Candidates | None) -> str | None:
-    """Why one of this round's rows was chosen; None for a listed arm, about which more is known."""
-    if among is None:
-        return None
+def _reason(arm: Any, among: Candidates) -> str:
+    """Why one of this round's rows was chosen."""
     if among.arms is None:
         return "the best of these rows by what is known"
     return f"{arm} is the best for these features, or worth trying, by what all have shown"

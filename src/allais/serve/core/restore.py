@@ -1,4 +1,11 @@
-"""Experiments read from the database: the last snapshot, and the events after it done again."""
+"""Experiments read from the database: the last snapshot, and the events after it done again.
+
+An event is what `Learner.apply` takes, with more for what a learner has no event of:
+
+- `{"ask": [[id, arm]], "preference": 3}`: the choice was for the preference with this number
+- `{"observe": arm, "rewards": [...], "imported": key}`: outcomes that came by an import
+- `{"laid out": true}`: the memory was laid out as a snapshot has it, so that learner and snapshot go on alike
+"""
 
 from __future__ import annotations
 
@@ -12,10 +19,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, or_, select
 
 from allais.learner import Learner
-from allais.learner.document import document_of, learner_from
 from allais.preferences import Preference
 from allais.serve.api.schemas import ExperimentSettings
-from allais.serve.core import replay
 from allais.serve.core.experiment import Closed, Experiment, OpenDecision
 from allais.serve.core.features import Encoding
 from allais.serve.core.limits import Clock
@@ -42,12 +47,20 @@ FAST = 1  # zlib's level: documents are numbers, and a higher one gains little
 
 def document_bytes(learner: Learner) -> bytes:
     """A learner as a snapshot has it."""
-    return zlib.compress(json.dumps(document_of(learner), separators=(",", ":")).encode(), FAST)
+    return zlib.compress(json.dumps(learner.snapshot(), separators=(",", ":")).encode(), FAST)
 
 
 def learner_of(document: bytes) -> Learner:
     """The learner of a snapshot."""
-    return learner_from(json.loads(zlib.decompress(document)))
+    return Learner.from_snapshot(json.loads(zlib.decompress(document)))
+
+
+def apply(learner: Learner, event: Mapping[str, Any]) -> None:
+    """Do again what an event says; for whom a choice was made changes nothing."""
+    if event.get("laid out") is True:
+        learner.lay_out()
+    else:
+        learner.apply(dict(event))
 
 
 def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> Experiment:
@@ -74,7 +87,7 @@ def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> E
         if number != seq:
             raise ValueError(f"its event {seq} is missing")
         require_same(stored, f"its event {seq}", body, row.id, seq)
-        replay.apply(learner, json.loads(body))
+        apply(learner, json.loads(body))
     clock = clock or Clock(_last_decision(connection, row.id))
     open_ = _open_decisions(connection, row.id, settings, clock)
     waiting = set(open_) if not settings.apprentice else set()  # an apprentice's are cancelled at once

@@ -143,7 +143,7 @@ def _worth(
     assert isinstance(learner, LinearLearner)
     assert encoding is not None
     done, would = (
-        learner._values_of_rows([encoding.padded(detail[name]) for _, detail in both])
+        learner.values_of([encoding.padded(detail[name]) for _, detail in both])
         for name in ("features", "would features")
     )
     yield from zip(done.tolist(), would.tolist(), strict=True)

@@ -112,7 +112,7 @@ class Dashboard:
         if tracked.experiment.busy is not None:
             return
         learner = tracked.experiment.learner
-        tracked.history.note(learner._next)
+        tracked.history.note(learner.asked + 1)
         outcomes = learner.samples
         if not tracked.history.restored:
             await self.service.read(partial(tracked.history.restore, experiment=tracked.experiment.id))

@@ -43,7 +43,7 @@ events = Table(
     Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
     Column("seq", BigInteger, primary_key=True),
     Column("at", Double, nullable=False),
-    Column("body", Text, nullable=False),  # as `Learner.apply` takes it, and what `core/replay.py` adds
+    Column("body", Text, nullable=False),  # as `Learner.apply` takes it, and what `core/restore.py` adds
     Column("checksum", BigInteger),
     sqlite_with_rowid=False,
 )

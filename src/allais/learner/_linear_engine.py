@@ -1,0 +1,218 @@
+"""The engine of a linear learner: theta, which any row of features tells about."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from itertools import chain, starmap
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from allais._checks import FloatArray
+from allais._kernels import bound
+from allais.learner._engine import Engine
+from allais.learner.choices import Choice, require_own
+from allais.learner.views import MOST, LinearPreferenceView, PreferenceView, verbs_for
+from allais.linear.arm_sets import ArmSet, Judge, checked_features
+from allais.linear.policy import LinearPolicy
+from allais.linear.regression import project
+from allais.policies.core.state import extended, started
+from allais.preferences import Preference
+
+
+class Row(NamedTuple):
+    """A choice that is none of the listed arms: what it is called, its ticket and its features."""
+
+    arm: Any
+    ticket: float
+    features: tuple[float, ...]
+
+
+class LinearEngine(Engine):
+    """An engine that learns theta, which any row tells about."""
+
+    policy: LinearPolicy
+    largest = 1e100  # rewards are added up: sums and their products stay finite
+
+    def __init__(self, *settings: Any) -> None:
+        self.rows: dict[int, Row] = {}  # choices that are out, beside those of listed arms
+        super().__init__(*settings)
+
+    def contents(self) -> dict[str, Any]:
+        """All that it is, as copies."""
+        return {**super().contents(), "rows": dict(self.rows)}
+
+    def hold(self, rule: Any, state: Any) -> None:
+        """Make a rule and a state ready for compiled code."""
+        super().hold(rule, state)
+        self.verbs: dict[Preference, tuple[Callable[..., Any], Callable[..., Any]]] = {}  # by whose rule chooses
+        self.seeing: Callable[..., Any] | None = None  # what listed arms see of theta
+
+    def context(self, features: ArrayLike, policy: LinearPolicy) -> tuple[FloatArray, Any, Any]:
+        """Rule and state for other arms: what was learned is shared, what belongs to arms is new."""
+        if policy.estimates:
+            raise ValueError(
+                "noise is estimated arm by arm, so arms must stay the same; got others. Declare the noise."
+            )
+        rows = checked_features(features)
+        self.require_features(rows.shape[1])
+        state = self.state._replace(**policy.of_arms(len(rows)))
+        project(rows, state)
+        return rows, policy.rule_for(rows), state
+
+    def require_features(self, count: int) -> None:
+        """Refuse rows of another length."""
+        if count != self.state.theta.size:
+            raise ValueError(
+                f"features must have {self.state.theta.size} numbers per arm, as before; got {count}. "
+                "Give the same features in every round."
+            )
+
+    def _verbs(self, policy: LinearPolicy, rule: Any, state: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+        """The machine code of `choose` and `learn`: rows of all rounds are of one type, which takes long to tell."""
+        found = self.verbs.get(policy.preference)
+        if found is None:
+            if len(self.verbs) >= MOST:
+                self.verbs.clear()
+            found = self.verbs[policy.preference] = verbs_for(type(rule), rule, state)
+        return found
+
+    def new_view(self, preference: Preference) -> PreferenceView:
+        """The arms as somebody sees them who has not looked yet."""
+        return LinearPreferenceView(self.policy, preference, len(self.names))
+
+    # -- choosing ---------------------------------------------------------------------------------
+
+    def best_row(self, policy: LinearPolicy, features: Any) -> tuple[int, tuple[float, ...]]:
+        """The choice among arms that belong to this round only."""
+        if not policy.open_to_contexts:
+            raise ValueError(
+                f"{type(policy).__name__} takes no features in a round. Use WOFUL, which learns what arms share."
+            )
+        rows, rule, state = self.context(features, policy)
+        self.make_draw()
+        choosing, _ = self._verbs(policy, rule, state)
+        arm = int(choosing(rule, state, self.draw))
+        return arm, tuple(rows[arm].tolist())
+
+    def best_of_set(self, policy: LinearPolicy, among: ArmSet) -> tuple[Hashable, tuple[float, ...]]:
+        """The best arm of a set, for the theta that the policy draws."""
+        if not isinstance(among, ArmSet):
+            raise TypeError(f"a set of arms has a dimension and a best arm; got {among!r}. Write Routes(...).")
+        if among.dimension != self.state.theta.size:
+            raise ValueError(
+                f"arms must have {self.state.theta.size} features, as before; this set has {among.dimension}. "
+                "Use one set for one learner."
+            )
+        judge = Judge(policy.preference, policy.noise)
+        self.make_draw()
+        assert self.draw is not None
+        arm = among.best(policy.drawn_theta(self.rule, self.state, self.draw), judge)
+        return arm.name, tuple(arm.features.tolist())
+
+    def issue(self, arm: Any, features: tuple[float, ...]) -> Choice:
+        """Issue a choice of an arm that is not listed; its draw is used up."""
+        self.make_draw()
+        id_, guard = self.next, self.guard
+        row = Row(arm, self.state.ticket[0], features)
+        guard.midway = True
+        self.rows[id_] = row
+        self.next = id_ + 1
+        self.draw = None
+        guard.midway = guard.durable
+        return Choice(id_, arm)
+
+    # -- choices that are out ---------------------------------------------------------------------
+
+    def learn_other(self, id_: int, choice: Choice | int, reward: float) -> float:
+        """Learn what a choice brought that is none of the listed arms."""
+        row = self.rows.get(id_)
+        if row is None:
+            raise ValueError(self.why_unknown(id_))
+        require_own(choice, row.arm)
+        outcome = self.checked(0, reward)
+        learning = self.learning(row.features, [outcome], row.ticket)
+        guard = self.guard
+        guard.midway = True
+        deque(learning, 0)
+        del self.rows[id_]
+        guard.midway = guard.durable
+        return outcome
+
+    def learning(self, features: Sequence[float], outcomes: list[float], ticket: float) -> Iterator[Any]:
+        """The steps by which outcomes of one row are learned; nothing is left to be made ready between them."""
+        _, rule, state = self.context([features], self.policy)
+        _, take_in = self._verbs(self.policy, rule, state)
+        arms = (self.rule.world.features, self.state)
+        if self.seeing is None:
+            self.seeing = bound(project, *arms)
+        told = [(rule, state, 0, self.utilities(outcome), outcome, ticket) for outcome in outcomes]
+        return chain(starmap(take_in, told), starmap(self.seeing, (arms,)))
+
+    def cancel(self, id_: int, choice: Choice | int) -> None:
+        """Give a choice back."""
+        if id_ not in self.rows:
+            super().cancel(id_, choice)
+            return
+        require_own(choice, self.rows[id_].arm)
+        self.guard.midway = True
+        del self.rows[id_]
+        self.guard.midway = self.guard.durable
+
+    def is_out(self, id_: int) -> bool:
+        """Whether a choice waits for its outcome."""
+        return id_ in self.out or id_ in self.rows
+
+    def outstanding(self) -> list[tuple[int, Any]]:
+        """The choices that are out: number, and what the arm is called."""
+        rows = [(id_, row.arm) for id_, row in self.rows.items()]
+        return sorted([*super().outstanding(), *rows], key=lambda one: one[0])
+
+    def entries(self) -> list[list[Any]]:
+        """The choices that are out, for a file."""
+        rows = [[id_, listed(row.arm), float(row.ticket), list(row.features)] for id_, row in self.rows.items()]
+        return [*super().entries(), *rows]
+
+    def put_out_row(self, id_: int, arm: Any, ticket: float, features: tuple[float, ...]) -> None:
+        """Take over a choice of an arm that is not listed from a file."""
+        self.require_features(len(features))
+        hash(name := unlisted(arm))
+        self.rows[id_] = Row(name, ticket, features)
+
+    def add_features(self, features: ArrayLike) -> FloatArray:
+        """Go on with more features."""
+        rows, old = checked_features(features), self.rule.world.features
+        n, d = old.shape
+        if rows.shape[0] != n or rows.shape[1] <= d or not np.array_equal(rows[:, :d], old):
+            raise ValueError(
+                f"new features come behind the {d} that {n} arms have, which stay; got shape {rows.shape}, or other "
+                "numbers. Give every arm's row with the new numbers at its end."
+            )
+        policy = self.policy.with_features(rows)
+        rule, fresh = started(policy, n)
+        state, more = self.state, rows.shape[1] - d
+        for name in ("gram", "inverse", "vector", "theta", "factor"):  # nothing is known of the new ones: A = lambda I
+            extended(getattr(state, name), getattr(fresh, name))
+        fresh.log_det[:] = state.log_det + more * np.log(policy.regularisation)
+        same = ("memory", "asked", "active", "ticket", "told", "seen", "sizes", "rival")
+        fresh = fresh._replace(**{name: getattr(state, name) for name in same})
+        project(rows, fresh)
+        zeros = (0.0,) * more
+        longer = {id_: row._replace(features=(*row.features, *zeros)) for id_, row in self.rows.items()}
+        self.adopt(policy, self.names, rule, fresh)
+        self.guard.midway = True
+        self.rows = longer
+        self.guard.midway = self.guard.durable
+        return rows
+
+
+def listed(name: Any) -> Any:
+    """A tuple, such as a route, as JSON has it."""
+    return [listed(part) for part in name] if isinstance(name, tuple) else name
+
+
+def unlisted(name: Any) -> Any:
+    """The name that `listed` wrote."""
+    return tuple(unlisted(part) for part in name) if isinstance(name, list) else name

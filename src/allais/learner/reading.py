@@ -1,0 +1,215 @@
+"""What a rule and a state say: values, intervals, the best arm; and how others see it, by their own preferences."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Hashable
+from typing import Any, Protocol
+
+import numpy as np
+
+from allais._checks import FloatArray
+from allais._kernels import held
+from allais.bands.base import Interval
+from allais.learner.bounds import shared_bounds
+from allais.learner.choices import NotNow, Recommendation
+from allais.learner.views import (
+    MOST,
+    PreferenceView,
+    SharedDraws,
+    SharedTables,
+    SharedView,
+    same_utility,
+    verbs_for,
+)
+from allais.numerics.sums import finite_parts
+from allais.policies.core.base import Policy
+from allais.policies.core.knowledge import worth_of
+from allais.policies.core.verbs import SETTLED, bracket, choose, recommend
+from allais.policies.npts import BinsRule
+from allais.preferences import Preference
+from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
+from allais.samples.layout import cells_of_arm, outcomes_of_arm
+from allais.samples.memory import Memory, measure
+from allais.samples.trees import DISTINCT
+
+# policies in which chance decides between ties only
+FIXED = {"IMED", "LUCB", "OFUL", "UCB1", "UCBV", "WELUCB", "WEUCB", "WLUCB", "WOFUL", "WUCB"}
+MANY = 50_000  # distinct outcomes in trees: to weigh them one by one takes longer than to tabulate a new weight
+SHARED = ("memory", "kept", "lifetimes")  # which `choose` does not change, or only brings up to date
+
+
+class Seen(Protocol):
+    """What others look at."""
+
+    policy: Policy
+    names: tuple[Hashable, ...]
+    rule: Any
+    state: Any
+    state_at: Any
+
+    def new_view(self, preference: Preference) -> PreferenceView:
+        """The arms as somebody sees them who has not looked yet."""
+
+
+class Others:
+    """The people who share a learner's memory."""
+
+    def __init__(self) -> None:
+        self.views: dict[Preference, PreferenceView] = {}  # of people who asked, the one who asked last at the end
+        self.tables: SharedTables | None = None  # what people share where nothing is kept about them
+
+    def see(self, seen: Seen, preference: Preference) -> PreferenceView | SharedView:
+        """The arms for somebody else."""
+        if not seen.policy.open_to_people:
+            raise ValueError(
+                f"{type(seen.policy).__name__} explores for one preference only; got another. Use NPTS, WUCB or LinTS, "
+                "which choose for anybody."
+            )
+        if self.tables is None or self.tables.of is not seen.rule:
+            draws = isinstance(getattr(seen.rule, "band", None), BinsRule)
+            self.tables = SharedDraws(seen.policy, seen.rule) if draws else shared_bounds(seen.policy, seen.rule)
+        if self.tables is not None:
+            self.tables.look(seen.state, seen.state_at)
+            return self.tables.view(preference)
+        view = self.views.pop(preference, None) or seen.new_view(preference)
+        view.look(seen.state)
+        self.views[preference] = view
+        if len(self.views) > MOST:
+            del self.views[next(iter(self.views))]
+        return view
+
+    def forget(self) -> None:
+        """Let everybody look anew, after a change that is more than one outcome told."""
+        self.views = {}
+        if self.tables is not None:
+            self.tables.forget()
+
+
+def someone(policy: Policy, preference: Preference | None) -> Preference:
+    """A preference that was given, on gains and losses as the policy has them; or else the policy's own."""
+    if preference is None:
+        return policy.preference
+    if not isinstance(preference, Preference):
+        raise TypeError(f"an arm is valued by a preference; got {preference!r}. Write Preference(...).")
+    return preference.in_frame_of(policy.preference)
+
+
+# -- values -------------------------------------------------------------------------------------------
+
+
+def values_of(policy: Policy, memory: Memory, preference: Preference) -> FloatArray:
+    """What each arm is worth to somebody; NaN where nothing is known."""
+    n_arms, told, own = memory.pulls.size, memory.pulls > 0, policy.preference
+    many = preference == own or memory.trees.heads[:, DISTINCT].sum() > MANY
+    summed = told & memory.in_trees if many and same_utility(preference, own) else np.zeros_like(told)
+    values = np.full(n_arms, np.nan)
+    if summed.any():
+        worth, summing = worth_of(preference, [], n_arms), memory._replace(value=values, slack=memory.slack.copy())
+        for k in np.flatnonzero(summed).tolist():
+            measure(worth, summing, k)
+    for k in np.flatnonzero(told & ~summed).tolist():
+        values[k] = _value(policy, memory, k, preference)
+    return values
+
+
+def _value(policy: Policy, memory: Memory, k: int, preference: Preference) -> float:
+    utility, outcomes, counts = outcomes_of_arm(memory, k)
+    if not same_utility(preference, policy.preference):
+        utility = preference.utilities(outcomes)
+    order = np.argsort(utility)
+    utility, counts = utility[order], counts[order]
+    above = np.cumsum(counts[::-1])[::-1] / counts.sum()
+    below = (np.cumsum(counts) - counts) / counts.sum()
+    return finite_parts(utility, above, below, preference.gains, preference.losses).value
+
+
+def hidden_by_cells(policy: Policy, memory: Memory, k: int, preference: Preference) -> float:
+    """How much of an arm's value its cells may hide."""
+    cells = cells_of_arm(memory, k)
+    if not (cells.shape[1] and memory.pulls[k]):
+        return 0.0
+    utility, raw, counts = outcomes_of_arm(memory, k)
+    table = spread_out(utility, raw, counts, cells)
+    if preference == policy.preference:
+        return hidden(table, counts, preference.gains, preference.losses, table[SUM] / counts)
+    # the same cells by another preference's utilities
+    table = np.stack([preference.utilities(table[row]) for row in (RAW_LOW, RAW_HIGH, RAW)])
+    order = np.argsort(table[2], kind="stable")
+    return hidden(table[:, order], counts[order], preference.gains, preference.losses)
+
+
+def shares_of(seen: Seen, view: PreferenceView | SharedView | None, draws: int) -> dict[Hashable, float]:
+    """The share of each arm in play among choices that nobody is told."""
+    rule, state = (seen.rule, seen.state) if view is None else (view.rule, view.state)
+    counts = {name: 0 for name, active in zip(seen.names, seen.state.active, strict=True) if active}
+    state = apart(state)
+    places = held(rule), held(state)
+    choosing, _ = verbs_for(type(rule), *places)
+    asked = state.asked.copy()
+    for u in np.random.default_rng(0).random(draws).tolist():
+        if view is not None:
+            view.prepare(u)
+        arm = int(choosing(*places, u))
+        if arm < 0:
+            raise NotNow("nothing can be asked now; the policy has settled or waits. See recommend().")
+        counts[seen.names[arm]] += 1
+        state.asked[:] = asked
+    return {name: count / draws for name, count in counts.items()}
+
+
+# -- intervals and the end ----------------------------------------------------------------------------
+
+
+def intervals_of(policy: Policy, names: tuple[Hashable, ...], rule: Any, state: Any) -> dict[Hashable, Interval]:
+    """The interval of every arm's value, by the rule and the state of a learner or of a run."""
+    low, high = np.empty(len(names)), np.empty(len(names))
+    bracket(rule, state, low, high)
+    ends = zip(low.tolist(), state.memory.value.tolist(), high.tolist(), strict=True)
+    return {
+        name: Interval(*one).within(bounds) if math.isfinite(one[0]) and math.isfinite(one[2]) else Interval(*one)
+        for name, one, bounds in zip(names, ends, policy.value_bounds(len(names)), strict=True)
+    }
+
+
+def apart(state: Any) -> Any:
+    """The state with its own copy of all that `choose` writes, so that only its answer counts."""
+    return state._replace(**{name: copy.deepcopy(getattr(state, name)) for name in state._fields if name not in SHARED})
+
+
+def is_settled(policy: Policy, rule: Any, state: Any) -> bool:
+    """Whether a policy has stopped and its recommendation is final."""
+    return policy.goal != "regret" and bool(choose(rule, apart(state), 0.0) == SETTLED)
+
+
+def recommended(seen: Seen, policy: Policy, rule: Any, state: Any) -> Recommendation:
+    """The best arm by a rule and a state: those of the policy, or of somebody else's view."""
+    best = seen.names[int(recommend(rule, state))]
+    interval = intervals_of(policy, seen.names, rule, state)[best]
+    shown = interval if math.isfinite(interval.low) and math.isfinite(interval.high) else None
+    settled = is_settled(seen.policy, seen.rule, seen.state)
+    return Recommendation(best, interval.value, shown, settled, policy.error_rate, policy.promise)
+
+
+def reached_delta(policy: Policy, rule: Any, state: Any) -> float | None:
+    """The smallest delta at which a policy would have settled on what it has seen; None if no delta would do."""
+    if not (hasattr(policy, "delta") and hasattr(rule, "band")) or int(state.memory.pulls.min()) < rule.first:
+        return None
+    best = int(recommend(rule, state))
+    low, high = np.empty(state.asked.size), np.empty(state.asked.size)
+
+    def parts(log_delta: float) -> bool:
+        bracket(policy.but(delta=math.exp(log_delta)).rule(state.asked.size), state, low, high)
+        rivals = np.delete(high, best)
+        return rivals.size == 0 or bool(rivals.max() - low[best] <= rule.tolerance)
+
+    surest, least = -700.0, math.log1p(-1e-9)
+    if not parts(least):
+        return None
+    if parts(surest):
+        return math.exp(surest)
+    while least - surest > 1e-3:
+        middle = (surest + least) / 2.0
+        surest, least = (surest, middle) if parts(middle) else (middle, least)
+    return math.exp(least)
