@@ -20,11 +20,11 @@ OWN = expected_value(reference=10.0)
 
 def ends(learner, preference):
     """The value and the interval of each arm for somebody, by the tables that all people share."""
-    view = learner._view_for(preference)
+    view = learner._engine.view_for(preference)
     view.complete()
     bounds = np.array(view.policy.value_bounds(view.state.kept.low.size))
     low, high = (np.clip(end, *bounds.T) for end in view.state.kept)
-    told = learner._state.memory.pulls > 0
+    told = learner.state.memory.pulls > 0
     return np.stack([low, view.state.memory.value, high])[:, told]
 
 
