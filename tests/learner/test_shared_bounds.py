@@ -64,7 +64,7 @@ def test_intervals_from_shared_tables_are_those_of_a_learner_of_her_own(band, ot
     for learner in (shared, own):
         learner.tell(1, 33.3)
     assert_alike(shared, own, other)
-    assert not shared._views
+    assert not shared._engine.others.views
 
 
 @pytest.mark.parametrize("band", BANDS, ids=lambda band: type(band).__name__)

@@ -10,8 +10,8 @@ from sqlalchemy import select
 from allais.learner import Learner
 from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core import experiment
-from allais.serve.core.restore import apply
 from allais.serve.core.parse_settings import learner_from_settings, rows_of_arms
+from allais.serve.core.restore import apply
 from allais.serve.store import tables
 from allais.serve.store.database import Database
 

@@ -13,8 +13,8 @@ from rich.text import Text
 from allais.cli.options import Plot, console, no_such_option, require_picture, weight_of, writing
 from allais.lotteries.finite import lottery_of
 from allais.preferences import Preference
-from allais.preferences.valuation import certainty_equivalent_in_words
 from allais.preferences.documents import read_document
+from allais.preferences.valuation import certainty_equivalent_in_words
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -17,7 +17,7 @@ from allais._checks import brief, finite_array
 from allais.errors import NotAdmitted
 from allais.learner._engine import Engine
 from allais.learner.choices import WIDEN, require_plain_names
-from allais.learner.views import same_utility, remeasure
+from allais.learner.views import remeasure, same_utility
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms, check_settings
 from allais.policies.core.state import extended, started

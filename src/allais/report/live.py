@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from allais._system.extras import extra
-from allais.report.certainty_equivalents import sure_intervals
 from allais.preferences.valuation import plain
+from allais.report.certainty_equivalents import sure_intervals
 from allais.report.tables import duration
 from allais.searches import Outcome, Run, Search
 from allais.searches.forecast import Forecast, chances_of_best, forecast

@@ -7,9 +7,9 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from allais.bands import Interval
+from allais.preferences.valuation import plain
 from allais.report.certainty_equivalents import sure_intervals
 from allais.report.html import macro
-from allais.preferences.valuation import plain
 from allais.report.words import ranked
 from allais.simulation import BestArm
 

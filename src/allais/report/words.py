@@ -12,11 +12,10 @@ from allais.bands import Interval
 from allais.learner import Learner
 from allais.policies.core.base import rarest_of
 from allais.preferences import Explanation
-from allais.preferences.valuation import sure_amount
+from allais.preferences.valuation import amount, plain, sure_amount
 from allais.report.certainty_equivalents import sure_intervals
 from allais.report.effort import TO, explained
 from allais.report.failing import but_some_failed, withdrawal
-from allais.preferences.valuation import amount, plain
 from allais.report.tables import quoted, share
 from allais.searches.forecast import chances_of_best
 from allais.simulation import BestArm
