@@ -1,4 +1,4 @@
-"""Many people on one memory: each taste's regret beside that of learners alone, and of one average taste."""
+"""Many people on one memory: each preference's regret beside that of learners alone, and of one average preference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TASTES = {
     "averse to losses": Preference.tversky_kahneman(reference=NEUTRAL),
     "very averse to losses": Preference(Identity(), Identity(), PowerUtility(1.0, 4.0), NEUTRAL),
 }
-# The mean of each parameter over the five tastes: what one would use who knows no better.
+# The mean of each parameter over the five preferences: what one would use who knows no better.
 AVERAGE = Preference(TverskyKahneman(0.734), TverskyKahneman(0.75), PowerUtility(0.976, 1.85), NEUTRAL)
 REWARDS = Bounded(0, 120)
 PROBLEM = Bandit(
@@ -33,7 +33,7 @@ PROBLEM = Bandit(
     ],
     arms=["sure", "often nothing", "rare prize", "mostly good", "even"],
 )
-EACH, VISITS, RUNS = 20, 200, 20  # people per taste, rounds per person on average, runs
+EACH, VISITS, RUNS = 20, 200, 20  # people per preference, rounds per person on average, runs
 
 
 def run() -> str:
@@ -48,8 +48,8 @@ def _preface() -> str:
     best = {name: PROBLEM.arms[int(np.argmax(PROBLEM.true_values(taste)))] for name, taste in TASTES.items()}
     rows = [(name, repr(best[name])) for name in TASTES]
     return (
-        f"Five arms, {EACH * len(TASTES)} people of five tastes, {EACH * len(TASTES) * VISITS:,} rounds, {RUNS} runs, "
-        "seed 1.\n\n" + markdown_table(("taste", "its best arm"), rows) + "\n\n"
+        f"Five arms, {EACH * len(TASTES)} people with five preferences, {EACH * len(TASTES) * VISITS:,} rounds, {RUNS} runs, "
+        "seed 1.\n\n" + markdown_table(("preference", "its best arm"), rows) + "\n\n"
     )
 
 
@@ -84,8 +84,8 @@ def _table(policy: Policy) -> str:
         f"{policy.name}: regret per person, by her own value",
         "one memory",
         "learners of their own",
-        "one per taste",
-        "one average taste",
+        "one per preference",
+        "one average preference",
     )
     return f"{policy.name}, {each:.0f} us per round of the shared memory:\n\n{markdown_table(head, rows)}\n\n"
 

@@ -58,14 +58,6 @@ class Docstrings(griffe.Extension):
         if obj.docstring is not None:
             obj.docstring.value = with_fences(obj.docstring.value)
 
-    def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
-        """Let a public function be shown that has the name of its module, and not the module."""
-        for name, member in list(pkg.members.items()):
-            path = member.target_path if isinstance(member, griffe.Alias) else ""
-            home = pkg.get_member(path.removeprefix(f"{pkg.path}.")) if path.startswith(f"{pkg.path}.") else None
-            if home is not None and home.is_module and name in home.members:
-                pkg.set_member(name, griffe.Alias(name, f"{path}.{name}", parent=pkg))
-
     def on_attribute_instance(self, *, attr: griffe.Attribute, **_: Any) -> None:
         """Let a field show its default, and not how a dataclass is told about it."""
         if isinstance(attr.value, griffe.ExprCall):

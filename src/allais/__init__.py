@@ -41,7 +41,9 @@ if TYPE_CHECKING:
     )
     from allais.problems import Bandit, Program, Simulator
     from allais.searches import search
-    from allais.simulation import best_arm, compare, simulate
+    from allais.simulation.best_arm import best_arm
+    from allais.simulation.comparison import compare
+    from allais.simulation.simulate import simulate
     from allais.streams import ValueStream
 
 __version__ = "0.2.0"

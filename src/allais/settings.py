@@ -122,7 +122,7 @@ def _made(spec: Any, trust: tuple[str, ...]) -> Any:
     if isinstance(found, type) and hasattr(found, "from_setting"):
         return found.from_setting(content, trust)
     if not (isinstance(found, type) and is_dataclass(found)):
-        raise ValueError(f"a saved setting must be one that this version knows; got {kind!r}. Update allais.")
+        raise ValueError(f"unknown type of setting: {kind!r}. Update allais.")
     return found(**content)
 
 

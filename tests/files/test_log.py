@@ -65,7 +65,7 @@ def test_a_line_that_was_cut_off_is_dropped_and_one_that_ended_is_refused(number
             damaged = bytearray(whole)
             damaged[at] ^= 1 << bit
             path.write_bytes(bytes(damaged))
-            with pytest.raises(ValueError, match=r"as it was written; .* is damaged .*line 4\. Use a backup"):
+            with pytest.raises(ValueError, match=r"must match its checksums; .* is damaged .*line 4\. Use a backup"):
                 Log(path, **settings)
 
 
@@ -101,7 +101,7 @@ def test_what_is_no_file_and_what_has_no_folder_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"a journal is a file in a folder that exists; .* cannot be one"):
         Log(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match=r"a journal is a file; .* is something else"):
+    with pytest.raises(ValueError, match=r"a journal is a file; .* is not"):
         Log(tmp_path / "pipe")
 
 

@@ -424,7 +424,7 @@ def test_damage_in_a_line_that_was_acknowledged_is_refused(line, lived_in):
         damaged[at] ^= 1 << at % 8
         path.write_bytes(b"".join([*lines[:line], bytes(damaged), *lines[line + 1 :]]))
         with pytest.raises(
-            ValueError, match=rf"as it was written; .*journal-1.jsonl is damaged .*line {line + 1}\. Use"
+            ValueError, match=rf"must match its checksums; .*journal-1.jsonl is damaged .*line {line + 1}\. Use"
         ):
             Learner.open(folder)
 

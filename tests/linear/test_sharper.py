@@ -295,7 +295,7 @@ def test_graphs_with_cycles_are_refused_and_simple_routes_are_listed_instead():
         simple_routes(ring, "d", "a", k=3, theta=np.ones(5))
     with pytest.raises(ValueError, match="there is none"):
         Routes(networkx.DiGraph([("a", "b"), ("c", "d")]), "a", "d")
-    with pytest.raises(ValueError, match="is none"):
+    with pytest.raises(ValueError, match="is not one"):
         Routes(networkx.DiGraph([("a", "b")]), "a", "z")
 
 

@@ -266,7 +266,7 @@ def test_a_plain_preference_file_is_no_fit(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         Fitted.load(tmp_path / "tk.json")
     (tmp_path / "no.json").write_text("[]")
-    with pytest.raises(ValueError, match="says what it is"):
+    with pytest.raises(ValueError, match="not a preference file"):
         Preference.load(tmp_path / "no.json")
 
 

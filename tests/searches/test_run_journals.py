@@ -85,7 +85,7 @@ def test_a_journal_that_is_damaged_inside_is_refused(tmp_path):
     path = tmp_path / "runs.jsonl"
     search(BUDGET, COIN, seed=1, journal=path)
     path.write_bytes(path.read_bytes().replace(b'"index": 3', b'"index": 4', 1))  # a sum that does not fit
-    with pytest.raises(ValueError, match=r"as it was written; .* is damaged in line"):
+    with pytest.raises(ValueError, match=r"must match its checksums; .* is damaged in line"):
         search(BUDGET, COIN, seed=1, journal=path)
 
 
@@ -154,7 +154,7 @@ def test_a_line_that_ends_was_acknowledged_so_damage_in_it_is_refused_and_nothin
     for place in (40, len(data) // 2, last, last + 20, len(data) - 2):
         damaged = data[:place] + damage + data[place + 1 :]
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"as it was written; .* is damaged in line \d+\. Use a backup"):
+        with pytest.raises(ValueError, match=r"must match its checksums; .* is damaged in line \d+\. Use a backup"):
             search(BUDGET, COIN, seed=1, journal=path)
         assert path.read_bytes() == damaged
 

@@ -91,7 +91,7 @@ def test_each_error_is_one_sentence(caller, client):
     assert caught.value.status == 404
     with (
         Client(str(caller.base_url), "alk_x_y") as stranger,
-        pytest.raises(ServiceError, match="a call needs a key that is known"),
+        pytest.raises(ServiceError, match="a call needs a valid key"),
     ):
         stranger.recommend("routes")
     with pytest.raises(ServiceError, match=r"does not answer .*Is the service running") as caught:

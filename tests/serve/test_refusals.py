@@ -24,7 +24,7 @@ def test_a_call_without_a_key_or_with_a_wrong_one_is_refused(caller):
     ):
         for answer in (caller.post(DECIDE, json={}, headers=headers), caller.get("/v1/experiments", headers=headers)):
             assert answer.status_code == 401
-            assert answer.json()["error"].startswith("a call needs a key that is known")
+            assert answer.json()["error"].startswith("a call needs a valid key")
             assert answer.headers["WWW-Authenticate"] == "Bearer"
 
 

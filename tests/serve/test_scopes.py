@@ -66,7 +66,7 @@ def test_an_interview_from_before_scopes_were_checked_needs_a_key_that_may_give_
 def test_new_arms_by_rank_need_the_right_key_or_the_experiments_setting(caller):
     decides, _ = key_with(caller, "decide")
     refused = caller.post(RANK, json=actions("A21", "B7"), headers=decides)
-    assert (refused.status_code, "'B7' is none" in refused.json()["error"]) == (403, True)
+    assert (refused.status_code, "'B7' is not one" in refused.json()["error"]) == (403, True)
     assert arms_of(caller) == ["A21", "A28"]
     assert caller.post(RANK, json=actions("A21"), headers=decides).status_code == 201
     assert caller.post(RANK, json=actions("A21", "B7")).status_code == 201  # a key that manages, too

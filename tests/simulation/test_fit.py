@@ -158,5 +158,5 @@ def test_a_class_is_refused_where_a_policy_is_wanted():
             compare(policies, problem, n_rounds=10)
     for run in (best_arm, search):
         for policy in (NPTS, NPTS(PEOPLE, Bounded(0, 9)), UCB1(Bounded(0, 9))):
-            with pytest.raises(ValueError, match=r"needs a policy that stops; \w+ keeps regret low for ever\. Use"):
+            with pytest.raises(ValueError, match=r"needs a policy that stops; \w+ never stops\. Use"):
                 run(policy, problem, seed=1)

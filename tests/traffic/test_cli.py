@@ -56,7 +56,7 @@ def test_routes_of_a_network_of_ones_own_are_listed(network):
 
 @needs_sumo
 def test_nodes_without_a_route_are_refused(network):
-    assert "'99' is none. Try" in refused("routes", network, "--from", "12", "--to", "99")
+    assert "'99' is not one. Try" in refused("routes", network, "--from", "12", "--to", "99")
     assert "got '12' twice" in refused("routes", network, "--from", "12", "--to", "12")
     assert "k must be 1 or more; got 0" in refused("routes", network, "--from", "12", "--to", "4", "--k", "0")
     network.write_text(network.read_text().replace('from="12" to="J20"', 'from="12" to="12"'))
@@ -88,10 +88,10 @@ def test_a_recording_that_cannot_be_read_is_refused(tmp_path, command):
     path = tmp_path / "delays.npz"
     assert f"{path} does not exist. Check the path." in refused(command, "--recording", path)
     path.write_text("no recording")
-    assert f"{path} is none, or damaged." in refused(command, "--recording", path)
+    assert f"{path} is not an allais traffic recording, or is damaged." in refused(command, "--recording", path)
     made_up().save(path)
     path.write_bytes(path.read_bytes()[:-200])
-    assert f"{path} is none, or damaged." in refused(command, "--recording", path)
+    assert f"{path} is not an allais traffic recording, or is damaged." in refused(command, "--recording", path)
     assert "cannot be read (Is a directory)" in refused(command, "--recording", tmp_path)
 
 

@@ -42,7 +42,7 @@ def best_arm_command(
     resume: Resume = False,
     report: Annotated[Path | None, typer.Option(help="Write a one-page HTML report here.")] = None,
     patience: Annotated[
-        float, typer.Option(min=0.0, help="Seconds to wait for a cluster that cannot be reached; inf: for ever.")
+        float, typer.Option(min=0.0, help="Seconds to wait for a cluster that cannot be reached; inf: forever.")
     ] = PATIENCE,
     batch: Annotated[
         int | None, typer.Option(min=1, help="Runs that a worker gets at a time; by default a fifth of a second's.")

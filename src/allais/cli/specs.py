@@ -118,7 +118,7 @@ class _SearchReader(Reader):
         if kind is not None and kind.goal == "regret":  # before its settings, which would be mended in vain
             self._refuse(
                 ("policy", "type"),
-                f"best-arm needs a policy that stops; {kind.__name__} keeps regret low for ever. "
+                f"best-arm needs a policy that stops; {kind.__name__} never stops. "
                 "Use WLUCB or TopTwo (a confidence), or PatientTopTwo (a budget).",
             )
         first = {"WLUCB": policies["WLUCB"]}  # which an error proposes

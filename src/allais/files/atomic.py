@@ -34,9 +34,7 @@ def locked_folder(folder: Path) -> Any:
     try:
         handle = open(folder / LOCK, "a")  # noqa: SIM115
     except OSError as error:
-        raise ValueError(
-            f"what is durable writes to its folder; {folder} cannot be written to ({error.strerror})."
-        ) from None
+        raise ValueError(f"a folder must be writable; {folder} is not ({error.strerror}).") from None
     try:
         locked(handle, f"one process at a time may open a folder; {folder} is open in another.")
     except ValueError:
@@ -70,9 +68,9 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     except FileNotFoundError:
         before = None
     except OSError as error:  # such as links that go round in a circle
-        raise ValueError(f"a file must be one that can be written; {path} is not ({error.strerror}).") from None
+        raise ValueError(f"cannot write {path} ({error.strerror}).") from None
     if before is not None and not stat.S_ISREG(before.st_mode):
-        raise ValueError(f"only a file can be written; {path} is none. Choose another path.")
+        raise ValueError(f"only a file can be written; {path} is not one. Choose another path.")
     temporary = target.with_name(f"{target.name}.{secrets.token_hex(8)}.tmp")
     # a new file has what the user's mask leaves; the content of an old one is never shown to others in between
     mode = 0o666 if before is None else 0o600
@@ -120,4 +118,4 @@ def make_folder(folder: Path) -> None:
         for path in reversed(new):
             sync_folder(path.parent)
     except OSError as error:
-        raise ValueError(f"what is durable lives in a folder; {folder} cannot be one ({error}).") from None
+        raise ValueError(f"cannot use {folder} as a folder ({error}).") from None

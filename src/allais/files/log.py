@@ -74,12 +74,12 @@ def events_in(content: bytes, path: Path, *, numbered: bool, advice: str = "") -
         if event is None or (numbered and event.pop("n", None) != len(events) + 1):
             also = advice if events else ""
             raise ValueError(
-                f"a journal must be as it was written; {path} is damaged in line {len(events) + 1}. Use a backup{also}."
+                f"a journal must match its checksums; {path} is damaged in line {len(events) + 1}. Use a backup{also}."
             )
         events.append(event)
     if event_of(rest[:-1]) is not None:  # whole, with something else for its end
         raise ValueError(
-            f"a journal must be as it was written; {path} is damaged at its end, in line {len(events) + 1}. "
+            f"a journal must match its checksums; {path} is damaged at its end, in line {len(events) + 1}. "
             "Use a backup."
         )
     return events, len(content) - len(rest)
@@ -122,7 +122,7 @@ class Log:
             ) from None
         try:
             if not stat.S_ISREG(os.fstat(self._file.fileno()).st_mode):
-                raise ValueError(f"a journal is a file; {self.path} is something else. Check the path.")
+                raise ValueError(f"a journal is a file; {self.path} is not. Check the path.")
             if not shared:
                 locked(self._file, f"one process at a time may write a journal; {self.path} is open in another.")
             content = self._read(form)

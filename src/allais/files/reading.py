@@ -39,9 +39,7 @@ def read_arrays(path: Path, format_: str, version: int) -> tuple[dict[str, Any],
             header = json.loads(str(stored["header"]))
             arrays = {name: stored[name] for name in stored.files if name != "header"}
     except Exception as error:  # numpy raises whatever the zip reader does, and advises to trust what is no zip
-        raise ValueError(
-            f"an {format_} must be a whole file; {path} is none, or damaged. Check the path, or use a backup."
-        ) from error
+        raise ValueError(f"{path} is not an {format_}, or is damaged. Check the path, or use a backup.") from error
     if not isinstance(header, dict) or header.get("format") != format_ or header.get("version") != version:
         raise ValueError(f"an {format_} must be of version {version}; {path} is not. Update allais, or check the path.")
     return header, arrays
@@ -118,10 +116,10 @@ def generator_of(state: Any) -> np.random.Generator:
     bits: Any = getattr(np.random, state["bit_generator"])()
     given = {key: _arrays(value) for key, value in state.items()}
     bits.state = given
-    require(plain(bits.state) == plain(given), "the generator's state cannot be")
+    require(plain(bits.state) == plain(given), "the generator's state is invalid")
     inner = state["state"]
     places = (inner.get("pos", 0), 624), (state.get("buffer_pos", 0), 4), (state.get("has_uint32", 0), 1)
-    require(all(0 <= place <= most for place, most in places), "the generator's state cannot be")
+    require(all(0 <= place <= most for place, most in places), "the generator's state is invalid")
     return np.random.Generator(bits)
 
 

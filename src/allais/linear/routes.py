@@ -47,7 +47,7 @@ class Routes:
             )
         for node in (source, target):
             if node not in graph:
-                raise ValueError(f"a route begins and ends at nodes of the graph; {node!r} is none. Check the name.")
+                raise ValueError(f"a route begins and ends at nodes of the graph; {node!r} is not one. Check the name.")
         # only what lies on some route counts, in topological order
         useful = (networkx.descendants(graph, source) | {source}) & (networkx.ancestors(graph, target) | {target})
         if source not in useful or source == target:
@@ -90,7 +90,7 @@ class Routes:
         row = np.zeros(self.dimension)
         for step in pairwise(route):
             if step not in number:
-                raise ValueError(f"a route follows roads of the graph; {step} is none. Check it.")
+                raise ValueError(f"a route follows roads of the graph; {step} is not one. Check it.")
             row[number[step]] = 1.0
         return row
 

@@ -100,7 +100,7 @@ def kept(folder: Path, name: str, scale: str, seed: int) -> Stored | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ValueError(f"results are read from a folder; {folder} is none ({error.strerror}). Check it.") from None
+        raise ValueError(f"results are read from a folder; {folder} is not one ({error.strerror}). Check it.") from None
     except (ValueError, KeyError, TypeError, AttributeError):  # damaged: it is run again
         return None
 

@@ -38,11 +38,11 @@ def read_document(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(f"a preference file says what it is; {path} does not. Check the path.")
+        raise ValueError(f"not a preference file: {path}. Check the path.")
     if document.get("version") != VERSION:
         raise ValueError(f"a preference file must be of version {VERSION}; {path} is not. Update allais.")
     if document.get("checksum") != checksum(document):
-        raise ValueError(f"a preference file must be as it was written; {path} is damaged. Use a backup.")
+        raise ValueError(f"a preference file must match its checksum; {path} is damaged. Use a backup.")
     return document
 
 

@@ -143,7 +143,7 @@ def check_outcomes(
     require(rising.all(), "outcomes must ascend")
     # to rounding only: another machine's power function may differ in its last bit
     expected = preference.utilities(raw[single])
-    require(_close(utility[single], expected).all(), "an outcome does not feel as the preference says")
+    require(_close(utility[single], expected).all(), "an outcome's utility is not the preference's")
 
 
 def _close(utility: FloatArray, expected: FloatArray) -> NDArray[np.bool_]:
@@ -165,7 +165,7 @@ def check_cells(utility: FloatArray, raw: FloatArray, cells: FloatArray, prefere
     require(told_in_order.all(), "a cell's outcome must lie between its ends")
     for ends in (preference.utilities(cells[RAW_LOW]), preference.utilities(cells[RAW_HIGH])):
         slack = _rounding(ends, cells[:AT].ravel())
-        require(((low - slack <= ends) & (ends <= high + slack)).all(), "a cell does not feel as the preference says")
+        require(((low - slack <= ends) & (ends <= high + slack)).all(), "a cell's utilities are not the preference's")
     where = np.searchsorted(low, utility, side="right") - 1
     single = (where < 0) | (utility > high[where])
     stands = (utility == at[where]) & (raw == cells[RAW, where])

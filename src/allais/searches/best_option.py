@@ -93,7 +93,7 @@ def search(
     wide = None if wider is None else with_rewards(policy, wider)
     limit = np.inf if max_runs is None else whole("max_runs", max_runs)
     if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0.0:
-        raise ValueError(f"patience must be a number of seconds, 0 or more; got {patience!r}. math.inf waits for ever.")
+        raise ValueError(f"patience must be a number of seconds, 0 or more; got {patience!r}. math.inf waits forever.")
     hours = np.inf if max_hours is None else positive("max_hours", max_hours)
     at_once = None if workers is None else whole("workers", workers)
     size = None if batch is None else whole("batch", batch)

@@ -251,7 +251,7 @@ def _existing(address: str) -> Iterator[Database]:
     database = Database(address)
     try:
         if database.is_sqlite and not database.file.exists():
-            raise ValueError(f"a database must be there; there is none at {database.file}. Check the address.")
+            raise ValueError(f"no database at {database.file}. Check the address.")
         try:
             with database.connect() as connection:
                 there = inspect(connection).has_table("keys")
@@ -260,7 +260,9 @@ def _existing(address: str) -> Iterator[Database]:
                 f"a database must answer; {database.shown} does not ({brief_of(error)}). Check the address."
             ) from None
         if not there:
-            raise ValueError(f"a database must be one of allais serve; {database.shown} is another. Check the address.")
+            raise ValueError(
+                f"a database must be one that allais serve made; {database.shown} is not. Check the address."
+            )
         yield database
     finally:
         database.dispose()

@@ -252,7 +252,7 @@ def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
         raise TypeError(f"{caller} runs a policy; got {brief(policy)}. Write WLUCB(preference, rewards, delta=0.05).")
     if policy.goal == "regret":
         raise ValueError(
-            f"{caller} needs a policy that stops; {kind.__name__} keeps regret low for ever. "
+            f"{caller} needs a policy that stops; {kind.__name__} never stops. "
             "Use WLUCB or TopTwo (a confidence), or PatientTopTwo (a budget)."
         )
     policy = fitted(policy, problem)

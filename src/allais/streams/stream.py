@@ -253,7 +253,7 @@ def stream_from(header: dict[str, Any], arrays: dict[str, Any], trust: Sequence[
     """The stream that a document describes."""
 
     preference, rewards = from_spec(header["preference"], trust), from_spec(header["rewards"], trust)
-    require(rewards is None or isinstance(rewards, Bounded | Finite | SubGaussian), "its rewards are none")
+    require(rewards is None or isinstance(rewards, Bounded | Finite | SubGaussian), "its rewards are invalid")
     stream = ValueStream(preference, rewards, header["max_blocks"])
     for name in ("low", "high", "at", "gains_felt", "gains_raw", "losses_felt", "losses_raw"):
         require(arrays[name].dtype == np.float64 and arrays[name].ndim == 1, f"{name} must be a row of numbers")
@@ -274,7 +274,7 @@ def stream_from(header: dict[str, Any], arrays: dict[str, Any], trust: Sequence[
     require(stream.max_blocks is None or stream._samples == 0, "blocks and single outcomes exclude each other")
     require(stream.max_blocks is not None or blocks.samples == 0, "blocks need max_blocks")
     samples = stream._samples + blocks.samples
-    require(whole(header["samples"], "the number of samples") == samples, "the number of samples is another")
+    require(whole(header["samples"], "the number of samples") == samples, "the number of samples differs")
     stream._sketch, stream._samples = blocks, samples
     return stream
 

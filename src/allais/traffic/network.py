@@ -81,7 +81,7 @@ class RoadNetwork:
             ) from None
         except ValueError as error:
             raise ValueError(
-                f"a road network must be as netconvert writes it; {name} has a number that is none ({error}). "
+                f"a road network must be as netconvert writes it; {name} has an invalid number ({error}). "
                 "Make it again."
             ) from None
         if not self.edges:
@@ -262,7 +262,7 @@ class RoadNetwork:
         """
         strange = [edge for edge in edges if edge not in self.edges]
         if strange or not edges:
-            raise ValueError(f"a route follows edges of the network; {strange[:1] or 'no edge'} is none. Check it.")
+            raise ValueError(f"a route follows edges of the network; {strange[:1] or 'no edge'} is not one. Check it.")
         for turn in pairwise(edges):
             if turn not in self.turns:
                 raise ValueError(f"a route must connect; there is no way from {turn[0]!r} to {turn[1]!r}. Repair it.")

@@ -44,7 +44,7 @@ def find_place(network: RoadNetwork, where: PlaceLike, leaving: bool) -> Place:
     point = _point(where)
     if point is None:
         raise ValueError(
-            f"a route begins and ends at nodes or edges of the network, at x,y or at lon,lat; {where!r} is none. "
+            f"a route begins and ends at nodes or edges of the network, at x,y or at lon,lat; {where!r} is not one. "
             f"Try {', '.join(_similar(str(where), network))}."
         )
     return _nearest(network, point, edges_at(network, leaving))

@@ -83,7 +83,7 @@ def named(routes: tuple[Route, ...], nodes: tuple[str, ...]) -> Route:
     for route in routes:
         if tuple(node for node in route.nodes if node != CROSSING) == nodes:
             return route
-    raise ValueError(f"a route must be one of those listed; {'-'.join(nodes)} is none. Check the nodes.")
+    raise ValueError(f"a route must be one of those listed; {'-'.join(nodes)} is not. Check the nodes.")
 
 
 def places() -> dict[str, tuple[float, float]]:

@@ -168,9 +168,7 @@ def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> 
         assert isinstance(error, HTTPException)
         path = request.url.path
         if not path.startswith("/v1") and "text/html" in request.headers.get("accept", ""):
-            return page(
-                request, Refused(error.status_code, f"a page must exist; there is none at {path[:100]}. Go back.")
-            )
+            return page(request, Refused(error.status_code, f"page not found: {path[:100]}. Go back."))
         response = refuse(Refused(error.status_code, f"{str(error.detail).lower()}. See /openapi.json."))
         response.headers.update(error.headers or {})
         return response
@@ -187,7 +185,7 @@ def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> 
 class Front:
     """What every call meets first: its key, its size, strict headers of its answer, and a note of how long it took.
 
-    Calls of the API without a key that is in force go no further: their bodies are not looked at. Direct routes answer
+    Calls of the API without a valid key go no further: their bodies are not looked at. Direct routes answer
     from here, the others behind the framework.
     """
 

@@ -98,8 +98,8 @@ async def _bring_in(service: Service, name: str, arms: list[str], key: Key) -> N
     if experiment.settings.arms_by_rank is False and "manage" not in key.scopes:
         raise Refused(
             403,
-            f"actions are arms of the experiment unless its setting arms_by_rank is true; {arms[0]!r} is none. Add it, "
-            "or use a key with the scope 'manage'.",
+            f"actions are arms of the experiment unless its setting arms_by_rank is true; {arms[0]!r} is not one. "
+            "Add it, or use a key with the scope 'manage'.",
         )
 
     def adding(experiment: Experiment) -> tuple[None, list[Row]]:

@@ -78,7 +78,7 @@ async def change(service: TheService, key: ToManage, name: Name, body: ChangeExp
 
 @router.delete("/{name}", status_code=204)
 async def delete(service: TheService, key: ToManage, name: Name) -> Response:
-    """Delete an archived experiment, or one that cannot be read, with all its decisions, for ever."""
+    """Delete an archived experiment, or one that cannot be read, with all its decisions. This cannot be undone."""
     await experiments.delete(service, name, key)
     return Response(status_code=204)
 
@@ -97,7 +97,7 @@ async def resume(service: TheService, key: ToManage, name: Name) -> Any:
 
 @router.post("/{name}/archive", response_model=ExperimentShown)
 async def archive(service: TheService, key: ToManage, name: Name) -> Any:
-    """Take no more calls but reading, for ever."""
+    """Make an experiment read-only, permanently."""
     return experiments.shown(await experiments.change_state(service, name, ARCHIVED, "archive", key))
 
 

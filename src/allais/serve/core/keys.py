@@ -119,18 +119,18 @@ class KeyRing:
         right = hmac.compare_digest(digest_of(given), key.digest if key is not None else NOBODY)
         if key is None or not right:
             self.wrong.take(address)
-            raise Refused(401, "a call needs a key that is known; this one is not. Send Authorization: Bearer KEY.")
+            raise Refused(401, "a call needs a valid key; this one is unknown. Send Authorization: Bearer KEY.")
         return _in_force(key)
 
     def admit_known(self, id_: str, scope: str, about: str | None = None) -> Key:
         """The key of somebody who has shown it before, if it still opens what is asked for."""
         key = self._keys.get(id_)
         if key is None:
-            raise Refused(401, "a call needs a key that is known; this one is not any more. Use another.")
+            raise Refused(401, "a call needs a valid key; this one no longer exists. Use another.")
         return self.allow(_in_force(key), scope, about)
 
     def allow(self, key: Key, scope: str, about: str | None) -> Key:
-        """A key that is in force, if it opens what is asked for; it counts as one call."""
+        """A valid key, if it opens what is asked for; it counts as one call."""
         if about != ITS_OWN:
             require_sight(key, about)
         if scope not in key.scopes:
@@ -151,9 +151,9 @@ class KeyRing:
 
 def _in_force(key: Key) -> Key:
     if key.revoked_at is not None:
-        raise Refused(401, "a call needs a key that is in force; this one was revoked. Ask for another.")
+        raise Refused(401, "a call needs a valid key; this one was revoked. Ask for another.")
     if key.expires_at is not None and time.time() >= key.expires_at:
-        raise Refused(401, "a call needs a key that is in force; this one has expired. Ask for another.")
+        raise Refused(401, "a call needs a valid key; this one has expired. Ask for another.")
     return key
 
 

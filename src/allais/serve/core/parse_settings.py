@@ -32,7 +32,7 @@ def preference_from(document: dict[str, Any]) -> Preference:
         return _made("preference", lambda: NAMED[name](**{k: v for k, v in document.items() if k != "name"}))
     found = setting_from("preference", {"type": "Preference", **document})
     if not isinstance(found, Preference):
-        raise Refused(422, f"a preference must be one; got {brief(document)}. Give gains, such as TverskyKahneman.")
+        raise Refused(422, f"invalid preference; got {brief(document)}. Give gains, such as TverskyKahneman.")
     return found
 
 
@@ -42,7 +42,7 @@ def policy_from(settings: ExperimentSettings) -> Policy:
     name = document.get("type")
     kind = kind_named(name) if isinstance(name, str) else None
     if not (isinstance(kind, type) and issubclass(kind, Policy)):
-        raise Refused(422, f"a policy needs a type that is one, such as NPTS; got {brief(name)}. Check its name.")
+        raise Refused(422, f"a policy needs a type, such as NPTS; got {brief(name)}. Check its name.")
     if kind.goal == "budget":
         raise Refused(422, f"a service runs on; {name} ends when its budget is spent. Choose NPTS, or WUCB.")
     if settings.preference is not None:
@@ -76,7 +76,7 @@ def rows_of_arms(settings: ExperimentSettings) -> list[list[float]]:
         raise Refused(422, "features are sent by name where there are terms; got rows. Leave one of both out.")
     encoding, own = Encoding(settings.terms or ()), settings.features or {}
     if strange := [name for name in own if name not in settings.arms]:
-        raise Refused(422, f"features belong to arms of the experiment; {strange[0]!r} is none. Check the name.")
+        raise Refused(422, f"features belong to arms of the experiment; {strange[0]!r} is not one. Check the name.")
     return [encoding.row(arm, {}, flat(own.get(arm, {}))) for arm in settings.arms]
 
 
@@ -98,7 +98,7 @@ def _made(what: str, make: Callable[[], Any]) -> Any:
     except (ValueError, TypeError) as error:
         raise Refused(422, _sentence(what, error)) from None
     except (ArithmeticError, AttributeError, KeyError, LookupError) as error:
-        raise Refused(422, f"a {what} must be one that can be made; this one cannot ({error!r}). Check it.") from None
+        raise Refused(422, f"invalid {what} ({error!r}). Check it.") from None
 
 
 def _sentence(what: str, error: Exception) -> str:

@@ -118,9 +118,9 @@ def _checked(file: dict[str, Any]) -> dict[str, Any]:
             422, f"a preference file is of version {VERSION} or older; this one is of {version}. Update allais."
         )
     if file.get("format") != FORMAT or version != VERSION or not isinstance(file.get("preference"), dict):
-        raise Refused(422, "a preference file says what it is; this content does not. Send the whole file.")
+        raise Refused(422, "this content is not a preference file. Send the whole file.")
     if file.get("checksum") != checksum(file):
-        raise Refused(422, "a preference file must be as it was written; this one is damaged. Use a backup.")
+        raise Refused(422, "a preference file must match its checksum; this one is damaged. Use a backup.")
     document: dict[str, Any] = file["preference"]
     return document
 

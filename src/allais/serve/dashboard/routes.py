@@ -56,7 +56,7 @@ class PageRoute(APIRoute):
         async def answer(request: Request) -> Response:
             try:
                 if "\0" in request.url.path or "\0" in unquote(request.url.query):
-                    raise Refused(404, "a page must exist; no address has a zero character in it. Go back.")
+                    raise Refused(404, "page not found: an address has no zero character. Go back.")
                 return await inner(request)
             except session.SignInNeeded:
                 return RedirectResponse("/sign-in", 303)

@@ -90,7 +90,7 @@ async def form_of(request: Request) -> dict[str, str]:
     try:
         fields = parse_qs((await request.body()).decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
     except ValueError:
-        raise Refused(422, "a form must be one that these pages have; this one is not. Reload the page.") from None
+        raise Refused(422, "invalid form. Reload the page.") from None
     return {name: given[0].strip() for name, given in fields.items()}
 
 
@@ -99,7 +99,7 @@ def settings_of(form: dict[str, str]) -> dict[str, Any]:
     low, high = number_of(form, "low"), number_of(form, "high")
     named = form.get("taste", "")
     if named not in PREFERENCES or form.get("policy") not in POLICIES:
-        raise Refused(422, "a form must be one that these pages have; this one is not. Reload the page.")
+        raise Refused(422, "invalid form. Reload the page.")
     preference: dict[str, Any] = {"name": named, "costs": bool(form.get("costs"))}
     preference["reference"] = number_of(form, "reference") if form.get("reference") else 0.0
     if named == "cvar":
