@@ -48,8 +48,8 @@ def _preface() -> str:
     best = {name: PROBLEM.arms[int(np.argmax(PROBLEM.true_values(taste)))] for name, taste in TASTES.items()}
     rows = [(name, repr(best[name])) for name in TASTES]
     return (
-        f"Five arms, {EACH * len(TASTES)} people with five preferences, {EACH * len(TASTES) * VISITS:,} rounds, {RUNS} runs, "
-        "seed 1.\n\n" + markdown_table(("preference", "its best arm"), rows) + "\n\n"
+        f"Five arms, {EACH * len(TASTES)} people with five preferences, {EACH * len(TASTES) * VISITS:,} rounds, "
+        f"{RUNS} runs, seed 1.\n\n" + markdown_table(("preference", "its best arm"), rows) + "\n\n"
     )
 
 

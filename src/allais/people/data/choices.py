@@ -18,7 +18,12 @@ from allais.people.data.design import Compact, compact
 
 
 class Attention(NamedTuple):
-    """How many attention checks, in which one option dominates the other, were asked and passed."""
+    """How many attention checks, in which one option dominates the other, were asked and passed.
+
+    Attributes:
+        asked: How many attention checks were answered.
+        passed: How many of them were passed.
+    """
 
     asked: int
     passed: int
@@ -39,6 +44,16 @@ class Choices:
     `mixed_gambles`, `certainty_equivalents`, `from_table`, `from_rows` or `read`. If rows cannot be read, one message
     says which and why. Blanks around a person's name do not count.
 
+    Args:
+        people: The names of the people.
+        lotteries: Each option once.
+        person: The index of each row's person in `people`, (rows,).
+        offered: The indices of each row's options in `lotteries`, -1 where there are fewer, (rows, most options).
+        chosen: The position of the chosen option, or -1: the row is a certainty equivalent.
+        amount: The certainty equivalent, where there is one.
+        count: How often the answer was given, (rows,).
+        n_dropped: Rows of the table that were left out, since a cell was empty.
+
     >>> choices = Choices.from_rows([("ann", [Discrete({50: 0.1, 0: 0.9}), 7], 0), ("bob", [{50: 0.1, 0: 0.9}, 7], 1)])
     >>> choices
     <Choices: 2 answers of 2 people>
@@ -47,20 +62,22 @@ class Choices:
     """
 
     people: tuple[str, ...]
-    lotteries: tuple[FiniteLottery, ...]  # each option once
-    person: IntArray  # the place of a row's person in `people`, (rows,)
-    offered: IntArray  # the places of a row's options in `lotteries`, -1 where there are fewer, (rows, most options)
-    chosen: IntArray  # the position of the chosen option, or -1: the row is a certainty equivalent
-    amount: FloatArray  # the certainty equivalent, where there is one
-    count: IntArray  # how often the answer was given, (rows,)
-    n_dropped: int = 0  # rows of the table that were left out, since a cell was empty
+    lotteries: tuple[FiniteLottery, ...]
+    person: IntArray
+    offered: IntArray
+    chosen: IntArray
+    amount: FloatArray
+    count: IntArray
+    n_dropped: int = 0
     _designs: dict[Any, Compact] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[Any, Sequence[Any], int] | tuple[Any, Sequence[Any], int, int]]) -> Choices:
-        """Choices from (person, options, chosen): options are lotteries, amounts or mappings, chosen is a position.
+        """Choices from (person, options, chosen).
 
-        A fourth entry says how often that answer was given.
+        Args:
+            rows: A person, options (lotteries, amounts or mappings), the position of the chosen one and, optionally,
+                how often that answer was given.
 
         >>> Choices.from_rows([("ann", [Discrete({50: 0.1, 0: 0.9}), 7], 1), ("ann", [{50: 0.1, 0: 0.9}, 7], 0, 3)])
         <Choices: 4 answers of 1 person>
@@ -80,11 +97,18 @@ class Choices:
     ) -> Choices:  # fmt: skip
         """Choices between "`win` with `probability`, else nothing" and a `sure` amount.
 
-        A table is a DataFrame of any kind, the path of a CSV file, or a mapping of columns. Other names of columns
-        can be given. With `missing="drop"` rows with an empty cell ("", "NA", "n/a", ...) are left out.
-
-        For rates of choice, `of` names a column with how many were asked: `took_lottery` then holds how many of them
-        took the lottery. With `rate_of` it holds their share.
+        Args:
+            table: A DataFrame of any kind, the path of a CSV file, or a mapping of columns.
+            person: The column of people.
+            win: The column of amounts to win.
+            probability: The column of probabilities to win.
+            sure: The column of sure amounts.
+            took_lottery: The column that says whether the lottery was taken; with `of` how many took it, with `rate_of`
+                which share.
+            trial: A column that no person may repeat.
+            missing: `"drop"` leaves out rows with an empty cell ("", "NA", "n/a", ...); `"refuse"` raises an error.
+            of: For counts, the column that says how many were asked.
+            rate_of: For shares, the column that says how many were asked.
 
         >>> table = {"person": ["a"], "win": [13], "probability": [0.2], "sure": [5], "took_lottery": [1]}
         >>> Choices.lottery_or_sure(table)
@@ -103,9 +127,19 @@ class Choices:
         accepted: str = "accepted", trial: str | None = None, missing: str = "refuse",
         of: str | None = None, rate_of: str | None = None,
     ) -> Choices:  # fmt: skip
-        """Gambles of +`gain` or -`loss` at even odds that were accepted or not; `loss` is a positive amount.
+        """Gambles of +`gain` or -`loss` at even odds that were accepted or not.
 
-        `of` and `rate_of` are for rates, as in `lottery_or_sure`.
+        Args:
+            table: A DataFrame of any kind, the path of a CSV file, or a mapping of columns.
+            person: The column of people.
+            gain: The column of gains.
+            loss: The column of losses, as positive amounts.
+            accepted: The column that says whether the gamble was accepted; with `of` how many did, with `rate_of` which
+                share.
+            trial: A column that no person may repeat.
+            missing: `"drop"` or `"refuse"`, as in `lottery_or_sure`.
+            of: For counts, the column that says how many were asked.
+            rate_of: For shares, the column that says how many were asked.
 
         >>> Choices.mixed_gambles({"person": ["a"], "gain": [14], "loss": [6], "accepted": [1]}).rates()
         array([1.])
@@ -120,7 +154,15 @@ class Choices:
         cls, table: Any, *, lottery: Any, person: str = "person", amount: str = "amount",
         trial: str | None = None, missing: str = "refuse",
     ) -> Choices:  # fmt: skip
-        """Lotteries, and the amounts that people find as good; `lottery` is as in `from_table`.
+        """Lotteries, and the amounts that people find as good.
+
+        Args:
+            table: A DataFrame of any kind, the path of a CSV file, or a mapping of columns.
+            lottery: What makes up the lottery, as an option of `from_table`.
+            person: The column of people.
+            amount: The column of certainty equivalents.
+            trial: A column that no person may repeat.
+            missing: `"drop"` or `"refuse"`, as in `lottery_or_sure`.
 
         >>> table = {"person": ["a"], "x": [50], "p": [0.1], "amount": [8]}
         >>> Choices.certainty_equivalents(table, lottery=[("x", "p"), (0, None)])
@@ -136,11 +178,20 @@ class Choices:
         cls, table: Any, *, options: Mapping[str, Any], person: str = "person", chosen: str = "chosen",
         trial: str | None = None, missing: str = "refuse", of: str | None = None, rate_of: str | None = None,
     ) -> Choices:  # fmt: skip
-        """Choices from any table: `options` says, for each name that `chosen` may hold, what makes up the option.
+        """Choices from any table.
 
-        That is a column, which holds amounts or texts such as "50:0.1,0:0.9"; or a list of pairs of columns, outcome
-        and probability. A number may stand for a column, and None for the probability that is left. For rates between
-        two options, `of` and `rate_of` are as in `lottery_or_sure`, and `chosen` counts who took the first.
+        Args:
+            table: A DataFrame of any kind, the path of a CSV file, or a mapping of columns.
+            options: For each name that `chosen` may hold, what makes up the option: a column of amounts or of texts
+                such as "50:0.1,0:0.9", or a list of pairs of columns, outcome and probability. A number may stand for a
+                column, and None for the probability that is left.
+            person: The column of people.
+            chosen: The column of chosen options; for rates between two options, how many took the first, or which
+                share.
+            trial: A column that no person may repeat.
+            missing: `"drop"` or `"refuse"`, as in `lottery_or_sure`.
+            of: For counts, the column that says how many were asked.
+            rate_of: For shares, the column that says how many were asked.
 
         >>> table = {"person": ["a"], "x": [50], "p": [0.1], "sure": [7], "chosen": ["left"]}
         >>> Choices.from_table(table, options={"left": [("x", "p"), (0, None)], "right": "sure"})
@@ -153,13 +204,21 @@ class Choices:
 
     @classmethod
     def read(cls, path: str | Path) -> Choices:
-        """Choices from JSON lines, as `write` makes them, or from the file of an interview or of its page."""
+        """Choices from JSON lines, as `write` makes them, or from the file of an interview or of its page.
+
+        Args:
+            path: The file.
+        """
         from allais.people.data.jsonl import read_lines
 
         return read_lines(Path(path))
 
     def write(self, path: str | Path) -> None:
-        """Write one JSON line per answer."""
+        """Write one JSON line per answer.
+
+        Args:
+            path: The file.
+        """
         from allais.people.data.jsonl import write_lines
 
         write_lines(self, Path(path))
@@ -185,7 +244,11 @@ class Choices:
         return joined(self, other)
 
     def of(self, person: str) -> Choices:
-        """The answers of one person."""
+        """The answers of one person.
+
+        Args:
+            person: The person's name.
+        """
         name = str(person).strip()
         if name not in self.people:
             raise ValueError(
@@ -195,7 +258,11 @@ class Choices:
         return self.where(self.person == self.people.index(name))
 
     def where(self, mask: NDArray[np.bool_]) -> Choices:
-        """The answers for which a mask holds; people without any are left out."""
+        """The answers for which a mask holds; people without any are left out.
+
+        Args:
+            mask: One boolean per row.
+        """
         kept, person = np.unique(self.person[mask], return_inverse=True)
         people = tuple(self.people[place] for place in kept)
         return Choices(
@@ -212,7 +279,11 @@ class Choices:
         )  # fmt: skip
 
     def options(self, row: int) -> tuple[FiniteLottery, ...]:
-        """What was offered in a row, counted from 0."""
+        """What was offered in a row, counted from 0.
+
+        Args:
+            row: The row, from 0 on.
+        """
         return tuple(self.lotteries[place] for place in self.offered[row] if place >= 0)
 
     def rates(self) -> FloatArray:
@@ -224,6 +295,9 @@ class Choices:
 
     def attention(self, *, costs: bool = False) -> dict[str, Attention]:
         """For each person, the choices in which one of two options dominates, and how many times it was taken.
+
+        Args:
+            costs: Whether less is better.
 
         >>> Choices.from_rows([("ann", [{50: 0.5, 0: 0.5}, {50: 0.4, 0: 0.6}], 1)]).attention()["ann"].passed
         0

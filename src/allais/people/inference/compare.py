@@ -22,12 +22,19 @@ HELD_OUT = ("trials", "people")
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The held-out log likelihood of each, the best first; differences come with their standard errors."""
+    """The held-out log likelihood of each, the best first; differences come with their standard errors.
+
+    Attributes:
+        held_out: `"trials"` or `"people"`.
+        n_choices: How many answers were predicted.
+        scores: The log likelihood of all answers, each predicted by a fit that had not seen it.
+        by_person: The same, of each person.
+    """
 
     held_out: str
     n_choices: int
-    scores: dict[str, float]  # the log likelihood of all answers, each predicted by a fit that had not seen it
-    by_person: dict[str, FloatArray]  # the same, of each person
+    scores: dict[str, float]
+    by_person: dict[str, FloatArray]
 
     def __str__(self) -> str:
         best = max(self.scores, key=lambda name: self.scores[name])
@@ -50,13 +57,16 @@ def compare(
     folds: int = 5,
     seed: Seed = 0,
 ) -> Comparison:
-    """Fit each family to most of the choices and score the rest, in turn.
+    """Fit each family to most of the choices and score the rest, in turn. The standard errors are over people.
 
-    Give them with names, or a list of families, which go by their weights and free parameters.
-    With `held_out="trials"` a fold is a share of each person's answers: how well are these people predicted? With
-    `"people"` it is a share of the people: how well is the next one? A family is fitted to all people together (the
-    posterior mode); give a function of choices, such as `lambda choices: posterior(choices, family, by_person=True)`,
-    for any other way. The standard errors are over people.
+    Args:
+        candidates: Families, in a list or by name, or functions that fit choices in any other way, by name; a family is
+            fitted to all people together (the posterior mode).
+        choices: The choices.
+        held_out: `"trials"` holds out a share of each person's answers: how well are these people predicted? `"people"`
+            holds out a share of the people: how well is the next one?
+        folds: Into how many parts the answers are divided.
+        seed: The seed of the parts.
 
     >>> from allais.people import compare
     >>> rng = np.random.default_rng(1)
@@ -115,6 +125,9 @@ def _folds(choices: Choices, held_out: str, folds: int, rng: np.random.Generator
 
 def expected_value_family(*, stake: float = 10.0) -> Family:
     """The family of people who maximise the mean, with noise: the one to beat.
+
+    Args:
+        stake: The size of a typical outcome.
 
     >>> expected_value_family().names
     ('temperature',)

@@ -95,10 +95,16 @@ class Mode(NamedTuple):
 
 
 def fit(choices: Choices, family: Family, *, prior: bool = False, by_person: bool = False, seed: Seed = 0) -> Fitted:
-    """The parameters of all people together, or of each: maximum likelihood, or with `prior` the posterior mode.
+    """The parameters of all people together, or of each: maximum likelihood, or the posterior mode.
 
-    Gradients are exact. Standard errors come from the curvature at the mode. The seed is for the random starts, and for
-    draws from the normal distribution around the mode.
+    Gradients are exact. Standard errors come from the curvature at the mode.
+
+    Args:
+        choices: The choices.
+        family: What is fitted.
+        prior: Whether to take the posterior mode instead of maximum likelihood.
+        by_person: Whether each person is fitted by themselves, too.
+        seed: The seed of the random starts, and of draws from the normal distribution around the mode.
 
     >>> table = {"person": ["a"] * 8, "gain": [10, 12, 15, 20, 8, 10, 11, 30], "loss": [10, 5, 9, 9, 7, 8, 4, 20],
     ...          "accepted": [0, 1, 0, 1, 0, 0, 1, 1]}

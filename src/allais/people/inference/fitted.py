@@ -47,6 +47,18 @@ class Fitted:
     `fit`, `posterior`, `hierarchical` and interviews make it. What is fitted to many people at once has one for each
     in `people`, and its own draws are those of a random one of them.
 
+    Attributes:
+        family: What was fitted.
+        method: How it was fitted.
+        place: The point estimate, unconstrained, (parameters,).
+        places: Draws, unconstrained, (draws, parameters).
+        n_choices: How many answers were fitted.
+        log_likelihood: The log likelihood at the point.
+        log_evidence: The log evidence of the choices under this family, where it is known.
+        people: The fit of each person.
+        notes: Diagnostics, in words.
+        chains: Of a hierarchical fit, the draws of middle, spread and people, unconstrained.
+
     >>> from allais.people import fit
     >>> table = {"person": ["a"] * 6, "win": [10] * 6, "probability": [0.2, 0.4, 0.4, 0.5, 0.6, 0.9], "sure": [4] * 6,
     ...          "took_lottery": [0, 0, 1, 0, 1, 1]}
@@ -59,14 +71,14 @@ class Fitted:
 
     family: Family
     method: str
-    place: FloatArray  # the point estimate, unconstrained, (parameters,)
-    places: FloatArray  # draws, unconstrained, (draws, parameters)
+    place: FloatArray
+    places: FloatArray
     n_choices: int
-    log_likelihood: float  # at the point
-    log_evidence: float | None = None  # of the choices under this family
+    log_likelihood: float
+    log_evidence: float | None = None
     people: Mapping[str, Fitted] = field(default_factory=lambda: MappingProxyType({}))
-    notes: tuple[str, ...] = ()  # diagnostics, in words
-    chains: Mapping[str, FloatArray] | None = None  # of a hierarchical fit: middle, spread, people, unconstrained
+    notes: tuple[str, ...] = ()
+    chains: Mapping[str, FloatArray] | None = None
 
     @property
     def parameters(self) -> dict[str, float]:
@@ -81,14 +93,24 @@ class Fitted:
         return self.family.preference(list(self.parameters.values()))
 
     def sample(self, n: int, seed: Seed) -> FloatArray:
-        """Parameters of draws, (n, parameters); with replacement if n is more than there are."""
+        """Parameters of draws, (n, parameters); with replacement if n is more than there are.
+
+        Args:
+            n: How many draws.
+            seed: The seed.
+        """
         rng = generator(seed)
         kept = self.places.shape[0]
         which = rng.permutation(kept)[:n] if n <= kept else rng.integers(kept, size=n)
         return self.family.natural(self.places[which])
 
     def draws(self, n: int = 200, *, seed: Seed) -> list[Preference]:
-        """Preferences drawn from the distribution of the fit."""
+        """Preferences drawn from the distribution of the fit.
+
+        Args:
+            n: How many preferences.
+            seed: The seed.
+        """
         return [self.family.preference(one) for one in self.sample(n, seed)]
 
     @property
@@ -109,6 +131,9 @@ class Fitted:
         """The log likelihood of choices that were not fitted: each by its own person's draws, or by those of all.
 
         A point estimate predicts by its own probabilities; draws predict by their mean probability.
+
+        Args:
+            choices: The choices.
         """
         total = 0.0
         for name in choices.people:
@@ -127,18 +152,30 @@ class Fitted:
         """Weights with bands, the utility, trade-offs and, given choices, observed against predicted rates.
 
         With choices, curves are drawn only where there are data.
+
+        Args:
+            choices: The choices that were fitted; curves then end where these do.
         """
         from allais.people.inference.plots import draw
 
         return draw(self, choices)
 
     def save(self, path: str | Path) -> None:
-        """Write it to a file, which `Preference.load` and the commands read, too."""
+        """Write it to a file, which `Preference.load` and the commands read, too.
+
+        Args:
+            path: The file.
+        """
         write_fitted(self, Path(path))
 
     @classmethod
     def load(cls, path: str | Path, trust: Sequence[str] = ()) -> Fitted:
-        """The fit in a file."""
+        """The fit in a file.
+
+        Args:
+            path: The file.
+            trust: Modules outside of this library whose types and functions the file may name.
+        """
         return read_fitted(Path(path), trust)
 
 

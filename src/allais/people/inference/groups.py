@@ -33,10 +33,16 @@ NARROWEST = 0.02  # spread of people, as a share of the prior's: no answers coul
 
 
 class Continuous(NamedTuple):
-    """A normal population on the unconstrained scale, and how well it explains all answers."""
+    """A normal population on the unconstrained scale, and how well it explains all answers.
+
+    Attributes:
+        population: The population.
+        log_likelihood: The log likelihood of all answers, integrated over the population.
+        bic: The Bayesian information criterion; less is better.
+    """
 
     population: Prior
-    log_likelihood: float  # of all answers, integrated over the population
+    log_likelihood: float
     bic: float
 
 
@@ -125,18 +131,27 @@ STRONG = 10.0  # a difference of BIC that is strong evidence (Kass and Raftery 1
 class Groups:
     """Types of people: how many are of each, their parameters, and who belongs to which.
 
-    `bic` falls with the fit and rises with each fitted number: less is better, and 10 less is strong evidence.
-    `continuous` is one normal population that was fitted to the same answers, with its own `bic`; `verdict` says which
-    of the two the data support: "types", "continuous", "either", or "alike", if everybody has the same parameters.
+    `verdict` says what the data support: "types", "continuous" for one normal population, "either", or "alike", if
+    everybody has the same parameters.
+
+    Attributes:
+        family: What was fitted.
+        shares: Of each type, the largest first, (types,).
+        types: The fit of each type.
+        membership: For each person, the probability of each type.
+        log_likelihood: The log likelihood of all answers.
+        bic: The Bayesian information criterion: less is better, and a difference of 10 is strong evidence.
+        tried: The BIC of each number of types that was tried.
+        continuous: One normal population that was fitted to the same answers.
     """
 
     family: Family
-    shares: FloatArray  # of each type, the largest first, (types,)
+    shares: FloatArray
     types: tuple[Fitted, ...]
-    membership: dict[str, FloatArray]  # of each person: the probability of each type
+    membership: dict[str, FloatArray]
     log_likelihood: float
     bic: float
-    tried: dict[int, float]  # the BIC of each number of types that was tried
+    tried: dict[int, float]
     continuous: Continuous
 
     @property
@@ -173,10 +188,16 @@ SAID = {
 
 
 def groups(choices: Choices, family: Family, *, n_types: int | None = None, seed: Seed = 0) -> Groups:
-    """People sorted into types; without a number, one, two or three types, whichever has the lowest BIC.
+    """Sort people into types.
 
-    Types are found also where people differ continuously. So one normal population is fitted beside them, and
-    `verdict` and the text say when it explains the answers as well, or better.
+    Types are found also where people differ continuously. So one normal population is fitted beside them, and `verdict`
+    and the text say when it explains the answers as well, or better.
+
+    Args:
+        choices: The choices.
+        family: What is fitted.
+        n_types: The number of types; by default one, two or three, whichever has the lowest BIC.
+        seed: The seed of the starts.
 
     >>> rng = np.random.default_rng(1)
     >>> table = {"person": np.arange(320) % 8, "gain": rng.integers(10, 40, 320), "loss": rng.integers(5, 20, 320)}

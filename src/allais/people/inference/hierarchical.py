@@ -161,6 +161,14 @@ def hierarchical(
     `people` has one result each, the draws of the whole are those of a new person, `population` is a `Prior` for the
     next one, `population_table()` has means and spreads with their intervals, and `inference` is ArviZ's object, which
     a file keeps. `notes` says in words what divergences, R-hat and effective sample sizes are, and what is wrong.
+
+    Args:
+        choices: The choices.
+        family: What is fitted.
+        n_draws: The draws of each chain.
+        n_warmup: The draws before these, to adapt.
+        n_chains: The number of chains.
+        seed: The seed.
     """
     for package in ("arviz", "jax", "numpyro"):
         with extra("people", "a hierarchical fit"):

@@ -136,6 +136,13 @@ def posterior(
 ) -> Fitted:
     """The posterior of all people together, or of each by themselves, as draws; with the log evidence.
 
+    Args:
+        choices: The choices.
+        family: What is fitted.
+        by_person: Whether each person is fitted by themselves, too.
+        n_particles: The number of draws.
+        seed: The seed.
+
     >>> table = {"person": ["a"] * 8, "gain": [10, 12, 15, 20, 8, 10, 11, 30], "loss": [10, 5, 9, 9, 7, 8, 4, 20],
     ...          "accepted": [0, 1, 0, 1, 0, 0, 1, 0]}
     >>> fitted = posterior(Choices.mixed_gambles(table), Family(eta=0.61, alpha=1.0), seed=1)

@@ -163,7 +163,11 @@ class Group:
 
 @dataclass(frozen=True)
 class PopulationTable:
-    """Means and spreads of the parameters of a population, with their intervals; `print` it."""
+    """Means and spreads of the parameters of a population, with their intervals; `print` it.
+
+    Attributes:
+        rows: One row per parameter.
+    """
 
     rows: tuple[Group, ...]
 

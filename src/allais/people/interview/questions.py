@@ -18,6 +18,14 @@ TIMES = ("s", "second", "seconds", "min", "mins", "minute", "minutes", "h", "hou
 class Question:
     """Two options, A and B, and the number under which the answer is told.
 
+    Args:
+        id: The number under which the answer is told.
+        a: Option A.
+        b: Option B.
+        better: Of an attention check, the option that dominates the other.
+        unit: What outcomes are measured in.
+        costs: Whether less is better.
+
     >>> question = Question(1, Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0}), unit="euros")
     >>> print(question)
     Which would you rather have?
@@ -32,9 +40,9 @@ class Question:
     id: int
     a: FiniteLottery
     b: FiniteLottery
-    better: str | None = None  # of an attention check: the side that dominates
+    better: str | None = None
     unit: str = ""
-    costs: bool = False  # outcomes are costs: less is better
+    costs: bool = False
 
     @property
     def options(self) -> tuple[FiniteLottery, FiniteLottery]:

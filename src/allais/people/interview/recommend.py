@@ -22,12 +22,20 @@ CLOSE = 1.5  # ratio of bits below which both sources of uncertainty matter abou
 
 @dataclass(frozen=True)
 class PeoplePrefer:
-    """For each arm the probability that these people prefer it, and what would tell more; `print` it for words."""
+    """For each arm the probability that these people prefer it, and what would tell more; `print` it for words.
+
+    Attributes:
+        chances: The probability of each arm.
+        bits: How uncertain the preferred arm is, in bits.
+        questions_tell: How many of these bits go if the preference is known exactly.
+        samples_tell: How many of these bits go if the arms are known exactly.
+        notes: What is not to be relied on, in words.
+    """
 
     chances: dict[Hashable, float]
-    bits: float  # of uncertainty about which arm is preferred
-    questions_tell: float  # bits that go if the preference is known exactly
-    samples_tell: float  # bits that go if the arms are known exactly
+    bits: float
+    questions_tell: float
+    samples_tell: float
     notes: tuple[str, ...] = ()
 
     @property
@@ -63,6 +71,12 @@ def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: See
     random weights (Dirichlet), and the possible outcomes together those of one more, so that an arm with few samples
     stays uncertain. A point estimate is represented by draws around it. Gains and losses
     are those of the learner's own preference: its reference, and its direction.
+
+    Args:
+        learner: What was learned about the arms.
+        fitted: What was fitted to people.
+        n_draws: How many draws of each kind.
+        seed: The seed.
 
     >>> from allais import Bounded, Discrete, NPTS, expected_value
     >>> from allais.people import Choices, Family, posterior, recommend

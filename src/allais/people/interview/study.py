@@ -30,10 +30,16 @@ SOURCES = ("the true preference", "fitted after the interview", "0.61 for all", 
 
 @dataclass(frozen=True)
 class Study:
-    """Regret by the true preference, as a share of what choosing at random loses, (people, sources)."""
+    """Regret by the true preference, as a share of what choosing at random loses, (people, sources).
 
-    learned: FloatArray  # by a bandit that learns the arms
-    known: FloatArray  # by the arm that is best if the arms are known
+    Attributes:
+        learned: By a bandit that learns the arms.
+        known: By the arm that is best if the arms are known.
+        n_rounds: The number of rounds.
+    """
+
+    learned: FloatArray
+    known: FloatArray
     n_rounds: int
 
     @property
@@ -72,6 +78,14 @@ def study(
     choice that is not obvious. NPTS learns the lotteries under the true preference, the fitted one,
     that of Tversky and Kahneman's median person, and the mean; all meet the same outcomes, and the true preference
     judges.
+
+    Args:
+        n_people: How many people.
+        n_questions: How many questions each is asked.
+        n_rounds: The rounds of each run.
+        n_runs: The runs of each person.
+        seed: The seed.
+        done: Called with the number of people that are finished.
 
     >>> found = study(n_people=2, n_questions=3, n_rounds=50, n_runs=1)
     >>> found.learned.shape

@@ -50,14 +50,20 @@ class _Place(NamedTuple):
 class Family:
     """A model of choices: weights of probabilities, the utility of outcomes, and how often the better option is taken.
 
-    `gains` and `losses` are weights: a type, whose parameters are free, or a weight itself, which is fixed. Without
-    `losses` both sides share one weight and its parameters (`"dual"`: losses by its dual, as in rank-dependent
-    utility). `utility` is `PowerUtility` or None (linear, no loss aversion), `choice` is `Logit` or `Probit`.
-    Parameters are named: a number fixes one, `free(median, spread)` gives it another prior. A name does not depend on
-    the rest of the family: `weight_` (or `gains_` and `losses_`) with the weight's own name, `utility_alpha`,
-    `loss_aversion`, `temperature`, `lapse`, `noise`. To set one, `eta` will do if only one name ends so. `lapse` is 0,
-    and certainty equivalents have no `noise`, unless you free them. `stake` is the size of a typical outcome: the
-    prior of the temperature goes with it.
+    Parameters are named independently of the rest of the family: `weight_` (or `gains_` and `losses_`) with the
+    weight's own name, `utility_alpha`, `loss_aversion`, `temperature`, `lapse`, `noise`. To set one, `eta` will do if
+    only one name ends so. `lapse` is 0, and certainty equivalents have no `noise`, unless you free them.
+
+    Args:
+        gains: The weight of gains: a type, whose parameters are free, or a weight, which is fixed.
+        losses: The weight of losses; by default both sides share one weight and its parameters; `"dual"` takes its
+            dual, as in rank-dependent utility.
+        utility: `PowerUtility`, one with numbers, or None: linear, without loss aversion.
+        choice: `Logit` or `Probit`.
+        reference: The outcome that is neither a gain nor a loss.
+        costs: Whether less is better.
+        stake: The size of a typical outcome, which sets the prior of the temperature.
+        **parameters: A number fixes a parameter, `free(median, spread)` gives it another prior.
 
     >>> family = Family(loss_aversion=1.0, lapse=0.01)
     >>> family.names
@@ -160,7 +166,11 @@ class Family:
         return Prior(np.array(means), np.diag([one.spread**2 for one in listed]))
 
     def with_prior(self, prior: Prior) -> Family:
-        """The same family with another prior, such as a population that was fitted."""
+        """The same family with another prior, such as a population that was fitted.
+
+        Args:
+            prior: The prior, such as a population that was fitted.
+        """
         if prior.mean.size != len(self._free):
             raise ValueError(
                 f"a prior needs a distribution for each of the {len(self._free)} free parameters; got one for "
@@ -174,11 +184,19 @@ class Family:
         return family
 
     def natural(self, z: FloatArray) -> FloatArray:
-        """Parameters from unconstrained numbers, (n, parameters)."""
+        """Parameters from unconstrained numbers, (n, parameters).
+
+        Args:
+            z: Unconstrained numbers.
+        """
         return self.transforms.natural(np.asarray(z, dtype=np.float64))
 
     def unconstrained(self, parameters: ArrayLike) -> FloatArray:
-        """Unconstrained numbers, (n, parameters): logarithms, log odds; the inverse of `natural`."""
+        """Unconstrained numbers, (n, parameters): logarithms, log odds; the inverse of `natural`.
+
+        Args:
+            parameters: Parameters, (n, parameters).
+        """
         return self.transforms.unconstrained(self._checked(parameters))
 
     def on_line(self, parameters: ArrayLike) -> FloatArray:
@@ -206,6 +224,9 @@ class Family:
     def preference(self, parameters: ArrayLike) -> Preference:
         """The preference of one parameter vector.
 
+        Args:
+            parameters: The parameters, in the order of `names`.
+
         >>> Family(alpha=0.88, loss_aversion=2.25).preference([0.61, 1.0]).gains
         TverskyKahneman(eta=0.61)
         """
@@ -222,13 +243,23 @@ class Family:
         return Preference(gains, losses, utility, self.reference, self.costs)
 
     def log_likelihood(self, parameters: ArrayLike, choices: Choices) -> FloatArray:
-        """The log likelihood of all choices under each parameter vector, (n, parameters) -> (n,)."""
+        """The log likelihood of all choices under each parameter vector, (n, parameters) -> (n,).
+
+        Args:
+            parameters: Vectors of parameters, (n, parameters).
+            choices: The choices.
+        """
         from allais.people.model.likelihood import Likelihood
 
         return Likelihood(self, choices)(self._checked(parameters))
 
     def log_chances(self, parameters: ArrayLike, choices: Choices) -> FloatArray:
-        """The log probability of each answer under each parameter vector, (n, parameters) -> (n, answers)."""
+        """The log probability of each answer under each parameter vector, (n, parameters) -> (n, answers).
+
+        Args:
+            parameters: Vectors of parameters, (n, parameters).
+            choices: The choices.
+        """
         from allais.people.model.likelihood import Likelihood
 
         return Likelihood(self, choices).each(self._checked(parameters))

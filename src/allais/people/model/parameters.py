@@ -24,14 +24,22 @@ class Free:
     """A parameter that is fitted, with its prior: normal on the parameter's unconstrained scale.
 
     The scale is the logarithm of a positive number, the log odds of a share, and any other number itself.
+
+    Args:
+        median: The median of the prior; None for the usual one of this parameter.
+        spread: One standard deviation, unconstrained; None for the usual one.
     """
 
-    median: float | None = None  # None: the usual one of this parameter
-    spread: float | None = None  # one standard deviation, on the scale
+    median: float | None = None
+    spread: float | None = None
 
 
 def free(median: float | None = None, spread: float | None = None) -> Free:
-    """Fit a parameter of a `Family`; its prior has this median and this spread.
+    """Fit a parameter of a `Family`.
+
+    Args:
+        median: The median of its prior; None for the usual one.
+        spread: One standard deviation of its prior, unconstrained; None for the usual one.
 
     >>> from allais.people import Family
     >>> family = Family(loss_aversion=free(median=2.0, spread=0.3), utility_alpha=0.88)
@@ -127,13 +135,17 @@ class Prior:
 
     `family.prior` is the one that a family states; a population that was fitted is one, too.
 
+    Args:
+        mean: The means, unconstrained, (parameters,).
+        covariance: The covariances, (parameters, parameters).
+
     >>> prior = Prior(np.zeros(2), np.eye(2))
     >>> prior.draw(3, seed=1).shape, round(float(prior.log_density(np.zeros((1, 2)))[0]), 4)
     ((3, 2), -1.8379)
     """
 
-    mean: FloatArray  # (parameters,), unconstrained
-    covariance: FloatArray  # (parameters, parameters)
+    mean: FloatArray
+    covariance: FloatArray
 
     def __post_init__(self) -> None:
         mean, covariance = np.array(self.mean, np.float64), np.array(self.covariance, np.float64)
@@ -164,17 +176,30 @@ class Prior:
         return np.asarray(np.linalg.inv(self.root), np.float64)
 
     def log_density(self, z: FloatArray) -> FloatArray:
-        """The log density of unconstrained parameters, (n, parameters) -> (n,)."""
+        """The log density of unconstrained parameters, (n, parameters) -> (n,).
+
+        Args:
+            z: Unconstrained parameters, (n, parameters).
+        """
         standard = (z - self.mean) @ self._inverse_root.T
         constant = np.log(np.diagonal(self.root)).sum() + 0.5 * self.mean.size * np.log(2.0 * np.pi)
         return -0.5 * np.square(standard).sum(axis=1) - constant
 
     def log_density_gradient(self, z: FloatArray) -> FloatArray:
-        """The gradient of the log density, (n, parameters)."""
+        """The gradient of the log density, (n, parameters).
+
+        Args:
+            z: Unconstrained parameters, (n, parameters).
+        """
         return -((z - self.mean) @ self._inverse_root.T) @ self._inverse_root
 
     def draw(self, n: int, seed: Seed) -> FloatArray:
-        """Unconstrained parameters, (n, parameters)."""
+        """Unconstrained parameters, (n, parameters).
+
+        Args:
+            n: How many.
+            seed: The seed.
+        """
         return self.mean + generator(seed).standard_normal((n, self.mean.size)) @ self.root.T
 
     def as_setting(self) -> dict[str, Any]:
@@ -210,6 +235,9 @@ class Logit(_Rule):
     of the utility. On `"certainty equivalents"` it is in units of outcomes, whatever the utility: use these to compare
     people or families, or for stakes of many sizes.
 
+    Args:
+        on: `"values"` or `"certainty equivalents"`.
+
     >>> Logit(on="certainty equivalents")
     Logit(on='certainty equivalents')
     """
@@ -218,6 +246,9 @@ class Logit(_Rule):
 @dataclass(frozen=True)
 class Probit(_Rule):
     """The better of two options is taken with probability Phi(difference of values / `temperature`).
+
+    Args:
+        on: `"values"` or `"certainty equivalents"`.
 
     >>> Probit()
     Probit(on='values')
