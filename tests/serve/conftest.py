@@ -94,7 +94,8 @@ BEFORE_DATABASES = ("client", "edge", "features", "keys", "links", "page_numbers
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The tests of callers, keys and bodies on PostgreSQL belong to the slow set."""
     for item in items:
-        with_database = getattr(item, "callspec", None) is not None and item.callspec.params.get("database")
+        called = getattr(item, "callspec", None)
+        with_database = called is not None and called.params.get("database")
         if with_database == "postgresql" and item.path.stem.removeprefix("test_") in BEFORE_DATABASES:
             item.add_marker(pytest.mark.slow)
 
