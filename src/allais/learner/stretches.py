@@ -11,6 +11,7 @@ from bisect import bisect_left
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais.bands._tail_walks import STRIDE
@@ -120,7 +121,7 @@ class Division:
             beyond, where = np.cumsum(counts[side]), places[k][:, side]
             reached, counted = beyond, beyond - counts[side]
             if in_cell is not None:
-                at, reached, counted = _strides(beyond.tolist(), in_cell[side].tolist(), int(memory.pulls[arm]))
+                at, reached, counted = _strides(beyond, in_cell[side], int(memory.pulls[arm]))
                 where = where[:, at]
             raw_ends, own_ends = np.append(where, last[:, k : k + 1], axis=1)
             fewest, unknown = np.append(0.0, reached), np.full(raw_ends.size, np.nan)
@@ -129,14 +130,16 @@ class Division:
         return sides[0], sides[1]
 
 
-def _strides(beyond: list[int], in_cell: list[bool], pulls: int) -> tuple[IntArray, IntArray, IntArray]:
+def _strides(beyond: IntArray, in_cell: NDArray[np.bool_], pulls: int) -> tuple[IntArray, IntArray, IntArray]:
     """The steps of `walk_strides`: which outcomes, and how many samples lie at or beyond, and may lie beyond, each."""
-    found, fewest = [], 0
-    while beyond and fewest < beyond[-1]:
-        rank = min(fewest + max(1, int(STRIDE * math.sqrt(fewest * (pulls - fewest) / pulls))), beyond[-1])
-        i = bisect_left(beyond, rank)
-        # the samples of a cell may all lie at its outer end
-        fewest, counted = (beyond[i], beyond[i]) if in_cell[i] else (rank, rank - 1)
-        found.append((i, fewest, counted))
-    at, reached, counts = np.array(found, dtype=np.int64).reshape(-1, 3).T
-    return at, reached, counts
+    total, cells = int(beyond[-1:].sum()), in_cell.any()
+    ends = beyond.tolist() if cells else []
+    ranks, rank = [], 0
+    while rank < total:
+        rank = min(rank + max(1, int(STRIDE * math.sqrt(rank * (pulls - rank) / pulls))), total)
+        if cells and in_cell[i := bisect_left(ends, rank)]:  # its samples may all lie at its outer end
+            rank = ends[i]
+        ranks.append(rank)
+    reached = np.array(ranks, dtype=np.int64)
+    at = np.searchsorted(beyond, reached)
+    return at, reached, np.where(in_cell[at], reached, reached - 1)
