@@ -291,13 +291,16 @@ def _(band, kept, memory, exponent, low, high):
     by_modulus = band.gains.half_alpha == 0.0 or band.losses.half_alpha == 0.0
     gain_power = _power(exponent, band.gains.half_alpha)
     loss_power = _power(exponent, band.losses.half_alpha)
+    # read before the loop, or compiled code looks up where each array begins for every arm
+    told, value, slack = memory.pulls, memory.value, memory.slack
+    beyond, gains, losses, variation = kept.beyond, kept.gains, kept.losses, band.variation
     for arm in range(low.size):
-        pulls = memory.pulls[arm]
+        pulls = told[arm]
         if pulls == 0:
             low[arm], high[arm] = -np.inf, np.inf
             continue
         eps = np.sqrt(0.5 * exponent / pulls) if by_modulus else 0.0
-        radius = kept.beyond[arm] + band.variation * memory.slack[arm, VALUE_SLACK]
-        gain_reach = _reach(band.gains, kept.gains[arm], gain_power, eps)
-        radius += gain_reach + _reach(band.losses, kept.losses[arm], loss_power, eps)
-        low[arm], high[arm] = memory.value[arm] - radius, memory.value[arm] + radius
+        radius = beyond[arm] + variation * slack[arm, VALUE_SLACK]
+        gain_reach = _reach(band.gains, gains[arm], gain_power, eps)
+        radius += gain_reach + _reach(band.losses, losses[arm], loss_power, eps)
+        low[arm], high[arm] = value[arm] - radius, value[arm] + radius
