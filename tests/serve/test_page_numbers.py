@@ -10,15 +10,16 @@ from sqlalchemy import insert
 
 from allais import NPTS, Bounded, Preference, TverskyKahneman
 from allais.serve.dashboard.dashboard_state import MOST_WORK
-from allais.serve.dashboard.decision_counts import (
-    MOST_ARMS,
+from allais.serve.dashboard.history import (
     MOST_BUCKETS,
+    MOST_COUNTED_ARMS,
     MOST_PREFERENCES,
     OTHER_ARMS,
     OTHERS,
+    History,
     Traffic,
+    redrawn,
 )
-from allais.serve.dashboard.history import History, redrawn
 from allais.serve.dashboard.view_model import gather
 from allais.serve.store.database import Database
 from allais.serve.store.tables import decisions, experiments, moments, people, preferences
@@ -78,7 +79,7 @@ def test_traffic_is_counted_once_in_bounded_memory(stored):
         assert len(traffic.buckets) <= MOST_BUCKETS
     cells = traffic.total()
     assert len({taste for taste, _ in cells} - {OTHERS}) <= MOST_PREFERENCES
-    assert len({arm for _, arm in cells} - {OTHER_ARMS}) <= MOST_ARMS
+    assert len({arm for _, arm in cells} - {OTHER_ARMS}) <= MOST_COUNTED_ARMS
     assert cells[OTHERS, OTHER_ARMS] > 0
     again = Traffic(1)
     again.catch_up(stored)

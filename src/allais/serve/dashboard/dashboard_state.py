@@ -14,8 +14,7 @@ from allais.learner import Learner
 from allais.serve.core.errors import Refused, unavailable
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.service import Service, log
-from allais.serve.dashboard.decision_counts import Traffic
-from allais.serve.dashboard.history import History, row_of
+from allais.serve.dashboard.history import History, Traffic, row_of
 from allais.serve.dashboard.session import Sessions
 from allais.serve.dashboard.view_model import Facts, Snapshot, Summary, gather, summarised, unvalued
 from allais.serve.store.tables import CANCELLED, EXPIRED, OPEN, TOLD, decisions

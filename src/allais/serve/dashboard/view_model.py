@@ -20,8 +20,16 @@ from allais.report.effort import explained
 from allais.report.words import ByMean, by_mean
 from allais.serve.core.restore import StoredPreferences
 from allais.serve.core.service import log
-from allais.serve.dashboard.decision_counts import OTHERS, Cell, Traffic
-from allais.serve.dashboard.history import History, Moment, certainty_equivalents, keeps_intervals, listed
+from allais.serve.dashboard.history import (
+    OTHERS,
+    Cell,
+    History,
+    Moment,
+    Traffic,
+    certainty_equivalents,
+    keeps_intervals,
+    listed,
+)
 from allais.serve.store.tables import people
 
 T = TypeVar("T")
