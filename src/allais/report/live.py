@@ -13,8 +13,8 @@ import numpy as np
 
 from allais._system.extras import extra
 from allais.preferences.valuation import plain
-from allais.report.certainty_equivalents import sure_intervals
 from allais.report.tables import duration
+from allais.report.words import sure_intervals
 from allais.searches import Outcome, Run, Search
 from allais.searches.forecast import Forecast, chances_of_best, forecast
 

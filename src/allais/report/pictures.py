@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from allais.bands import Interval
 from allais.preferences.valuation import plain
-from allais.report.certainty_equivalents import sure_intervals
 from allais.report.html import macro
-from allais.report.words import ranked
+from allais.report.words import ranked, sure_intervals
 from allais.simulation import BestArm
 
 if TYPE_CHECKING:

@@ -12,9 +12,8 @@ import numpy as np
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.policies.core.base import rarest_of
-from allais.preferences import Explanation
+from allais.preferences import Explanation, Preference
 from allais.preferences.valuation import amount, plain, sure_amount
-from allais.report.certainty_equivalents import sure_intervals
 from allais.report.effort import TO, explained
 from allais.report.tables import quoted, share
 from allais.searches.forecast import chances_of_best
@@ -22,6 +21,26 @@ from allais.simulation import BestArm
 
 MOST_REDRAWN = 1_000  # options: redrawing the runs of more takes minutes
 BY_CHANCE = 1e-3  # if failures fell evenly, they would seldom gather as they do in an option that is named
+
+
+def sure_interval(preference: Preference, interval: Interval) -> Interval:
+    """An interval of values in the user's units, the smaller end first; of costs, the smaller is the better one."""
+    low, value, high = (sure_amount(preference, end) for end in interval)
+    return Interval(high, value, low) if preference.costs else Interval(low, value, high)
+
+
+def sure_intervals(
+    learner: Learner, pulls: dict[Hashable, int], intervals: dict[Hashable, Interval]
+) -> dict[Hashable, Interval]:
+    """What each option feels like for sure; NaN where nothing is known about it, or it has no interval."""
+    preference = learner.policy.preference
+    if getattr(learner.policy, "of_mean", False):  # such a policy compares w(mean), which is no value of outcomes
+        values = learner.value()
+        return {name: Interval(math.nan, sure_amount(preference, values[name]), math.nan) for name in intervals}
+    return {
+        name: sure_interval(preference, one) if pulls[name] else Interval(math.nan, math.nan, math.nan)
+        for name, one in intervals.items()
+    }
 
 
 class ByMean(NamedTuple):
