@@ -13,8 +13,8 @@ from allais._kernels.verbs import Verb
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = [
-    *("weights", "preferences", "lotteries", "rewards", "bands", "policies", "linear", "streams", "simulation"),
-    *("learner", "searches", "theory", "problems", "report", "traffic", "extend", "testing", "client"),
+    *("weights", "preferences", "lotteries", "rewards", "bands", "policies", "linear", "learner", "streams"),
+    *("simulation", "searches", "people", "theory", "problems", "report", "traffic", "extend", "testing", "client"),
 ]
 SECTION = re.compile(r"^(Args|Attributes):\n((?:    .*\n?)+)", re.MULTILINE)
 ENTRY = re.compile(r"^    \*{0,2}(\w+): \S", re.MULTILINE)

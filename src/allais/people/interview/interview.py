@@ -34,10 +34,23 @@ DRAWS = 3  # uniform ones that a question takes: whether it is a check, which, a
 class Interview(Known):
     """Questions to one person: `ask`, `tell`, and the preference that the answers show.
 
-    The next question has the greatest expected information about the parameters, or with `for_decision` about which
-    of these arms the person prefers. It is `settled` after `questions` answers, or as soon as one arm is preferred
-    with probability `sure`. One in `checks` questions is a check of attention (0: none). No question comes twice.
-    `stakes` are the least and the greatest outcome; `prior` replaces that of the family, such as by a population.
+    The next question has the greatest expected information about the parameters, or with `for_decision` about which of
+    these arms the person prefers. It is `settled` after the last question, or as soon as one arm is preferred with the
+    given probability. No question comes twice.
+
+    Args:
+        family: The form of the preference.
+        prior: What is known about the parameters; by default the family's own prior.
+        stakes: The least and the greatest outcome of a question.
+        seed: The seed of the questions.
+        questions: How many questions are asked at most.
+        for_decision: Lotteries to decide among, in a list or by name.
+        sure: The probability at which a decision is settled.
+        checks: One in so many questions is an attention check; 0 for none.
+        person: The person's name.
+        unit: What outcomes are measured in.
+        n_candidates: How many questions are considered.
+        n_particles: How many draws represent what is known.
 
     >>> from allais.people import Family, Interview
     >>> interview = Interview(Family(alpha=0.88, loss_aversion=2.25, stake=100), stakes=(-50, 200), seed=1, questions=6)
@@ -107,7 +120,12 @@ class Interview(Known):
 
     @one_change_at_a_time
     def tell(self, question: Question | int, answer: str) -> None:
-        """The side that the person took, "A" or "B". A question is told once; `revise` changes an answer."""
+        """Tell which option the person took. A question is told once; `revise` changes an answer.
+
+        Args:
+            question: The question, or its number.
+            answer: "A" or "B".
+        """
         id_, side = self._known(question), checked_answer(answer)
         if id_ in self._told:
             raise ValueError(f"a question is told once; {id_} was answered {self._told[id_]}. Use revise to change it.")
@@ -121,7 +139,12 @@ class Interview(Known):
 
     @one_change_at_a_time
     def revise(self, question: Question | int, answer: str) -> None:
-        """Change the answer to a question that was told; what the old one said is forgotten."""
+        """Change the answer to a question that was told; what the old one said is forgotten.
+
+        Args:
+            question: The question, or its number.
+            answer: "A" or "B".
+        """
         id_, side = self._known(question), checked_answer(answer)
         if id_ not in self._told:
             raise ValueError(f"only an answer can be revised; question {id_} has none. Tell it.")
@@ -133,7 +156,11 @@ class Interview(Known):
 
     @one_change_at_a_time
     def cancel(self, question: Question | int) -> None:
-        """Skip a question that is out: it counts for nothing, and does not come again."""
+        """Skip the current question: it counts for nothing, and does not come again.
+
+        Args:
+            question: The question, or its number.
+        """
         id_ = self._known(question)
         if id_ != self._out:
             raise ValueError(f"only a question that is out can be cancelled; {id_} is not. Use revise for answers.")
@@ -199,7 +226,11 @@ class Interview(Known):
     # -- events and files -------------------------------------------------------------------------
 
     def apply(self, event: dict[str, Any]) -> None:
-        """Do what an event says: the calls that change an interview, as its folder writes them down."""
+        """Apply an event: a call that changes an interview, as its folder records it.
+
+        Args:
+            event: The event.
+        """
         try:
             match event:
                 case {"ask": content}:
@@ -263,14 +294,23 @@ class Interview(Known):
         self.close()
 
     def save(self, path: str | Path) -> None:
-        """Write everything to one file; `Preference.load`, `Fitted.load` and `Choices.read` read it, too."""
+        """Write everything to one file; `Preference.load`, `Fitted.load` and `Choices.read` read it, too.
+
+        Args:
+            path: The file.
+        """
         from allais.people.interview.files import write_interview
 
         write_interview(self, Path(path))
 
     @staticmethod
     def load(path: str | Path, trust: Sequence[str] = ()) -> Interview:
-        """The interview that was saved, going on exactly where it was."""
+        """Read an interview that was saved; it goes on exactly where it was.
+
+        Args:
+            path: The file.
+            trust: Modules outside of this library whose types and functions the file may name.
+        """
         from allais.people.interview.files import read_interview
 
         return read_interview(Path(path), trust)
@@ -279,9 +319,13 @@ class Interview(Known):
     def open(
         path: str | Path, family: Family | None = None, *, trust: Sequence[str] = (), **settings: Any
     ) -> Interview:
-        """An interview that lives in a folder: every answer is on disk when `tell` returns.
+        """Open an interview that lives in a folder: every answer is on disk when `tell` returns.
 
-        The first time, give the family, the seed and other settings; afterwards the folder knows them.
+        Args:
+            path: The folder.
+            family: The form of the preference; needed the first time only.
+            trust: Modules outside of this library whose types and functions the folder may name.
+            **settings: What else an `Interview` takes, such as `seed`; needed the first time only.
         """
         from allais.people.interview.files import open_interview
 

@@ -49,6 +49,16 @@ def write_page(
 ) -> None:
     """Write the page of an interview; what people download from it, `Choices.read` reads.
 
+    Args:
+        family: The form of the preference.
+        path: The HTML file.
+        stakes: The least and the greatest outcome of a question.
+        seed: The seed of the questions.
+        prior: What is known about the parameters; by default the family's own prior.
+        questions: How many questions are asked.
+        unit: What outcomes are measured in.
+        title: The heading of the page.
+
     >>> from allais.people import Family, write_page
     >>> write_page(Family(stake=100), "interview.html", (-50, 200), seed=1, unit="euros")
     >>> round(Path("interview.html").stat().st_size / 1e6, 1)
