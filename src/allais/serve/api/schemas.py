@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, FiniteFloat, StringConstraints, Tag, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    FiniteFloat,
+    StringConstraints,
+    Tag,
+)
 from pydantic_core import PydanticCustomError
 
 from allais.serve.core.errors import DEEPEST, is_too_deep
@@ -15,10 +24,19 @@ MOST_AT_ONCE = 500  # calls in one
 MOST_TERMS = 500  # the cost of a decision grows with their square
 LARGEST_FEATURE = 1e6
 
+
+def shallow(given: Any) -> Any:
+    """Refuse a document that a database would take and no start could read."""
+    if is_too_deep(given):
+        said = "a document has {deepest} levels at most; this one has more"
+        raise PydanticCustomError("too_deep", said, {"deepest": DEEPEST})
+    return given
+
+
+Document = Annotated[dict[str, Any], AfterValidator(shallow)]  # of a setting: {"type": "Power", "alpha": 0.5}
 Text = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 ExperimentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$")]
 Number = Annotated[int, Field(ge=1, le=LARGEST_INT)]
-Document = dict[str, Any]  # of a setting: {"type": "Power", "alpha": 0.5}
 Scope = Literal["read", "decide", "manage"]
 Named = dict[str, Any]  # features by name: numbers, text, booleans, and objects of them
 Row = Annotated[
@@ -38,14 +56,6 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
-def shallow(given: Any) -> Any:
-    """Refuse a document that a database would take and no start could read."""
-    if is_too_deep(given):
-        said = "a document has {deepest} levels at most; this one has more"
-        raise PydanticCustomError("too_deep", said, {"deepest": DEEPEST})
-    return given
-
-
 class ExperimentSettings(Strict):
     """How an experiment begins. `policy` may leave out `preference` and `rewards`, which have their own fields."""
 
@@ -60,15 +70,14 @@ class ExperimentSettings(Strict):
     terms: Annotated[list[Text], Field(min_length=1, max_length=MOST_TERMS)] | None = Field(
         default=None, examples=[["arm=A28", "price", "arm=A28 * weather=rain"]]
     )  # of a linear policy: what it sees of features that are sent by name
-    features: Features | None = None  # of a linear policy: by name where there are terms, else a row per arm
+    # of a linear policy: by name where there are terms, else a row per arm
+    features: Annotated[Features, AfterValidator(shallow)] | None = None
     expires_after: Annotated[float, Field(gt=0, le=1e9)] = 86_400.0  # seconds until a decision without reward expires
     propensity_draws: Annotated[int, Field(ge=0, le=10_000)] = 0  # further draws that estimate a propensity
     apprentice: bool = False  # the application decides; the policy watches, and says what it would have done
     arms_by_rank: bool | None = None  # a key with the scope decide brings new arms by rank; null: as before version 0.3
     seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
     unit: Annotated[str, StringConstraints(max_length=40)] = ""  # of outcomes, such as "minutes"
-
-    _shallow = field_validator("policy", "preference", "rewards", "features")(shallow)
 
 
 class CreateExperiment(ExperimentSettings):
@@ -85,9 +94,8 @@ class ChangeExperiment(Strict):
     )
     preference: Document | None = Field(default=None, examples=[{"name": "cvar", "level": 0.1}])
     terms: Annotated[list[Text], Field(min_length=1, max_length=MOST_TERMS)] | None = None  # old ones first, then new
-    features: OfArms | None = None  # of listed arms, for the new terms
+    features: Annotated[OfArms, AfterValidator(shallow)] | None = None  # of listed arms, for the new terms
     expires_after: Annotated[float, Field(gt=0, le=1e9)] | None = None
-    _shallow = field_validator("preference", "rewards", "features")(shallow)
 
 
 class ArmShown(Strict):
@@ -248,9 +256,10 @@ class Values(Strict):
 class Import(Strict):
     """Outcomes that were seen before or elsewhere: `arms` and `outcomes` side by side."""
 
-    arms: Annotated[list[Text], Field(min_length=1, max_length=100_000)]
-    outcomes: Annotated[list[FiniteFloat], Field(min_length=1, max_length=100_000)]
-    features: Annotated[list[Named], Field(max_length=100_000)] | None = None  # of each outcome, where there are terms
+    # of a hundred thousand mistakes the first is enough
+    arms: Annotated[list[Text], Field(min_length=1, max_length=100_000, fail_fast=True)]
+    outcomes: Annotated[list[FiniteFloat], Field(min_length=1, max_length=100_000, fail_fast=True)]
+    features: Annotated[list[Named], Field(max_length=100_000, fail_fast=True)] | None = None  # where there are terms
     key: Text | None = None  # a repeated call with the same key counts once
 
 

@@ -12,7 +12,7 @@ from allais.learner import Learner
 from allais.policies.core.base import Policy
 from allais.preferences import Preference, cvar, expected_value
 from allais.serve.api.schemas import ExperimentSettings
-from allais.serve.core.errors import DEEPEST, Refused, is_too_deep
+from allais.serve.core.errors import Refused
 from allais.serve.core.features import Encoding, flat
 from allais.settings import from_spec, kind_named
 
@@ -82,8 +82,6 @@ def rows_of_arms(settings: ExperimentSettings) -> list[list[float]]:
 
 def setting_from(what: str, document: Any) -> Any:
     """A setting of this library by its document."""
-    if is_too_deep(document):
-        raise Refused(422, f"a {what} has {DEEPEST} levels at most; this one has more. Flatten it.")
     return _made(what, lambda: from_spec(document))
 
 
