@@ -47,7 +47,7 @@ class Probe:
 
     def __init__(self, settings: ServerSettings) -> None:
         self._app = make_app(settings, self._started)
-        self._late = self._busy = 0.0
+        self._busy = self._others = self._late = 0.0
         share_the_interpreter()  # as `allais serve` does
         self._socket = socket.create_server(("127.0.0.1", 0))
         uvicorn.Server(config_for(self, settings.limits)).run([self._socket])  # type: ignore[arg-type]
@@ -59,17 +59,20 @@ class Probe:
 
     async def _look(self) -> None:
         while True:
-            before, used = time.perf_counter(), time.thread_time()
+            before, used, by_all = time.perf_counter(), time.thread_time(), time.process_time()
             await asyncio.sleep(EVERY)
+            own = time.thread_time() - used
+            self._busy = max(self._busy, own)
+            self._others = max(self._others, time.process_time() - by_all - own)
             self._late = max(self._late, time.perf_counter() - before - EVERY)
-            self._busy = max(self._busy, time.thread_time() - used)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a call, or say what was seen since this was last asked for."""
         if scope.get("path") != "/probe":
             await self._app(scope, receive, send)
             return
-        seen, self._busy, self._late = (self._busy, self._late), 0.0, 0.0
+        seen = (self._busy, self._others, self._late)
+        self._busy = self._others = self._late = 0.0
         await answered(seen)(scope, receive, send)
 
 
@@ -82,13 +85,15 @@ def run() -> str:
         httpx.Client(base_url=url, headers={"Authorization": f"Bearer {key}"}, timeout=120.0) as client,
     ):
         rows = _measured(client)
-    table = markdown_table(["call", "took, ms", "the loop computed, ms", "the loop was late, ms"], rows)
+    heads = ["call", "took, ms", "the loop computed, ms", "other threads meanwhile, ms", "the loop was late, ms"]
+    table = markdown_table(heads, rows)
     return (
         "## The service: how long one caller holds the event loop\n\n"
         "The largest calls that the limits admit, on SQLite, beside a probe that looks at the clock in the event loop "
-        "every millisecond: the processor time that the loop spent without a break, and what it was late, which is "
-        "what anybody else waits. The caller is another process. The machine had a load of "
-        f"{load:.1f} on {os.cpu_count()} cores before, so what is late is also what others did there.\n\n{table}\n"
+        "every millisecond: the processor time that the loop spent without a break, that of other threads of its "
+        "process between two looks, which it may have waited for, and what it was late, which is what anybody else "
+        f"waits. The caller is another process. The machine had a load of {load:.1f} on {os.cpu_count()} cores before, "
+        f"so what is late is also what others did there.\n\n{table}\n"
     )
 
 
@@ -124,7 +129,7 @@ def _measured(client: httpx.Client) -> list[list[str]]:
 
 
 def _middle(client: httpx.Client, turns: int, path: str, body: Any) -> list[str]:
-    """Of some turns the middle one: how long a call took, what the loop computed, and what it was late; in ms."""
+    """Of some turns the middle one: how long a call took, and what the probe saw; in ms."""
     seen = []
     content = None if body is None else json.dumps(body)
     for _ in range(turns):

@@ -21,10 +21,11 @@ from allais._kernels import CACHE
 from allais.learner import Learner
 from allais.people.interview.precompile import warm_interview
 from allais.serve.core.errors import Refused
-from allais.serve.core.restore import document_bytes
+from allais.serve.core.restore import document_bytes, learner_of
 
 NICE = 5  # how much less of the processor they ask for than the service
 LARGE = 2_000  # distinct outcomes, from which on a learner takes more time to write than to send
+MANY_TERMS = 150  # from which on a linear learner does
 SIZE = struct.Struct("<Q")
 MARK = "interviews"  # a file that says that the folder has all an interview needs
 PAUSE = 5  # seconds after which a caller should ask again
@@ -58,21 +59,25 @@ class SnapshotWorker(Worker):
         super().__init__()
         self._lock = threading.Lock()
 
-    def document(self, learner: Learner) -> bytes:
-        """A learner as a snapshot has it; the learner must be nobody else's."""
-        if learner.memory_size >= LARGE:
-            with self._lock, contextlib.suppress(OSError, EOFError):  # a process that ended is replaced the next time
-                return self._written(learner)
-        return document_bytes(learner)
+    def document(self, learner: Learner, terms: int = 0, *, read_back: bool = False) -> bytes:
+        """A learner as a snapshot has it; the learner must be nobody else's.
 
-    def _written(self, learner: Learner) -> bytes:
+        `terms` is how many a linear learner has, whose document holds a square of them. With `read_back`, a document
+        that cannot be read again raises an error.
+        """
+        if terms >= MANY_TERMS or learner.memory_size >= LARGE:
+            with self._lock, contextlib.suppress(OSError, EOFError):  # a process that ended is replaced the next time
+                return self._written(learner, read_back=read_back)
+        return document_of(learner, read_back=read_back)
+
+    def _written(self, learner: Learner, *, read_back: bool) -> bytes:
         process = self._process
         if process is None or process.poll() is not None:
             self.close()
             process = self.start("snapshots", subprocess.PIPE)
         assert process.stdin is not None
         assert process.stdout is not None
-        send(process.stdin, pickle.dumps(learner, pickle.HIGHEST_PROTOCOL))
+        send(process.stdin, pickle.dumps((learner, read_back), pickle.HIGHEST_PROTOCOL))
         return receive(process.stdout)
 
 
@@ -91,6 +96,14 @@ class Precompiler(Worker):
                 503, "a first interview needs code that is compiled once; it is not ready yet. Repeat the call soon.",
                 retry_after=PAUSE,
             )  # fmt: skip
+
+
+def document_of(learner: Learner, *, read_back: bool) -> bytes:
+    """A learner as a snapshot has it, which can be read again if that is asked for."""
+    document = document_bytes(learner)
+    if read_back:
+        learner_of(document)
+    return document
 
 
 def send(pipe: IO[bytes], content: bytes) -> None:
@@ -116,7 +129,8 @@ def write_snapshots() -> None:
     """Write documents until the pipe ends."""
     with contextlib.suppress(EOFError, BrokenPipeError, KeyboardInterrupt):
         while True:
-            send(sys.stdout.buffer, document_bytes(pickle.loads(receive(sys.stdin.buffer))))
+            learner, read_back = pickle.loads(receive(sys.stdin.buffer))
+            send(sys.stdout.buffer, document_of(learner, read_back=read_back))
 
 
 def compile_ahead() -> None:

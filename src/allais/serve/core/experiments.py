@@ -47,7 +47,7 @@ async def create(service: Service, name: str, settings: ExperimentSettings, key:
         settings = settings.model_copy(update={"arms_by_rank": False})
     learner = await asyncio.to_thread(learner_from_settings, settings)  # it may compile
     text = settings.model_dump_json()
-    document = await asyncio.to_thread(_readable, text, learner)
+    document = await asyncio.to_thread(_readable, service, settings, text, learner)
     now = time.time()
 
     def writing(connection: Connection) -> int:
@@ -80,18 +80,16 @@ async def create(service: Service, name: str, settings: ExperimentSettings, key:
     return experiment
 
 
-def _readable(text: str, learner: Learner) -> bytes:
+def _readable(service: Service, settings: ExperimentSettings, text: str, learner: Learner) -> bytes:
     """The first snapshot of an experiment, once a start could read it and the settings beside it."""
-    document = restore.document_bytes(learner)
     try:
         restore.settings_of(text)
-        restore.learner_of(document)
+        return service.snapshots.document(learner, len(settings.terms or ()), read_back=True)
     except Exception as error:
         said = reason_of(error)
         raise Refused(
             422, f"what is stored must be readable again; this experiment is not ({said}). Simplify it."
         ) from None
-    return document
 
 
 def _taken(name: str) -> Refused:

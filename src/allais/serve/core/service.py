@@ -108,7 +108,7 @@ class Service:
         self.failures = 0
         self._why = why_failed(Exception())  # why it is not ready
         self._probed = -PROBED
-        self._snapshots, self.precompiler = SnapshotWorker(), Precompiler()
+        self.snapshots, self.precompiler = SnapshotWorker(), Precompiler()
         self._keyed: dict[Hashable, tuple[asyncio.Lock, list[None]]] = {}  # with an entry for each call of a key
         self._reads, self._long_reads = Pool("reads", 8), Pool("long reads", 3)
         self.interview_threads = Pool("interviews", 2, 32)
@@ -145,7 +145,7 @@ class Service:
             for experiment in list(self.experiments.values()):
                 with contextlib.suppress(Refused):  # the events are on disk all the same
                     await self._take_snapshot(experiment)
-        self._snapshots.close()
+        self.snapshots.close()
         self.precompiler.close()
         for pool in (self._reads, self._long_reads, self.interview_threads, self._changes):
             pool.close()
@@ -375,7 +375,7 @@ class Service:
         experiment, twin, seq = await self.change_in_thread(experiment.name, laid_out)
 
         def written() -> tuple[bytes, int]:
-            document = self._snapshots.document(twin)
+            document = self.snapshots.document(twin, len(experiment.settings.terms or ()))
             return document, checksum(document, experiment.id, seq)
 
         document, check = await asyncio.to_thread(written)
