@@ -108,10 +108,10 @@ def test_a_lost_key_is_replaced_on_the_machine_while_the_server_runs(caller, dat
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["key", "new", "--database", "none.db"], "there is none at"),
+        (["key", "new", "--database", "none.db"], "no database at"),
         (["key", "new", "--database", "text.db"], "a database must answer"),
         (["key", "new", "--database", "empty.db"], "a database must be one that allais serve made"),
-        (["backup", "copy.db", "--database", "none.db"], "there is none at"),
+        (["backup", "copy.db", "--database", "none.db"], "no database at"),
         (["backup", "text.db", "--database", "advisor.db"], "a backup overwrites nothing"),
         (["backup", "copy.db", "--database", "postgresql://x:geheim@127.0.0.1:1/y"], "Use pg_dump"),
     ],
