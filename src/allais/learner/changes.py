@@ -17,14 +17,14 @@ from allais._checks import brief, finite_array
 from allais.errors import NotAdmitted
 from allais.learner._engine import Engine
 from allais.learner.choices import WIDEN, require_plain_names
-from allais.learner.views import remeasure, same_utility
+from allais.learner.views import remeasure, same_utility, with_utilities
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms, check_settings
 from allais.policies.core.state import extended, started
 from allais.preferences import Preference
 from allais.problems.base import checked_names
 from allais.rewards import Rewards, covers
-from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered, with_arms
+from allais.samples.layout import cells_of_arm, with_arms
 from allais.samples.lifetimes import Lifetimes, without_outcome
 from allais.samples.memory import Memory, remove
 from allais.settings import to_spec
@@ -285,21 +285,10 @@ def _memory_for(engine: Engine, preference: Preference) -> Memory:
         if getattr(engine.policy, "estimates", False) and moved:
             raise ValueError("noise is estimated from gains, so reference and costs must stay. Change weights only.")
         return copy.deepcopy(memory)
-    arms = range(memory.pulls.size)
-    if isinstance(engine.state.lifetimes, Lifetimes) or any(cells_of_arm(memory, k).size for k in arms):
+    in_cells = any(cells_of_arm(memory, k).size for k in range(memory.pulls.size))
+    if isinstance(engine.state.lifetimes, Lifetimes) or in_cells:
         raise ValueError(
             "outcomes that share cells, or are forgotten in time, keep their utilities; the new preference has "
             "another utility, reference or direction. Keep those, or start anew."
         )
-    outcomes, mean, spread = [], np.zeros(len(arms)), np.zeros(len(arms))
-    for k in arms:
-        _, raw, counts = outcomes_of_arm(memory, k)
-        utilities = preference.utilities(raw)
-        if not np.isfinite(utilities).all():
-            raise ValueError("the utility of each outcome must be finite; that of one is not. Bound the rewards.")
-        order = np.lexsort((raw, utilities))
-        outcomes.append((utilities[order], raw[order], counts[order]))
-        if counts.size:
-            mean[k] = np.average(utilities, weights=counts)
-            spread[k] = np.sum(counts * (utilities - mean[k]) ** 2)
-    return remembered(outcomes, mean, spread)._replace(limit=memory.limit)
+    return with_utilities(memory, preference)

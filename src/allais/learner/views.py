@@ -72,6 +72,21 @@ def finite_utilities(preference: Preference, outcomes: FloatArray) -> FloatArray
     return utilities
 
 
+def with_utilities(memory: Memory, preference: Preference) -> Memory:
+    """A memory of the same outcomes with the utilities of another preference, all of them one by one."""
+    arms = range(memory.pulls.size)
+    outcomes, mean, spread = [], np.zeros(len(arms)), np.zeros(len(arms))
+    for arm in arms:
+        _, raw, counts = outcomes_of_arm(memory, arm)
+        utilities = finite_utilities(preference, raw)
+        order = np.lexsort((raw, utilities))
+        outcomes.append((utilities[order], raw[order], counts[order]))
+        if counts.size:
+            mean[arm] = np.average(utilities, weights=counts)
+            spread[arm] = np.sum(counts * (utilities - mean[arm]) ** 2)
+    return remembered(outcomes, mean, spread)._replace(limit=memory.limit)
+
+
 def clock_of(state: Any) -> int:
     """The clock of a memory that forgets: as many outcomes may have been forgotten as were told."""
     return int(state.lifetimes.clock[NOW]) if isinstance(state.lifetimes, Lifetimes) else 0
@@ -120,18 +135,8 @@ class PreferenceView:
     def _made_of(self, state: Any) -> Memory:
         """A memory of her own utilities, made from all that the learner remembers."""
         shared, preference = state.memory, self.policy.preference
-        arms = range(shared.pulls.size)
-        outcomes, mean, spread = [], np.zeros(len(arms)), np.zeros(len(arms))
-        for arm in arms:
-            _, raw, counts = outcomes_of_arm(shared, arm)
-            utilities = finite_utilities(preference, raw)
-            order = np.lexsort((raw, utilities))
-            outcomes.append((utilities[order], raw[order], counts[order]))
-            if counts.size:
-                mean[arm] = np.average(utilities, weights=counts)
-                spread[arm] = np.sum(counts * (utilities - mean[arm]) ** 2)
-        memory = remembered(outcomes, mean, spread)._replace(limit=shared.limit)
-        for arm in arms:
+        memory = with_utilities(shared, preference)
+        for arm in range(shared.pulls.size):
             gain, loss = cell_reach(preference, shared, arm)
             memory.slack[arm] = gain, loss, gain + loss
         return memory
