@@ -201,3 +201,10 @@ def test_a_family_comes_back_from_its_setting():
     assert str(again) == str(family)
     wide = family.with_prior(family.prior.__class__(family.prior.mean + 1.0, 2.0 * family.prior.covariance))
     np.testing.assert_allclose(from_spec(to_spec(wide)).prior.covariance, wide.prior.covariance)
+
+
+def test_the_former_name_of_unconstrained_still_answers():
+    family = Family(alpha=0.88)
+    with pytest.warns(DeprecationWarning, match="`on_line` is now `unconstrained`"):
+        found = family.on_line([[0.61, 2.25, 1.0]])
+    np.testing.assert_array_equal(found, family.unconstrained([[0.61, 2.25, 1.0]]))

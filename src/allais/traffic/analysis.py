@@ -168,7 +168,7 @@ def normal_noise(recording: Recording) -> ArmNoise:
 
 
 def _lengths(recording: Recording) -> Sequence[float]:
-    """sigma_x = |x|, as the paper has it: much less than what is proven for such tails, and so much faster."""
+    """sigma_x = |x|, as in the paper: far below what is proven for such tails, and so far faster."""
     return np.linalg.norm(route_matrix(recording.routes)[0], axis=1).tolist()
 
 

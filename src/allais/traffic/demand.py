@@ -68,7 +68,7 @@ def span_of(root: ElementTree.Element) -> tuple[float, float]:
 
 
 def until(text: str, last: float) -> str:
-    """The trips of a text that begin by some time: who comes later is waited for in vain.
+    """The trips of a text that begin by some time; later ones would never arrive.
 
     >>> until('<routes><trip depart="5"/><trip depart="9"/><flow begin="0" end="10" number="5"/></routes>', 6.0)
     '<routes><trip depart="5" /><flow begin="0" end="6.0" period="2.0" /></routes>'

@@ -25,7 +25,7 @@ PER_EDGE = 1e-9  # seconds, less than that: of edges from which home is as far, 
 
 
 class Ways(NamedTuple):
-    """All ways that begin with `root` and go on with another edge than those `closed`; the fastest, once known."""
+    """All ways that begin with `root` and continue with an edge that is not `closed`; with the fastest, once found."""
 
     bound: float  # no way of these is faster, seconds
     number: int  # of those that are as fast, the ones that were met first come first

@@ -36,7 +36,7 @@ class Edge:
 
     @property
     def time(self) -> float:
-        """Seconds when nobody is in the way."""
+        """Seconds on an empty road."""
         return self.length / self.speed
 
 
@@ -238,7 +238,7 @@ class RoadNetwork:
         return max(links) + 1
 
     def time(self, edges: Sequence[str]) -> float:
-        """Seconds along edges when nobody is in the way.
+        """Seconds along edges on empty roads.
 
         Args:
             edges: The edges that are driven along.
@@ -278,7 +278,7 @@ def _open_to_cars(attributes: dict[str, str]) -> bool:
 
 
 def _edge(attributes: dict[str, str], lanes: Sequence[dict[str, str]]) -> Edge | None:
-    """A street by its lanes for cars; none where nobody can move."""
+    """A street by its lanes for cars; None if it has none."""
     length, speed = _number(lanes[0], "length"), max(_number(lane, "speed") for lane in lanes)
     if not (length > 0.0 and speed > 0.0):
         return None

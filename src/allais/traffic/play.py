@@ -99,7 +99,7 @@ class Measurements:
         return self.table.names[self.table.best(PEOPLE)]
 
     def of(self, policy: str, knows: str = "") -> list[PolicySummary]:
-        """What a policy did, whatever it knew, or where what it knew begins so."""
+        """The plays of a policy: all, or those whose knowledge begins like this."""
         return [one for one in self.policies if one.policy == policy and one.knows.startswith(knows)]
 
 

@@ -1,4 +1,4 @@
-"""What was measured on a recording, in words, tables and pictures: routes on the map, delays, who prefers which."""
+"""The report on a recording: words, tables and pictures of routes, delays and preferences."""
 
 from __future__ import annotations
 

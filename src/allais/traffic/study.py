@@ -29,7 +29,7 @@ DPI = 110
 
 
 class Judgement(NamedTuple):
-    """Something that the study should show, what was measured, and whether that shows it."""
+    """An expectation of the study, the measurement, and whether it is met."""
 
     claim: str
     measured: str
@@ -111,7 +111,7 @@ def study(
 
 
 def judged(found: Measurements) -> Iterator[Judgement]:
-    """Judge what was measured."""
+    """Compare the measurements with the expectations."""
     table, fastest, preferred = found.table, found.fastest, found.preferred
     yield Judgement("the fastest route is not the preferred one", f"{fastest}, {preferred}", fastest != preferred)
     fast, liked = table.best("mean"), table.best(PEOPLE)
