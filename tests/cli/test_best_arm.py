@@ -198,7 +198,7 @@ def test_an_unreachable_scheduler_is_one_sentence(spec, monkeypatch):
     monkeypatch.setattr("allais.cli.best_arm.ANSWER_WITHIN", 1.0)
     result = run(spec, "--cluster", "tcp://127.0.0.1:9")
     assert result.exit_code == 2
-    assert "error: a scheduler must answer; tcp://127.0.0.1:9 does not" in result.output
+    assert "error: the scheduler at tcp://127.0.0.1:9 does not answer" in result.output
     assert len(result.output.strip().splitlines()) == 1
 
 
@@ -253,8 +253,11 @@ def test_a_wrong_spec_is_refused_with_its_line_and_the_nearest_name(spec, old, n
 
 
 def test_what_cannot_be_resumed_or_read_is_refused(spec):
-    assert "only a journal that exists can be resumed" in run(spec, "--resume").output
-    assert "a file needs a folder that exists" in run(spec, "--report", spec.parent / "none" / "page.html").output
+    assert "there is nothing to resume" in run(spec, "--resume").output
+    assert (
+        "cannot be written: its folder does not exist"
+        in run(spec, "--report", spec.parent / "none" / "page.html").output
+    )
     assert "a spec is a TOML file" in run(spec.with_name("none.toml")).output
     run(spec)
     spec.write_text(spec.read_text().replace("seed = 4", "seed = 5"))

@@ -102,7 +102,7 @@ def test_weight_draws_every_family():
         ),
         (("value", "1:1", "--weight", "tk:x"), "parameters of a weight are numbers"),
         (("value", "1:1", "--plot", "x.doc"), "a picture ends in .png, .svg, .pdf; got x.doc."),
-        (("value", "1:1", "--plot", "nowhere/x.png"), "a file needs a folder that exists; got nowhere/x.png."),
+        (("value", "1:1", "--plot", "nowhere/x.png"), "nowhere/x.png cannot be written: its folder does not exist."),
         (("value", "1:1", "--wieght", "tk:0.5"), "there is no option '--wieght'. Did you mean '--weight'?"),
         (("weight", "tk:0.6,0.7"), "the weight tk is written tk:eta; got 'tk:0.6,0.7'."),
         (("weight", "tk:2"), "eta must"),
@@ -242,9 +242,11 @@ def test_policies_that_are_no_tables_are_refused(tmp_path):
 def test_places_that_cannot_be_written_are_refused_before_anything_runs(tmp_path):
     (tmp_path / "file").write_text("")
     inside = tmp_path / "file" / "x.png"
-    refused(run("simulate", EXAMPLE, "--plot", inside), "a file needs a folder that exists")
-    refused(run("simulate", EXAMPLE, "--out", inside), "a folder is needed;")
-    refused(run("value", "1:1", "--plot", tmp_path / "folder.png" / "x.png"), "a file needs a folder that exists")
+    refused(run("simulate", EXAMPLE, "--plot", inside), "cannot be written: its folder does not exist")
+    refused(run("simulate", EXAMPLE, "--out", inside), "cannot be made a folder")
+    refused(
+        run("value", "1:1", "--plot", tmp_path / "folder.png" / "x.png"), "cannot be written: its folder does not exist"
+    )
 
 
 def test_a_warning_is_a_note_without_a_line_of_code():

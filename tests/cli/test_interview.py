@@ -132,7 +132,7 @@ def test_a_page_is_written(tmp_path):
         (["--family", "ctp"], "there is no family 'ctp'. Did you mean 'cpt'?"),
         (["--stakes", "5"], "stakes are two numbers"),
         (["--decide", "7:1"], "a decision is between two arms or more; got 1"),
-        (["--out", "/nowhere/a.json"], "a file needs a folder that exists"),
+        (["--out", "/nowhere/a.json"], "cannot be written: its folder does not exist"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(words, sentence):

@@ -100,8 +100,8 @@ def test_a_setting_of_the_wrong_kind_is_refused_with_its_line(tmp_path, spec, ol
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("seed = " + "[" * 20_000 + "]" * 20_000, "not hundreds deep. Flatten it."),
-        ("x = " + "{x = " * 20_000 + "1" + "}" * 20_000, "not hundreds deep. Flatten it."),
+        ("seed = " + "[" * 20_000 + "]" * 20_000, "nested too deeply. Flatten it."),
+        ("x = " + "{x = " * 20_000 + "1" + "}" * 20_000, "nested too deeply. Flatten it."),
         ("seed = " + "9" * 5_000, "one has thousands of digits."),
     ],
 )
@@ -171,7 +171,7 @@ def test_a_folder_that_is_closed_is_refused_before_anything_runs(tmp_path, monke
     monkeypatch.setattr("allais.cli.options.tempfile.TemporaryFile", closed)
     monkeypatch.setattr("allais.searches.runs.perform", None)  # nothing may run
     said = one_sentence(run("best-arm", path, *arguments))
-    assert f"a file needs a folder that can be written to; {tmp_path} cannot (Read-only file system)" in said
+    assert f"the folder {tmp_path} cannot be written to (Read-only file system)" in said
 
 
 def test_a_full_disk_under_the_compiled_code_costs_no_run(tmp_path, monkeypatch):

@@ -81,7 +81,7 @@ def test_every_way_of_fitting_and_a_picture(table, tmp_path):
         (("--shape", "table", "--option", "left=x:", "--option", "right=7"), "an option is written x:p,0:rest"),
         (("--shape", "lines", "--option", "left=7"), "--option belongs to --shape table"),
         (("--shape", "certainty-equivalents"), "--shape certainty-equivalents needs --lottery"),
-        (("--shape", "lottery-or-sure", "--out", "/nowhere/x.json"), "a file needs a folder that exists"),
+        (("--shape", "lottery-or-sure", "--out", "/nowhere/x.json"), "cannot be written: its folder does not exist"),
         (("--shape", "mixed-gambles"), "'gain' is not"),
         (("--shape", "lottery-or-sure", "--method", "hierarchical", "--by-person"), "Leave --by-person out"),
     ],
@@ -187,4 +187,4 @@ def test_a_preference_file_and_a_weight_exclude_each_other(tmp_path):
     Preference(TverskyKahneman(0.5)).save(tmp_path / "ann.json")
     done = run("value", "5:1", "--preference", tmp_path / "ann.json", "--weight", "tk:0.61")
     assert done.exit_code == 2
-    assert "a preference file says what --weight would" in done.output
+    assert "--weight and a preference file exclude each other" in done.output

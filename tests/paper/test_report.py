@@ -85,7 +85,7 @@ def test_an_unwritable_folder_is_refused_before_anything_runs(tmp_path):
     (tmp_path / "file").write_text("")
     result = run("run", "weight", "--out", tmp_path / "file")
     assert result.exit_code == 2
-    assert "a folder is needed;" in result.output
+    assert "cannot be made a folder" in result.output
 
 
 def test_list_names_every_experiment():

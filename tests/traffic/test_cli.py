@@ -108,10 +108,10 @@ def test_a_place_that_cannot_be_written_to_is_refused_before_anything_runs(tmp_p
     monkeypatch.setattr("allais.traffic.recording.record", None)  # would fail if it came so far
     monkeypatch.setattr("allais.traffic.study.record", None)
     nowhere = tmp_path / "none" / "delays.npz"
-    assert f"a file needs a folder that exists; got {nowhere}" in refused("record", nowhere)
-    assert f"{tmp_path} is a folder. Name a file in it." in refused("record", tmp_path)
+    assert f"{nowhere} cannot be written: its folder does not exist." in refused("record", nowhere)
+    assert f"{tmp_path} is a folder, not a file. Name a file in it." in refused("record", tmp_path)
     (tmp_path / "file").write_text("")
-    assert "a folder is needed;" in refused("run", "--out", tmp_path / "file")
+    assert "cannot be made a folder" in refused("run", "--out", tmp_path / "file")
 
 
 @needs_sumo

@@ -115,7 +115,7 @@ def _already(book: Path, resume: bool) -> int:
     from allais.searches import finished_runs
 
     if resume and not (book.exists() and book.stat().st_size > 0):
-        raise ValueError(f"only a journal that exists can be resumed; {book} does not. Leave --resume out.")
+        raise ValueError(f"there is nothing to resume: the journal {book} does not exist. Leave --resume out.")
     runs = finished_runs(book)
     if runs and not resume:
         many = "1 finished run is" if runs == 1 else f"{runs:,} finished runs are"
@@ -237,8 +237,10 @@ def _client(address: str) -> Iterator[Any]:
         client = Client(address, timeout=ANSWER_WITHIN, set_as_default=False)
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"a scheduler must answer; {address} does not ({reason}). Start it, or check it.") from None
+        raise ValueError(
+            f"the scheduler at {address} does not answer ({reason}). Start it, or check the address."
+        ) from None
     with client:
         if not client.nthreads():
-            raise ValueError(f"a cluster must have workers; {address} has none. Start some: dask worker {address}.")
+            raise ValueError(f"the cluster at {address} has no workers. Start some: dask worker {address}.")
         yield client

@@ -131,7 +131,7 @@ def ending_of(error: BaseException) -> tuple[str, int] | None:
     if isinstance(error, ValueError | ToolFailed | MissingExtra):
         return str(error), WRONG
     if isinstance(error, BrokenExecutor):
-        return "workers must live until their work is done; one died. Check the memory, or use --workers 1.", FAILED
+        return "a worker process died, perhaps for lack of memory. Free some, or use --workers 1.", FAILED
     if isinstance(error, OSError):
         return about_files(error), FAILED if error.errno in FULL else WRONG
     return None
@@ -273,16 +273,14 @@ PICTURES = (".png", ".svg", ".pdf")
 def require_writable(path: Path) -> None:
     """Refuse a file that cannot be written."""
     if path.is_dir():
-        raise ValueError(f"a file is written; {path} is a folder. Name a file in it.")
+        raise ValueError(f"{path} is a folder, not a file. Name a file in it.")
     if not path.parent.is_dir():
-        raise ValueError(f"a file needs a folder that exists; got {path}. Make {path.parent} first.")
+        raise ValueError(f"{path} cannot be written: its folder does not exist. Make {path.parent} first.")
     try:
         with tempfile.TemporaryFile(dir=path.parent):
             pass
     except OSError as error:
-        raise ValueError(
-            f"a file needs a folder that can be written to; {path.parent} cannot ({error.strerror}). Choose another."
-        ) from None
+        raise ValueError(f"the folder {path.parent} cannot be written to ({error.strerror}). Choose another.") from None
 
 
 def require_picture(path: Path) -> None:
@@ -299,5 +297,5 @@ def made(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ValueError(f"a folder is needed; {folder} cannot be one ({error.strerror}). Choose another.") from None
+        raise ValueError(f"{folder} cannot be made a folder ({error.strerror}). Choose another.") from None
     return folder

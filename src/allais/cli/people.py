@@ -174,7 +174,7 @@ def fit_command(
     if method not in METHODS:
         raise ValueError(f"--method must be one of {', '.join(METHODS)}; got {method!r}. Choose one.")
     if method == "hierarchical" and by_person:
-        raise ValueError("a hierarchical fit is of each person already. Leave --by-person out.")
+        raise ValueError("a hierarchical fit has a result for each person already. Leave --by-person out.")
     if plot is not None:
         require_picture(plot)
     if out is not None:

@@ -54,7 +54,7 @@ class Reader:
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"{path}: a spec must be TOML; {error}. Repair that line.") from None
         except RecursionError:
-            raise ValueError(f"{path}: a spec has tables in tables, but not hundreds deep. Flatten it.") from None
+            raise ValueError(f"{path}: a spec's tables are nested too deeply. Flatten it.") from None
         except ValueError:  # one that is not from TOML itself
             raise ValueError(
                 f"{path}: a spec holds numbers that can be read; one has thousands of digits. Shorten it."

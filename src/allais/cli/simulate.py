@@ -94,7 +94,7 @@ def _require_places(plot: Path | None, out: Path | None, resume: bool) -> None:
     if plot is not None:
         require_picture(plot)
     if resume and out is None:
-        raise ValueError("only results that were kept can be resumed; there is no --out. Give the folder.")
+        raise ValueError("--resume needs --out, the folder of the results; there is none. Give it.")
     if out is not None:
         made(out)
 

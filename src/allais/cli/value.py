@@ -93,7 +93,7 @@ def _require_alone(ctx: typer.Context) -> None:
     """Refuse what a preference file says already."""
     for name in ("weight", "losses", "reference", "costs"):
         if getattr(ctx.get_parameter_source(name), "name", "") != "DEFAULT":
-            raise ValueError(f"a preference file says what --{name} would. Leave one of the two out.")
+            raise ValueError(f"--{name} and a preference file exclude each other. Leave one of them out.")
 
 
 def _weights(why: Explanation) -> Table:
