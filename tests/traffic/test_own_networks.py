@@ -23,7 +23,7 @@ from allais.traffic import Demand, Recording, RoadNetwork, Route, SumoError, Tra
 from allais.traffic.demand import Crossing, pairs_of, ways_of
 from allais.traffic.play import view
 from allais.traffic.recording import _on_roads
-from allais.traffic.report import FELT, MEAN, Preferred
+from allais.traffic.report import MEAN, VALUE, Preferred
 from tests.problems.test_program import is_gone
 from tests.traffic.needs import needs_sumo
 from tests.traffic.test_cli import refused, run
@@ -217,7 +217,7 @@ def test_a_route_may_have_any_name_in_the_live_view():
 
 def test_a_route_may_have_any_name_among_those_that_are_preferred():
     names = ["[/x]", "plan [a]", ":car:"]
-    table = SimpleNamespace(names=names, columns=[MEAN, FELT], excess=np.zeros((2, 3)), errors=np.ones((2, 3)))
+    table = SimpleNamespace(names=names, columns=[MEAN, VALUE], excess=np.zeros((2, 3)), errors=np.ones((2, 3)))
     table.best = lambda column: 0
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(Preferred(SimpleNamespace(samples=lambda k: np.ones(4)), table, 0.0).view())

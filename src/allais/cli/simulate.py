@@ -59,7 +59,7 @@ def simulate_command(
                     found[name].save(path)
     judges = [wanted.judge] if wanted.judge else [policy.preference for policy in wanted.policies.values()]
     for judge in dict.fromkeys(judges):
-        typer.echo("\n".join(_worth(judge, wanted.problem, wanted.unit)))
+        typer.echo("\n".join(_values_in_words(judge, wanted.problem, wanted.unit)))
     comparison = compared(found, judges, wanted.problem)
     console().print(comparison.table())
     if plot is not None:
@@ -69,8 +69,8 @@ def simulate_command(
         typer.echo(f"The picture is in {plot}: regret by {judge_of_picture}.")
 
 
-def _worth(judge: Preference, problem: Bandit, unit: str) -> list[str]:
-    """Which arm is best for whom, and what each is worth."""
+def _values_in_words(judge: Preference, problem: Bandit, unit: str) -> list[str]:
+    """Which arm is best for whom, and the value of each."""
     from allais.report.tables import quoted
 
     values, means = problem.true_values(judge).tolist(), [lottery.mean for lottery in problem.lotteries]

@@ -93,7 +93,7 @@ def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: See
     names = learner.arms
     known = learner.policy.rewards_of(len(learner.pulls))
     place = {name: k for k, name in enumerate(learner.pulls)}
-    worth = np.empty((n_draws, n_draws, len(names)))  # people, draws of the arms, arms
+    values = np.empty((n_draws, n_draws, len(names)))  # people, draws of the arms, arms
     notes = []
     for k, name in enumerate(names):
         outcomes, counts = learner.outcomes(name)
@@ -108,8 +108,8 @@ def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: See
         points = np.concatenate([outcomes, support])
         shares = rng.standard_gamma(np.concatenate([counts, prior]), size=(n_draws, points.size))
         for i, preference in enumerate(preferences):
-            worth[i, :, k] = preference.values(points, shares)
-    best = worth.argmax(axis=2)
+            values[i, :, k] = preference.values(points, shares)
+    best = values.argmax(axis=2)
     wins = (best[:, :, None] == np.arange(len(names))).astype(np.float64)
     chances = wins.mean(axis=(0, 1))
     bits = float(entropy_of(chances))
