@@ -307,5 +307,5 @@ def test_an_interrupted_command_says_so_and_ends_with_130(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("allais.lotteries.finite.lottery_of", interrupted)
+    monkeypatch.setattr("allais.cli.value.lottery_of", interrupted)
     assert one_sentence(run("value", "50:0.1,0:0.9"), code=130) == "error: interrupted.\n"

@@ -128,7 +128,7 @@ def test_a_place_is_a_node_an_edge_or_a_point():
     assert network.place((90.0, 97.0)).name == "c"
     assert [route.nodes for route in network.routes("1,1", (99.0, 99.0), 1)] == [("a", "b", "c")]
     for where, message in (
-        ("z", "'z' is none. Try a, b"),
+        ("z", "'z' is not one. Try a, b"),
         ("400,1", r"400,1 does not. Give 0 to 100, 0 to 100 in metres\."),
         ("nan,1", "'nan,1' is none"),
         ((1.0, 2.0, 3.0), "is none"),

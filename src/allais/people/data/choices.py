@@ -240,8 +240,24 @@ class Choices:
 
     def __add__(self, other: Choices) -> Choices:
         """The answers of both tables."""
-
-        return joined(self, other)
+        people = {name: place for place, name in enumerate(self.people)}
+        lotteries = {lottery: place for place, lottery in enumerate(self.lotteries)}
+        who = np.array([people.setdefault(name, len(people)) for name in other.people], np.int64)
+        what = np.array([lotteries.setdefault(one, len(lotteries)) for one in other.lotteries] + [-1], np.int64)
+        most = max(self.offered.shape[1], other.offered.shape[1])
+        offered = [
+            np.pad(table, ((0, 0), (0, most - table.shape[1])), constant_values=-1)
+            for table in (self.offered, what[other.offered])
+        ]
+        return Choices(
+            tuple(people),
+            tuple(lotteries),
+            np.concatenate([self.person, who[other.person]]),
+            np.concatenate(offered),
+            np.concatenate([self.chosen, other.chosen]),
+            np.concatenate([self.amount, other.amount]),
+            np.concatenate([self.count, other.count]),
+        )
 
     def of(self, person: str) -> Choices:
         """The answers of one person.
@@ -302,7 +318,23 @@ class Choices:
         >>> Choices.from_rows([("ann", [{50: 0.5, 0: 0.5}, {50: 0.4, 0: 0.6}], 1)]).attention()["ann"].passed
         0
         """
-        return attention_of(self, costs)
+        better = {}  # the position of the better option of each pair, or -1
+        asked, passed = np.zeros(len(self.people), np.int64), np.zeros(len(self.people), np.int64)
+        rows = zip(self.person, self.offered.tolist(), self.chosen.tolist(), self.count, strict=True)
+        for person, offered, chosen, count in rows:
+            pair = tuple(place for place in offered if place >= 0)
+            if len(pair) != 2:
+                continue
+            if pair not in better:
+                first, second = (self.lotteries[place] for place in pair)
+                above, below = dominates(first, second), dominates(second, first)
+                better[pair] = -1 if above == below else int(above == costs)
+            if better[pair] >= 0:
+                asked[person] += count
+                passed[person] += count * (chosen == better[pair])
+        return {
+            name: Attention(*counts) for name, *counts in zip(self.people, asked.tolist(), passed.tolist(), strict=True)
+        }
 
     def compact(self, reference: float, costs: bool, by_person: bool) -> Compact:
         """The arrays that compiled code reads; they are made once."""
@@ -310,49 +342,6 @@ class Choices:
         if key not in self._designs:
             self._designs[key] = compact(self, *key)
         return self._designs[key]
-
-
-def joined(first: Choices, second: Choices) -> Choices:
-    """The answers of two tables as one."""
-    people = {name: place for place, name in enumerate(first.people)}
-    lotteries = {lottery: place for place, lottery in enumerate(first.lotteries)}
-    who = np.array([people.setdefault(name, len(people)) for name in second.people], np.int64)
-    what = np.array([lotteries.setdefault(one, len(lotteries)) for one in second.lotteries] + [-1], np.int64)
-    most = max(first.offered.shape[1], second.offered.shape[1])
-    offered = [
-        np.pad(table, ((0, 0), (0, most - table.shape[1])), constant_values=-1)
-        for table in (first.offered, what[second.offered])
-    ]
-    return Choices(
-        tuple(people),
-        tuple(lotteries),
-        np.concatenate([first.person, who[second.person]]),
-        np.concatenate(offered),
-        np.concatenate([first.chosen, second.chosen]),
-        np.concatenate([first.amount, second.amount]),
-        np.concatenate([first.count, second.count]),
-    )
-
-
-def attention_of(choices: Choices, costs: bool) -> dict[str, Attention]:
-    """For each person, the choices in which one of two options dominates, and how many times it was taken."""
-    better = {}  # the position of the better option of each pair, or -1
-    asked, passed = np.zeros(len(choices.people), np.int64), np.zeros(len(choices.people), np.int64)
-    rows = zip(choices.person, choices.offered.tolist(), choices.chosen.tolist(), choices.count, strict=True)
-    for person, offered, chosen, count in rows:
-        pair = tuple(place for place in offered if place >= 0)
-        if len(pair) != 2:
-            continue
-        if pair not in better:
-            first, second = (choices.lotteries[place] for place in pair)
-            above, below = dominates(first, second), dominates(second, first)
-            better[pair] = -1 if above == below else int(above == costs)
-        if better[pair] >= 0:
-            asked[person] += count
-            passed[person] += count * (chosen == better[pair])
-    return {
-        name: Attention(*counts) for name, *counts in zip(choices.people, asked.tolist(), passed.tolist(), strict=True)
-    }
 
 
 def dominates(first: FiniteLottery, second: FiniteLottery) -> bool:

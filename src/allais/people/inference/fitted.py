@@ -166,7 +166,7 @@ class Fitted:
         Args:
             path: The file.
         """
-        write_fitted(self, Path(path))
+        write_preference(Path(path), self.preference, {"family": to_spec(self.family), "fitted": fitted_content(self)})
 
     @classmethod
     def load(cls, path: str | Path, trust: Sequence[str] = ()) -> Fitted:
@@ -176,7 +176,18 @@ class Fitted:
             path: The file.
             trust: Modules outside of this library whose types and functions the file may name.
         """
-        return read_fitted(Path(path), trust)
+        trusted = checked_trust(trust)
+        document = read_document(Path(path))
+        if "fitted" not in document:
+            raise ValueError(f"{path} holds a preference that was not fitted. Use Preference.load.")
+        try:
+            family = from_spec(document["family"], trusted)
+            require(isinstance(family, Family), "its family is missing")
+            return _made(family, document["fitted"])
+        except DAMAGE as error:
+            raise ValueError(
+                f"a preference file must be whole; {path} is damaged ({reason(error)}). Use a backup."
+            ) from None
 
 
 def pooled(family: Family, method: str, people: dict[str, Fitted], notes: tuple[str, ...] = ()) -> Fitted:
@@ -197,11 +208,6 @@ def pooled(family: Family, method: str, people: dict[str, Fitted], notes: tuple[
     )
 
 
-def write_fitted(fitted: Fitted, path: Path) -> None:
-    """Write it to one file."""
-    write_preference(path, fitted.preference, {"family": to_spec(fitted.family), "fitted": fitted_content(fitted)})
-
-
 def fitted_content(fitted: Fitted) -> dict[str, Any]:
     """The fit as JSON, without its family."""
     return {
@@ -215,22 +221,6 @@ def fitted_content(fitted: Fitted) -> dict[str, Any]:
         "people": {name: fitted_content(one) for name, one in fitted.people.items()},
         **({} if fitted.chains is None else {"chains": chains_content(fitted.chains)}),
     }
-
-
-def read_fitted(path: Path, trust: Sequence[str]) -> Fitted:
-    """The fit in a file."""
-    trusted = checked_trust(trust)
-    document = read_document(path)
-    if "fitted" not in document:
-        raise ValueError(f"{path} holds a preference that was not fitted. Use Preference.load.")
-    try:
-        family = from_spec(document["family"], trusted)
-        require(isinstance(family, Family), "its family is missing")
-        return _made(family, document["fitted"])
-    except DAMAGE as error:
-        raise ValueError(
-            f"a preference file must be whole; {path} is damaged ({reason(error)}). Use a backup."
-        ) from None
 
 
 def _made(family: Family, content: dict[str, Any]) -> Fitted:

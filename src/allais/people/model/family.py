@@ -287,12 +287,29 @@ class Family:
 
     def as_setting(self) -> dict[str, Any]:
         """The family as a setting in a file."""
-        return family_setting(self)
+        given = [[name, to_spec(wish)] for name, wish in self.given.items()]
+        return {
+            "type": "Family",
+            "gains": _named(self.gains),
+            "losses": _named(self.losses),
+            "utility": _named(self.utility),
+            "choice": to_spec(self.choice),
+            "reference": self.reference,
+            "costs": self.costs,
+            "stake": self.stake,
+            "parameters": given,
+            "prior": to_spec(self.joint_prior),
+        }
 
     @staticmethod
     def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Family:
         """The family that a file describes."""
-        return family_from(content)
+        family = Family(
+            _found(content["gains"]), _found(content["losses"]), _found(content["utility"]), content["choice"],
+            reference=content["reference"], costs=content["costs"], stake=content["stake"],
+            **dict(content["parameters"]),
+        )  # fmt: skip
+        return family if content["prior"] is None else family.with_prior(content["prior"])
 
 
 def _of_weight(role: str, weight: Any, starts: tuple[int, ...]) -> list[_Place]:
@@ -321,32 +338,6 @@ def _kind(weight: Any, design: Design) -> tuple[int, FloatArray]:
         return WEIGHTS[weight][0], np.zeros(0)
     with np.errstate(divide="ignore"):
         return FIXED_CURVE, np.ascontiguousarray(weight.of_logs(design.log_p, design.log_q))
-
-
-def family_setting(family: Family) -> dict[str, Any]:
-    """What a file holds of a family."""
-    given = [[name, to_spec(wish)] for name, wish in family.given.items()]
-    return {
-        "type": "Family",
-        "gains": _named(family.gains),
-        "losses": _named(family.losses),
-        "utility": _named(family.utility),
-        "choice": to_spec(family.choice),
-        "reference": family.reference,
-        "costs": family.costs,
-        "stake": family.stake,
-        "parameters": given,
-        "prior": to_spec(family.joint_prior),
-    }
-
-
-def family_from(content: dict[str, Any]) -> Family:
-    """The family that a file describes; its weights, its rule and its wishes are made already."""
-    family = Family(
-        _found(content["gains"]), _found(content["losses"]), _found(content["utility"]), content["choice"],
-        reference=content["reference"], costs=content["costs"], stake=content["stake"], **dict(content["parameters"]),
-    )  # fmt: skip
-    return family if content["prior"] is None else family.with_prior(content["prior"])
 
 
 def _named(thing: Any) -> Any:
