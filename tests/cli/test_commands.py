@@ -182,7 +182,7 @@ def test_simulate_resumes_only_what_its_own_spec_made(tmp_path):
     spec.write_text(spec.read_text().replace("seed = 1", "seed = 2"))
     for resume in ([], ["--resume"]):
         refused(run("simulate", spec, "--out", out, *resume), "a folder holds the results of one spec")
-    refused(run("simulate", spec, "--resume"), "there is no --out")
+    refused(run("simulate", spec, "--resume"), "--resume needs --out")
 
 
 @pytest.mark.parametrize("resume", [(), ("--resume",)])

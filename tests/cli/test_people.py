@@ -168,7 +168,7 @@ def test_types_and_families_are_compared_on_the_command_line(table):
     wrong = run("people", "compare", table, *words, "--family", "tk", "--folds", 99)
     assert "from 2 to the number of answers of 0, who gave the fewest (60); got 99" in wrong.output
     wrong = run("people", "groups", table, *words, "--types", 3)
-    assert "types from 1 to the number of people; got 3" in wrong.output
+    assert "n_types must be from 1 to the number of people; got 3" in wrong.output
 
 
 def test_a_spec_may_name_a_preference_file_beside_it(tmp_path):
