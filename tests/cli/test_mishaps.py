@@ -290,7 +290,11 @@ def test_an_interruption_ends_a_simulation_before_its_runs_are_done(tmp_path, sc
 @pytest.mark.parametrize(
     ("error", "sentence", "code"),
     [
-        (BrokenProcessPool("gone"), "a worker process died, perhaps for lack of memory. Free some, or use --workers 1.", 1),
+        (
+            BrokenProcessPool("gone"),
+            "a worker process died, perhaps for lack of memory. Free some, or use --workers 1.",
+            1,
+        ),
         (RunRefused("run 3 of 'A': rewards must lie between 0 and 1; got 2"), "run 3 of 'A'", 1),
         (ToolFailed("sumo must end well; it failed (signal 9)."), "sumo must end well", 2),
         (Terminated(15), "ended by SIGTERM.", 143),
