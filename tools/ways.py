@@ -1,4 +1,4 @@
-"""`python -m tools.ways`: how many files and calls of this library one ask, tell and decide pass through.
+"""`python -m tools.ways`: how many files and calls of this library one ask, tell, decide, search and fit take.
 
 What docs/developer/design.md says about the ways of a call is counted here: every Python function of `allais` that is
 called, in the thread of the caller, once everything is compiled.
@@ -101,6 +101,28 @@ async def _post(app: Callable[..., Awaitable[None]], key: str, path: str, body: 
     assert answers[0]["status"] < 300, answers
 
 
+def of_search(folder: Path) -> Way:
+    """The way of a search with a journal, in the thread of the caller."""
+    policy = allais.WLUCB(allais.Preference(allais.TverskyKahneman(0.61)), allais.Bounded(0, 50), delta=0.1)
+    problem = allais.Simulator(lambda arm, rng: 40.0 if arm == "bus" else 1.0, ["bus", "car"])
+    with Way() as searching:
+        allais.search(policy, problem, seed=1, max_runs=40, journal=folder / "runs.jsonl")
+    (folder / "runs.jsonl").unlink()
+    return searching
+
+
+def of_fit() -> Way:
+    """The way of a fit of two parameters to eight choices."""
+    from allais.people import Choices, Family, fit
+
+    table = {"person": ["a"] * 8, "gain": [10, 12, 15, 20, 8, 10, 11, 30], "loss": [10, 5, 9, 9, 7, 8, 4, 20],
+             "accepted": [0, 1, 0, 1, 0, 0, 1, 1]}  # fmt: skip
+    choices, family = Choices.mixed_gambles(table), Family(eta=0.61, alpha=1.0)
+    with Way() as fitting:
+        fit(choices, family)
+    return fitting
+
+
 def main() -> None:
     """Print the ways; with `-v`, each function on them."""
     with tempfile.TemporaryDirectory() as name:
@@ -108,7 +130,10 @@ def main() -> None:
         with allais.Learner.open(Path(name) / "advisor", POLICY, ["A21", "A28"], seed=1) as learner:
             durable = of_learner(learner)
         deciding = asyncio.run(of_service(Path(name)))
+        searching = [of_search(Path(name)) for _ in range(2)]  # the first one compiles
+    fitting = [of_fit() for _ in range(2)]
     ways = {"ask": asking, "tell": telling, "ask on disk": durable[0], "tell on disk": durable[1], "decide": deciding}
+    ways |= {"search": searching[1], "fit": fitting[1]}
     for title, way in ways.items():
         print(f"{title}: {way}")
         for (file, function), many in way.calls.items() if "-v" in sys.argv else ():
