@@ -20,7 +20,7 @@ from allais.people.data.choices import Choices
 from allais.people.data.choices_builder import as_option
 from allais.people.inference.posterior import prior_belief, recomputed, updated
 from allais.people.interview.candidates import checked_stakes, decision_information, parameter_information, pool
-from allais.people.interview.interview_view import Known
+from allais.people.interview.interview_view import InterviewView
 from allais.people.interview.questions import SIDES, Question, checked_answer
 from allais.people.model.family import Family
 from allais.people.model.likelihood import Likelihood, OptionValues
@@ -31,7 +31,7 @@ TIES = 1e-3  # of the information about parameters counts beside that about the 
 DRAWS = 3  # uniform ones that a question takes: whether it is a check, which, and which side is A
 
 
-class Interview(Known):
+class Interview(InterviewView):
     """Questions to one person: `ask`, `tell`, and the preference that the answers show.
 
     The next question has the greatest expected information about the parameters, or with `for_decision` about which of
@@ -126,7 +126,7 @@ class Interview(Known):
             question: The question, or its number.
             answer: "A" or "B".
         """
-        id_, side = self._known(question), checked_answer(answer)
+        id_, side = self._id_of(question), checked_answer(answer)
         if id_ in self._told:
             raise ValueError(f"a question is told once; {id_} was answered {self._told[id_]}. Use revise to change it.")
         if id_ != self._out:
@@ -145,7 +145,7 @@ class Interview(Known):
             question: The question, or its number.
             answer: "A" or "B".
         """
-        id_, side = self._known(question), checked_answer(answer)
+        id_, side = self._id_of(question), checked_answer(answer)
         if id_ not in self._told:
             raise ValueError(f"only an answer can be revised; question {id_} has none. Tell it.")
         told, rng = {**self._told, id_: side}, copy.deepcopy(self._rng)
@@ -161,7 +161,7 @@ class Interview(Known):
         Args:
             question: The question, or its number.
         """
-        id_ = self._known(question)
+        id_ = self._id_of(question)
         if id_ != self._out:
             raise ValueError(f"only a question that is out can be cancelled; {id_} is not. Use revise for answers.")
         self._journal.midway = True
@@ -173,7 +173,7 @@ class Interview(Known):
         if self._journal.durable:
             self._journal.write(event, self)
 
-    def _known(self, question: Question | int) -> int:
+    def _id_of(self, question: Question | int) -> int:
         id_ = question.id if isinstance(question, Question) else question
         if isinstance(id_, bool) or id_ not in self._asked:
             raise ValueError(f"a question must be one of this interview's; got {brief(question)}. Ask for one.")
@@ -242,9 +242,9 @@ class Interview(Known):
                 case {"cancel": id_}:
                     self.cancel(id_)
                 case _:
-                    raise ValueError(f"an event must be one that this version knows; got {brief(event)}. Check it.")
+                    raise ValueError(f"invalid event: {brief(event)}. Check the file, or update allais.")
         except DAMAGE as error:
-            raise ValueError(f"an event must be one that can be; {brief(event)} is not ({reason(error)}).") from None
+            raise ValueError(f"invalid event: {brief(event)} ({reason(error)}).") from None
 
     @one_change_at_a_time
     def _repeat(self, question: Question) -> None:

@@ -1,4 +1,4 @@
-"""What an interview knows: answers, a preference, how sure it is, and how attentive the person was."""
+"""What can be read of an interview: answers, a preference, how sure it is, and how attentive the person was."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from allais.people.model.parameters import ByName
 from allais.preferences import Preference
 
 
-class Known:
+class InterviewView:
     """What can be read of an interview; nothing here changes it."""
 
     family: Family
