@@ -92,7 +92,8 @@ def run() -> str:
         "The largest calls that the limits admit, on SQLite, beside a probe that looks at the clock in the event loop "
         "every millisecond: the processor time that the loop spent without a break, that of other threads of its "
         "process between two looks, which it may have waited for, and what it was late, which is what anybody else "
-        f"waits. The caller is another process. The machine had a load of {load:.1f} on {os.cpu_count()} cores before, "
+        f"waits. The caller is another process. Numbers are the middle of {TURNS} turns, or of one turn where a call "
+        f"cannot be repeated. The machine had a load of {load:.1f} on {os.cpu_count()} cores before, "
         f"so what is late is also what others did there.\n\n{table}\n"
     )
 
