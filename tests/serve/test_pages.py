@@ -87,7 +87,7 @@ def test_a_page_that_is_not_there_is_a_page(caller):
     with outsider(caller) as client:
         answer = client.get("/nowhere/<b>", headers={"Accept": "text/html"})
         assert (answer.status_code, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
-        assert "page not found: /nowhere/&lt;b&gt;" in answer.text
+        assert "Page not found: /nowhere/&lt;b&gt;" in answer.text
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
         for path, accept in (("/nowhere", "*/*"), ("/v1/nowhere", "text/html")):
             headers = {"Accept": accept, "Authorization": f"Bearer {caller.key}"}

@@ -150,7 +150,7 @@ def test_guesses_come_back_with_time_and_few_addresses_are_remembered(monkeypatc
 def test_an_experiment_is_made_of_known_types_only(caller):
     body = {**ROUTES, "name": "trains"}
     for change, words in (
-        ({"policy": {"type": "os:system"}}, "a policy needs a type that is one"),
+        ({"policy": {"type": "os:system"}}, "a policy needs a type, such as NPTS"),
         ({"policy": {"type": "Power", "alpha": 0.5}}, "got 'Power'"),
         ({"preference": {"gains": {"type": "os:system", "command": "x"}}}, "only modules that you trust"),
         ({"preference": {"gains": {"type": "function", "function": "os:getcwd"}}}, "only modules that you trust"),

@@ -16,7 +16,7 @@ SETTINGS = '[experiments.routes]\narms = ["a"]\npolicy = {{type = "{policy}"}}\n
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["advisor.toml", "--port", "0"], "error: experiments.routes: a policy needs a type that is one"),
+        (["advisor.toml", "--port", "0"], "error: experiments.routes: a policy needs a type, such as NPTS"),
         (["--port", "99999"], "error: invalid value for '--port'"),
         (["--database", "postgresql://x@127.0.0.1:1/y", "--port", "0"], "error: a service needs its database"),
         (["--database", "text.db", "--port", "0"], "error: a service needs its database"),
