@@ -229,7 +229,7 @@ def test_terms_that_do_not_fit_are_refused(caller):
         ({"terms": None}, "Declare terms"),
         ({"features": [[1.0] * 6] * 2}, "by name where there are terms"),
         ({"terms": ["arm"]}, "a term is features"),
-        ({"features": {"curry": {"price": 1}}}, "'curry' is none"),
+        ({"features": {"curry": {"price": 1}}}, "'curry' is not one"),
         ({"terms": []}, "terms: "),
     ):
         answer = caller.post("/v1/experiments", json={"name": "menu", **MENU, **change})
