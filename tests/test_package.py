@@ -59,7 +59,7 @@ def test_the_main_job_says_where_its_report_is(tmp_path):
 
 
 def test_every_field_of_a_class_is_read_somewhere():
-    """By the package, or by those who are shown it: tests and pages. A name that two classes share counts for both."""
+    """By the package, its templates, tests or pages. A name that two classes share counts for both."""
     fields, read = {}, set()
     for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -70,7 +70,7 @@ def test_every_field_of_a_class_is_read_somewhere():
             elif isinstance(node, ast.ClassDef) and "src" in path.relative_to(ROOT).parts:
                 of_class = [one.target.id for one in node.body if isinstance(one, ast.AnnAssign)]
                 fields.update({(node.name, name): path.name for name in of_class})
-    for page in (ROOT / "docs").rglob("*.md"):
+    for page in [*(ROOT / "docs").rglob("*.md"), *(ROOT / "src").rglob("*.html"), *(ROOT / "src").rglob("*.j2")]:
         read.update(re.findall(r"\.(\w+)", page.read_text(encoding="utf-8")))
     assert ("Choice", "arm") in fields
     assert [key for key in fields if key[1] not in read] == []

@@ -28,7 +28,7 @@ from allais.bands import Holder
 from allais.errors import RunFailed
 from allais.learner._engine import Engine
 from allais.searches import Failures, Outcome, Run, Search
-from allais.searches.drive import _sorted_out
+from allais.searches.best_option import _sorted_out
 from allais.searches.runs import perform
 from tests.searches.simulators import ARMS, always_lose, broken, coin, dying
 

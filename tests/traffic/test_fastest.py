@@ -6,8 +6,8 @@ import networkx
 import numpy as np
 import pytest
 
-from allais.traffic import fastest
-from allais.traffic.fastest import EdgeGraph
+from allais.traffic import ways as search_for_ways
+from allais.traffic.ways import EdgeGraph
 
 
 def random_streets(seed, nodes=7, share=0.45):
@@ -90,8 +90,8 @@ def square(size):
 
 def test_on_a_regular_grid_of_ten_thousand_edges_a_search_looks_at_a_small_part(monkeypatch):
     looks = []
-    heappop = fastest.heappop
-    monkeypatch.setattr(fastest, "heappop", lambda heap: looks.append(1) or heappop(heap))
+    heappop = search_for_ways.heappop
+    monkeypatch.setattr(search_for_ways, "heappop", lambda heap: looks.append(1) or heappop(heap))
     pairs, turns = square(51)
     assert len(pairs) > 10_000
     ways = found_ways(pairs, [7.2] * len(pairs), turns, 0, 51 * 51 - 1, 10, 3.0)

@@ -15,9 +15,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from allais._checks import positive
-from allais.traffic.fastest import DECIMALS
 from allais.traffic.network import RoadNetwork
 from allais.traffic.sumo import parsed, read_text
+from allais.traffic.ways import DECIMALS
 
 THING = "a demand"
 ROOTS = ("routes", "additional", "trips")

@@ -15,9 +15,8 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._system.extras import extra
-from allais.traffic.fastest import EdgeGraph
-from allais.traffic.places import Place, PlaceLike, edges_at, find_place
 from allais.traffic.sumo import parsed, read_text
+from allais.traffic.ways import EdgeGraph, Place, PlaceLike, edges_at, find_place
 
 SLOWEST = 3.0  # times the fastest: a longer way round is no alternative
 CAR = "passenger"  # SUMO's class of ordinary cars
