@@ -29,6 +29,10 @@ pytestmark = [
 ]
 
 
+FEW = 60  # interrupts in the fast set, which counts none of them: a loaded machine sends them late
+TRIALS = [FEW, pytest.param(400, marks=pytest.mark.slow)]
+
+
 class Interrupted(BaseException):
     """What the handler raises."""
 
@@ -110,12 +114,13 @@ def require_unlocked(thing):
     assert free == [True]
 
 
-def test_a_learner_in_memory_is_as_before_or_after_the_call():
+@pytest.mark.parametrize("trials", TRIALS)
+def test_a_learner_in_memory_is_as_before_or_after_the_call(trials):
     operations, documents = without_draws(*mixed(60, seed=8))
     for one in (POLICY.start(ARMS, seed=1) for _ in range(3)):  # the first compiles
         usual = seconds(lambda one=one: [perform(one, operation) for operation in operations])
     rng, closed, broken_off = random.Random(1), 0, 0
-    for _ in range(400):
+    for _ in range(trials):
         learner = POLICY.start(ARMS, seed=1)
         done = interrupted(learner, operations, perform, rng.uniform(0.0, usual))
         broken_off += done < len(operations)
@@ -130,12 +135,14 @@ def test_a_learner_in_memory_is_as_before_or_after_the_call():
                 learner.recommend()
         else:
             assert as_repeated(learner) in documents[done : done + 2]
-    assert broken_off >= 100  # the timer is late on a loaded machine, but not always
     print(f"{broken_off} interrupts, {closed} learners closed")
-    assert closed <= broken_off // 4  # most of them in `forget` and `add`, which take long
+    if trials > FEW:  # on a loaded machine the timer is late
+        assert broken_off >= trials // 4
+        assert closed <= broken_off // 4  # most of them in `forget` and `add`, which take long
 
 
-def test_asking_and_telling_in_memory_survive_every_interrupt():
+@pytest.mark.parametrize("trials", TRIALS)
+def test_asking_and_telling_in_memory_survive_every_interrupt(trials):
     """Hundreds of interrupts of one learner, which goes on as its twin does."""
     learner, twin = (WUCB.as_printed(PEOPLE, Bounded(0, 50)).start(ARMS, seed=1) for _ in range(2))
     rng, survived = random.Random(2), 0
@@ -148,7 +155,7 @@ def test_asking_and_telling_in_memory_survive_every_interrupt():
         one.tell(waiting[0] if waiting else one.ask(), outcome)
 
     outcomes = [rng.uniform(0, 50) for _ in range(100_000)]
-    while survived < 300:
+    while survived < trials:
         try:
             signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 3e-4))
             while True:
@@ -188,20 +195,22 @@ def test_a_learner_starts_and_gets_arms_without_the_compilers_lock():
     assert len(done) == 2
 
 
-def test_data_that_is_fed_in_is_taken_as_a_whole():
+@pytest.mark.parametrize("trials", TRIALS)
+def test_data_that_is_fed_in_is_taken_as_a_whole(trials):
     data = np.random.default_rng(3).uniform(0, 50, 400).tolist()
     policy = WUCB.as_printed(PEOPLE, Bounded(0, 50))
     full = policy.start(ARMS, seed=1)
     usual = seconds(lambda: full.observe("A21", data))
     rng, closed = random.Random(3), 0
-    for _ in range(150):
+    for _ in range(trials):
         learner = policy.start(ARMS, seed=1)
         interrupted(learner, [data], lambda one, some: one.observe("A21", some), rng.uniform(0.0, usual))
         if is_closed(learner):
             closed += 1
         else:
             assert learner.samples in (0, len(data))
-    assert closed <= 30  # while memory grows, which it does a few times
+    if trials > FEW:
+        assert closed <= trials // 5  # while memory grows, which it does a few times
 
 
 def trials_in_folders(tmp_path, monkeypatch, trials, seed):
@@ -234,7 +243,7 @@ def trials_in_folders(tmp_path, monkeypatch, trials, seed):
 
 
 def test_a_folder_holds_the_interrupted_call_wholly_or_not_at_all(tmp_path, monkeypatch):
-    trials_in_folders(tmp_path, monkeypatch, trials=60, seed=4)
+    trials_in_folders(tmp_path, monkeypatch, trials=FEW // 2, seed=4)
 
 
 @pytest.mark.slow
@@ -262,7 +271,8 @@ def test_a_learner_that_could_not_even_close_gives_its_folder_away(tmp_path, mon
 
 
 @pytest.mark.parametrize("max_blocks", [None, 50])
-def test_a_stream_is_as_before_or_after_the_call(max_blocks, monkeypatch):
+@pytest.mark.parametrize("trials", TRIALS)
+def test_a_stream_is_as_before_or_after_the_call(max_blocks, trials, monkeypatch):
     from allais.streams import samples as module
 
     monkeypatch.setattr(module, "BUFFER", 64)
@@ -280,7 +290,7 @@ def test_a_stream_is_as_before_or_after_the_call(max_blocks, monkeypatch):
         values.append(PEOPLE.estimate(list(itertools.chain(*batches[: len(lengths) - 1]))))
     usual = seconds(lambda: [do(alone, batch) for batch in batches])
     closed = 0
-    for _ in range(200):
+    for _ in range(trials):
         stream = ValueStream(PEOPLE, max_blocks=max_blocks)
         done = interrupted(stream, batches, do, rng.uniform(0.0, usual))
         require_unlocked(stream)
@@ -293,134 +303,5 @@ def test_a_stream_is_as_before_or_after_the_call(max_blocks, monkeypatch):
         if len(stream):
             value, error = stream.certified()
             assert abs(value - values[lengths.index(len(stream))]) <= error + 1e-9
-    assert closed <= 20
-
-
-# -- handlers that call the learner again ---------------------------------------------------------------
-
-
-def test_a_handler_that_saves_and_returns_loses_no_outcome(tmp_path):
-    """As where a cluster asks for a checkpoint: saving lays memory out anew, under the feet of the call."""
-    learner, rng = WUCB.as_printed(PEOPLE, Bounded(0, 50)).start(ARMS, seed=1), random.Random(7)
-    for arm in ARMS:  # so many that saving has something to lay out
-        learner.observe(arm, np.linspace(0, 50, 200))
-    saved, refused = 0, []
-
-    def checkpoint(*arguments):
-        nonlocal saved
-        try:
-            learner.save(tmp_path / "learner.json")
-            saved += 1
-        except ValueError as error:
-            refused.append(str(error))
-
-    signal.signal(signal.SIGALRM, checkpoint)
-    told = learner.samples
-    while saved + len(refused) < 200:
-        signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 3e-4))
-        for _ in range(60):
-            learner.tell(learner.ask(), rng.uniform(0, 50))
-            told += 1
-    signal.setitimer(signal.ITIMER_REAL, 0.0)
-    assert refused  # about every other one; that of 200 none comes inside a call has no chance
-    assert all("must end before the next begins; this one came in the middle" in one for one in refused)
-    assert learner.samples == told
-    assert learner.snapshot()["state"]["asked"] == list(learner.pulls.values())
-    learner.save(tmp_path / "learner.json")
-    assert Learner.load(tmp_path / "learner.json").snapshot() == learner.snapshot()
-
-
-CHANGES = {
-    "ask": lambda learner: learner.ask(),
-    "tell": lambda learner: learner.tell(learner.outstanding[0], 7.0),
-    "cancel": lambda learner: learner.cancel(learner.outstanding[0]),
-    "observe": lambda learner: learner.observe("A21", [7.0]),
-    "forget": lambda learner: learner.forget("A28", 7.0),
-    "add": lambda learner: learner.add("new"),
-    "retire": lambda learner: learner.retire("A21"),
-}
-
-
-@pytest.mark.parametrize("where", ["memory", "folder"])
-def test_no_change_begins_inside_another(where, tmp_path):
-    """What a handler would do, at a place that is known: where an outcome is turned into what is utility."""
-    folder = tmp_path / "folder"
-    learner = POLICY.start(ARMS, seed=1) if where == "memory" else Learner.open(folder, POLICY, ARMS, seed=1)
-    learner.observe("A28", [7.0, 7.0])
-    learner.ask(3)
-    utility, refusals, looks = learner._engine.utilities, [], []
-
-    def calling(outcome):
-        for change in (*CHANGES.values(), lambda one: one.save(tmp_path / "learner.json")):
-            with pytest.raises(ValueError, match=r"must end before the next begins; .* in the middle of another"):
-                change(learner)
-            refusals.append(change)
-        return utility(outcome)
-
-    def looking(outcome):
-        if not learner._guard.midway:
-            looks.append(learner.pulls)
-        return utility(outcome)
-
-    for change in ("tell", "observe", "forget"):
-        learner._engine.utilities = calling
-        CHANGES[change](learner)
-    assert len(refusals) == 8 * 3
-    learner._engine.utilities = looking
-    CHANGES["tell"](learner)
-    assert looks == [{"A21": 2, "A28": 1, "A40": 0}]
-    learner._engine.utilities = utility
-    assert learner.pulls == {"A21": 2, "A28": 1, "A40": 1}
-    for change in CHANGES.values():
-        change(learner)
-    if where == "folder":
-        live = as_repeated(learner)
-        learner.close()
-        with Learner.open(folder) as again:
-            assert as_repeated(again) == live
-
-
-@pytest.mark.parametrize("max_blocks", [None, 20])
-def test_no_sample_is_added_inside_another_call(max_blocks):
-    stream, other = (ValueStream(PEOPLE, max_blocks=max_blocks) for _ in range(2))
-    for one in (stream, other):
-        one.add_many([1.0, 2.0])
-    with stream._guard.lock:  # as a handler finds it
-        for change in (lambda: stream.add(3.0), lambda: stream.add_many([3.0]), lambda: stream.merge(other)):
-            with pytest.raises(ValueError, match=r"must end before the next begins; .* in the middle of another"):
-                change()
-        stream.value()  # to look is allowed
-    assert len(stream) == 2
-
-
-def test_a_folder_that_a_handler_closes_holds_the_call_or_does_not(tmp_path, monkeypatch):
-    learner = Learner.open(tmp_path, POLICY, ARMS, seed=1)
-    learner.observe("A21", [7.0])
-    genuine = log.line_of
-
-    def closing(entry):
-        learner.close()
-        return genuine(entry)
-
-    monkeypatch.setattr(log, "line_of", closing)
-    with pytest.raises(ValueError, match=r"a journal is closed between two calls; .* Open it again to see whether"):
-        learner.observe("A21", [50.0])
-    monkeypatch.undo()
-    with Learner.open(tmp_path) as again:
-        assert again.samples == 1
-
-
-def test_a_handler_that_opens_the_folder_of_the_call_under_way_is_refused(tmp_path, monkeypatch):
-    learner = Learner.open(tmp_path, POLICY, ARMS, seed=1)
-    genuine = log.line_of
-
-    def opening(entry):
-        with pytest.raises(ValueError, match="is open in another"):
-            Learner.open(tmp_path)
-        return genuine(entry)
-
-    monkeypatch.setattr(log, "line_of", opening)
-    learner.observe("A21", [50.0])
-    monkeypatch.undo()
-    assert learner.samples == 1
-    learner.close()
+    if trials > FEW:
+        assert closed <= trials // 10
