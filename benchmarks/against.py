@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 
 ROOT = Path(__file__).parents[1]
 TURNS = 2

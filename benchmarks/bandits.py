@@ -11,7 +11,7 @@ from time import perf_counter
 
 from allais import UCB1, WUCB, Bandit, Bernoulli, Bounded, Discrete, Learner, Preference, TverskyKahneman, simulate
 from allais.policies import Policy
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from benchmarks.timing import best_of
 
 PEOPLE = Preference(TverskyKahneman(0.61))

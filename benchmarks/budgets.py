@@ -6,7 +6,7 @@ import numpy as np
 
 from allais import WOCBA, Bandit, SequentialHalving, simulate
 from allais.policies import Policy
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from benchmarks.identify import BOTH, continuous, disasters_among, jackpot_among, ordinary
 
 CASES: list[tuple[str, list[Bandit], int, float, int]] = [  # problems, budget, rarest, runs of each

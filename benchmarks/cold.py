@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from allais._kernels.compiling import USUAL
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from benchmarks.against import ROOT
 from benchmarks.against import run as run_in
 

@@ -16,7 +16,7 @@ from allais import WLUCB, WSR, Bounded, PairwiseScreening, Simulator, cvar, expe
 from allais._checks import FloatArray
 from allais.policies import Policy
 from allais.problems.base import OneByOne
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from benchmarks.simulators import JOBS, WARM_JOBS, flow_lines, shared_throughput, throughput
 
 MS10, RUNS_OF_10 = 0.01, 3_000

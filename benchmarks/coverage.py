@@ -24,7 +24,7 @@ from allais._kernels import loop
 from allais.bands import Asymptotic
 from allais.bands.base import refresh, widen
 from allais.policies.core.knowledge import worth_of
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory, insert, is_full, measure
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from allais import WLUCB, Bounded, Preference, Program, Simulator, TverskyKahneman, search
 from allais.problems import Problem
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from benchmarks.timing import bare_speed, fastest
 
 RUN = 0.1  # seconds of a run

@@ -22,7 +22,7 @@ from allais import (
 )
 from allais._checks import FloatArray
 from allais.policies import Policy
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.searches import Forecast, closer_forecast, forecast
 from benchmarks.pools import Pool, table_of
 

@@ -30,7 +30,7 @@ from allais import (
 )
 from allais.paper.problems import SETUP, THREE
 from allais.policies import Policy, UniformSampling
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.simulation import Results
 
 BOTH = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))

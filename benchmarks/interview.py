@@ -23,7 +23,7 @@ from allais._checks import FloatArray
 from allais.people import Choices, Family, Interview, posterior, study
 from allais.people.interview.page import planned
 from allais.people.interview.study import answer_of
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 
 FAMILY = Family(stake=100.0)
 PEOPLE, QUESTIONS = 60, 20

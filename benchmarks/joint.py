@@ -9,7 +9,7 @@ import numpy as np
 
 from allais import Bandit, Bounded, Discrete, TopTwo, simulate
 from allais.paper.problems import SETUP, THREE
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.theory import characteristic_time
 from benchmarks.identify import BOTH
 

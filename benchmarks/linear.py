@@ -24,7 +24,7 @@ from allais.linear import (
 )
 from allais.paper.problems import BETA, DISTRIBUTIONS, PEOPLE, grid_network, traveller
 from allais.policies.core.base import Policy
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.simulation.rollout import Rollout
 
 NOISE = ParameterNoise()

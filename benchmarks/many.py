@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from time import perf_counter
 
 from allais import PairwiseScreening, cvar, expected_value
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from benchmarks import coordinator
 from benchmarks.pools import ROWS, table_of
 from benchmarks.search import DELTA, RAREST, counted, row_of

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allais import WUCB, Bounded, Preference, TverskyKahneman
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 CHUNK = 10_000  # choices that are made in one go; the last ones are timed

@@ -15,7 +15,7 @@ from typing import Any
 import networkx
 import numpy as np
 
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.traffic import Demand, RoadNetwork, grid_network, sumo
 from allais.traffic.demand import pairs_of
 

@@ -29,7 +29,7 @@ from allais.people import (
 )
 from allais.people.inference.summary import interval, rounded
 from allais.people.model.likelihood import Likelihood
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.weights import SteepMiddle, TailAverage
 
 KINDS = (TverskyKahneman, Prelec, GonzalezWu, Power, SteepMiddle, TailAverage, Wang)

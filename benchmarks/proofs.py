@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from allais import WLUCB, TopTwo, best_arm
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from benchmarks.pools import Pool, table_of
 from benchmarks.search import DELTA, SIMULATORS, objectives
 

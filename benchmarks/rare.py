@@ -26,7 +26,7 @@ from allais import (
 )
 from allais.bands import KL
 from allais.policies import Policy
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 
 ROUNDS, RUNS, RUNS_OF_WUCB = 10_000, 10, 4  # a round of W-UCB costs several times as much
 PEOPLE = Preference(TverskyKahneman(0.61))

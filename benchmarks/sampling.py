@@ -16,7 +16,7 @@ from allais.extend import choose, issue
 from allais.policies.core.steps import bounds_at, pick_highest, survey
 from allais.policies.core.verbs import SETTLED
 from allais.policies.toptwo import all_parted
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.samples.draws import stream_of, uniform
 from allais.samples.memory import Worth
 from benchmarks import against

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from allais._checks import FloatArray
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.simulation.simulate import workers
 from allais.traffic import Crossing, Recording, TrafficProblem, grid_problem, record, sumo
 from allais.traffic.analysis import RouteTable, objectives, route_table

@@ -24,7 +24,7 @@ from allais import (
     simulate,
 )
 from allais.policies import Policy
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 
 DELTA, TOLERANCE = 0.05, 0.2
 FIRST = 20  # KN's samples before its first comparison, as its authors suggest 10 to 20

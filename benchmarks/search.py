@@ -10,7 +10,7 @@ import numpy as np
 from allais import WLUCB, Bounded, PairwiseScreening, Preference, TverskyKahneman, best_arm, cvar, expected_value
 from allais._checks import FloatArray
 from allais.policies import Policy
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.searches import fewest_runs
 from benchmarks import rivals
 from benchmarks.pools import Pool, table_of

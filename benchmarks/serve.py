@@ -20,7 +20,7 @@ from urllib.parse import urlencode, urlsplit
 from tests.serve.postgres import Postgres
 from tests.serve.processes import as_toml
 
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from benchmarks.serve_million import SETTINGS
 
 SECONDS = 10.0

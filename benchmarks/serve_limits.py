@@ -21,7 +21,7 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 from tests.serve.conftest import ROUTES
 
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.serve.api.app import make_app
 from allais.serve.api.http import answered
 from allais.serve.api.schemas import MOST_ARMS, NewKey

@@ -9,7 +9,7 @@ import numpy as np
 from allais import NPTS, WUCB, Bandit, Bounded, Discrete, Mixture, Preference, TverskyKahneman, Uniform, simulate
 from allais.policies import Policy
 from allais.preferences import PowerUtility
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.weights import Identity
 
 NEUTRAL = 9.0  # below it, everybody feels a loss

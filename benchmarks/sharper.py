@@ -10,7 +10,7 @@ from allais import IMED, NPTS, WUCB, Bandit, Bounded, Discrete, Finite, Preferen
 from allais.bands import KL
 from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, PROBLEM_B, SETUP, THREE
 from allais.policies import Policy
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.simulation import Results
 
 BOTH = Preference.tversky_kahneman()

@@ -15,7 +15,7 @@ import numpy as np
 
 from allais import WUCB, Bandit, Bounded, Preference, TverskyKahneman, Uniform, ValueStream, simulate
 from allais.numerics import sample_parts
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.samples import memory
 from benchmarks.timing import best_of
 

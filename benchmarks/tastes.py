@@ -11,7 +11,7 @@ from allais import NPTS, WUCB, Bounded, Preference, SubGaussian, TverskyKahneman
 from allais.bands import DKW, Envelope, Holder
 from allais.policies import Policy
 from allais.preferences import PowerUtility
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 
 ARMS = 2
 PEOPLE = (200, 300, 10_000)

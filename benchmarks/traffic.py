@@ -10,7 +10,7 @@ from time import perf_counter
 
 import numpy as np
 
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.traffic import TrafficProblem, grid_problem, record, sumo
 from benchmarks.executors import work
 from benchmarks.timing import bare_speed, fastest

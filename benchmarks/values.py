@@ -8,7 +8,7 @@ import sys
 import numpy as np
 
 from allais import Continuous, Normal, Preference, Prelec, TverskyKahneman
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from benchmarks.timing import best_of
 
 SAMPLES = 1_000_000

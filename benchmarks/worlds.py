@@ -10,7 +10,7 @@ import numpy as np
 from allais import NPTS, WUCB, Bounded, Discrete, Normal, Preference, TverskyKahneman
 from allais.linear import AdditiveNoise, LinTS
 from allais.policies import Fading, Policy, Recent
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.samples.drift import look, new_watch
 
 PEOPLE = Preference(TverskyKahneman(0.61))

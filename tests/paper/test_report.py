@@ -17,7 +17,7 @@ from allais.paper.experiments import BY_NAME
 from allais.paper.findings import ExperimentResult, Finding
 from allais.paper.report import write_report
 from allais.paper.runner import Stored, keep, kept, path_of, run_experiments
-from allais.report.tables import with_error
+from allais.report.markup import with_error
 from tests.paper.conftest import FAST
 
 

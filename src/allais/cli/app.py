@@ -34,7 +34,7 @@ def warm_command(
     - `allais warm NPTS TopTwo`
     """
     from allais._kernels import CACHE
-    from allais.people.interview.precompile import warm_interview
+    from allais.people.interview.interview import warm_interview
     from allais.simulation.warm import warm
 
     def told(name: str, seconds: float) -> None:

@@ -175,7 +175,7 @@ def _search(
 
 def _effort(answer: BestArm) -> str:
     """How many runs it took."""
-    from allais.report.tables import quoted
+    from allais.report.markup import quoted
 
     text = f"{answer.samples:,} runs were used, {answer.pulls[answer.arm]:,} of them of {quoted(answer.arm)}"
     left_out = sum(answer.excluded.values())

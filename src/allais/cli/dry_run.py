@@ -20,7 +20,7 @@ from allais.preferences import Preference
 from allais.preferences.valuation import amount as in_units
 from allais.preferences.valuation import certainty_equivalent_in_words, sure_amount
 from allais.problems import Problem
-from allais.report.tables import duration
+from allais.report.markup import duration
 from allais.searches import closer_forecast, costs_of_indifference, forecast
 from allais.searches.adapt import with_common_numbers, worth_asking
 from allais.searches.asynchronous import refusal

@@ -250,7 +250,7 @@ class Progress:
 
     def finished(self, stored: Stored) -> None:
         """Say what an experiment found."""
-        from allais.report.tables import duration
+        from allais.report.markup import duration
 
         self.watch(stored.name, 1.0)
         words = f"{stored.name} ({stored.seconds:.1f} s): {tally(stored)}"

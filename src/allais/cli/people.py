@@ -313,7 +313,7 @@ def study_command(
     - `allais people study --people 100 --questions 20`
     """
     from allais.people import study
-    from allais.report.tables import duration
+    from allais.report.markup import duration
 
     if out is not None:
         require_writable(out)

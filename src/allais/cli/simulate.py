@@ -71,7 +71,7 @@ def simulate_command(
 
 def _values_in_words(judge: Preference, problem: Bandit, unit: str) -> list[str]:
     """Which arm is best for whom, and the value of each."""
-    from allais.report.tables import quoted
+    from allais.report.markup import quoted
 
     values, means = problem.true_values(judge).tolist(), [lottery.mean for lottery in problem.lotteries]
     best = [quoted(name) for name, value in zip(problem.arms, values, strict=True) if value == max(values)]

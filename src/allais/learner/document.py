@@ -262,7 +262,7 @@ def apply_event(learner: Learner, event: dict[str, Any], trust: Sequence[str]) -
             learner.change_preference(from_spec(preference, trust))
         case _:
             raise ValueError(
-                f"an event must be one that this version knows; got {brief(event)}. Update allais, or check it."
+                f"invalid event {brief(event)}: this version has no such event. Update allais, or check it."
             )
 
 

@@ -12,7 +12,7 @@ from allais.paper.findings import Done, Figure, ResultTable
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
-from allais.report.tables import with_error
+from allais.report.markup import with_error
 from allais.simulation import Results, simulate
 
 

@@ -16,8 +16,7 @@ from allais.paper.experiments import BY_NAME, EXPERIMENTS
 from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, MISPRINT, Figure, Finding
 from allais.paper.page_words import ERRATA, counts, found, kinds_of, pieces, shares
 from allais.paper.runner import Stored, kept
-from allais.report.html import render, style, trusted
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table, render, style, trusted
 
 if TYPE_CHECKING:
     from markupsafe import Markup

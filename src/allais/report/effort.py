@@ -15,7 +15,7 @@ from allais.linear.limits import linear_characteristic_time
 from allais.lotteries import Discrete
 from allais.preferences import Explanation, Preference
 from allais.preferences.valuation import amount
-from allais.report.tables import share
+from allais.report.markup import share
 from allais.searches.forecast import forecast
 from allais.searches.limit import Proof, Seen
 from allais.simulation import BestArm

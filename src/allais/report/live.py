@@ -13,7 +13,7 @@ import numpy as np
 
 from allais._system.extras import extra
 from allais.preferences.valuation import plain
-from allais.report.tables import duration
+from allais.report.markup import duration
 from allais.report.words import sure_intervals
 from allais.searches import Outcome, Run, Search
 from allais.searches.forecast import Forecast, chances_of_best, forecast

@@ -19,9 +19,8 @@ from allais.preferences import Explanation
 from allais.preferences.explain import small_share
 from allais.preferences.valuation import amount, plain
 from allais.report.effort import distance, explained, more_runs
-from allais.report.html import macro, number, render, style
+from allais.report.markup import duration, macro, number, render, share, style
 from allais.report.pictures import PARTS, Curve, axis_label, contenders_first, intervals_as_svg, over_time
-from allais.report.tables import duration, share
 from allais.report.words import by_mean, chances, contrast, ranked, recommendation, sure_intervals, withdrawal
 from allais.searches.limit import Proof, Seen, least_proof
 from allais.simulation import BestArm

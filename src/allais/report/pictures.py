@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from allais.bands import Interval
 from allais.preferences.valuation import plain
-from allais.report.html import macro
+from allais.report.markup import macro
 from allais.report.words import ranked, sure_intervals
 from allais.simulation import BestArm
 

@@ -15,7 +15,7 @@ from allais.policies.core.base import rarest_of
 from allais.preferences import Explanation, Preference
 from allais.preferences.valuation import amount, plain, sure_amount
 from allais.report.effort import TO, explained
-from allais.report.tables import quoted, share
+from allais.report.markup import quoted, share
 from allais.searches.forecast import chances_of_best
 from allais.simulation import BestArm
 

@@ -19,7 +19,7 @@ from typing import IO
 
 from allais._kernels import CACHE
 from allais.learner import Learner
-from allais.people.interview.precompile import warm_interview
+from allais.people.interview.interview import warm_interview
 from allais.serve.core.errors import Refused
 from allais.serve.core.restore import document_bytes, learner_of
 

@@ -11,7 +11,7 @@ import numpy as np
 from allais._checks import FloatArray
 from allais._system.extras import extra
 from allais.preferences import Preference, expected_value
-from allais.report.tables import markdown_table, with_error
+from allais.report.markup import markdown_table, with_error
 from allais.traffic.analysis import PAPER_SAMPLES, PRINTED, RouteTable, route_table
 from allais.traffic.network import RoadNetwork
 from allais.traffic.play import PEOPLE, Measurements

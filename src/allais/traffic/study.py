@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from allais._system.extras import extra
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.traffic.analysis import PAPER_ETA, PRINTED, require_blocks
 from allais.traffic.network import RoadNetwork
 from allais.traffic.play import MODEL_FREE, PEOPLE, Measurements, PolicySummary, Scale, run

@@ -31,7 +31,7 @@ from allais.paper.problems import (
 from allais.policies import WSR, WUCB
 from allais.preferences import expected_value
 from allais.problems import Bandit
-from allais.report.tables import with_error
+from allais.report.markup import with_error
 from allais.simulation import Results, simulate
 from allais.weights import HolderPair
 

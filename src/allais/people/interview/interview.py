@@ -25,6 +25,7 @@ from allais.people.interview.questions import SIDES, Question, checked_answer
 from allais.people.model.family import Family
 from allais.people.model.likelihood import Likelihood, OptionValues
 from allais.people.model.parameters import Prior
+from allais.people.model.presets import family_named
 
 ASKED = 400  # particles over which information is computed: its error is then below the gaps that matter
 TIES = 1e-3  # of the information about parameters counts beside that about the decision
@@ -348,3 +349,17 @@ def _arms(given: Mapping[Any, Any] | Sequence[Any] | None) -> dict[Any, FiniteLo
     if strange:
         raise ValueError(f"arms are named by text or whole numbers, so that files can; got {strange[0]!r}. Rename it.")
     return {name: as_option(one) for name, one in named.items()}
+
+
+STAKES = (-50.0, 200.0)
+
+
+def warm_interview() -> None:
+    """Ask a question and another, and read what the answers show: that compiles all that an interview needs.
+
+    >>> warm_interview()
+    """
+    talk = Interview(family_named("cpt", STAKES), stakes=STAKES, questions=3, checks=0, seed=1)
+    for answer in "AB":
+        talk.tell(talk.ask(), answer)
+    assert talk.preference

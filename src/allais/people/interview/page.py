@@ -24,7 +24,7 @@ from allais.people.interview.candidates import checked_stakes, pool
 from allais.people.interview.questions import asked_about
 from allais.people.model.family import Family
 from allais.people.model.parameters import Prior
-from allais.report.html import render, static, style
+from allais.report.markup import render, static, style
 
 PLACE = "people/interview"  # of templates and static files
 PAIRS, PEOPLE = 300, 500  # a table of 150 kB; more of either moved the error after 20 questions by less than its own

@@ -19,7 +19,7 @@ from allais.people.model.likelihood import OptionValues
 from allais.policies import NPTS
 from allais.preferences import Preference, expected_value
 from allais.problems import Bandit
-from allais.report.tables import markdown_table
+from allais.report.markup import markdown_table
 from allais.rewards import Bounded
 from allais.simulation import simulate
 

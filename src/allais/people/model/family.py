@@ -23,10 +23,10 @@ from allais.people.model.parameters import (
     Parameter,
     Prior,
     Probit,
+    Transforms,
     fixed_at,
     temperature,
 )
-from allais.people.model.transforms import Transforms
 from allais.preferences import PowerUtility, Preference
 from allais.settings import kind_named, to_spec
 from allais.weights import TverskyKahneman, Weight

@@ -12,9 +12,8 @@ from allais.preferences import Explanation
 from allais.preferences.explain import small_share
 from allais.preferences.valuation import amount, plain
 from allais.report.effort import TO
-from allais.report.html import macro
+from allais.report.markup import duration, macro, quoted, share
 from allais.report.pictures import HIGH, WIDE, Curve, Row, Shape, over_time, plot, rows_as_svg, ticks_over
-from allais.report.tables import duration, quoted, share
 from allais.serve.core.service import log
 from allais.serve.dashboard.view_model import COLOURS, RECENT, ArmFacts, Facts, GroupFacts
 

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, select
 from starlette.exceptions import HTTPException
 
 from allais.preferences.named import in_words
-from allais.report.html import SHARED_STYLE, render, static
+from allais.report.markup import SHARED_STYLE, render, static
 from allais.serve.api.http import OURS, address_of, service_of
 from allais.serve.api.schemas import LARGEST_INT, ExperimentSettings
 from allais.serve.api.schemas_people import AnswerQuestion, MakeLink, StartInterview
