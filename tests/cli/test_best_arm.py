@@ -227,7 +227,7 @@ def test_an_unreachable_scheduler_is_one_sentence(spec, monkeypatch):
         ("seed = 4", "seed 4", "a spec must be TOML;"),
         ('type = "WSR"\nbudget = 60', 'type = "WUCB"', "line 18: best-arm needs a policy that stops; WUCB"),
         # its settings would be mended in vain, so they are not spoken about
-        ('type = "WSR"\nbudget = 60', 'type = "UCB1"', "best-arm needs a policy that stops; UCB1 keeps regret low"),
+        ('type = "WSR"\nbudget = 60', 'type = "UCB1"', "best-arm needs a policy that stops; UCB1 never stops"),
         ('type = "WSR"\nbudget = 60', 'type = "NPTS"', "Use WLUCB or TopTwo (a confidence), or PatientTopTwo (a bud"),
         ("seed = 4", "seed = 4\nunit = 7", 'line 3: unit must be text, such as "minutes"; got 7. Write it in quotes.'),
         ('type = "WSR"', 'type = "SR"', "line 8: SR takes no preference. Leave the table out"),
