@@ -175,9 +175,8 @@ def test_exp3_by_hand():
 
 def test_a_late_outcome_of_exp3_is_weighted_by_the_chance_its_choice_had():
     early, late = (EXP3(Bounded(0, 1), gamma=0.5).start(list("AB"), seed=9) for _ in range(2))
-    for learner in (early, late):
-        learner.asked = learner.ask(2)
-    first, second = early.asked
+    first, second = early.ask(2)
+    late.ask(2)
     early.tell(first, 1.0)
     early.tell(second, 1.0)
     late.tell(second, 1.0)

@@ -70,7 +70,7 @@ def test_drivers_come_from_all_132_pairs_of_ends():
 
 def test_what_is_no_route_is_refused_with_advice(tmp_path):
     network = grid()
-    for source, target, message in (("12", "99", "'99' is none"), ("12", "12", "twice")):
+    for source, target, message in (("12", "99", "'99' is not one"), ("12", "12", "twice")):
         with pytest.raises(ValueError, match=message):
             network.routes(source, target, 3)
     with pytest.raises(ValueError, match="1 or more"):

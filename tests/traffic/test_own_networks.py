@@ -130,8 +130,8 @@ def test_a_place_is_a_node_an_edge_or_a_point():
     for where, message in (
         ("z", "'z' is not one. Try a, b"),
         ("400,1", r"400,1 does not. Give 0 to 100, 0 to 100 in metres\."),
-        ("nan,1", "'nan,1' is none"),
-        ((1.0, 2.0, 3.0), "is none"),
+        ("nan,1", "'nan,1' is not one"),
+        ((1.0, 2.0, 3.0), "is not one"),
     ):
         with pytest.raises(ValueError, match=message):
             network.routes(where, "c", 1)
