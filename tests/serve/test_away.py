@@ -101,7 +101,7 @@ def test_many_callers_at_the_moment_of_failure_leave_nothing_that_differs(reques
 
 def test_a_change_that_breaks_off_is_undone(caller, database, monkeypatch):
     caller.tell(caller.ask()["choice"], 7.0)
-    monkeypatch.setattr("allais.serve.core.experiment.why", lambda *_: 1 / 0)
+    monkeypatch.setattr("allais.Learner.why", lambda *_: 1 / 0)
     assert caller.post("/v1/experiments/routes/decide", json={}).status_code == 503
     monkeypatch.undo()
     wait_until_ready(caller)
