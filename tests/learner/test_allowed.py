@@ -63,6 +63,9 @@ def test_arms_that_are_not_in_play_cannot_be_allowed_and_nothing_changes():
     learner = NPTS(PEOPLE, Bounded(0, 50)).start(ARMS, seed=1)
     learner.retire("A40")
     before = learner.snapshot()
+    for allowed in ("A21", 5):
+        with pytest.raises(TypeError, match=rf"a list of arms; got {allowed!r}. Write \[{allowed!r}\]"):
+            learner.ask(allowed=allowed)
     for allowed, rule in ((["A40"], "must be in play; 'A40' is not"), ([], "one or more; got none")):
         with pytest.raises(ValueError, match=rule):
             learner.ask(allowed=allowed)

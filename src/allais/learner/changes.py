@@ -6,7 +6,7 @@ Each change is made, or refused, and returned as the event that does it again.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from itertools import starmap
 from typing import Any, NoReturn, TypeVar
 
@@ -68,6 +68,8 @@ def among(engine: Engine, allowed: Sequence[Hashable] | None, do: Callable[[], R
         return do()
     active = engine.state.active
     in_play = [engine.names[arm] for arm in np.flatnonzero(active).tolist()]
+    if isinstance(allowed, str) or not isinstance(allowed, Collection):  # the letters of a name are no arms
+        raise TypeError(f"allowed must be a list of arms; got {brief(allowed)}. Write [{brief(allowed)}].")
     these = set(allowed)
     if strange := these.difference(in_play):
         listed = ", ".join(map(repr, in_play[:8]))
