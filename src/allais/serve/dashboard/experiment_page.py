@@ -248,6 +248,6 @@ _CARDS = {
     "The arms": _arms,
     "Against always the best mean": _lost,
     "Where traffic goes": _traffic,
-    "How they closed": _closing,
+    "Intervals over time": _closing,
     "Why people differ": _why,
 }

@@ -25,7 +25,7 @@ from allais.serve.store.tables import decisions, moments, people
 GROWTH = 1.1  # of the outcomes between two moments: 150 moments for a million outcomes
 MOST_ARMS = 12  # whose intervals are looked at
 PACE = 60  # moments, one per second, over which the pace is measured
-DRAWS = 200  # of the outcomes, for an interval for the eye
+DRAWS = 200  # of the outcomes, for a bootstrap interval
 MOST_GROUPS = 400  # neighbours beyond them share a place, which a picture does not show
 TAIL = 0.025  # on either side
 MOST_BUCKETS = 120
@@ -102,7 +102,7 @@ def leading(learner: Learner) -> list[str]:
 
 
 def certainty_equivalents(learner: Learner, arms: list[str]) -> dict[str, Interval]:
-    """The certainty equivalents of arms, with the policy's intervals, or with those for the eye where it has none."""
+    """The certainty equivalents of arms, with the policy's intervals, or with bootstrap intervals where it has none."""
     pulls, intervals = learner.pulls, learner.intervals()
     if not learner.policy.keeps_outcomes:  # one outcome tells about all arms
         pulls = dict.fromkeys(pulls, learner.samples)

@@ -103,7 +103,7 @@ class Facts:
     others: int  # arms that are not listed
     best: str | None
     mean_best: str | None
-    own_intervals: bool  # the policy's, and not those for the eye
+    own_intervals: bool  # the policy's, and not bootstrap intervals
     groups: list[GroupFacts]
     moments: list[Moment]
     width: int  # decisions per bucket
