@@ -50,7 +50,7 @@ class Probe:
         self._busy = self._others = self._late = 0.0
         share_the_interpreter()  # as `allais serve` does
         self._socket = socket.create_server(("127.0.0.1", 0))
-        uvicorn.Server(config_for(self, settings.limits)).run([self._socket])  # type: ignore[arg-type]
+        uvicorn.Server(config_for(self, settings.limits)).run([self._socket])  # type: ignore[arg-type]  # in front of it
 
     async def _started(self, service: Service) -> None:
         key, _ = await make_key(service, NewKey(name="test", scopes=["read", "decide", "manage"]), None)
