@@ -110,15 +110,19 @@ def _measured(client: httpx.Client) -> list[list[str]]:
     for name, body in (("routes", {}), ("menu", {"features": {f"a{k}": {"f1": 1.0} for k in range(100)}})):
         choice = post(f"/v1/experiments/{name}/decide", body).json()["choice"]  # what is compiled is compiled now
         post(f"/v1/experiments/{name}/reward", {"choice": choice, "outcome": 7.0})
+    post("/v1/experiments/menu/import", {"arms": ["soup"], "outcomes": [0.5], "features": [{"f1": 1.0}]})
     post(RANK, actions(0, 1))
     client.get("/metrics").raise_for_status()
     outcomes = {"arms": ["A21", "A28"] * 35_000, "outcomes": [7, 8] * 35_000}
+    arms_seen = {"arms": ["soup", "pasta"] * 15_000, "outcomes": [0.5, 0.25] * 15_000}
+    with_features = {**arms_seen, "features": [{f"f{k % 500}": 1.0} for k in range(30_000)]}
     described = {"features": {f"a{k}": {f"f{k % 500}": 1.0} for k in range(5_000)}}
     names = [f"a{k}" for k in range(1, 5_001)]
     calls: list[tuple[str, int, str, Any]] = [
         ("nothing", TURNS, "/health", None),
         ("decide", TURNS, f"{URL}/decide", {}),
         ("import of 70,000 outcomes, arms in turn", TURNS, f"{URL}/import", outcomes),
+        ("import of 30,000 outcomes with features, 500 terms", 1, "/v1/experiments/menu/import", with_features),
         ("rank with 1,500 new actions", 1, RANK, actions(1, 1_500)),
         (f"rank with new actions up to {MOST_ARMS:,}", 1, RANK, actions(1_501, MOST_ARMS - 1_503)),
         (f"decide among 5,000 of {MOST_ARMS:,} arms", TURNS, f"{URL}/decide", {"allowed": names}),

@@ -18,7 +18,7 @@ from allais import (
 )
 from allais.bands import Holder
 from allais.linear import LinTS, ParameterNoise
-from allais.policies import UCBV, WEUCB
+from allais.policies import UCBV, WEUCB, Recent
 from tests.learner.test_learner import ARMS, FIFTY, FIXED, PEOPLE, REGRET, refused, samples_of, started
 
 # -- data from elsewhere ------------------------------------------------------------------------------
@@ -32,11 +32,27 @@ def test_what_is_observed_counts_as_if_it_had_been_asked_for():
     assert learner.snapshot()["state"]["asked"] == [1, 4, 1]
 
 
+@pytest.mark.parametrize("memory", [None, Recent(5)])
+def test_outcomes_of_many_arms_are_learned_in_their_order(memory):
+    arms = ["A28", "A21", "A28", "A40", "A21", "A28", "A28", "A21"]
+    rewards = [0.0, 7.0, 50.0, 3.0, 7.0, 1.0, 2.0, 50.0]
+    policy = NPTS(PEOPLE, FIFTY, memory=memory)
+    together, alone = started(policy), started(policy)
+    together.observe(arms, rewards)
+    for arm, reward in zip(arms, rewards, strict=True):
+        alone.observe(arm, [reward])
+    assert together.snapshot() == alone.snapshot()
+
+
 @pytest.mark.parametrize(
     ("arm", "rewards", "message"),
     [
         ("A99", [7.0], "an arm must be one of 'A21', 'A28', 'A40'; got 'A99'"),
-        (["A21"], [7.0], r"an arm must be one of .*; got \['A21'\]"),
+        (("A21",), [7.0], r"an arm must be one of .*; got \('A21',\)"),
+        (["A21", "A99"], [7.0, 7.0], "an arm must be one of 'A21', 'A28', 'A40'; got 'A99'"),
+        (["A21", "A28"], [7.0], "each reward has its arm; got 2 arms, 1 rewards"),
+        (["A21", "A28"], [7.0, 51.0], "rewards must lie between 0 and 50; got 51"),
+        ([], [], "rewards must not be empty"),
         ("A21", [7.0, 0.0, 51.0, 7.0], "rewards must lie between 0 and 50; got 51"),
         ("A21", [7.0, math.nan], "rewards must be finite; got nan at position 1"),
         ("A21", [7.0, math.inf], "rewards must be finite; got inf at position 1"),

@@ -9,8 +9,9 @@ import json
 import pyarrow.parquet as pq
 from prometheus_client.parser import text_string_to_metric_families
 
+from allais.serve.store import tables
 from tests.serve.conftest import ROUTES
-from tests.serve.events import goes_on_alike
+from tests.serve.events import goes_on_alike, rows_of
 
 URL = "/v1/experiments/routes"
 
@@ -37,6 +38,16 @@ def test_history_is_imported_once_and_as_a_whole(caller, database):
     for wrong in ({"outcomes": [1.0, 2.0, 99.0]}, {"arms": ["A21", "A28", "B9"]}, {"arms": ["A21"]}):
         assert caller.post(f"{URL}/import", json={**history, "key": "other", **wrong}).status_code == 422
     assert caller.get(URL).json()["outcomes"] == 3
+    goes_on_alike(caller, database, ROUTES)
+
+
+def test_a_long_history_is_few_events_and_comes_out_as_it_went_in(caller, database):
+    arms = ["A21", "A28", "A28"] * 500
+    outcomes = [float(step % 7) for step in range(len(arms))]
+    assert caller.post(f"{URL}/import", json={"arms": arms, "outcomes": outcomes}).json() == {"imported": 1_500}
+    lines = [json.loads(line) for line in caller.get(f"{URL}/export").text.splitlines()]
+    assert [(line["arm"], line["outcome"]) for line in lines] == list(zip(arms, outcomes, strict=True))
+    assert len(rows_of(database, tables.events)) == 2
     goes_on_alike(caller, database, ROUTES)
 
 

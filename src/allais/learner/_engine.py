@@ -244,8 +244,8 @@ class Engine:
         del self.out[id_]
         guard.midway = guard.durable
 
-    def learn_all(self, arm: int, outcomes: list[float]) -> None:
-        """Learn outcomes that were not asked for: all of them, even if a signal's handler raises in between.
+    def learn_all(self, arms: list[int], outcomes: list[float]) -> None:
+        """Learn outcomes of arms that were not asked for: all of them, even if a signal's handler raises in between.
 
         What it raised is raised after the last; if it comes twice, or while outcomes move, the learner closes.
         """
@@ -257,7 +257,7 @@ class Engine:
         while done < size:
             try:
                 while done < size:
-                    memory = self.state.memory
+                    arm, memory = arms[done], self.state.memory
                     crowded = memory.in_trees[arm] or memory.sizes[arm] == memory.utility.shape[1]
                     if crowded and is_full(memory, arm):
                         inside = self._must_move(arm)

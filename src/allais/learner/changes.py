@@ -184,16 +184,22 @@ def repeat(engine: Engine, choices: list[tuple[int, Hashable]], allowed: Sequenc
 # -- outcomes that were not asked for -----------------------------------------------------------------
 
 
-def observe(engine: Engine, arm: Hashable, rewards: ArrayLike) -> Event:
-    """Learn outcomes of an arm, all of them or none."""
-    k = arm_of(engine, arm)
+def observe(engine: Engine, arm: Hashable | list[Any], rewards: ArrayLike) -> Event:
+    """Learn outcomes of an arm, or of as many arms as there are outcomes, all of them or none."""
+    each = isinstance(arm, list)
+    arms = [arm_of(engine, name) for name in (arm if isinstance(arm, list) else [arm])]
     if not engine.policy.open_to_data:
         raise ValueError(
-            f"{type(engine.policy).__name__} learns from its own choices only; got data about arm {arm!r}. "
+            f"{type(engine.policy).__name__} learns from its own choices only; got data about arm {brief(arm)}. "
             "Use a policy that keeps an estimate of each arm, such as WUCB."
         )
+    outcomes = finite_array("rewards", rewards)
+    if each and len(arms) != outcomes.size:
+        raise ValueError(f"each reward has its arm; got {len(arms)} arms, {outcomes.size} rewards. Give one of each.")
+    whose = np.array(arms)
     try:
-        outcomes = engine.known[k].check(rewards) if engine.known else finite_array("rewards", rewards)
+        for k in np.unique(whose) if engine.known else ():
+            engine.known[k].check(outcomes[whose == k] if each else outcomes)
     except NotAdmitted as error:
         raise NotAdmitted(error.rule, WIDEN) from None
     if not np.isfinite(engine.policy.preference.utilities(outcomes)).all():
@@ -201,8 +207,8 @@ def observe(engine: Engine, arm: Hashable, rewards: ArrayLike) -> Event:
     if (most := float(np.abs(outcomes).max(initial=0.0))) > engine.largest:
         raise ValueError(engine.why_too_large(most))
     told: list[float] = outcomes.tolist()
-    engine.learn_all(k, told)
-    return {"observe": engine.names[k], "rewards": told}
+    engine.learn_all(arms if each else arms * len(told), told)
+    return {"observe": [engine.names[k] for k in arms] if each else engine.names[arms[0]], "rewards": told}
 
 
 def forget(engine: Engine, arm: Hashable, reward: float) -> Event:

@@ -181,17 +181,18 @@ class Learner(View):
             self._journal.write(event, self)
 
     @one_change_at_a_time
-    def observe(self, arm: Hashable, rewards: ArrayLike) -> None:
-        """Feed in outcomes of an arm that were known before or seen elsewhere: all of them, or none if any is refused.
+    def observe(self, arm: Hashable | list[Any], rewards: ArrayLike) -> None:
+        """Feed in outcomes that were known before or seen elsewhere: all of them, or none if any is refused.
 
         Args:
-            arm: The name of the arm.
-            rewards: Its outcomes, in the user's units.
+            arm: The name of the arm; or a list of names, one for each outcome.
+            rewards: The outcomes, in the user's units.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A28", [7.0, 7.0])
+        >>> learner.observe(["A21", "A28", "A21"], [50.0, 7.0, 0.0])
         >>> learner.pulls
-        {'A21': 0, 'A28': 2}
+        {'A21': 2, 'A28': 3}
         """
         self._write(changes.observe(self._engine, arm, rewards))
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Sequence
-from itertools import islice, takewhile
+from collections.abc import Iterable, Sequence
+from itertools import groupby, islice, repeat, takewhile
 from typing import Any, NamedTuple
 
 from allais._checks import FloatArray
@@ -27,6 +27,7 @@ from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNIN
 NumberedPreference = tuple[int, Preference]  # a preference with its number
 FEW = 300  # arms
 LONG = 10_000  # microseconds, roughly, after which the event loop should have its turn
+OUTCOMES_PER_EVENT = 1_000  # of an import
 MOST_AT_ONCE = 500  # decisions that expire in one go
 
 
@@ -236,15 +237,30 @@ class Experiment:
         return [self._event({"retire": arm}, now), (Kind.ARM_CHANGE, (False, now, self.id, arm))]
 
     def observe(
-        self, arm: str, row: tuple[float, ...], outcomes: list[float], key: str | None, now: float
+        self, arms: list[str], features: list[Flat] | None, outcomes: list[float], key: str | None, now: float
     ) -> list[Row]:
-        """The rows of outcomes that were seen elsewhere; they carry a mark, so that an export finds them."""
-        with refusing(self.name):
-            event = self._observed(arm, row, outcomes)
-        self._count(arm, len(outcomes))
-        return [self._event({**event, "imported": key}, now)]
+        """The rows of outcomes that were seen elsewhere and checked; they carry a mark, so that an export finds them.
 
-    def _observed(self, arm: str, row: tuple[float, ...], outcomes: list[float]) -> dict[str, Any]:
+        An event has the outcomes of as many arms as there are, or of one row of features. Rows of features are made
+        one by one: all at once, they would be an array of outcomes by terms.
+        """
+        some: Iterable[tuple[str | list[str], tuple[float, ...], list[float]]]
+        if self.features.encoding is None:
+            parts = (slice(first, first + OUTCOMES_PER_EVENT) for first in range(0, len(arms), OUTCOMES_PER_EVENT))
+            some = ((arms[part], (), outcomes[part]) for part in parts)
+        else:
+            told = zip(arms, features or repeat({}), outcomes, strict=False)
+            some = (
+                (arm, tuple(self.features.row(arm, own, {})), [outcome for _, _, outcome in group])
+                for (arm, own), group in groupby(told, key=lambda one: one[:2])
+            )
+        with refusing(self.name):
+            written = [self._event({**self._observed(*part), "imported": key}, now) for part in some]
+        for arm, many in Counter(arms).items():
+            self._count(arm, many)
+        return written
+
+    def _observed(self, arm: str | list[str], row: tuple[float, ...], outcomes: list[float]) -> dict[str, Any]:
         if not row:
             self.learner.observe(arm, outcomes)
             return {"observe": arm, "rewards": outcomes}
@@ -252,15 +268,15 @@ class Experiment:
         self.learner.observe_features(row, outcomes)
         return {"features": row, "rewards": outcomes, "arm": arm}
 
-    def check(self, arms: list[str], features: list[Flat] | None, outcomes: list[float]) -> list[tuple[float, ...]]:
-        """Refuse outcomes that an arm cannot have; what the learner sees of each where there are terms."""
+    def check(self, arms: list[str], features: list[Flat] | None, outcomes: list[float]) -> None:
+        """Refuse outcomes and features that an arm cannot have."""
         with refusing(self.name):
             named = self.features.encoding is not None
             for arm, outcome in zip(arms, outcomes, strict=True):
                 self.learner.check_reward(None if named else arm, outcome)
-            if not named and features is None:
-                return [()] * len(arms)
-            return [tuple(self.features.row(*one, {})) for one in zip(arms, features or [{}] * len(arms), strict=True)]
+            if named or features is not None:
+                for arm, own in zip(arms, features or repeat({}), strict=False):
+                    self.features.row(arm, own, {})
 
     def change(self, state: str) -> list[Row]:
         """The rows of another state."""

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
-from itertools import groupby
+from itertools import repeat
 from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, select
@@ -49,12 +49,11 @@ async def _take_in(service: Service, name: str, call: Import, key: Key) -> dict[
         experiment.require_open()
         if not experiment.learner.policy.open_to_data:
             raise Refused(422, "this policy learns from its own choices only. Use NPTS, or WUCB.")
-        now, rows = time.time(), list[Row]()
+        now = time.time()
         with refusing():
             named = None if call.features is None else [flat(one) for one in call.features]
-        seen = experiment.check(call.arms, named, call.outcomes)
-        for (arm, row), group in groupby(zip(call.arms, seen, call.outcomes, strict=True), key=lambda one: one[:2]):
-            rows += experiment.observe(arm, row, [outcome for _, _, outcome in group], call.key, now)
+        experiment.check(call.arms, named, call.outcomes)
+        rows = experiment.observe(call.arms, named, call.outcomes, call.key, now)
         rows.append(audited(key, "import", name, len(call.outcomes)))
         if call.key is not None:
             rows.append((Kind.IMPORT, (experiment.id, call.key, len(call.outcomes), now)))
@@ -101,8 +100,9 @@ def _decision(row: tuple[Any, ...], encoding: Encoding | None) -> tuple[Any, ...
 
 def _outcomes(at: float, event: dict[str, Any], encoding: Encoding | None) -> Iterator[tuple[Any, ...]]:
     """The outcomes of an import, as decisions that nobody made."""
-    arm, features = event.get("observe", event.get("arm")), _features(event.get("features"), encoding)
-    for outcome in event["rewards"]:
+    observed, features = event.get("observe", event.get("arm")), _features(event.get("features"), encoding)
+    outcomes = event["rewards"]
+    for arm, outcome in zip(observed if isinstance(observed, list) else repeat(observed), outcomes, strict=False):
         yield (None, arm, None, event.get("imported"), None, at, IMPORTED, outcome, None, None, features)
 
 

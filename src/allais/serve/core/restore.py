@@ -3,7 +3,7 @@
 An event is what `Learner.apply` takes, with more for what a learner has no event of:
 
 - `{"ask": [[id, arm]], "preference": 3}`: the choice was for the preference with this number
-- `{"observe": arm, "rewards": [...], "imported": key}`: outcomes that came by an import
+- `{"observe": [arm, ...], "rewards": [...], "imported": key}`: outcomes that came by an import; of one arm up to 0.2.0
 - `{"laid out": true}`: the memory was laid out as a snapshot has it, so that learner and snapshot go on alike
 """
 
