@@ -34,6 +34,7 @@ from allais import (
     simulate,
     theory,
 )
+from allais._system.extras import Progress
 from allais.bands import DKW, KL, Holder
 from allais.bands._distribution_bounds import ends_of, memory_of
 from allais.bands.base import anytime_rule
@@ -43,7 +44,6 @@ from allais.report.effort import explained
 from allais.report.pictures import intervals_as_svg
 from allais.report.words import by_mean, contrast, recommendation
 from allais.searches import Failures, Outcome, Search, chances_of_best, fewest_runs, forecast
-from allais.simulation.progress import Progress
 from tests.searches.simulators import ARMS, always_lose, broken
 
 PEOPLE = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69), reference=80, costs=True)
@@ -376,7 +376,7 @@ def test_a_comparison_and_its_picture_show_names_as_they_are(monkeypatch):
 
 
 def test_the_progress_of_a_policy_shows_its_name_as_it_is(monkeypatch, capsys):
-    monkeypatch.setattr("allais.simulation.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("allais._system.extras.PATIENCE", 0.0)
     with Progress(3, "plan [a] [/x]", True) as bar:
         bar.advance(1)
     assert "plan [a] [/x], runs" in capsys.readouterr().err

@@ -1,9 +1,16 @@
-"""What is needed for some work only, and installed with an extra: its absence is said in one sentence."""
+"""What is needed for some work only, and installed with an extra: its absence is said in one sentence.
+
+The progress bar of long work on a terminal is such a thing: without `rich` there is none.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
+from time import perf_counter
+from typing import Any
 
 from allais.errors import MissingExtra
 
@@ -41,3 +48,49 @@ def missing_extra(name: str, thing: str, package: str) -> MissingExtra:
     """
     how = f"Run in the folder of allais: pip install '.[{name}]'."  # it is not on PyPI
     return MissingExtra(f"{thing} needs {package}, which is not installed. {how}")
+
+
+PATIENCE = 2.0  # seconds before a bar appears
+
+
+class Progress:
+    """Counts finished runs; silent when output is not a terminal, or when told to be."""
+
+    def __init__(self, total: int, label: str, wanted: bool | None) -> None:
+        self._total, self._label = total, label
+        self._show = (sys.stderr.isatty() and find_spec("rich") is not None) if wanted is None else wanted
+        self._started = perf_counter()
+        self._done = 0
+        self._bar: Any = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, runs: int) -> None:
+        """Say that some runs are finished."""
+        self._done += runs
+        if not self._show or (self._bar is None and perf_counter() - self._started < PATIENCE):
+            return
+        if self._bar is None:
+            self._begin()
+        self._bar.update(self._task, completed=self._done)
+
+    def _begin(self) -> None:
+        with extra("cli", "a progress bar"):
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as Bar
+
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+        )
+        self._bar = Bar(*columns, console=Console(stderr=True))
+        self._bar.start()
+        self._task = self._bar.add_task(f"{self._label}, runs", total=self._total)

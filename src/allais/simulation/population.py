@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from allais._checks import FloatArray, IntArray, brief
+from allais._system.extras import Progress
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
 from allais.rewards import Rewards
-from allais.simulation.progress import Progress
 from allais.simulation.rollout import outcomes_of
 from allais.simulation.suitability import fitted, lotteries_of
 

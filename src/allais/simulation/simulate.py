@@ -15,13 +15,13 @@ import numpy as np
 
 from allais._checks import IntArray, whole
 from allais._random import Seed
+from allais._system.extras import Progress
 from allais._system.processes import process_pool
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.preferences.named import in_words
 from allais.problems import Problem
 from allais.simulation.population import People, SharedResults, simulate_people
-from allais.simulation.progress import Progress
 from allais.simulation.python_policy import PythonPolicy, PythonRollout, as_policy, say_that_it_is_slow
 from allais.simulation.results import Results
 from allais.simulation.rollout import Rollout, new_record

@@ -23,11 +23,14 @@ from allais.theory.bounds import (
 )
 from allais.theory.limits import CharacteristicTime, characteristic_time, k_inf, regret_slope
 from allais.theory.linear import ellipsoid_radius, wg_samples, woful_regret
+from allais.theory.mixtures import BestMixture, best_mixture
 
 __all__ = [
+    "BestMixture",
     "Bound",
     "CharacteristicTime",
     "EDPMCounterexample",
+    "best_mixture",
     "characteristic_time",
     "edpm_counterexample",
     "ellipsoid_radius",
