@@ -28,8 +28,8 @@ from allais.serve.api.schemas import NewKey
 from allais.serve.core import keys
 from allais.serve.store import tables
 from allais.serve.store.database import HEAD, PATIENCE, Database, brief_of, open_privately
-from allais.serve.store.rows import as_json
 from allais.serve.store.tables import metadata
+from allais.serve.store.writer import as_json
 
 FORMAT, VERSION = "allais service", 1
 AT_A_TIME = 1_000  # rows in one statement

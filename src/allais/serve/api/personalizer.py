@@ -25,7 +25,7 @@ from allais.serve.core.experiments import audited
 from allais.serve.core.features import flat
 from allais.serve.core.keys import Key
 from allais.serve.core.service import Service
-from allais.serve.store.rows import Row
+from allais.serve.store.writer import Row
 
 router = APIRouter(
     route_class=JSONRoute, prefix="/v1/experiments/{name}/personalizer/{version}", tags=["personalizer"],

@@ -15,8 +15,8 @@ from allais.serve.core import restore
 from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.experiment import Closed, Experiment
 from allais.serve.core.service import Service
-from allais.serve.store.rows import Row
 from allais.serve.store.tables import CANCELLED, EXPIRED, TOLD
+from allais.serve.store.writer import Row
 
 AT_A_TIME = 50  # calls of a batch that share one commit: some 5 ms of work between two turns of others
 

@@ -21,8 +21,8 @@ from allais.serve.api.schemas import MOST_ARMS, Decide, ExperimentSettings
 from allais.serve.core.errors import Refused
 from allais.serve.core.features import Candidates, FeatureReader, Flat
 from allais.serve.core.limits import Clock
-from allais.serve.store.rows import Kind, Row, as_json, checksum
 from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOLD
+from allais.serve.store.writer import Kind, Row, as_json, checksum
 
 NumberedPreference = tuple[int, Preference]  # a preference with its number
 FEW = 300  # arms

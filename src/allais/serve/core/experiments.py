@@ -23,7 +23,7 @@ from allais.serve.core.limits import Clock
 from allais.serve.core.parse_settings import learner_from_settings, preference_from, rows_of_arms, setting_from
 from allais.serve.core.service import Service
 from allais.serve.store import tables
-from allais.serve.store.rows import Kind, Row, checksum
+from allais.serve.store.writer import Kind, Row, checksum
 from allais.settings import to_spec
 
 AT_A_TIME = 2_000  # rows that are deleted in one transaction: others wait for it

@@ -23,8 +23,8 @@ from allais.serve.core.features import Encoding, flat
 from allais.serve.core.keys import Key
 from allais.serve.core.restore import detail_of, imported_after
 from allais.serve.core.service import Service
-from allais.serve.store.rows import Kind, Row
 from allais.serve.store.tables import decisions, imports
+from allais.serve.store.writer import Kind, Row
 
 STORED = ("number", "arm", "person", "key", "asked_at", "closed_at", "state", "outcome", "propensity")
 COLUMNS = (*STORED, "would", "features")

@@ -24,7 +24,6 @@ from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core.experiment import Closed, Experiment, OpenDecision
 from allais.serve.core.features import Encoding
 from allais.serve.core.limits import Clock
-from allais.serve.store.rows import require_same
 from allais.serve.store.tables import (
     ARCHIVED,
     DELETED,
@@ -39,6 +38,7 @@ from allais.serve.store.tables import (
     preferences,
     snapshots,
 )
+from allais.serve.store.writer import require_same
 from allais.settings import from_spec
 
 IMPORTS_AT_ONCE = 50  # events, each of which may have many outcomes

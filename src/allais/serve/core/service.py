@@ -24,8 +24,7 @@ from allais.serve.core.limits import Pool, RateLimit
 from allais.serve.core.restore import stored_preference
 from allais.serve.settings_file import ServerSettings
 from allais.serve.store.database import PROBE, START_PATIENCE, Database, Gone, Ownership, is_away, why_failed
-from allais.serve.store.rows import Kind, Row, checksum
-from allais.serve.store.writer import Writer
+from allais.serve.store.writer import Kind, Row, Writer, checksum
 from allais.serve.workers import Precompiler, SnapshotWorker
 from allais.settings import from_spec
 

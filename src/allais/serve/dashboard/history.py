@@ -19,8 +19,8 @@ from allais._checks import FloatArray, IntArray
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.report.words import sure_interval, sure_intervals
-from allais.serve.store.rows import Kind, Row
 from allais.serve.store.tables import decisions, moments, people
+from allais.serve.store.writer import Kind, Row
 
 GROWTH = 1.1  # of the outcomes between two moments: 150 moments for a million outcomes
 MOST_ARMS = 12  # whose intervals are looked at
