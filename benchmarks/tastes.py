@@ -47,7 +47,7 @@ def run(policies: list[Policy] = POLICIES) -> str:
     rows = []
     for policy in policies:
         # unbounded rewards need a linear utility
-        for kind in (weights, both) if policy.rewards == REWARDS else (weights,):  # type: ignore[attr-defined]
+        for kind in (weights, both) if policy.rewards == REWARDS else (weights,):
             for distinct in DISTINCT:
                 each = [_measured(policy, [kind(k) for k in range(many)], distinct) for many in PEOPLE]
                 times = [f"{1e3 * usual:.2f} ms" for usual, _ in each]

@@ -49,16 +49,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 # Loaded at first use: they need compiled code, and a user who only values lotteries should not wait for it.
-_LATER = {
-    "learner": "Learner",
-    "policies": "IMED LUCB NPTS SR UCB1 WLUCB WOCBA WSR WUCB PairwiseScreening PatientRejects PatientTopTwo "
-    "SequentialHalving TopTwo",
-    "problems": "Bandit Program Simulator",
-    "searches": "search",
-    "simulation": "best_arm compare simulate",
-    "streams": "ValueStream",
-}
-_HOMES = {name: module for module, names in _LATER.items() for name in names.split()}
+_LATER = ("problems", "streams", "policies", "learner", "simulation", "searches")  # a later one imports the earlier
 _MODULES = (
     *("bands", "errors", "extend", "learner", "linear", "people", "policies", "problems", "searches", "simulation"),
     *("streams", "testing", "theory"),
@@ -66,9 +57,9 @@ _MODULES = (
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        thing = getattr(import_module(f"allais.{_HOMES[name]}"), name)
-        globals()[name] = thing
+    if name in __all__:
+        homes = (import_module(f"allais.{module}") for module in _LATER)
+        globals()[name] = thing = getattr(next(home for home in homes if name in home.__all__), name)
         return thing
     if name in _MODULES:
         return import_module(f"allais.{name}")

@@ -5,12 +5,17 @@ kernel for `choose`; the verbs `learn`, `recommend`, `exponent` and `bracket` ha
 `rule(preference, rewards)`, and kernels for `refresh` and `widen`. `PythonPolicy` runs a plain Python class.
 """
 
+import warnings
+from dataclasses import make_dataclass
+from functools import cache
+from typing import Any
+
 from allais._checks import not_negative, positive, share
 from allais._kernels import kernel, routine
 from allais.bands._distribution_bounds import steady, tail_rule
 from allais.bands._tail_walks import ceiling
 from allais.bands.base import Band, NoBand, bounds_of, refresh, widen
-from allais.policies.core.base import BandPolicy, FixedConfidence, KArmed, Policy, setting
+from allais.policies.core.base import KArmed, Policy, no_worse, setting
 from allais.policies.core.state import State, fresh_state, require_place
 from allais.policies.core.steps import (
     anticipate,
@@ -45,8 +50,6 @@ __all__ = [
     "WAITING",
     "AskAndTell",
     "Band",
-    "BandPolicy",
-    "FixedConfidence",
     "KArmed",
     "Memory",
     "NoBand",
@@ -94,3 +97,26 @@ __all__ = [
     "uniform",
     "widen",
 ]
+
+
+@cache
+def _former(name: str) -> type:
+    """The bases that brought settings until 0.2.0: a policy declares them itself now."""
+    if name == "BandPolicy":
+        fields = [("band", Any, setting(None)), ("of_mean", bool, setting(False, repr=False))]
+        return make_dataclass(name, fields, bases=(KArmed,), namespace={"needs_rewards": True}, frozen=True)
+    fields = [("delta", float, setting(check=share)), ("tolerance", float, setting(0.0, no_worse))]
+    words = {"goal": "confidence", "promises": "proven"}
+    return make_dataclass(name, fields, bases=(Policy,), namespace=words, frozen=True)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("BandPolicy", "FixedConfidence"):
+        raise AttributeError(f"module 'allais.extend' has no attribute {name!r}", name=name)
+    settings = "`band`" if name == "BandPolicy" else "`delta`, `tolerance`, a `goal` and what it `promises`"
+    warnings.warn(
+        f"`{name}` goes in 0.4.0: derive from KArmed, and declare {settings} yourself (docs/developer/new-policy.md).",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return _former(name)

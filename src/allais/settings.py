@@ -79,8 +79,9 @@ def to_spec(thing: Any) -> Any:
     if is_dataclass(thing) and not isinstance(thing, type):
         kind = type(thing)
         known = kind.__module__.startswith("allais.") and kind_named(kind.__name__) is kind
-        own = {field.name: to_spec(getattr(thing, field.name)) for field in fields(thing) if field.init}
-        return {"type": kind.__name__ if known else address_of(kind), **own}
+        own = {field.name: getattr(thing, field.name) for field in fields(thing) if field.init}
+        given = thing.given() if hasattr(thing, "given") else own  # a baseline takes fewer settings than it has
+        return {"type": kind.__name__ if known else address_of(kind), **to_spec(given)}
     if callable(thing):
         return {"type": "function", "function": address_of(thing)}
     raise ValueError(

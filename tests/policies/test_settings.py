@@ -18,6 +18,7 @@ from allais import (
     Bounded,
     Discrete,
     Finite,
+    PatientRejects,
     PatientTopTwo,
     Preference,
     SequentialHalving,
@@ -28,7 +29,8 @@ from allais import (
     testing,
 )
 from allais.bands import KL, EmpiricalBernstein
-from allais.policies import EXP3, UCBV, WELUCB, WEUCB
+from allais.policies import EXP3, UCBV, WELUCB, WEUCB, UniformSampling
+from tests.policies.own_policy import Greedy
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 UNIT = Bounded(0, 1)
@@ -160,3 +162,43 @@ def test_exp3_takes_arms_of_one_value_and_compares_arms_in_one_unit():
     problem = Bandit([Discrete({0.9: 1.0}), Discrete({5: 1.0})])
     pulls = simulate(EXP3([Bounded(0, 1), Bounded(0, 100)]), problem, n_rounds=20_000, seed=1).pulls[0, -1]
     assert pulls[1] > pulls[0]
+
+
+def test_the_bases_of_earlier_versions_still_bring_their_settings():
+    with pytest.warns(DeprecationWarning, match="`FixedConfidence` goes in 0.4.0: derive from KArmed"):
+        confidence = allais.extend.FixedConfidence
+    with pytest.warns(DeprecationWarning, match="`BandPolicy` goes in 0.4.0"):
+        banded = allais.extend.BandPolicy
+
+    @dataclasses.dataclass(frozen=True)
+    class Mine(confidence, banded):
+        def rule(self, n_arms):
+            return None
+
+    policy = Mine(PEOPLE, UNIT, delta=0.1, tolerance=0.2)
+    assert isinstance(policy, confidence)
+    assert isinstance(policy, allais.extend.KArmed)
+    assert (policy.goal, policy.promise, policy.error_rate, policy.band) == ("confidence", "proven", 0.1, KL())
+    with pytest.raises(ValueError, match=r"delta must lie in \(0, 1\); got 2"):
+        Mine(PEOPLE, UNIT, delta=2)
+    with pytest.raises(AttributeError, match=r"module 'allais.extend' has no attribute 'Nothing'"):
+        allais.extend.Nothing  # noqa: B018
+
+
+def test_a_baseline_is_made_from_the_general_policy():
+    uniform = UniformSampling(PEOPLE, budget=100)
+    assert uniform.plain() == PatientRejects(PEOPLE, budget=100, floor=1.0, name="uniform sampling")
+    assert uniform.but(budget=50) == UniformSampling(PEOPLE, budget=50)
+    assert uniform.but(floor=0.5).plain() == PatientRejects(PEOPLE, budget=100, floor=0.5, name="uniform sampling")
+    assert UCBV(UNIT).but(costs=True) == UCBV(UNIT, costs=True)
+    assert type(UCBV(UNIT).but(exploration=2.0)) is WUCB
+    with pytest.raises(TypeError, match="unexpected keyword argument 'exploring'"):
+        UCBV(UNIT).but(exploring=2.0)
+
+
+def test_a_setting_of_your_own_may_be_called_memory():
+    @dataclasses.dataclass(frozen=True)
+    class Short(Greedy):
+        memory: int = allais.extend.setting(3)
+
+    assert Short(PEOPLE, UNIT, memory=5).start(2, seed=1).ask().arm in (0, 1)

@@ -311,7 +311,7 @@ class Engine:
     def _make_own_room(self, arm: int, ticket: float) -> None:
         assert self.lacks_room is not None
         while self.lacks_room(self.rule_at, self.state_at, arm, ticket):
-            state = self.state._replace(own=self.policy.roomier(self.state.own))  # type: ignore[attr-defined]
+            state = self.state._replace(own=self.policy.roomier(self.state.own))
             place = held(state)
             self.state, self.state_at = state, place
 

@@ -44,7 +44,7 @@ def shared_bounds(policy: Policy, rule: Any) -> SharedBounds | None:
         DKW: TailBounds,
         Envelope: TailBounds,
     }
-    kind = kinds.get(type(policy.band))  # type: ignore[attr-defined]
+    kind = kinds.get(type(policy.band))
     return None if kind is None else kind(policy, rule)
 
 
@@ -138,7 +138,8 @@ class HolderBounds(SharedBounds):
         if not arms.size:
             return arms, value, value
         pulls, worth = self.shared.memory.pulls[arms], self.of.worth
-        weights = self.policy.band._weights(preference)  # type: ignore[attr-defined]
+        assert isinstance(self.policy.band, Holder)
+        weights = self.policy.band._weights(preference)
         eps = np.sqrt(0.5 * confidence / pulls)  # Dvoretzky-Kiefer-Wolfowitz-Massart
         ends = [finite_utilities(preference, one[arms]) for one in (self.bottoms, self.tops)]
         scale, radius = worth.edge_scale[arms], np.zeros(arms.size)
@@ -168,7 +169,7 @@ class TailBounds(SharedBounds):
 
     def __init__(self, policy: Policy, rule: Any) -> None:
         super().__init__(policy, rule)
-        self._steady = isinstance(policy.band, DKW)  # type: ignore[attr-defined]
+        self._steady = isinstance(policy.band, DKW)
         self._in_strides = Division(self, strides=True)
 
     def forget(self) -> None:

@@ -135,7 +135,7 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     memory.pulls[:] = pulls
     state, written = engine.state, document["state"]
     require(isinstance(written, dict), "it has no state")
-    if getattr(policy, "own_grows", False):
+    if policy.own_grows:
         state = state._replace(own=policy.sized_as(state.own, written))
     for name, target in saved_parts(state).items():
         target[...] = array_like(written[name], target, name)

@@ -34,8 +34,6 @@ from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.samples.memory import Memory, measure
 from allais.samples.trees import DISTINCT
 
-# policies in which chance decides between ties only
-FIXED = {"IMED", "LUCB", "OFUL", "UCB1", "UCBV", "WELUCB", "WEUCB", "WLUCB", "WOFUL", "WUCB"}
 MANY = 50_000  # distinct outcomes in trees: to weigh them one by one takes longer than to tabulate a new weight
 SHARED = ("memory", "kept", "lifetimes")  # which `choose` does not change, or only brings up to date
 

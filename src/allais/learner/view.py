@@ -298,12 +298,12 @@ class View:
         1.0
         """
         engine, id_ = self._engine, choice.id if type(choice) is Choice else number_of(choice)
-        found, kind = engine.out.get(id_), type(engine.policy).__name__
+        found, known = engine.out.get(id_), engine.policy.propensity
         if found is None and not engine.is_out(id_):
             raise ValueError(engine.why_unknown(id_))
-        if found is not None and kind == "EXP3":
-            return float(found[1])  # its ticket: the algorithm needs it, too
-        return 1.0 if kind in reading.FIXED else None
+        if found is not None and known == "ticket":
+            return float(found[1])
+        return 1.0 if known == "one" else None
 
     @one_at_a_time
     def why(self, arm: Hashable, preference: Preference | None = None, unit: str = "") -> str:

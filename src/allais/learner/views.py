@@ -41,7 +41,7 @@ def verbs_for(kind: type, rule: Any, state: Any) -> tuple[Callable[..., Any], Ca
 
 def room_check(policy: Any, kind: type, rule: Any, state: Any) -> Callable[..., Any] | None:
     """The machine code of `lacks_room`, for a policy that remembers more and more."""
-    if not getattr(policy, "own_grows", False):
+    if not policy.own_grows:
         return None
     return bound(lacks_room.kernels[kind], rule, state, 0, 0.0)
 

@@ -12,7 +12,7 @@ from allais._kernels import kernel, routine
 from allais.linear.ellipsoid import World, bracket_linear, learn_linear, location, radius, recommend_linear, worth
 from allais.linear.policy import LinearPolicy
 from allais.linear.regression import dot
-from allais.policies.core.base import FixedConfidence
+from allais.policies.core.base import Promise, no_worse, setting
 from allais.policies.core.steps import issue, pick
 from allais.policies.core.verbs import SETTLED, bracket, choose, learn, recommend
 
@@ -98,7 +98,7 @@ SLOPE_STEP = 1e-4  # of a difference quotient, in spreads; a wrong derivative co
 
 
 @dataclass(frozen=True)
-class LinGapE(FixedConfidence, LinearPolicy):
+class LinGapE(LinearPolicy):
     """LinGapE, the best arm with features at a given confidence, from few samples: the default for that goal.
 
     The leader is the best arm at the estimate, its rival the one that could be ahead by most, among those that are not
@@ -124,7 +124,11 @@ class LinGapE(FixedConfidence, LinearPolicy):
     0
     """
 
+    tolerance: float = setting(0.0, no_worse)
+
     called: ClassVar[str] = "LinGapE"
+    goal: ClassVar[str] = "confidence"
+    promises: ClassVar[Promise] = "proven"
 
     def rule_for(self, rows: FloatArray) -> LinGapERule:
         """The settings for given arms."""

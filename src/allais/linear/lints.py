@@ -8,16 +8,17 @@ from typing import ClassVar, NamedTuple
 from allais._checks import FloatArray, positive, share
 from allais._kernels import kernel
 from allais.linear.ellipsoid import LinearState, World, bracket_linear, learn_linear, pick_by_worth, recommend_linear
-from allais.linear.policy import Fades, length
+from allais.linear.policy import LinearPolicy, fading, length
 from allais.linear.regression import dot
 from allais.policies.core.base import setting
+from allais.policies.core.forgetting import Fading
 from allais.policies.core.steps import issue
 from allais.policies.core.verbs import bracket, choose, learn, recommend
 from allais.samples.draws import normal, stream_of
 
 
 @dataclass(frozen=True)
-class LinTS(Fades):
+class LinTS(LinearPolicy):
     """LinTS, low regret over arms with features: play the best arm for a theta ~ N(theta_hat, v^2 A^-1).
 
     It is the default for low regret. Before it learns, theta ~ N(0, v^2 / regularisation): make that as wide as theta
@@ -44,7 +45,9 @@ class LinTS(Fades):
 
     delta: float = setting(0.05, share)
     beta: float | None = setting(None, length)
+    memory: Fading | None = setting(None, fading)
     inflation: float = setting(1.0, positive)
+
     called: ClassVar[str] = "LinTS"
     goal: ClassVar[str] = "regret"
     open_to_people: ClassVar[bool] = True

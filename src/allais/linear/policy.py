@@ -21,15 +21,12 @@ from allais.linear.noise import MOST_SEEN, EstimatedNoise, Noise, check_noise
 from allais.linear.regression import project
 from allais.numerics.table import table_of
 from allais.policies.core.base import Policy, setting
-from allais.policies.core.knowledge import check_settings
+from allais.policies.core.forgetting import Fading
 from allais.policies.core.state import require_place
 from allais.samples.memory import empty_memory
 
 if TYPE_CHECKING:
     from allais.learner import LinearLearner
-
-
-from allais.policies.core.forgetting import Fading
 
 
 class RadiusWarning(UserWarning):
@@ -39,6 +36,16 @@ class RadiusWarning(UserWarning):
 def length(name: str, given: Any) -> float | None:
     """A bound on the length of theta, or None where there is none."""
     return None if given is None else not_negative(name, given, "Give a bound on the length of theta.")
+
+
+def fading(name: str, given: Any) -> Fading | None:
+    """A memory that fades, or None for one that does not."""
+    if given is None or isinstance(given, Fading):
+        return given
+    raise TypeError(
+        f"{name} of a linear policy must be Fading, or None for everything; got {given!r}. "
+        "Write Fading(half_life=2_000)."
+    )
 
 
 @dataclass(frozen=True)
@@ -67,13 +74,7 @@ class LinearPolicy(Policy):
     with_cross: ClassVar[bool] = False  # whether the products x' A^-1 y of all arms are kept
     with_factor: ClassVar[bool] = False  # whether Cholesky's factor of A is kept
 
-    @property
-    def rewards(self) -> None:
-        """What is known about rewards is their noise."""
-        return
-
     def __post_init__(self) -> None:
-        check_settings(self.preference, None, needs_rewards=False)
         if not hasattr(self.noise, "of"):
             raise TypeError(f"noise must be a kind of noise; got {self.noise!r}. Write ParameterNoise().")
         super().__post_init__()
@@ -90,6 +91,8 @@ class LinearPolicy(Policy):
                 f"{type(self).__name__} promises an error rate, which needs noise of a known form; got EstimatedNoise. "
                 "Use LinTS or WOFUL, or a K-armed policy."
             )
+        if self.estimates and self.memory is not None:
+            raise ValueError("noise is estimated from all outcomes alike; got a memory that fades. Declare the noise.")
         if self.features is not None:
             rows = checked_features(self.features)
             object.__setattr__(self, "features", tuple(map(tuple, rows.tolist())))
@@ -175,9 +178,14 @@ class LinearPolicy(Policy):
         )
 
     @property
+    def memory(self) -> Fading | None:
+        """`Fading(half_life)` gives an outcome the weight 2^(-age / half_life); None for equal weights."""
+        return None
+
+    @property
     def fade(self) -> float:
         """By which the weight of every outcome falls with each further one; 1 where nothing fades."""
-        return 1.0
+        return 1.0 if self.memory is None else self.memory.discount
 
     def _rows(self, n_arms: int) -> FloatArray:
         if self.features is None:
@@ -246,30 +254,3 @@ class LinearPolicy(Policy):
     def estimates(self) -> bool:
         """Whether the distribution of the noise is learned too."""
         return isinstance(self.noise, EstimatedNoise)
-
-
-def _fading(name: str, given: Any) -> Any:
-    if given is None or isinstance(given, Fading):
-        return given
-    raise TypeError(
-        f"{name} of a linear policy must be Fading, or None for everything; got {given!r}. "
-        "Write Fading(half_life=2_000)."
-    )
-
-
-@dataclass(frozen=True)
-class Fades(LinearPolicy):
-    """A linear policy that may forget: `memory=Fading(half_life=n)` gives an outcome the weight 2^(-age / n)."""
-
-    memory: Fading | None = setting(None, _fading)
-
-    @property
-    def fade(self) -> float:
-        """By which the weight of every outcome falls with each further one."""
-        return 1.0 if self.memory is None else self.memory.discount
-
-    def check(self) -> None:
-        """Refuse settings that do not go together."""
-        super().check()
-        if self.memory is not None and self.estimates:
-            raise ValueError("noise is estimated from all outcomes alike; got a memory that fades. Declare the noise.")

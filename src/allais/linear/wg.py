@@ -13,14 +13,14 @@ from allais.linear.ellipsoid import World, bracket_linear, learn_linear, locatio
 from allais.linear.lingape import beats
 from allais.linear.noise import Noise
 from allais.linear.policy import LinearPolicy
-from allais.policies.core.base import FixedConfidence, setting
+from allais.policies.core.base import Promise, no_worse, setting
 from allais.policies.core.steps import issue, pick
 from allais.policies.core.verbs import SETTLED, bracket, choose, learn, recommend
 from allais.preferences import Preference
 
 
 @dataclass(frozen=True)
-class WG(FixedConfidence, LinearPolicy):
+class WG(LinearPolicy):
     """W-G, the best arm with features at a given confidence (Algorithm 6, corrected: docs/paper/errata.md, 5 to 7).
 
     It plays the arm that most reduces the largest uncertainty, and stops when one arm is best for every theta in the
@@ -47,8 +47,12 @@ class WG(FixedConfidence, LinearPolicy):
     0
     """
 
+    tolerance: float = setting(0.0, no_worse)
     stopping: str = setting("exact")
+
     called: ClassVar[str] = "W-G"
+    goal: ClassVar[str] = "confidence"
+    promises: ClassVar[Promise] = "proven"
     with_cross: ClassVar[bool] = True
 
     @classmethod

@@ -19,16 +19,17 @@ from allais.linear.ellipsoid import (
     recommend_linear,
 )
 from allais.linear.noise import Noise
-from allais.linear.policy import Fades
+from allais.linear.policy import LinearPolicy, fading
 from allais.linear.wg import WG
+from allais.policies.core.base import Propensity, setting
+from allais.policies.core.forgetting import Fading
 from allais.policies.core.steps import issue
 from allais.policies.core.verbs import bracket, choose, learn, recommend
-from allais.policies.wucb import Baseline
 from allais.preferences import expected_value
 
 
 @dataclass(frozen=True)
-class WOFUL(Fades):
+class WOFUL(LinearPolicy):
     """W-OFUL, low regret over arms with features (Algorithm 5, corrected: docs/paper/errata.md, 1 to 4).
 
     Regret stays below `theory.woful_regret` with probability 1 - delta. Its learner also takes arms that differ from
@@ -52,8 +53,11 @@ class WOFUL(Fades):
     array([2000, 2000])
     """
 
+    memory: Fading | None = setting(None, fading)
+
     called: ClassVar[str] = "W-OFUL"
     goal: ClassVar[str] = "regret"
+    propensity: ClassVar[Propensity] = "one"
     open_to_contexts: ClassVar[bool] = True
 
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
@@ -105,7 +109,7 @@ recommend.of(WOFULRule)(recommend_linear)
 bracket.of(WOFULRule)(bracket_linear)
 
 
-class OFUL(Baseline, WOFUL):
+class OFUL(WOFUL, made_from=WOFUL):
     """OFUL (Abbasi-Yadkori et al. 2011): W-OFUL for the mean, with the same ellipsoid.
 
     Args:
@@ -141,7 +145,7 @@ class OFUL(Baseline, WOFUL):
         super().__init__(preference, noise, name="OFUL", **shared)
 
 
-class GAllocation(Baseline, WG):
+class GAllocation(WG, made_from=WG):
     """G-allocation (Soare et al. 2014): W-G for the mean, with the same choices of arms.
 
     Args:

@@ -12,7 +12,7 @@ from allais._checks import FloatArray
 from allais._random import Seed, generator
 
 if TYPE_CHECKING:
-    from allais.lotteries.finite import FiniteLottery
+    from allais.lotteries.finite import Discrete
 
 
 from typing import Any
@@ -64,7 +64,7 @@ class Lottery(ABC):
     def landmarks(self) -> FloatArray:
         """Finite points between which the distribution is smooth, ascending; quadrature breaks there."""
 
-    def as_finite(self) -> FiniteLottery | None:
+    def as_finite(self) -> Discrete | None:
         """The same distribution as finitely many outcomes, or None where there are more."""
         return None
 

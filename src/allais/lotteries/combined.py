@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from allais._checks import FloatArray, finite_array
 from allais.lotteries.base import Lottery, require_lottery
 from allais.lotteries.continuous import Normal
-from allais.lotteries.finite import SUM_TOLERANCE, Discrete, FiniteLottery
+from allais.lotteries.finite import SUM_TOLERANCE, Discrete
 from allais.numerics.integrals import smallest
 
 
@@ -137,7 +137,7 @@ class Mixture(Lottery):
     def mean(self) -> float:
         return float(sum(share * part.mean for share, part in self._present))
 
-    def as_finite(self) -> FiniteLottery | None:
+    def as_finite(self) -> Discrete | None:
         flat: dict[float, float] = {}
         for share, part in self._present:
             finite = part.as_finite()

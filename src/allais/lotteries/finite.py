@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
@@ -18,85 +17,8 @@ FEW = 16  # outcomes that are compared one by one when sampling
 SUM_TOLERANCE = 1e-9  # probabilities typed by hand add up to 1 within rounding
 
 
-class FiniteLottery(Lottery):
-    """Outcomes with probabilities: ascending, distinct, each with positive probability."""
-
-    _outcomes: FloatArray
-
-    @property
-    @abstractmethod
-    def outcomes(self) -> FloatArray:
-        """The distinct outcomes, ascending."""
-
-    @property
-    @abstractmethod
-    def probabilities(self) -> FloatArray:
-        """The probability of each outcome."""
-
-    @property
-    @abstractmethod
-    def at_least(self) -> FloatArray:
-        """P(X >= outcome), for each outcome."""
-
-    @property
-    @abstractmethod
-    def below(self) -> FloatArray:
-        """P(X < outcome), for each outcome."""
-
-    @property
-    def support(self) -> tuple[float, float]:
-        return float(self.outcomes[0]), float(self.outcomes[-1])
-
-    @property
-    def mean(self) -> float:
-        return float(np.sum(self.outcomes * self.probabilities))
-
-    def as_finite(self) -> FiniteLottery:
-        return self
-
-    def as_setting(self) -> dict[str, Any]:
-        """What a file holds of it: outcomes with their probabilities, whatever they were made from."""
-        odds = zip(self.outcomes.tolist(), self.probabilities.tolist(), strict=True)
-        return {"type": "Discrete", "odds": [list(pair) for pair in odds]}
-
-    @staticmethod
-    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Discrete:
-        """The lottery that a file describes."""
-        return Discrete(dict(content["odds"]))
-
-    def log_survival(self, x: FloatArray) -> FloatArray:
-        return self._log(np.append(self.at_least, 0.0), x)
-
-    def log_cdf(self, x: FloatArray) -> FloatArray:
-        return self._log(np.append(self.below, 1.0), x)
-
-    def _log(self, probability: FloatArray, x: FloatArray) -> FloatArray:
-        with np.errstate(divide="ignore"):
-            return np.log(probability[np.searchsorted(self.outcomes, x, side="right")])
-
-    def quantile(self, p: FloatArray) -> FloatArray:
-        up_to = np.append(self.below[1:], 1.0)
-        return self.outcomes[np.minimum(np.searchsorted(up_to, p, side="left"), up_to.size - 1)]
-
-    def landmarks(self) -> FloatArray:
-        return self.outcomes
-
-    def _sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        drawn = rng.random(size)
-        if self._edges.size > FEW:
-            return self._outcomes[np.searchsorted(self._edges, drawn, side="right")]
-        index = np.zeros(size, dtype=np.int8)
-        for edge in self._edges:  # faster than a search, for few outcomes
-            index += drawn >= edge
-        return self._outcomes[index]
-
-    @cached_property
-    def _edges(self) -> FloatArray:
-        return self.below[1:]
-
-
-class Discrete(FiniteLottery):
-    """Outcomes with their probabilities, as a mapping.
+class Discrete(Lottery):
+    """Outcomes with their probabilities, as a mapping; its outcomes are ascending, distinct and possible.
 
     Args:
         probabilities: The probability of each outcome; they sum to 1.
@@ -152,20 +74,75 @@ class Discrete(FiniteLottery):
 
     @property
     def outcomes(self) -> FloatArray:
+        """The distinct outcomes, ascending."""
         return self._outcomes.copy()
 
     @property
     def probabilities(self) -> FloatArray:
+        """The probability of each outcome."""
         return self._probabilities.copy()
 
     @cached_property
     def at_least(self) -> FloatArray:
+        """P(X >= outcome), for each outcome."""
         # from the top, so that small tail probabilities keep their digits; rounding past 1 is cut
         return np.minimum(np.cumsum(self._probabilities[::-1])[::-1], 1.0)
 
     @cached_property
     def below(self) -> FloatArray:
+        """P(X < outcome), for each outcome."""
         return np.minimum(np.append(0.0, np.cumsum(self._probabilities)[:-1]), 1.0)
+
+    @property
+    def support(self) -> tuple[float, float]:
+        return float(self.outcomes[0]), float(self.outcomes[-1])
+
+    @property
+    def mean(self) -> float:
+        return float(np.sum(self.outcomes * self.probabilities))
+
+    def as_finite(self) -> Discrete:
+        return self
+
+    def as_setting(self) -> dict[str, Any]:
+        """What a file holds of it: outcomes with their probabilities, whatever they were made from."""
+        odds = zip(self.outcomes.tolist(), self.probabilities.tolist(), strict=True)
+        return {"type": "Discrete", "odds": [list(pair) for pair in odds]}
+
+    @staticmethod
+    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Discrete:
+        """The lottery that a file describes."""
+        return Discrete(dict(content["odds"]))
+
+    def log_survival(self, x: FloatArray) -> FloatArray:
+        return self._log(np.append(self.at_least, 0.0), x)
+
+    def log_cdf(self, x: FloatArray) -> FloatArray:
+        return self._log(np.append(self.below, 1.0), x)
+
+    def _log(self, probability: FloatArray, x: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore"):
+            return np.log(probability[np.searchsorted(self.outcomes, x, side="right")])
+
+    def quantile(self, p: FloatArray) -> FloatArray:
+        up_to = np.append(self.below[1:], 1.0)
+        return self.outcomes[np.minimum(np.searchsorted(up_to, p, side="left"), up_to.size - 1)]
+
+    def landmarks(self) -> FloatArray:
+        return self.outcomes
+
+    def _sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        drawn = rng.random(size)
+        if self._edges.size > FEW:
+            return self._outcomes[np.searchsorted(self._edges, drawn, side="right")]
+        index = np.zeros(size, dtype=np.int8)
+        for edge in self._edges:  # faster than a search, for few outcomes
+            index += drawn >= edge
+        return self._outcomes[index]
+
+    @cached_property
+    def _edges(self) -> FloatArray:
+        return self.below[1:]
 
 
 class Bernoulli(Discrete):
@@ -189,7 +166,7 @@ class Bernoulli(Discrete):
         return f"Bernoulli({self.p:g})"
 
 
-class Empirical(FiniteLottery):
+class Empirical(Discrete):
     """The empirical distribution of samples: each has probability 1/n.
 
     Args:
@@ -216,10 +193,6 @@ class Empirical(FiniteLottery):
 
     def __hash__(self) -> int:
         return hash((Empirical, self._size, *self.support))
-
-    @property
-    def outcomes(self) -> FloatArray:
-        return self._outcomes.copy()
 
     @property
     def probabilities(self) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from allais._checks import FloatArray, share
 from allais._kernels import by_reference
 from allais.bands.base import NoBand, bounds_of
-from allais.policies.core.base import KArmed, setting
+from allais.policies.core.base import KArmed, Propensity, setting
 from allais.policies.core.knowledge import RewardsOfArms, as_list
 from allais.policies.core.steps import issue
 from allais.policies.core.verbs import choose, learn, take_in
@@ -45,6 +45,7 @@ class EXP3(KArmed):
     rewards: RewardsOfArms | None = None
     gamma: float = setting(0.1, _share_of_all)
     called: ClassVar[str] = "EXP3"
+    propensity: ClassVar[Propensity] = "ticket"
     goal: ClassVar[str] = "regret"
     open_to_data: ClassVar[bool] = False  # its weights need the probability that a choice had
     needs_rewards: ClassVar[bool] = True

@@ -11,7 +11,8 @@ from allais._checks import FloatArray
 from allais._kernels import kernel
 from allais.bands.base import NoBand
 from allais.numerics.k_inf import QUICK, DistributionOfThree, k_inf_of_three
-from allais.policies.core.forgetting import Forgetful
+from allais.policies.core.base import KArmed, Propensity, setting
+from allais.policies.core.forgetting import Fading, Recent, remembering
 from allais.policies.core.knowledge import as_list
 from allais.policies.core.steps import best_value, issue, pick_highest, survey
 from allais.policies.core.verbs import choose
@@ -22,7 +23,7 @@ MOST_VALUES = 3  # beyond that, K_inf is a search in more than one dimension, an
 
 
 @dataclass(frozen=True)
-class IMED(Forgetful):
+class IMED(KArmed):
     """Indexed minimum empirical divergence, low regret: play the arm with the least N K_inf(F, best value) + log N.
 
     K_inf is the least divergence from what was seen to a distribution on the same values that is worth as much as
@@ -41,9 +42,12 @@ class IMED(Forgetful):
     True
     """
 
+    memory: Recent | Fading | None = setting(None, remembering)
+
     called: ClassVar[str] = "IMED"
     goal: ClassVar[str] = "regret"
     open_to_arms: ClassVar[bool] = True
+    propensity: ClassVar[Propensity] = "one"
     needs_rewards: ClassVar[bool] = True
 
     def check(self) -> None:

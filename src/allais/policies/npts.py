@@ -12,7 +12,8 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, late, verb
 from allais.bands.base import bounds_of, refresh, refuse_unbounded
 from allais.numerics.table import distorted_sum
-from allais.policies.core.forgetting import Forgetful
+from allais.policies.core.base import KArmed, setting
+from allais.policies.core.forgetting import Fading, Recent, remembering
 from allais.policies.core.knowledge import as_list
 from allais.policies.core.steps import issue, pick_highest, survey
 from allais.policies.core.verbs import choose
@@ -180,7 +181,7 @@ def _(rule, bins, worth, memory, arm, stream):
 
 
 @dataclass(frozen=True)
-class NPTS(Forgetful):
+class NPTS(KArmed):
     """Non-parametric Thompson sampling, low regret: play the arm that is best under a random reweighting.
 
     Each outcome that was seen gets a mass from Gamma(its count), and the best outcome that could occur one from
@@ -206,6 +207,8 @@ class NPTS(Forgetful):
     >>> bool(ours.mean_regret[-1] < 0.25 * papers.mean_regret[-1])
     True
     """
+
+    memory: Recent | Fading | None = setting(None, remembering)
 
     called: ClassVar[str] = "NPTS"
     goal: ClassVar[str] = "regret"

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray, truth
+from allais._checks import FloatArray, IntArray, share, truth
 from allais._kernels import by_reference, kernel, routine
 from allais.bands.asymptotic import (
     AsymptoticRule,
@@ -29,7 +29,7 @@ from allais.policies.common_runs import (
     weigh_runs,
     with_blocks,
 )
-from allais.policies.core.base import FixedConfidence, KArmed, Promise, setting
+from allais.policies.core.base import KArmed, Promise, no_worse, setting
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import best_value, issue
 from allais.policies.core.verbs import SETTLED, choose, exponent, lacks_room, learn, recommend, take_in
@@ -126,7 +126,7 @@ LOOKS = 32  # an arm is judged after every 1 / LOOKS of its samples: judging cos
 
 
 @dataclass(frozen=True)
-class PairwiseScreening(FixedConfidence, KArmed):
+class PairwiseScreening(KArmed):
     """The best of many arms without bounds on rewards: differences of pairs, by the central limit theorem.
 
     Every arm is first sampled as often as `rarest` asks for. From then on each is compared with the best so far, by the
@@ -156,19 +156,18 @@ class PairwiseScreening(FixedConfidence, KArmed):
     (2, True, 'asymptotic')
     """
 
+    delta: float = setting(check=share)
+    tolerance: float = setting(0.0, no_worse)
     rarest: float = setting(check=rarest_event)
     common_random_numbers: bool = setting(False, truth)
 
     called: ClassVar[str] = "pairwise screening"
+    goal: ClassVar[str] = "confidence"
+    promises: ClassVar[Promise] = "asymptotic"  # an error chance of about delta, by the central limit theorem
 
     def check(self) -> None:
         """Refuse weights whose influence functions have no variance."""
         require_unbroken(self.preference)
-
-    @property
-    def promise(self) -> Promise:
-        """An error chance of about delta, by the central limit theorem."""
-        return "asymptotic"
 
     def rule(self, n_arms: int) -> ScreeningRule:
         """The settings as the kernels read them."""

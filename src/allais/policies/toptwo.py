@@ -8,11 +8,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from allais._checks import share
 from allais._kernels import kernel, routine
 from allais.bands._joint_test import distribution_rule, reach
 from allais.bands._tail_walks import IDLE
 from allais.bands.base import anytime_rule, no_interval
-from allais.policies.core.base import FixedConfidence, KArmed, setting
+from allais.policies.core.base import KArmed, Promise, no_worse, setting
 from allais.policies.core.knowledge import as_list, first_pulls, fitting_band
 from allais.policies.core.steps import bounds_at, issue, judged, pick_highest, survey
 from allais.policies.core.verbs import SETTLED, bracket, choose, exponent
@@ -27,7 +28,7 @@ SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than 
 
 
 @dataclass(frozen=True)
-class TopTwo(FixedConfidence, KArmed):
+class TopTwo(KArmed):
     """The best arm at a given confidence: two arms are judged together, often in fewer samples than W-LUCB needs.
 
     A sample goes to the arm of the highest value or to the challenger that is hardest to tell from it, to the one whose
@@ -52,8 +53,13 @@ class TopTwo(FixedConfidence, KArmed):
     (0, True, True)
     """
 
+    delta: float = setting(check=share)
+    tolerance: float = setting(0.0, no_worse)
+
     called: ClassVar[str] = "top-two"
+    goal: ClassVar[str] = "confidence"
     needs_rewards: ClassVar[bool] = True
+    promises: ClassVar[Promise] = "proven"
 
     def check(self) -> None:
         """Refuse rewards for which no band holds."""

@@ -8,11 +8,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import IntArray, positive
+from allais._checks import IntArray, positive, share
 from allais._kernels import by_reference
-from allais.bands import Holder
+from allais.bands import Band, Holder
 from allais.bands.base import anytime_rule
-from allais.policies.core.base import BandPolicy, FixedConfidence, setting
+from allais.policies.core.base import Policy, Promise, Propensity, no_worse, setting
 from allais.policies.core.knowledge import RewardsOfArms
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import anticipate, bounds_at, fewest_asked, issue, judged, pick_highest, survey
@@ -24,7 +24,7 @@ PAPER_UNION = math.pi**2 / 3.0 + 1.0  # the constant of the union bound in gamma
 
 
 @dataclass(frozen=True)
-class WLUCB(FixedConfidence, BandPolicy):
+class WLUCB(Policy):
     """W-LUCB, the best arm at a given confidence (Algorithm 3).
 
     The band is `KL`, or `Envelope` for sub-Gaussian rewards; with `band=Asymptotic(rarest=...)` no rewards need be
@@ -48,8 +48,18 @@ class WLUCB(FixedConfidence, BandPolicy):
     (0, True)
     """
 
+    rewards: RewardsOfArms | None = None
+    band: Band = setting(None)
+    of_mean: bool = setting(False, repr=False)
+    delta: float = setting(check=share)
+    tolerance: float = setting(0.0, no_worse)
     union: float = setting(PAPER_UNION, positive, repr=False)
+
     called: ClassVar[str] = "W-LUCB"
+    goal: ClassVar[str] = "confidence"
+    needs_rewards: ClassVar[bool] = True
+    promises: ClassVar[Promise] = "proven"
+    propensity: ClassVar[Propensity] = "one"
 
     @classmethod
     def as_printed(cls, preference: Preference, rewards: RewardsOfArms, **settings: Any) -> WLUCB:

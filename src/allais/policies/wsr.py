@@ -11,7 +11,8 @@ import numpy as np
 from allais._checks import IntArray, share, whole
 from allais._kernels import by_reference, kernel
 from allais.bands.base import NoBand
-from allais.policies.core.base import KArmed, setting
+from allais.policies.core.base import Policy, setting
+from allais.policies.core.knowledge import RewardsOfArms
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import issue, pick
 from allais.policies.core.verbs import SETTLED, WAITING, choose, learn, recommend, take_in
@@ -49,7 +50,7 @@ def spent(budget, state):
 
 
 @dataclass(frozen=True)
-class WSR(KArmed):
+class WSR(Policy):
     """W-SR, the best arm within a budget of samples: reject the worst after each phase (Algorithm 4).
 
     It promises no confidence, and needs to know nothing about the rewards. Where they are declared, outcomes are
@@ -67,7 +68,9 @@ class WSR(KArmed):
     0
     """
 
+    rewards: RewardsOfArms | None = None
     budget: int = setting(check=whole_budget)
+
     called: ClassVar[str] = "W-SR"
     goal: ClassVar[str] = "budget"
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -11,21 +9,21 @@ import numpy as np
 
 from allais import theory
 from allais._checks import FloatArray, IntArray, positive
-from allais.bands import EmpiricalBernstein, Holder
-from allais.policies.core.base import BandPolicy, Policy, setting
-from allais.policies.core.forgetting import Forgetful
+from allais.bands import Band, EmpiricalBernstein, Holder
+from allais.policies.core.base import Policy, Propensity, setting
+from allais.policies.core.forgetting import Fading, Recent, remembering
 from allais.policies.core.knowledge import RewardsOfArms
 from allais.policies.core.steps import bounds_at, issue, pick_highest, rounds_so_far, survey
 from allais.policies.core.verbs import choose, exponent
 from allais.policies.wlucb import WLUCB
-from allais.policies.wsr import WSR, PatientRejects
+from allais.policies.wsr import WSR, PatientRejects, patient_phases
 from allais.preferences import Preference, expected_value
 from allais.rewards import SubGaussian
 from allais.samples.memory import Worth
 
 
 @dataclass(frozen=True)
-class WUCB(Forgetful, BandPolicy):
+class WUCB(Policy):
     """W-UCB, low regret: play the arm with the highest upper bound on its value (Algorithm 2).
 
     In round m the bound has exponent `exploration` log m, and fails with probability 2 / m^3 at the paper's 3. The band
@@ -49,9 +47,16 @@ class WUCB(Forgetful, BandPolicy):
     array([2000, 2000, 2000, 2000])
     """
 
+    rewards: RewardsOfArms | None = None
+    band: Band = setting(None)
+    of_mean: bool = setting(False, repr=False)
+    memory: Recent | Fading | None = setting(None, remembering)
     exploration: float = setting(3.0, positive)
+
     called: ClassVar[str] = "W-UCB"
     goal: ClassVar[str] = "regret"
+    needs_rewards: ClassVar[bool] = True
+    propensity: ClassVar[Propensity] = "one"
     open_to_people: ClassVar[bool] = True
     open_to_arms: ClassVar[bool] = True
 
@@ -115,49 +120,12 @@ def _(rule, state):
     return rule.exploration * np.log(max(rounds_so_far(state), 2))
 
 
-class Baseline(Policy):
-    """A policy whose `__init__` takes fewer settings than the policy that it is made from."""
-
-    def given(self) -> dict[str, Any]:
-        """The settings that it was made with; those of its preference by their own names."""
-        names = list(inspect.signature(type(self).__init__).parameters)[1:]
-        return {name: getattr(self if hasattr(self, name) else self.preference, name) for name in names}
-
-    def __repr__(self) -> str:
-        usual = inspect.signature(type(self).__init__).parameters
-        shown = [f"{name}={value!r}" for name, value in self.given().items() if value != usual[name].default]
-        return f"{type(self).__name__}({', '.join(shown)})"
-
-    def as_setting(self) -> dict[str, Any]:
-        """What a file holds about it."""
-        return {"type": type(self).__name__, **self.given()}
-
-    @classmethod
-    def from_setting(cls, content: dict[str, Any], trust: tuple[str, ...]) -> Policy:
-        """The policy that a file describes."""
-        return cls(**content)
-
-    def but(self, **changes: Any) -> Policy:
-        """The same policy with other settings; where some are not its own, the policy that it is made from.
-
-        Args:
-            **changes: Settings by name.
-        """
-        given = self.given()
-        return type(self)(**{**given, **changes}) if changes.keys() <= given.keys() else self.plain().but(**changes)
-
-    def plain(self) -> Policy:
-        """The policy that it is made from, with all settings."""
-        maker: Any = next(kind for kind in type(self).__mro__ if not issubclass(kind, Baseline))
-        return maker(**{one.name: getattr(self, one.name) for one in dataclasses.fields(maker)})
-
-
 AUER = 4.0  # sqrt(2 log m / l) is the Hölder radius of a mean at exponent 4 log m; the paper has 3
 KALYANAKRISHNAN = 5.0 / 4.0  # in place of the paper's pi^2/3 + 1
 UCBV_ZETA = 1.2  # of Audibert, Munos & Szepesvári (2009), with their c = 1
 
 
-class UCB1(Baseline, WUCB):
+class UCB1(WUCB, made_from=WUCB):
     """UCB1 (Auer et al. 2002): W-UCB for the mean, with the width sqrt(2 log m / l).
 
     Args:
@@ -176,7 +144,7 @@ class UCB1(Baseline, WUCB):
         super().__init__(preference, rewards, band=Holder(), exploration=AUER, name="UCB1")
 
 
-class LUCB(Baseline, WLUCB):
+class LUCB(WLUCB, made_from=WLUCB):
     """LUCB (Kalyanakrishnan et al. 2012): W-LUCB for the mean, with exponent log(5 K m^4 / 4 delta).
 
     Args:
@@ -206,7 +174,7 @@ class LUCB(Baseline, WLUCB):
         super().__init__(preference, rewards, band=Holder(), union=KALYANAKRISHNAN, name="LUCB", **settings)
 
 
-class SR(Baseline, WSR):
+class SR(WSR, made_from=WSR):
     """Successive rejects (Audibert et al. 2010): W-SR for the mean, with the same phases.
 
     Args:
@@ -226,7 +194,7 @@ class SR(Baseline, WSR):
         super().__init__(expected_value(reference=reference, costs=costs), rewards, budget=budget, name="SR")
 
 
-class UCBV(Baseline, WUCB):
+class UCBV(WUCB, made_from=WUCB):
     """UCB-V (Audibert et al. 2009): W-UCB for the mean, with an empirical Bernstein band.
 
     The paper calls it unfit: it is aware of variance, not of a distortion.
@@ -245,7 +213,7 @@ class UCBV(Baseline, WUCB):
         super().__init__(preference, rewards, band=EmpiricalBernstein(), exploration=UCBV_ZETA, name="UCB-V")
 
 
-class WEUCB(Baseline, WUCB):
+class WEUCB(WUCB, made_from=WUCB):
     """WE-UCB: UCB1 with w(empirical mean) in place of the value, a heuristic for rewards in [0, 1].
 
     It is right for Bernoulli rewards, and the paper shows where it fails (Setup(*)).
@@ -267,7 +235,7 @@ class WEUCB(Baseline, WUCB):
         super().__init__(preference, rewards, band=band, exploration=AUER, of_mean=True, name="WE-UCB")
 
 
-class WELUCB(Baseline, WLUCB):
+class WELUCB(WLUCB, made_from=WLUCB):
     """WE-LUCB: LUCB with w(empirical mean) in place of the value, a heuristic for rewards in [0, 1].
 
     Args:
@@ -289,7 +257,8 @@ class WELUCB(Baseline, WLUCB):
         super().__init__(preference, rewards, band=band, union=KALYANAKRISHNAN, name="WE-LUCB", **settings)
 
 
-class UniformSampling(Baseline, PatientRejects):
+@dataclass(frozen=True)
+class UniformSampling(WSR, made_from=PatientRejects):
     """Uniform sampling: every arm gets the same share of the budget, and the highest estimate is recommended.
 
     It is a yardstick: nothing else sees rare gains of every arm as well, and nothing is worse with many ordinary arms.
@@ -297,6 +266,7 @@ class UniformSampling(Baseline, PatientRejects):
     Args:
         preference: What is maximised.
         rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
+        name: What tables and legends call it.
         budget: The number of samples in all.
 
     >>> from allais import Bandit, best_arm
@@ -306,5 +276,9 @@ class UniformSampling(Baseline, PatientRejects):
     (0, {0: 50, 1: 50})
     """
 
-    def __init__(self, preference: Preference, rewards: RewardsOfArms | None = None, *, budget: int) -> None:
-        super().__init__(preference, rewards, budget=budget, floor=1.0, name="uniform sampling")
+    called: ClassVar[str] = "uniform sampling"
+    floor: ClassVar[float] = 1.0
+
+    def phases(self, n_arms: int) -> IntArray:
+        """One phase, in which all arms are sampled alike."""
+        return patient_phases(self.budget, n_arms, self.floor)

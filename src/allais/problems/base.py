@@ -140,6 +140,9 @@ class LotteryArms(Problem):
     def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
         return self.lotteries[arm].sample(rng, size)
 
+    def true_values(self, preference: Preference) -> FloatArray:
+        return np.array([preference.value(lottery) for lottery in self.lotteries])
+
 
 class Bandit(LotteryArms):
     """K arms, each of them a lottery.
@@ -171,9 +174,6 @@ class Bandit(LotteryArms):
         if type(self) is not Bandit:  # a subclass may know its arms by their places
             return self
         return Bandit([self.lotteries[arm] for arm in arms], [self._arms[arm] for arm in arms])
-
-    def true_values(self, preference: Preference) -> FloatArray:
-        return np.array([preference.value(lottery) for lottery in self.lotteries])
 
 
 class Simulator(OneByOne):

@@ -138,7 +138,7 @@ def closing(answer: BestArm, unit: str = "", fewest: float = math.inf) -> Markup
 
 def _curves(answer: BestArm) -> dict[Hashable, Curve]:
     """Each drawn option's interval at every moment from which on it has a value."""
-    if getattr(answer.learner.policy, "of_mean", False):  # its intervals are those of no value
+    if answer.learner.policy.of_mean:  # its intervals are those of no value
         return {}
     curves = {name: Curve(f"s{place}", []) for place, name in enumerate(ranked(answer)[:MOST_DRAWN])}
     for samples, pulls, intervals in answer.history:
@@ -181,7 +181,7 @@ def _explanation(rows: Explanation) -> Markup:
 def _proof(answer: BestArm) -> Proof | None:
     """What a proof takes at least, if the options go on as they were seen to."""
     policy = answer.learner.policy
-    if not policy.keeps_outcomes or getattr(policy, "of_mean", False):
+    if not policy.keeps_outcomes or policy.of_mean:
         return None
     return least_proof(policy, *_seen(answer))
 

@@ -34,7 +34,7 @@ def sure_intervals(
 ) -> dict[Hashable, Interval]:
     """What each option feels like for sure; NaN where nothing is known about it, or it has no interval."""
     preference = learner.policy.preference
-    if getattr(learner.policy, "of_mean", False):  # such a policy compares w(mean), which is no value of outcomes
+    if learner.policy.of_mean:  # such a policy compares w(mean), which is no value of outcomes
         values = learner.value()
         return {name: Interval(math.nan, sure_amount(preference, values[name]), math.nan) for name in intervals}
     return {

@@ -13,7 +13,7 @@ import numpy as np
 
 from allais._checks import FloatArray, positive
 from allais.linear.policy import LinearPolicy
-from allais.policies.core.base import FixedConfidence, Policy
+from allais.policies.core.base import Policy
 from allais.policies.toptwo import TopTwo
 from allais.searches.forecast import Forecast, forecast
 from allais.searches.pilot_simulation import Seen
@@ -38,14 +38,13 @@ def with_indifference(policy: Policy, amount: float) -> Policy:
     0.6161
     """
     amount = positive("indifference", amount)
-    if not isinstance(policy, FixedConfidence):
+    if not hasattr(policy, "tolerance"):
         raise ValueError(
             f"indifference is for a policy that stops by itself; {type(policy).__name__} spends a budget. Leave it out."
         )
     if policy.preference.utility is None:
         return policy.but(tolerance=amount)
-    rewards = getattr(policy, "rewards", None)
-    known = rewards if isinstance(rewards, Sequence) else policy.rewards_of(1)
+    known = policy.rewards if isinstance(policy.rewards, Sequence) else policy.rewards_of(1)
     ends = [end for one in known for end in one.support]
     if not ends or not all(map(math.isfinite, ends)):
         raise ValueError(

@@ -113,10 +113,9 @@ def least_proof(policy: Policy, values: FloatArray, seen: Sequence[Seen], delta:
     if values.size < 2 or not np.isfinite(values).all() or any(outcomes.size == 0 for outcomes, _ in seen):
         return None
     chance = policy.error_rate or delta
-    rewards = getattr(policy, "rewards", None)
-    if rewards is not None:
+    if policy.rewards is not None:
         try:
-            runs = fewest_runs(WLUCB(policy.preference, rewards, delta=chance), values, seen)
+            runs = fewest_runs(WLUCB(policy.preference, policy.rewards, delta=chance), values, seen)
         except ValueError:  # sub-Gaussian rewards and a utility, of which no interval is known
             runs = None
         if runs is not None:

@@ -15,7 +15,7 @@ from allais._checks import FloatArray, brief, whole
 from allais._random import Seed
 from allais.bands import Interval
 from allais.learner import Learner
-from allais.policies.core.base import KArmed, Policy, Promise
+from allais.policies.core.base import Policy, Promise
 from allais.policies.core.verbs import bracket
 from allais.preferences.valuation import sure_amount
 from allais.problems import Problem
@@ -82,7 +82,7 @@ def _brackets(learner: Learner, policy: Policy) -> tuple[FloatArray, FloatArray]
 def _filled(learner: Learner, at_best: Mapping[Hashable, bool], excluded: Excluded) -> Learner | None:
     """A copy that was told an outcome for each run that was left out: the best one of an arm, or the worst."""
     policy = learner.policy
-    if not isinstance(policy, KArmed) or policy.rewards is None or not policy.open_to_data:
+    if policy.rewards is None or not policy.open_to_data:
         return None
     twin, known = learner.copy(), dict(zip(learner.pulls, policy.rewards_of(len(learner.pulls)), strict=True))
     for name, runs in excluded.items():
@@ -201,7 +201,7 @@ class BestArm:
         if self.withdrawn:
             sure += f", promise withdrawn as {sum(self.excluded.values())} runs were left out"
         policy = self.learner.policy
-        of_mean = getattr(policy, "of_mean", False)  # such a policy compares w(mean), which is no value of outcomes
+        of_mean = policy.of_mean  # such a policy compares w(mean), which is no value of outcomes
         utility = math.nan if of_mean else sure_amount(policy.preference, self.value)
         worth = f"value {self.value:.4g}" if math.isnan(utility) else f"feels like {utility:.4g} for sure"
         return f"{self.arm!r} ({sure}, {worth}, {self.samples} samples)"

@@ -177,7 +177,7 @@ class Rollout:
         if is_full(self.state.memory, arm):
             self.state = self.state._replace(memory=grown(self.state.memory, arm))
         else:
-            self.state = self.state._replace(own=self.policy.roomier(self.state.own))  # type: ignore[attr-defined]
+            self.state = self.state._replace(own=self.policy.roomier(self.state.own))
 
     def _refill(self, arm: int) -> None:
         outcomes = next(self._streams[arm])

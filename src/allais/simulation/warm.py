@@ -81,7 +81,7 @@ def uses_of(kind: Any) -> Iterator[tuple[Policy, Problem]]:
         return
     yield policy, FEW
     # IMED is for few outcomes, and w of the mean is right for 0 and 1 only
-    if given.get("rewards") == SETTINGS["rewards"] and not getattr(policy, "of_mean", False):
+    if given.get("rewards") == SETTINGS["rewards"] and not policy.of_mean:
         yield policy, MANY
     if "band" in (one.name for one in asked):
         yield policy.but(band=Holder()), FEW

@@ -15,7 +15,7 @@ from allais._checks import FloatArray, IntArray, positive
 from allais._system.processes import process_pool
 from allais.files.reading import read_arrays, write_arrays
 from allais.lotteries import Empirical
-from allais.problems import Bandit
+from allais.problems.base import LotteryArms
 from allais.simulation.simulate import workers
 from allais.traffic import sumo
 from allais.traffic.demand import DAY
@@ -122,7 +122,7 @@ class Recording:
         )  # fmt: skip
 
 
-class RecordedTraffic(Bandit):
+class RecordedTraffic(LotteryArms):
     """Routes whose delays are those of a recording, each as likely: exact values, and features for linear policies.
 
     Args:

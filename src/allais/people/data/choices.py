@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
-from allais.lotteries import FiniteLottery
+from allais.lotteries import Discrete
 from allais.people.data.arrays import CERTAINTY_EQUIVALENT
 from allais.people.data.choices_builder import Rows
 from allais.people.data.design import Compact, compact
@@ -62,7 +62,7 @@ class Choices:
     """
 
     people: tuple[str, ...]
-    lotteries: tuple[FiniteLottery, ...]
+    lotteries: tuple[Discrete, ...]
     person: IntArray
     offered: IntArray
     chosen: IntArray
@@ -294,7 +294,7 @@ class Choices:
             np.ones(rows.size, np.int64),
         )  # fmt: skip
 
-    def options(self, row: int) -> tuple[FiniteLottery, ...]:
+    def options(self, row: int) -> tuple[Discrete, ...]:
         """What was offered in a row, counted from 0.
 
         Args:
@@ -344,7 +344,7 @@ class Choices:
         return self._designs[key]
 
 
-def dominates(first: FiniteLottery, second: FiniteLottery) -> bool:
+def dominates(first: Discrete, second: Discrete) -> bool:
     """Whether the first has at least the probability of the second to reach any outcome.
 
     >>> dominates(Discrete({10: 0.5, 0: 0.5}), Discrete({10: 0.4, 0: 0.6}))
@@ -354,5 +354,5 @@ def dominates(first: FiniteLottery, second: FiniteLottery) -> bool:
     return bool((_survival(first, points) >= _survival(second, points) - 1e-12).all())
 
 
-def _survival(lottery: FiniteLottery, points: FloatArray) -> FloatArray:
+def _survival(lottery: Discrete, points: FloatArray) -> FloatArray:
     return np.append(lottery.at_least, 0.0)[np.searchsorted(lottery.outcomes, points)]

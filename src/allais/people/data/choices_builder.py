@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from allais._checks import brief, number
-from allais.lotteries import Discrete, FiniteLottery
+from allais.lotteries import Discrete
 from allais.people.data.arrays import CERTAINTY_EQUIVALENT
 
 
-def as_option(thing: Any) -> FiniteLottery:
+def as_option(thing: Any) -> Discrete:
     """A lottery as it is, a mapping as a lottery, and a number as a sure amount."""
-    if isinstance(thing, FiniteLottery):
+    if isinstance(thing, Discrete):
         return thing
     try:
         return Discrete(thing) if isinstance(thing, Mapping) else Discrete({thing: 1.0})
@@ -45,7 +45,7 @@ class Rows:
     def __init__(self, *, drop: bool = False) -> None:
         self._drop, self._n_tried, self._n_dropped, self._wrong, self._now = drop, 0, 0, list[str](), 0
         self._people: dict[str, int] = {}
-        self._lotteries: dict[FiniteLottery, int] = {}
+        self._lotteries: dict[Discrete, int] = {}
         self._seen: dict[int, tuple[Any, int]] = {}  # options by identity: comparing lotteries takes longer
         self._trials: dict[tuple[str, str], int] = {}
         self._person: list[int] = []

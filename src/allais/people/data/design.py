@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from allais._checks import IntArray
-from allais.lotteries import FiniteLottery
+from allais.lotteries import Discrete
 from allais.people.data.arrays import CERTAINTY_EQUIVALENT, PLACES, VALUE_PARAMETERS, Design, Scratch
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class _Options:
         self.start: list[int] = [0]
         self.range: list[float] = []
 
-    def add(self, lottery: FiniteLottery) -> None:
+    def add(self, lottery: Discrete) -> None:
         """Append the terms of a lottery: the decision weight of an outcome is a step of w."""
         utility = self.reference - lottery.outcomes if self.costs else lottery.outcomes - self.reference
         at_least, below = np.append(lottery.at_least, 0.0).tolist(), np.append(lottery.below, 1.0).tolist()

@@ -12,7 +12,7 @@ from typing import Any
 from allais._checks import brief
 from allais.errors import MissingFile
 from allais.files.atomic import write_atomically
-from allais.lotteries import FiniteLottery
+from allais.lotteries import Discrete
 from allais.people.data.arrays import CERTAINTY_EQUIVALENT
 from allais.people.data.choices import Choices
 from allais.people.data.choices_builder import Rows, lottery_of_pairs
@@ -34,7 +34,7 @@ def write_lines(choices: Choices, path: Path) -> None:
     write_atomically(path, "\n".join(lines) + "\n")
 
 
-def plain_option(lottery: FiniteLottery) -> Any:
+def plain_option(lottery: Discrete) -> Any:
     """An option as JSON has it: pairs of outcome and probability, or a sure amount."""
     pairs = [list(pair) for pair in zip(lottery.outcomes.tolist(), lottery.probabilities.tolist(), strict=True)]
     return pairs[0][0] if len(pairs) == 1 else pairs

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from allais._checks import FloatArray, IntArray, real
-from allais.lotteries import Discrete, FiniteLottery
+from allais.lotteries import Discrete
 from allais.people.data.choices import dominates
 from allais.people.model.likelihood import OptionValues
 
@@ -26,7 +26,7 @@ CHECKS = 40  # dominated pairs
 CLEARLY = 3  # steps by which each outcome of a check is better
 MOST_TRIES = 20  # for each pair
 
-Pair = tuple[FiniteLottery, FiniteLottery]
+Pair = tuple[Discrete, Discrete]
 
 
 class Candidates(NamedTuple):
@@ -61,7 +61,7 @@ def pool(family: Family, stakes: tuple[float, float], n: int, rng: np.random.Gen
     lotteries = [_lottery(family, coarse, rng) for _ in range(LOTTERIES)]
     sure = [Discrete({_outcome(family, x): 1.0}) for x in fine.tolist()]
     values = OptionValues(family, [*lotteries, *sure])(family.natural(family.prior.draw(PEOPLE, rng)))
-    found: dict[frozenset[FiniteLottery], Pair] = {}
+    found: dict[frozenset[Discrete], Pair] = {}
     for _ in range(MOST_TRIES * n):
         if len(found) == n:
             break
@@ -77,9 +77,7 @@ def pool(family: Family, stakes: tuple[float, float], n: int, rng: np.random.Gen
     return Candidates(list(found.values()), [_check(family, coarse, rng) for _ in range(CHECKS)])
 
 
-def lotteries_within(
-    family: Family, stakes: tuple[float, float], n: int, rng: np.random.Generator
-) -> list[FiniteLottery]:
+def lotteries_within(family: Family, stakes: tuple[float, float], n: int, rng: np.random.Generator) -> list[Discrete]:
     """Lotteries of two round outcomes between the stakes."""
     low, high = sorted(_utilities(family, end) for end in stakes)
     grid = _grid(low, high, COARSE)

@@ -15,7 +15,7 @@ from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import DAMAGE, reason
 from allais.learner.choices import NotNow
 from allais.learner.journal import Journal
-from allais.lotteries import FiniteLottery
+from allais.lotteries import Discrete
 from allais.people.data.choices import Choices
 from allais.people.data.choices_builder import as_option
 from allais.people.inference.posterior import prior_belief, recomputed, updated
@@ -339,7 +339,7 @@ def _whole(name: str, number: Any, least: int) -> int:
     return int(number)
 
 
-def _arms(given: Mapping[Any, Any] | Sequence[Any] | None) -> dict[Any, FiniteLottery]:
+def _arms(given: Mapping[Any, Any] | Sequence[Any] | None) -> dict[Any, Discrete]:
     if given is None:
         return {}
     named = dict(given) if isinstance(given, Mapping) else dict(enumerate(given))

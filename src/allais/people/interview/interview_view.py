@@ -9,7 +9,7 @@ import numpy as np
 
 from allais._system.locks import Guard, one_at_a_time
 from allais.learner.journal import Journal
-from allais.lotteries import FiniteLottery
+from allais.lotteries import Discrete
 from allais.people.data.choices import Attention, Choices
 from allais.people.inference.fitted import MOST_DRAWS, Fitted
 from allais.people.inference.posterior import Belief
@@ -28,7 +28,7 @@ class InterviewView:
     questions: int
     sure: float
     n_particles: int
-    arms: dict[Any, FiniteLottery]  # of the decision, if there is one
+    arms: dict[Any, Discrete]  # of the decision, if there is one
     _journal: Journal
     _guard: Guard  # the same journal: it has the lock
     _asked: dict[int, Question]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allais.files.reading import require, whole
-from allais.lotteries import Discrete, FiniteLottery
+from allais.lotteries import Discrete
 from allais.people.data.jsonl import plain_option
 
 SIDES = ("A", "B")
@@ -38,14 +38,14 @@ class Question:
     """
 
     id: int
-    a: FiniteLottery
-    b: FiniteLottery
+    a: Discrete
+    b: Discrete
     better: str | None = None
     unit: str = ""
     costs: bool = False
 
     @property
-    def options(self) -> tuple[FiniteLottery, FiniteLottery]:
+    def options(self) -> tuple[Discrete, Discrete]:
         """Both lotteries."""
         return self.a, self.b
 
@@ -94,7 +94,7 @@ def asked_about(costs: bool, unit: str) -> str:
     return "Which would you rather wait?" if waiting else "Which cost would you rather bear?"
 
 
-def in_words(lottery: FiniteLottery, unit: str) -> str:
+def in_words(lottery: Discrete, unit: str) -> str:
     """A lottery in plain words, the highest outcome first."""
     pairs = list(zip(lottery.outcomes.tolist(), lottery.probabilities.tolist(), strict=True))[::-1]
     if len(pairs) == 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._random import Seed, generator
-from allais.lotteries import FiniteLottery
+from allais.lotteries import Discrete
 from allais.people.data.choices import Choices, dominates
 from allais.people.interview.candidates import lotteries_within
 from allais.people.interview.interview import Interview
@@ -124,11 +124,11 @@ def answer_of(family: Family, truth: FloatArray, question: Question, rng: np.ran
     return "A" if rng.random() < np.exp(family.log_chances([truth], choice)[0, 0]) else "B"
 
 
-def _arms(family: Family, rng: np.random.Generator) -> list[FiniteLottery]:
+def _arms(family: Family, rng: np.random.Generator) -> list[Discrete]:
     """Lotteries between which some person would be undecided."""
     offered = lotteries_within(family, STAKES, CANDIDATES, rng)
     values = OptionValues(family, offered)(family.natural(family.prior.draw(1, rng)))[0]
-    found: list[FiniteLottery] = []
+    found: list[Discrete] = []
     for place in np.argsort(np.abs(values - values[0])):  # the first one stands for all
         one = offered[place]
         if not any(dominates(one, other) or dominates(other, one) for other in found):

@@ -9,7 +9,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import compiled_for
-from allais.lotteries import FiniteLottery
+from allais.lotteries import Discrete
 from allais.people.data.arrays import CERTAINTY_EQUIVALENT, PLACES
 from allais.people.data.choices import Choices
 from allais.people.data.design import scratch_for
@@ -88,7 +88,7 @@ class OptionValues:
     array([[9.3151, 7.    ]])
     """
 
-    def __init__(self, family: Family, lotteries: Sequence[FiniteLottery]) -> None:
+    def __init__(self, family: Family, lotteries: Sequence[Discrete]) -> None:
         self._transforms = family.transforms
         # each beside the first, so that all are in the table
         choices = Choices.from_rows([("any", [lotteries[0], lottery], 0) for lottery in lotteries])

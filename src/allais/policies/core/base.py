@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, brief, not_negative, share
+from allais._checks import FloatArray, IntArray, brief, not_negative
 from allais._random import Seed
 from allais.bands.base import Band, bounds_of
+from allais.policies.core.forgetting import Fading, Recent
 from allais.policies.core.knowledge import (
     RewardsOfArms,
     as_list,
@@ -29,6 +30,7 @@ from allais.policies.core.knowledge import (
 from allais.policies.core.state import FOREVER, fresh_state, started
 from allais.preferences import Preference
 from allais.rewards import Rewards
+from allais.samples.cells import LIMIT
 from allais.samples.memory import Worth
 
 if TYPE_CHECKING:
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 
 
 Promise = Literal["proven", "asymptotic", "none"]
+# the probability of a choice: 1 where chance decides between ties only, its ticket, or what no formula gives
+Propensity = Literal["one", "ticket", "unknown"]
 
 # What each promise means, in general. `promise_in_words` has the same with a policy's own numbers.
 PROMISES: dict[Promise, str] = {
@@ -47,7 +51,7 @@ PROMISES: dict[Promise, str] = {
 }
 
 
-def rarest_of(policy: Any) -> float | None:
+def rarest_of(policy: Policy) -> float | None:
     """The probability below which events may be missed, as a policy or its band was told; None where none was.
 
     >>> from allais import WLUCB, expected_value, Bounded
@@ -55,10 +59,10 @@ def rarest_of(policy: Any) -> float | None:
     True
     """
     own: float | None = getattr(policy, "rarest", None)
-    return getattr(getattr(policy, "band", None), "rarest", None) if own is None else own
+    return getattr(policy.band, "rarest", None) if own is None else own
 
 
-def promise_in_words(policy: Any) -> str:
+def promise_in_words(policy: Policy) -> str:
     """A policy's promise in one sentence, with its own numbers in it.
 
     >>> from allais import WLUCB, expected_value, Bounded
@@ -93,9 +97,17 @@ def setting(default: Any = dataclasses.MISSING, check: Check | None = None, *, r
     return field(default=default, kw_only=True, repr=repr, metadata={"check": check})
 
 
+def no_worse(name: str, given: Any) -> float:
+    """How much worse than the best arm a recommendation may be."""
+    return not_negative(name, given, "0 asks for the best arm itself.")
+
+
 @dataclass(frozen=True)
 class Policy(ABC):
     """How to explore: frozen settings, turned into a rule and a state for a number of arms.
+
+    What a policy can do is seen from the settings that it declares: `rewards`, `band`, `of_mean` and `memory`, which
+    others have as properties; `delta`, where its goal is a confidence.
 
     Args:
         preference: What is maximised.
@@ -113,6 +125,17 @@ class Policy(ABC):
     open_to_contexts: ClassVar[bool] = False  # whether arms may differ from round to round, by their features
     open_to_people: ClassVar[bool] = False  # whether one memory serves many: `choose` reads the rule and outcomes only
     keeps_outcomes: ClassVar[bool] = True  # whether each arm's outcomes are remembered
+    needs_rewards: ClassVar[bool] = False  # whether rewards must be declared, if its band does not do without
+    promises: ClassVar[Promise] = "none"  # what holds of its answer, if it has no band that says otherwise
+    propensity: ClassVar[Propensity] = "unknown"
+
+    made_from: ClassVar[type[Policy] | None] = None
+
+    def __init_subclass__(cls, made_from: type[Policy] | None = None) -> None:
+        """A baseline takes fewer settings than the policy that it is made from: `class UCB1(WUCB, made_from=WUCB)`."""
+        if made_from is not None:
+            cls.made_from = made_from
+            cls.__repr__ = _as_given  # type: ignore[assignment, method-assign]
 
     def __new__(cls, *given: Any, **named: Any) -> Policy:
         """Refuse settings without a name: their order says nothing to a reader, and has changed before."""
@@ -130,6 +153,10 @@ class Policy(ABC):
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
+        without = not getattr(self.band, "needs_rewards", True)  # a band that needs no bounds
+        check_settings(self.preference, self.rewards, needs_rewards=self.needs_rewards and not without)
+        if "band" in self.__dataclass_fields__:
+            self._fit_band()
         if not self.name:
             object.__setattr__(self, "name", self.called or type(self).__name__)
         for one in dataclasses.fields(self):
@@ -138,6 +165,16 @@ class Policy(ABC):
                 object.__setattr__(self, one.name, check(one.name, getattr(self, one.name)))
         self.check()
 
+    def _fit_band(self) -> None:
+        """Choose a band if none was, and refuse one that does not hold for the rewards."""
+        known = [] if self.rewards is None else as_list(self.rewards)
+        band = fitting_band(known) if self.band is None else self.band
+        check_band(band)
+        band.rule(self.preference, known)  # refuses what is unfit
+        if self.of_mean:
+            check_unit_interval(self.preference, known)
+        object.__setattr__(self, "band", band)
+
     def check(self) -> None:  # noqa: B027
         """Refuse settings that do not go together; each by itself is checked already."""
 
@@ -145,9 +182,60 @@ class Policy(ABC):
     def rule(self, n_arms: int) -> Any:
         """The settings as the kernels read them."""
 
-    @abstractmethod
     def state(self, n_arms: int, rule: Any) -> Any:
         """The state before the first round."""
+        forgets = isinstance(self.memory, Recent | Fading)  # a policy of yours may mean something else by it
+        lifetimes: Any = self.memory.lifetimes() if self.memory is not None and forgets else FOREVER
+        state = fresh_state(n_arms, rule.band.kept(n_arms), self.own(n_arms), lifetimes)
+        if forgets:
+            # what was forgotten leaves gaps: with twice the room they are closed before outcomes would share cells
+            state.memory.limit[0] = max(LIMIT, 2 * lifetimes.ends.size)
+        return state
+
+    def own(self, n_arms: int) -> Any:
+        """What the algorithm remembers besides outcomes and asks: a NamedTuple of arrays, which files hold by name."""
+        return ()
+
+    @property
+    def own_grows(self) -> bool:
+        """Whether what it remembers may need more room as it goes: the verb `lacks_room` says when."""
+        return False
+
+    def roomier(self, own: Any) -> Any:
+        """What the algorithm remembers, with more room."""
+        return own
+
+    def sized_as(self, own: Any, saved: dict[str, Any]) -> Any:
+        """What the algorithm remembers, with the room that a file's lists need."""
+        return own
+
+    def worth(self, n_arms: int) -> Worth:
+        """How kernels compute values from memories."""
+        return worth_of(self.preference, self.rewards_of(n_arms), n_arms, of_mean=self.of_mean)
+
+    def first(self, n_arms: int) -> int:
+        """How often each arm is pulled before the rule begins."""
+        return first_pulls(self.rewards_of(n_arms))
+
+    @property
+    def rewards(self) -> RewardsOfArms | None:
+        """What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm."""
+        return None
+
+    @property
+    def band(self) -> Band | None:
+        """How values are bounded, if they are; left out, it is the narrowest band that holds for the rewards."""
+        return None
+
+    @property
+    def of_mean(self) -> bool:
+        """Whether w(mean) takes the place of the value, as in the WE heuristics."""
+        return False
+
+    @property
+    def memory(self) -> Recent | Fading | None:
+        """What is remembered where outcomes change; None for everything."""
+        return None
 
     def try_on(self, n_arms: int) -> None:
         """Refuse a number of arms that does not fit."""
@@ -156,16 +244,19 @@ class Policy(ABC):
     @property
     def error_rate(self) -> float | None:
         """The chance of a wrong recommendation that is allowed (delta), for fixed confidence."""
-        return None
+        return getattr(self, "delta", None) if self.goal == "confidence" else None
 
     @property
     def promise(self) -> Promise:
         """What holds of its answer: "proven", "asymptotic" or "none"; `policies/core/base.py` has the words.
 
-        >>> WSR(expected_value(), budget=100).promise
-        'none'
+        >>> WSR(expected_value(), budget=100).promise, WLUCB(expected_value(), Bounded(0, 1), delta=0.05).promise
+        ('none', 'proven')
         """
-        return "none"
+        if self.of_mean or self.promises == "none":  # w(mean) is the value for coins only
+            return "none"
+        promise: Promise = getattr(self.band, "promise", self.promises)
+        return promise
 
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
         """A proven bound on the expected regret after each number of rounds, or None where there is none.
@@ -178,7 +269,7 @@ class Policy(ABC):
 
     def rewards_of(self, n_arms: int) -> list[Rewards]:
         """What is known about each arm's rewards."""
-        return rewards_of_arms(getattr(self, "rewards", None), n_arms)
+        return rewards_of_arms(self.rewards, n_arms)
 
     def check_state(self, rule: Any, state: Any) -> None:  # noqa: B027
         """Raise a ValueError for a state from a file whose numbers would lead the kernels beyond the end of an array.
@@ -188,20 +279,32 @@ class Policy(ABC):
 
     def value_bounds(self, n_arms: int) -> list[tuple[float, float]]:
         """The least and the greatest value that each arm can have, as a utility; infinite where nothing is declared."""
+        if self.of_mean:  # w(mean) is a weight
+            return [(0.0, 1.0)] * n_arms
         known = self.rewards_of(n_arms)
         return [bounds_of(self.preference, one) for one in known] or [(-np.inf, np.inf)] * n_arms
 
+    def given(self) -> dict[str, Any]:
+        """The settings that it was made with; a baseline has those of its preference by their own names."""
+        if self.made_from is None:
+            return {one.name: getattr(self, one.name) for one in dataclasses.fields(self) if one.init}
+        names = list(inspect.signature(type(self).__init__).parameters)[1:]
+        return {name: getattr(self if hasattr(self, name) else self.preference, name) for name in names}
+
     def but(self, **changes: Any) -> Policy:
-        """The same policy with other settings.
+        """The same policy with other settings; where a baseline does not take some, the policy that it is made from.
 
         Args:
             **changes: Settings by name.
         """
-        return dataclasses.replace(self, **changes)
+        made = self if changes.keys() <= self.given().keys() else self.plain()
+        return type(made)(**{**made.given(), **changes})
 
     def plain(self) -> Policy:
         """The policy with all of its settings; for a baseline, the policy that it is made from."""
-        return self
+        if self.made_from is None:
+            return self
+        return self.made_from(**{one.name: getattr(self, one.name) for one in dataclasses.fields(self.made_from)})
 
     def on(self, problem: Any) -> Policy:
         """The policy for a problem: a linear policy takes the problem's features."""
@@ -240,9 +343,15 @@ class Policy(ABC):
         return Learner(policy, arms, seed, exact=exact)
 
 
+def _as_given(policy: Policy) -> str:
+    usual = inspect.signature(type(policy).__init__).parameters
+    shown = [f"{name}={value!r}" for name, value in policy.given().items() if value != usual[name].default]
+    return f"{type(policy).__name__}({', '.join(shown)})"
+
+
 @dataclass(frozen=True)
 class KArmed(Policy):
-    """A policy that learns each arm on its own: it has the shared state, and a rule with a `worth`.
+    """A policy that learns each arm on its own, and may be told what is known about rewards.
 
     A subclass writes `rule`, and a kernel for `choose`; the other verbs have defaults.
 
@@ -253,119 +362,3 @@ class KArmed(Policy):
     """
 
     rewards: RewardsOfArms | None = None
-
-    needs_rewards: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        unbound = not getattr(getattr(self, "band", None), "needs_rewards", True)  # a band that needs no bounds
-        check_settings(self.preference, self.rewards, needs_rewards=self.needs_rewards and not unbound)
-        super().__post_init__()
-
-    def own(self, n_arms: int) -> Any:
-        """What the algorithm remembers besides outcomes and asks: a NamedTuple of arrays, which files hold by name."""
-        return ()
-
-    @property
-    def own_grows(self) -> bool:
-        """Whether what it remembers may need more room as it goes: the verb `lacks_room` says when."""
-        return False
-
-    def roomier(self, own: Any) -> Any:
-        """What the algorithm remembers, with more room."""
-        return own
-
-    def sized_as(self, own: Any, saved: dict[str, Any]) -> Any:
-        """What the algorithm remembers, with the room that a file's lists need."""
-        return own
-
-    def state(self, n_arms: int, rule: Any) -> Any:
-        """The state before the first round."""
-        return fresh_state(n_arms, rule.band.kept(n_arms), self.own(n_arms), self.lifetimes())
-
-    def lifetimes(self) -> Any:
-        """How long outcomes are remembered: for ever, but for policies that are `Forgetful`."""
-        return FOREVER
-
-    def worth(self, n_arms: int) -> Worth:
-        """How kernels compute values from memories."""
-        return worth_of(self.preference, self.rewards_of(n_arms), n_arms)
-
-
-@dataclass(frozen=True)
-class BandPolicy(KArmed):
-    """A policy that bounds each arm's value, by the band that fits the rewards unless one is given.
-
-    Args:
-        preference: What is maximised.
-        rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
-        name: What tables and legends call it.
-        band: How values are bounded; by default the narrowest band that holds for the rewards.
-        of_mean: Whether w(mean) takes the place of the value, as in the WE heuristics.
-    """
-
-    band: Band = setting(None)
-    of_mean: bool = setting(False, repr=False)
-
-    needs_rewards: ClassVar[bool] = True
-
-    def check(self) -> None:
-        """Refuse a band that does not hold for the rewards."""
-        if self.band is None:
-            assert self.rewards is not None
-            object.__setattr__(self, "band", fitting_band(self.rewards))
-        check_band(self.band)
-        self.band.rule(self.preference, [] if self.rewards is None else as_list(self.rewards))  # refuses what is unfit
-        if self.of_mean:
-            assert self.rewards is not None
-            check_unit_interval(self.preference, self.rewards)
-
-    def worth(self, n_arms: int) -> Worth:
-        """How kernels compute values from memories."""
-        return worth_of(self.preference, self.rewards_of(n_arms), n_arms, of_mean=self.of_mean)
-
-    def first(self, n_arms: int) -> int:
-        """How often each arm is pulled before the rule begins."""
-        return first_pulls(self.rewards_of(n_arms))
-
-    def value_bounds(self, n_arms: int) -> list[tuple[float, float]]:
-        """The least and the greatest value that each arm can have, as a utility."""
-        return [(0.0, 1.0)] * n_arms if self.of_mean else super().value_bounds(n_arms)  # w(mean) is a weight
-
-
-def _tolerance(name: str, given: Any) -> float:
-    return not_negative(name, given, "0 asks for the best arm itself.")
-
-
-@dataclass(frozen=True)
-class FixedConfidence(Policy):
-    """A policy whose recommendation is wrong with probability below `delta`.
-
-    Args:
-        preference: What is maximised.
-        name: What tables and legends call it.
-        delta: The probability of a wrong recommendation that is allowed, in (0, 1).
-        tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
-            never told apart.
-    """
-
-    delta: float = setting(check=share)
-    tolerance: float = setting(0.0, _tolerance)
-
-    goal: ClassVar[str] = "confidence"
-
-    @property
-    def error_rate(self) -> float:
-        """The chance of a wrong recommendation that is allowed: delta."""
-        return self.delta
-
-    @property
-    def promise(self) -> Promise:
-        """That delta is proven, unless its band or its heuristic says otherwise.
-
-        >>> WLUCB(expected_value(), Bounded(0, 1), delta=0.05).promise
-        'proven'
-        """
-        if getattr(self, "of_mean", False):  # w(mean) is the value for coins only
-            return "none"
-        promise: Promise = getattr(getattr(self, "band", None), "promise", "proven")
-        return promise

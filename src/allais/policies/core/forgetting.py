@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from allais._checks import brief, number
-from allais.policies.core.base import KArmed, setting
-from allais.samples.cells import LIMIT
 from allais.samples.lifetimes import Lifetimes, new_lifetimes
 
 
@@ -90,22 +88,3 @@ def remembering(name: str, given: Any) -> Any:
     if given is None or isinstance(given, Recent | Fading):
         return given
     raise TypeError(f"{name} must be Recent, Fading or None for everything; got {given!r}. Write Recent(5_000).")
-
-
-@dataclass(frozen=True)
-class Forgetful(KArmed):
-    """A policy that may forget, for a world that changes: `memory=Recent(n)` or `memory=Fading(half_life=n)`."""
-
-    memory: Recent | Fading | None = setting(None, remembering)
-
-    def lifetimes(self) -> Any:
-        """How long outcomes are remembered."""
-        return super().lifetimes() if self.memory is None else self.memory.lifetimes()
-
-    def state(self, n_arms: int, rule: Any) -> Any:
-        """The state before the first round."""
-        state = super().state(n_arms, rule)
-        if self.memory is not None:
-            # what was forgotten leaves gaps: with twice the room they are closed before outcomes would share cells
-            state.memory.limit[0] = max(LIMIT, 2 * state.lifetimes.ends.size)
-        return state

@@ -201,7 +201,7 @@ def changed(experiment: Experiment, call: ChangeExperiment) -> tuple[Learner, Ex
         if call.rewards is not None:
             rewards = [setting_from("reward", one) for one in _listed(call.rewards)]
             given = rewards if isinstance(call.rewards, list) else rewards[0]
-            if given != getattr(learner.policy, "rewards", None):
+            if given != learner.policy.rewards:
                 learner.widen(given)
                 events.append({"widen": to_spec(given)})
                 updates["rewards"] = to_spec(given)

@@ -114,7 +114,7 @@ def certainty_equivalents(learner: Learner, arms: list[str]) -> dict[str, Interv
 
 def keeps_intervals(learner: Learner) -> bool:
     """Whether the policy has intervals of its own; where outcomes are not kept there are no others."""
-    if not learner.policy.keeps_outcomes or getattr(learner.policy, "of_mean", False):
+    if not learner.policy.keeps_outcomes or learner.policy.of_mean:
         return True
     return any(math.isfinite(one.low) and math.isfinite(one.high) for one in learner.intervals().values())
 
