@@ -205,7 +205,7 @@ def test_the_picture_of_how_intervals_closed_has_a_band_and_a_line_for_each_opti
     assert text.count("<polygon") == text.count("<polyline") == 3
     assert "in minutes; less is better" in text
     assert "overlaps with others by no more than the tolerance" in text
-    assert "The dashed line is the least number of runs" in text
+    assert "The dashed line is the number of runs that no policy as sure" in text
     line = re.search(r'<polyline class="s0" points="([^"]*)"', text)[1].split()
     assert len(line) == len(routes.history)
     heights = {point.split(",")[1] for point in line}
@@ -243,7 +243,7 @@ def test_the_best_five_of_many_options_are_drawn():
 
 def test_a_budget_is_compared_with_the_proof_that_its_rewards_allow(tmp_path, budget):
     text = page_of(budget, tmp_path)
-    found = re.search(r"at most, intervals need about ([\d,]+) runs to part, .* this search used ([\d.]+) times", text)
+    found = re.search(r"does with fewer than about ([\d,]+) runs on average: this search used ([\d.]+) times", text)
     least = float(found[1].replace(",", ""))
     assert float(found[2]) == pytest.approx(budget.samples / least, rel=0.05)
     twin = WLUCB(DELAYS, Bounded(50, 180), delta=0.05)
@@ -263,14 +263,14 @@ def test_where_no_rewards_were_declared_the_limit_says_what_it_takes_for_granted
 def test_a_search_that_ends_early_says_something_true_about_the_limit(tmp_path, max_samples):
     answer = best_arm(WLUCB(MILD, Bounded(-1, 1), delta=0.1), COINS, seed=1, max_samples=max_samples)
     text = page_of(answer, tmp_path)
-    said = ("one option has not been tried yet", "Two options seem equal", "this search used 0.")
+    said = ("one option has not been tried yet", "Two options seem equal", "this search used ")
     assert sum(one in text for one in said) == 1
 
 
 def test_continuous_distributions_have_a_limit_too(tmp_path):
     problem = Bandit([Uniform(0.0, 0.6), Uniform(0.3, 1.0)], arms=["low", "high"])
     text = page_of(best_arm(WLUCB(MILD, Bounded(0, 1), delta=0.1), problem, seed=1), tmp_path)
-    assert re.search(r"need about [\d,]+ runs to part, .* this search used [\d.]+ times that", text)
+    assert re.search(r"fewer than about [\d,]+ runs on average: this search used [\d.]+ times that", text)
 
 
 def test_options_that_share_features_are_compared_with_the_limit_of_linear_bandits(tmp_path):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from allais import Discrete, Normal, Preference, TverskyKahneman, cvar, expected_value, theory
-from allais.theory.limits import _of_few, _of_many, finite_distribution
+from allais.theory.divergence import _of_few, _of_many, finite_distribution
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 COSTS = Preference(TverskyKahneman(0.61), costs=True)
@@ -44,13 +44,43 @@ def test_no_distribution_on_a_fine_grid_is_nearer(seed):
             float(np.sum(distribution.shares * np.log(distribution.shares / np.array([a, b, 1 - a - b]))))
             for a in steps
             for b in steps
-            if a + b < 1 and distribution.value(np.array([a, b, 1 - a - b])) >= target
+            if a + b < 1 and distribution.values(np.array([a, b, 1 - a - b])) >= target
         ),
         default=math.inf,
     )
     assert found <= nearest + 1e-12
     assert found >= 0.5 * nearest  # a grid of 1/120 is coarse where weights are steep
-    assert _of_many(distribution, target) == pytest.approx(_of_few(distribution, target), rel=1e-4)
+    at = np.array([target])
+    assert _of_many(distribution, at) == pytest.approx(_of_few(distribution, at), rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_divergence_of_a_mean_is_that_of_its_dual(seed):
+    rng = np.random.default_rng(seed)
+    lottery = Discrete(dict(zip(rng.normal(0, 5, 9).tolist(), rng.dirichlet(np.ones(9)).tolist(), strict=True)))
+    middle = expected_value().value(lottery)
+    for share in (0.02, 0.3, 0.8):
+        target = middle + share * (lottery.outcomes.max() - middle)
+        found = theory.k_inf(expected_value(), lottery, target)
+        assert found == pytest.approx(mean_divergence(lottery, target), rel=1e-3)  # that is a grid
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_divergence_to_a_higher_cvar_is_the_least_over_thresholds(seed):
+    """CVaR >= v if and only if the mean of some hinge is: tau - (tau - X)+ / alpha (Rockafellar and Uryasev 2000)."""
+    rng = np.random.default_rng(seed)
+    lottery = Discrete(dict(zip(rng.normal(0, 5, 6).tolist(), rng.dirichlet(np.ones(6)).tolist(), strict=True)))
+    preference = cvar(0.1)
+    target = preference.value(lottery) + 0.3 * (lottery.outcomes.max() - preference.value(lottery))
+    found = theory.k_inf(preference, lottery, target)
+
+    def dual(tau):
+        hinge = tau - np.maximum(tau - lottery.outcomes, 0.0) / 0.1 - target
+        top = hinge.max()
+        s = np.linspace(0.0, 1.0, 2001)[:-1] / top if top > 0 else np.zeros(1)
+        return (lottery.probabilities @ np.log1p(-np.outer(hinge, s))).max() if top > 0 else math.inf
+
+    assert found == pytest.approx(min(map(dual, np.linspace(*lottery.outcomes[[0, -1]], 801))), rel=2e-2)
 
 
 def test_the_slopes_of_regret_are_those_of_the_prototypes():

@@ -42,16 +42,12 @@ def distance(answer: BestArm, proof: Proof | None, unit: str = "") -> Iterator[s
             "limit to compare with: give a tolerance."
         )
         return
-    knowing = "even for someone who knew all values and only had to prove them"
-    times = _times(answer.samples / proof.runs)
-    if proof.own:
-        yield f"Intervals of this shape need about {proof.runs:,.0f} runs to part, {knowing}: this search used {times}."
-        return
     if answer.learner.policy.error_rate is None:
-        yield "A budget waits for no intervals, so it may end before or after a proof would."
+        yield "A budget waits for no proof, so it may end before or after one."
     yield (
-        f"To be wrong with a chance of {share(proof.delta)} at most, intervals need about {proof.runs:,.0f} runs to "
-        f"part, {knowing}: this search used {times}."
+        f"If the options go on as they were seen to, no policy that is wrong with a chance of {share(proof.delta)} at "
+        f"most does with fewer than about {proof.runs:,.0f} runs on average: this search used "
+        f"{_times(answer.samples / proof.runs)}."
     )
     if proof.assumed is not None:
         low, high = proof.assumed

@@ -21,7 +21,8 @@ from allais.theory.bounds import (
     wucb_regret,
     wucb_regret_any_gap,
 )
-from allais.theory.limits import CharacteristicTime, characteristic_time, k_inf, regret_slope
+from allais.theory.divergence import k_inf
+from allais.theory.limits import CharacteristicTime, characteristic_time, regret_slope
 from allais.theory.linear import ellipsoid_radius, wg_samples, woful_regret
 from allais.theory.mixtures import BestMixture, best_mixture
 
