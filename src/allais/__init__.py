@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from allais.lotteries import Bernoulli, Continuous, Discrete, Empirical, Lottery, Mixture, Normal, Uniform
-from allais.preferences import PowerUtility, Preference, cvar, expected_value
+from allais.preferences import PowerUtility, Preference, cvar, expected_value, mixed, quantile
 from allais.rewards import Bounded, Finite, SubGaussian
 from allais.weights import GonzalezWu, Power, Prelec, TverskyKahneman, Wang, Weight
 
@@ -118,6 +118,8 @@ __all__ = [
     "compare",
     "cvar",
     "expected_value",
+    "mixed",
+    "quantile",
     "search",
     "simulate",
 ]

@@ -36,9 +36,10 @@ from allais.weights import Weight
 
 NUMBERS = {
     "GonzalezWu": (0.44, 0.77), "Identity": (), "Power": (0.5,), "Prelec": (0.65, 1.1), "SteepMiddle": (0.5,),
-    "TailAverage": (0.1,), "TverskyKahneman": (0.61,), "Wang": (0.3,),
+    "Step": (0.05,), "TailAverage": (0.1,), "TverskyKahneman": (0.61,), "Wang": (0.3,),
 }  # fmt: skip
 ALL_WEIGHTS = [getattr(weights, name)(*given) for name, given in NUMBERS.items()]
+ALL_WEIGHTS += [weights.Mixed([0.7, 0.3], [ALL_WEIGHTS[1], weights.Step(0.3, inclusive=True)])]
 ALL_WEIGHTS += [ALL_WEIGHTS[4].dual(), weights.Power(0.3).dual()]
 ALL_REWARDS = [Bounded(-1, 2.5), Finite([0, 7, 50]), SubGaussian(2.0, mean_bound=5.0), [Bounded(0, 1), Finite([0, 9])]]
 ALL_LOTTERIES = [

@@ -61,7 +61,15 @@ class Holder:
         return radius + (loss_stretch * deviation(losses, eps) if loss_stretch else 0.0)
 
     def _weights(self, preference: Preference) -> tuple[Weight, Weight]:
-        return (Identity(), Identity()) if self.undistorted else (preference.gains, preference.losses)
+        if self.undistorted:
+            return Identity(), Identity()
+        for weight in (preference.gains, preference.losses):
+            if weight.jumps:
+                raise ValueError(
+                    f"a Hölder band needs a continuous weight; {weight!r} jumps, so no number of samples narrows it. "
+                    "Use KL() or DKW()."
+                )
+        return preference.gains, preference.losses
 
     def _truncated_radius(self, preference: Preference, rewards: SubGaussian, pulls: int, eps: float) -> float:
         # docs/paper/errata.md, 11: mean, sigma and both sides, which the paper drops; no bound at n = 1

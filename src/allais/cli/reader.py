@@ -18,7 +18,7 @@ from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Bandit
 from allais.settings import family
-from allais.weights import Dual, FunctionWeight
+from allais.weights import Dual, FunctionWeight, Mixed
 
 # The values of these keys are themselves settings, each of a family.
 NESTED = {
@@ -179,9 +179,10 @@ class Reader:
         for key, entry in settings.items():
             if key == "components" and isinstance(entry, list):
                 entry = [self._lottery(one, (*place, key)) for one in entry]
+            elif key == "weights" and make is Mixed and isinstance(entry, list):
+                entry = [self._nested(one, "weight", (*place, key)) for one in entry]
             elif key in NESTED:
-                kind, inner = self._chosen(entry, family(NESTED[key]), (*place, key))
-                entry = self._call(kind, inner, (*place, key))
+                entry = self._nested(entry, NESTED[key], (*place, key))
             built[key] = entry
         missing = [key for key in needed if key not in built and key not in hidden]
         if missing:
@@ -195,6 +196,10 @@ class Reader:
         except (ValueError, TypeError, IndexError) as error:
             culprit = next((key for key in settings if str(error).startswith(key)), None)
             self._refuse((*place, culprit) if culprit else place, str(error))
+
+    def _nested(self, entry: Any, kinds: str, place: Place) -> Any:
+        kind, settings = self._chosen(entry, family(kinds), place)
+        return self._call(kind, settings, place)
 
     def _beside(self) -> None:
         """From here on, modules beside the spec can be imported."""

@@ -2,8 +2,18 @@
 
 from allais.numerics import Parts
 from allais.preferences.explain import Explanation
-from allais.preferences.named import cvar, expected_value
+from allais.preferences.named import cvar, expected_value, mixed, quantile
 from allais.preferences.preference import Preference
 from allais.preferences.utilities import PowerUtility, Utility
 
-__all__ = ["Explanation", "Parts", "PowerUtility", "Preference", "Utility", "cvar", "expected_value"]
+__all__ = [
+    "Explanation",
+    "Parts",
+    "PowerUtility",
+    "Preference",
+    "Utility",
+    "cvar",
+    "expected_value",
+    "mixed",
+    "quantile",
+]

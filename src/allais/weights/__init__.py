@@ -1,9 +1,9 @@
 """Weights: how probabilities are distorted, w: [0, 1] -> [0, 1]."""
 
 from allais.weights.base import HolderPair, Weight
-from allais.weights.derived import Dual, FunctionWeight
+from allais.weights.derived import Dual, FunctionWeight, Mixed
 from allais.weights.people import GonzalezWu, Prelec, TverskyKahneman
-from allais.weights.risk import Identity, Power, SteepMiddle, TailAverage, Wang
+from allais.weights.risk import Identity, Power, SteepMiddle, Step, TailAverage, Wang
 
 __all__ = [
     "Dual",
@@ -11,9 +11,11 @@ __all__ = [
     "GonzalezWu",
     "HolderPair",
     "Identity",
+    "Mixed",
     "Power",
     "Prelec",
     "SteepMiddle",
+    "Step",
     "TailAverage",
     "TverskyKahneman",
     "Wang",

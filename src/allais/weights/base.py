@@ -86,6 +86,17 @@ class Weight(ABC):
         """
         return breaks_at(self, self.singularities)
 
+    @cached_property
+    def jumps(self) -> bool:
+        """Whether w is not continuous, as for a percentile.
+
+        >>> Step(0.05).jumps, SteepMiddle(0.5).jumps, Prelec(0.2).jumps
+        (True, False, False)
+        """
+        if self.holder is not None:
+            return False
+        return any(abs(self(min(at + 1e-9, 1.0)) - self(max(at - 1e-9, 0.0))) > 0.01 for at in self.breaks)
+
     @property
     def turning_points(self) -> tuple[float, ...]:
         """Where w changes between rising and falling, ascending; empty for a monotone weight."""

@@ -1,15 +1,16 @@
-"""Weights that are made from something else: the dual of a weight, and a user's own curve."""
+"""Weights that are made from something else: the dual of a weight, mixtures of weights, and a user's own curve."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, positive, share
+from allais._checks import FloatArray, finite_array, positive, share
 from allais.settings import address_of, trusted
 from allais.weights.base import HolderPair, Weight
 from allais.weights.bounds import GRID, breaks_at, breaks_in, jumps_at_ends
@@ -90,6 +91,90 @@ class Dual(Weight):
 
     def dual(self) -> Weight:
         return self.of
+
+
+@dataclass(frozen=True, repr=False)
+class Mixed(Weight):
+    """Several monotone weights at once: the value is the same mixture of theirs.
+
+        w(p) = sum of share_i w_i(p)
+
+    Args:
+        shares: How much each counts, positive; together 1.
+        weights: As many weights.
+
+    >>> Mixed([0.75, 0.25], [Identity(), TailAverage(0.5)])(0.5)
+    0.375
+    """
+
+    shares: tuple[float, ...]
+    weights: tuple[Weight, ...]
+
+    def __init__(self, shares: ArrayLike, weights: Sequence[Weight]) -> None:
+        given = finite_array("shares", shares)
+        if len(weights) != given.size:
+            raise ValueError(f"each weight has its share; got {given.size} shares, {len(weights)} weights.")
+        if (given <= 0.0).any() or abs(given.sum() - 1.0) > 1e-9:
+            raise ValueError(f"shares must be positive and sum to 1; got {given.tolist()}. Divide them by their sum.")
+        for one in weights:
+            if not (isinstance(one, Weight) and one.is_monotone):
+                raise ValueError(f"a mixture is of monotone weights; got {one!r}. Use another one.")
+        object.__setattr__(self, "shares", tuple((given / given.sum()).tolist()))
+        object.__setattr__(self, "weights", tuple(weights))
+
+    def __repr__(self) -> str:
+        return f"Mixed({list(self.shares)}, {list(self.weights)})"
+
+    def _sum(self, logs: Iterable[FloatArray]) -> FloatArray:
+        return np.asarray(
+            np.logaddexp.reduce([np.log(share) + log for share, log in zip(self.shares, logs, strict=True)])
+        )
+
+    def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        return self._sum(one._log(log_p, log_q) for one in self.weights)
+
+    def _log_complement(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        return self._sum(one._log_complement(log_p, log_q) for one in self.weights)
+
+    @property
+    def resolution(self) -> float:
+        return max(one.resolution for one in self.weights)
+
+    @property
+    def resolution_at_one(self) -> float:
+        return max(one.resolution_at_one for one in self.weights)
+
+    def rounding(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
+        return sum(
+            (share * one.rounding(upper, lower) for share, one in zip(self.shares, self.weights, strict=True)),
+            start=np.zeros_like(upper),
+        )
+
+    @property
+    def exponent_at_zero(self) -> float:
+        return min(one.exponent_at_zero for one in self.weights)  # the heaviest tail remains
+
+    @property
+    def holder(self) -> HolderPair | None:
+        pairs = [one.holder for one in self.weights]
+        if any(pair is None for pair in pairs):
+            return None
+        constant = sum(share * pair.constant for share, pair in zip(self.shares, pairs, strict=True) if pair)
+        return HolderPair(constant, min(pair.exponent for pair in pairs if pair))  # |p - q| <= 1
+
+    @property
+    def singularities(self) -> tuple[float, ...]:
+        return tuple(sorted({point for one in self.weights for point in one.singularities}))
+
+    @cached_property
+    def breaks(self) -> tuple[float, ...]:
+        return tuple(sorted({point for one in self.weights for point in one.breaks}))
+
+    def _modulus(self, eps: float) -> float:
+        return sum(share * one.modulus(eps) for share, one in zip(self.shares, self.weights, strict=True))
+
+    def dual(self) -> Mixed:
+        return Mixed(self.shares, [one.dual() for one in self.weights])
 
 
 SAME = 1e-6  # a break between two cells is found in both

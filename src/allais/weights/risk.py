@@ -6,11 +6,13 @@ Each `_log` is the family's formula written in logarithms; the docstring has it 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
-from allais._checks import FloatArray, positive, real, share
+from allais._checks import FloatArray, positive, real, share, truth
 from allais.weights.base import EndSteep, HolderPair, ModulusKind, Weight, log_complement
 
 
@@ -193,6 +195,78 @@ class TailAverage(Weight):
 
     def _inverse(self, target: FloatArray) -> FloatArray:
         return (1.0 - self.level) + self.level * target
+
+
+NEAR = 1e-12  # of a probability: a share of samples that should equal the level may miss it by rounding
+
+
+@dataclass(frozen=True)
+class Step(Weight):
+    """One quantile counts, and nothing else.
+
+        w(p) = 1 if p > at, else 0
+
+    `Preference.rank_dependent(Step(1 - level))` is the quantile at this level, `quantile(level)`. The probability is
+    compared to 1e-12, so that a share of samples such as 19/20 equals 0.95.
+
+    Args:
+        at: Where it jumps, in (0, 1).
+        inclusive: Whether w(at) is 1, so that p >= at counts. At an atom of the cumulative distribution function this
+            is the upper quantile in place of the lower one.
+
+    >>> Step(0.05)(0.05), Step(0.05)(0.06), Step(0.05, inclusive=True)(0.05)
+    (0.0, 1.0, 1.0)
+    """
+
+    at: float
+    inclusive: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", share("at", self.at, advice="Give 0.05 for a 95th percentile."))
+        object.__setattr__(self, "inclusive", truth("inclusive", self.inclusive))
+
+    @property
+    def _jump(self) -> float:
+        return self.at - NEAR if self.inclusive else self.at + NEAR
+
+    def _reached(self, log_p: FloatArray, log_q: FloatArray) -> NDArray[np.bool_]:
+        jump = self._jump  # by the logarithm that resolves it
+        return log_p >= np.log(jump) if jump < 0.5 else log_q <= np.log1p(-jump)
+
+    def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        return np.where(self._reached(log_p, log_q), 0.0, -np.inf)
+
+    def _log_complement(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
+        return np.where(self._reached(log_p, log_q), -np.inf, 0.0)
+
+    @property
+    def holder(self) -> None:
+        return None
+
+    @property
+    def singularities(self) -> tuple[float, ...]:
+        return (self._jump,)
+
+    @cached_property
+    def breaks(self) -> tuple[float, ...]:
+        return (self._jump,)
+
+    @property
+    def modulus_kind(self) -> ModulusKind:
+        return "exact"
+
+    @property
+    def exponent_at_zero(self) -> float:
+        return np.inf
+
+    def _modulus(self, eps: float) -> float:
+        return 1.0
+
+    def _inverse(self, target: FloatArray) -> FloatArray:
+        return np.full(target.shape, self._jump)
+
+    def dual(self) -> Step:
+        return Step(round(1.0 - self.at, 15), not self.inclusive)
 
 
 @dataclass(frozen=True)

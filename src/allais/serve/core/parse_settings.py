@@ -10,7 +10,7 @@ from typing import Any
 from allais._checks import brief
 from allais.learner import Learner
 from allais.policies.core.base import Policy
-from allais.preferences import Preference, cvar, expected_value
+from allais.preferences import Preference, cvar, expected_value, quantile
 from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core.errors import Refused
 from allais.serve.core.features import Encoding, flat
@@ -20,6 +20,7 @@ NAMED: dict[str, Callable[..., Preference]] = {
     "expected_value": expected_value,
     "tversky_kahneman": Preference.tversky_kahneman,
     "cvar": cvar,
+    "quantile": quantile,
 }
 
 
