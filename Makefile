@@ -10,12 +10,15 @@ WORKERS ?= auto
 export MPLBACKEND := Agg
 export PYTHONDONTWRITEBYTECODE :=  # tests start Python often: it should read its own sources once
 
-.PHONY: paper test test-slow nightly check benchmark docs figures notebooks dist clean
+.PHONY: paper test quick test-slow nightly check benchmark docs figures notebooks dist clean
 
 paper: $(VENV)/installed  ## every table and figure of the paper, run again; shows the time left, where the page is, what was found
 	@$(BIN)/allais paper run --check --out build/paper
 
-test: check  ## every check and every test but the slow ones
+test: $(VENV)/installed  ## every check and every test but the slow ones, side by side
+	@$(MAKE) --no-print-directory --jobs 2 check quick
+
+quick: $(VENV)/installed  ## every test but the slow ones
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not slow" --timeout 600
 
 test-slow: $(VENV)/installed  ## the statistical checks that take minutes

@@ -86,13 +86,14 @@ PREFERENCES = {
 }
 
 
+@pytest.mark.parametrize("sizes", [(700, 5_000), pytest.param((3_000, 20_000), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("name", PREFERENCES)
-def test_values_are_as_near_as_certified(distribution, name, small):
+def test_values_are_as_near_as_certified(distribution, name, sizes, small):
     preference = PREFERENCES[name]
     learner = NPTS(preference, KNOWN).start(1, seed=1)
-    samples = distributions(20_000)[distribution]
-    for size in (700, 3_000, 20_000):
+    samples = distributions(sizes[-1])[distribution]
+    for size in sizes:
         learner.observe(0, samples[learner.samples : size])
         exact = preference.estimate_parts(samples[:size])
         rounding = 1e-12 * (exact.gain + exact.loss)
@@ -110,7 +111,7 @@ def test_values_are_as_near_as_certified(distribution, name, small):
 def test_the_certificate_is_tight_at_the_default_size():
     """Of the second order: a few millionths of the value for people's weights, and more than the true error."""
     for distribution in ("uniform", "rare jackpot", "rare disaster", "lognormal"):
-        samples = distributions(60_000)[distribution]
+        samples = distributions(30_000)[distribution]
         learner = NPTS(PREFERENCES["TK"], KNOWN).start(1, seed=1)
         learner.observe(0, samples)
         assert cells_of_arm(learner.state.memory, 0).shape[1] > 1_000
@@ -186,7 +187,7 @@ def test_a_memory_stays_within_its_limit():
     sizes = []
     for _ in range(3):
         for arm in learner.arms:
-            learner.observe(arm, rng.uniform(0, 50, size=40_000))
+            learner.observe(arm, rng.uniform(0, 50, size=20_000))
         memory = learner.state.memory
         sizes.append(sum(part.nbytes for part in (*memory.trees, memory.cells)))
         for arm in learner.arms:

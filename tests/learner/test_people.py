@@ -50,7 +50,13 @@ def test_a_choice_for_somebody_else_is_the_one_of_a_learner_of_her_own(policy, o
 
 @pytest.mark.parametrize(
     ("other", "distinct"),
-    [(ALICE, 200), (BOB, 200), (SMALL, 15_000), (allais.cvar(0.1), 15_000), (BOB, 20_000)],
+    [
+        *((ALICE, 200), (BOB, 20_000)),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in ((BOB, 200), (SMALL, 15_000), (allais.cvar(0.1), 15_000))
+        ),
+    ],
 )
 def test_many_outcomes_are_drawn_in_groups_for_others_and_choices_are_as_likely(other, distinct):
     """Two shares of 1,000 draws differ by less than 6 standard errors, but for a chance of 1 in 5e8."""

@@ -1,6 +1,7 @@
 """A learner is an interface, an engine and a journal; what is private to them is read by nobody else."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ SOURCE = Path(allais.__file__).parent
 INSIDE = SOURCE / "learner"
 
 
+@cache
 def parsed(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 

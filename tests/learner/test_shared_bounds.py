@@ -51,8 +51,14 @@ def assert_alike(shared, own, other):
 
 @pytest.mark.parametrize("band", BANDS, ids=lambda band: type(band).__name__)
 @pytest.mark.parametrize("other", [POWER, ALICE, BOB, CAROL, CVAR], ids=["power", "alice", "bob", "carol", "cvar"])
-@pytest.mark.parametrize("costs", [False, True])
-@pytest.mark.parametrize("distinct", [40, 3_000])
+@pytest.mark.parametrize(
+    ("costs", "distinct"),
+    [
+        (False, 40),
+        (True, 3_000),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in ((True, 40), (False, 3_000))),
+    ],
+)
 def test_intervals_from_shared_tables_are_those_of_a_learner_of_her_own(band, other, costs, distinct):
     policy = WUCB(expected_value(reference=20.0, costs=costs), Bounded(0, 50), band=band)
     rng = np.random.default_rng(1)
@@ -108,7 +114,7 @@ def test_a_weight_that_rises_and_falls(band, distinct):
 @pytest.mark.parametrize("band", BANDS, ids=lambda band: type(band).__name__)
 def test_outcomes_that_share_cells(band):
     policy = WUCB(OWN, Bounded(0, 50), band=band)
-    outcomes = np.random.default_rng(5).uniform(0, 50, (1, 40_000))
+    outcomes = np.random.default_rng(5).uniform(0, 50, (1, 20_000))
     shared, own = twins(policy, ALICE, outcomes)
     assert shared.memory_error(ALICE)[0] > 0.0
     assert_alike(shared, own, ALICE)
@@ -118,7 +124,11 @@ def test_outcomes_that_share_cells(band):
     assert own_ends(exact)[2, 0] - 1e-6 <= high <= own_ends(exact)[2, 0] + 0.05
 
 
-@pytest.mark.parametrize("band", BANDS, ids=lambda band: type(band).__name__)
+@pytest.mark.parametrize(
+    "band",
+    [Holder(), KL(), *(pytest.param(band, marks=pytest.mark.slow) for band in (DKW(), Envelope()))],  # each compiles
+    ids=lambda band: type(band).__name__,
+)
 @pytest.mark.parametrize("memory", [Recent(200), Fading(100.0)])
 def test_a_memory_that_forgets(band, memory):
     policy = WUCB(OWN, Bounded(0, 50), band=band, memory=memory)

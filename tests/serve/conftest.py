@@ -88,6 +88,8 @@ class Caller(httpx.Client):
 
 # what these check happens before a database is reached, so that one kind is enough outside of the slow set
 BEFORE_DATABASES = ("client", "edge", "features", "keys", "links", "page_numbers", "refusals", "scopes")
+# what this checks happens once its rows are read
+AFTER_DATABASES = ("test_a_damaged_experiment_does_not_keep_the_others_from_starting",)
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out
@@ -96,7 +98,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         called = getattr(item, "callspec", None)
         with_database = called is not None and called.params.get("database")
-        if with_database == "postgresql" and item.path.stem.removeprefix("test_") in BEFORE_DATABASES:
+        one_is_enough = (
+            item.path.stem.removeprefix("test_") in BEFORE_DATABASES or item.name.partition("[")[0] in AFTER_DATABASES
+        )
+        if with_database == "postgresql" and one_is_enough:
             item.add_marker(pytest.mark.slow)
 
 

@@ -1,6 +1,7 @@
 """Weights and duals next to 0 and 1, against 40 digits and more."""
 
 import warnings
+from functools import cache
 
 import mpmath as mp
 import numpy as np
@@ -26,6 +27,7 @@ from allais.weights import Identity, SteepMiddle, TailAverage
 DIGITS = 400  # 1 - (1 - p) must keep 40 digits of p = 1e-300
 
 
+@cache
 def quantile(p):
     """The standard normal quantile: Newton's method, from SciPy's."""
     if p > mp.mpf(1) / 2:
