@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from allais.files.atomic import locked
 
 TICK = 0.1  # seconds between two pictures of the line
+LOCKS = 64  # files: few, and two processes seldom meet by chance
 PATIENCE = 120.0  # seconds to wait for another process; then both compile
 SPINNER = "|/-\\"
 # Seconds for the line, as `python -m benchmarks cold` measures them.
@@ -36,7 +38,7 @@ USUAL = {"NPTS": 4, "IMED": 4, "UCB1": 3, "WUCB": 4, "WLUCB": 5, "TopTwo": 5, "P
 
 _wanted_by: contextvars.ContextVar[str] = contextvars.ContextVar("wanted_by", default="kernels")
 _under_way = threading.Event()  # code was neither in memory nor on disk, so that it is being compiled
-_lock_of_folder: list[Any] = []
+_locks: list[Any] = []  # none, or the one of the outermost code that this process compiles
 
 
 @contextlib.contextmanager
@@ -57,7 +59,7 @@ def undisturbed(work: Callable[[], Any]) -> Any:
     errors: list[BaseException] = []
 
     def run() -> None:
-        with global_compiler_lock:  # from the first line to the last: others wait here, and not for the folder's lock
+        with global_compiler_lock:  # from the first line to the last: others wait here, and not for the lock on disk
             try:
                 results.append(work())
             except BaseException as error:
@@ -93,23 +95,24 @@ def ready(dispatcher: Any, signature: tuple[Any, ...], declared: Any = None) -> 
     return dispatcher.overloads[signature]
 
 
-def found_on_disk(load: Callable[[], Any], folder: Path) -> Any:
+def found_on_disk(load: Callable[[], Any], folder: Path, *wanted: Any) -> Any:
     """What another process has left on disk, after waiting for it, or None where this one must compile."""
     code = load()
-    if code is None and not _lock_of_folder:
-        _wait_for(folder)
+    if code is None and not _locks:
+        # one lock for the outermost code that is wanted: processes that want other code compile at the same time
+        _wait_for(folder / f"compiling-{zlib.crc32(repr(wanted).encode()) % LOCKS}")
         code = load()  # another process may have written it, and let go, since the first look
     if code is None:
         _under_way.set()
     return code
 
 
-def _wait_for(folder: Path) -> None:
-    """Take the lock of a folder, or go on without it where another process keeps it for too long."""
+def _wait_for(path: Path) -> None:
+    """Take a lock, or go on without it where another process keeps it for too long."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         try:
-            handle = open(folder / "compiling", "a")  # noqa: SIM115  # open while it is the lock
+            handle = open(path, "a")  # noqa: SIM115  # open while it is the lock
         except OSError:
             return
         try:
@@ -118,14 +121,14 @@ def _wait_for(folder: Path) -> None:
             handle.close()
             time.sleep(TICK)
         else:
-            _lock_of_folder.append(handle)
+            _locks.append(handle)
             return
 
 
 def _let_go() -> None:
     _under_way.clear()
-    while _lock_of_folder:
-        _lock_of_folder.pop().close()
+    while _locks:
+        _locks.pop().close()
 
 
 class Line:

@@ -67,7 +67,9 @@ def _kept(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
     made._cache.save_overload = save_own
     read = made._cache.load_overload
-    made._cache.load_overload = lambda types, context: found_on_disk(lambda: read(types, context), Path(str(CACHE)))
+    made._cache.load_overload = lambda types, context: found_on_disk(
+        lambda: read(types, context), Path(str(CACHE)), function.__module__, function.__qualname__, types
+    )
     return made
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import by_reference, kernel, late, routine
+from allais._kernels import by_reference, kernel, late
 from allais.numerics.distortion import Distortion
 from allais.numerics.table import distorted_sum, weigh
 from allais.samples.cells import AT, LIMIT, RAW, RAW_HIGH, RAW_LOW, SUM, cell_of_outcome, no_cells
@@ -149,16 +149,6 @@ def insert(memory, arm, utility, raw):
     memory.raw[arm, at] = raw
     memory.counts[arm, at] = 1
     memory.sizes[arm] = size + 1
-
-
-@routine
-def insert_all(memory, arms, utility, raw, start):
-    """Add outcomes from `start` on; the index at which it stopped for want of room, or their number."""
-    for i in range(start, arms.size):
-        if is_full(memory, arms[i]):
-            return i
-        insert(memory, arms[i], utility[i], raw[i])
-    return arms.size
 
 
 @kernel

@@ -62,12 +62,7 @@ def _decided(connection: Connection, experiment: int, call: Decide) -> dict[str,
 
 async def reward(service: Service, name: str, call: Reward) -> dict[str, Any]:
     """Learn what a choice brought; a repeated call is answered as the first was."""
-    number = call.choice
-    if number is None or call.decision_key is not None:
-        number = await _numbered(service, name, call)
-    experiment = service.experiment(name)
-    if experiment.busy is not None:
-        experiment = await service.idle(name)
+    experiment, number = await _found(service, name, call)
     with service.changing():
         rows = experiment.reward(number, call.outcome, call.key, time.time())
     if rows is not None:
@@ -87,12 +82,7 @@ async def reward(service: Service, name: str, call: Reward) -> dict[str, Any]:
 
 async def cancel(service: Service, name: str, call: Cancel) -> dict[str, Any]:
     """Give a choice up; a repeated call is answered as the first was."""
-    number = call.choice
-    if number is None or call.decision_key is not None:
-        number = await _numbered(service, name, call)
-    experiment = service.experiment(name)
-    if experiment.busy is not None:
-        experiment = await service.idle(name)
+    experiment, number = await _found(service, name, call)
     with service.changing():
         rows = experiment.cancel(number, time.time())
     if rows is not None:
@@ -101,6 +91,15 @@ async def cancel(service: Service, name: str, call: Cancel) -> dict[str, Any]:
     if ended.state == TOLD:
         raise Refused(409, f"a choice is told or cancelled once; {number} was told. Nothing is left to cancel.")
     return experiment.answer(number, ended)
+
+
+async def _found(service: Service, name: str, call: Reward | Cancel) -> tuple[Experiment, int]:
+    """The experiment, once nothing keeps it busy, and the number of the decision that a call is about."""
+    number = call.choice
+    if number is None or call.decision_key is not None:
+        number = await _numbered(service, name, call)
+    experiment = service.experiment(name)
+    return (experiment if experiment.busy is None else await service.idle(name)), number
 
 
 async def _numbered(service: Service, name: str, call: Reward | Cancel) -> int:
