@@ -32,6 +32,7 @@ from allais.serve.settings_file import ServerSettings
 from benchmarks.serve import server
 
 EVERY = 0.001  # seconds between two looks of the probe
+LONGEST = 50.0  # seconds, about as long as the longest call takes: what a machine does by itself
 TURNS = 3  # of each call that can be repeated; the table has the middle one
 URL = "/v1/experiments/routes"
 RANK = f"{URL}/personalizer/v1.0/rank"
@@ -123,6 +124,7 @@ def _measured(client: httpx.Client) -> list[list[str]]:
         ("decide", TURNS, f"{URL}/decide", {}),
         ("import of 70,000 outcomes, arms in turn", TURNS, f"{URL}/import", outcomes),
         ("import of 30,000 outcomes with features, 500 terms", 1, "/v1/experiments/menu/import", with_features),
+        ("nothing for as long", 1, "", None),
         ("rank with 1,500 new actions", 1, RANK, actions(1, 1_500)),
         (f"rank with new actions up to {MOST_ARMS:,}", 1, RANK, actions(1_501, MOST_ARMS - 1_503)),
         (f"decide among 5,000 of {MOST_ARMS:,} arms", TURNS, f"{URL}/decide", {"allowed": names}),
@@ -140,9 +142,12 @@ def _middle(client: httpx.Client, turns: int, path: str, body: Any) -> list[str]
     for _ in range(turns):
         client.get("/probe")
         began = time.perf_counter()
-        client.request("GET" if body is None else "POST", path, content=content).raise_for_status()
-        took = time.perf_counter() - began
-        time.sleep(0.2)  # what a call leaves behind is let go of
+        if path:
+            client.request("GET" if body is None else "POST", path, content=content).raise_for_status()
+            time.sleep(0.2)  # what a call leaves behind is let go of
+        else:
+            time.sleep(LONGEST)
+        took = time.perf_counter() - began - (0.2 if path else 0.0)
         seen.append((took, *client.get("/probe").json()))
     return [f"{1e3 * sorted(column)[turns // 2]:,.0f}" for column in zip(*seen, strict=True)]
 
