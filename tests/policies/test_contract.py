@@ -28,7 +28,7 @@ from allais import (
     Weight,
     testing,
 )
-from allais.bands import DKW, KL, Asymptotic, Envelope, Holder
+from allais.bands import DKW, KL, Asymptotic, Betting, Envelope, Holder
 from allais.policies import EXP3, UCBV, WELUCB, WEUCB, UniformSampling
 from allais.problems import Bandit
 
@@ -60,6 +60,8 @@ POLICIES = [
     WUCB(PEOPLE, [UNIT, Finite([0, 1]), Bounded(-3, 4)], band=KL(), exploration=1.0),
     TopTwo(PEOPLE, UNIT, delta=0.1),
     TopTwo(ROUTES, Finite([0, 0.2, 1]), delta=0.1, tolerance=0.01),
+    TopTwo(PEOPLE, UNIT, delta=0.1, evidence=Betting()),
+    TopTwo(ROUTES, Finite([0, 0.2, 1]), delta=0.1, tolerance=0.01, evidence=Betting()),
     WLUCB(PEOPLE, delta=0.1, band=Asymptotic(rarest=0.05)),
     WUCB(ROUTES, band=Asymptotic(rarest=0.05)),
     PairwiseScreening(PEOPLE, delta=0.1, rarest=0.05),

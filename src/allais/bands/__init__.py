@@ -2,10 +2,8 @@
 
 from allais.bands.asymptotic import Asymptotic
 from allais.bands.base import Band, Interval
-from allais.bands.bernstein import EmpiricalBernstein
-from allais.bands.dkw import DKW
-from allais.bands.envelope import Envelope
-from allais.bands.holder import Holder
-from allais.bands.kl import KL
+from allais.bands.betting import Betting
+from allais.bands.holder import EmpiricalBernstein, Holder
+from allais.bands.kl import DKW, KL, Envelope
 
-__all__ = ["DKW", "KL", "Asymptotic", "Band", "EmpiricalBernstein", "Envelope", "Holder", "Interval"]
+__all__ = ["DKW", "KL", "Asymptotic", "Band", "Betting", "EmpiricalBernstein", "Envelope", "Holder", "Interval"]

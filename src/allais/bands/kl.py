@@ -1,4 +1,4 @@
-"""The KL band: each probability within the reach of a likelihood ratio, narrow where it is near 0 or 1."""
+"""Bands on probabilities: KL, narrow near 0 and 1; DKW, the same everywhere; and KL within a sub-Gaussian envelope."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray
 from allais._kernels import kernel, late, routine
-from allais.bands._distribution_bounds import TailRule, interval_of, tail_rule
+from allais.bands._distribution_bounds import TailRule, interval_of, steady, tail_rule
 from allais.bands._tail_walks import (
     IDLE,
     betting_level,
@@ -26,7 +26,7 @@ from allais.bands._tail_walks import (
 from allais.bands.base import Interval, refuse_unbounded
 from allais.numerics.gamma import gamma_logs
 from allais.preferences import Preference
-from allais.rewards import Finite, Rewards
+from allais.rewards import Finite, Rewards, SubGaussian
 
 STRENGTH = 16.0  # of the mixture, in samples: near its best from 50 samples to 10^5 (docs/theory/bands.md)
 NEWTON = 60  # steps at most; four are usual
@@ -88,6 +88,90 @@ def kl_shape(preference: Preference, rewards: Sequence[Rewards], *, always: bool
         for known in rewards
     ]
     return KLShape(np.array(cuts), always)
+
+
+@dataclass(frozen=True)
+class DKW:
+    """Every probability lies within eps = sqrt(x / 2l) of its share; the interval is always inside Hölder's.
+
+    In all rounds at once eps is 0.85 sqrt((log(1 + log l) + 0.8 (x + log 1612)) / l) (Howard & Ramdas 2022).
+
+    >>> people = Preference(TverskyKahneman(0.61))
+    >>> DKW().interval(people, Bounded(0, 50), [50] * 10 + [0] * 90)
+    Interval(low=0.0, value=9.3151..., high=14.12...)
+    """
+
+    def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> TailRule:
+        """What the kernels read, for one look at the data."""
+        refuse_unbounded("the DKW band", rewards)
+        return tail_rule(DKWShape(False), preference, rewards, always=False)
+
+    def anytime_rule(self, preference: Preference, rewards: Sequence[Rewards]) -> TailRule:
+        """What the kernels read, for an interval that holds in all rounds at once."""
+        refuse_unbounded("the DKW band", rewards)
+        return tail_rule(DKWShape(True), preference, rewards, always=True)
+
+    def interval(
+        self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
+    ) -> Interval:
+        """The value of samples, with an interval that contains the true value with the given confidence.
+
+        Args:
+            preference: What is maximised.
+            rewards: What is known about the outcomes.
+            samples: Outcomes that were seen, in any order.
+            confidence: The probability that the interval holds the true value, in (0, 1).
+        """
+        return interval_of(self, preference, rewards, samples, confidence)
+
+
+class DKWShape(NamedTuple):
+    """How far probabilities move."""
+
+    always: bool
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """P(X > z) is at most min(KL bound, exp(-(z - m)^2 / 2 sigma^2)) for z beyond m, an upper bound on the mean.
+
+    The lower tail is bounded likewise. It is for `SubGaussian` rewards; a bounded arm beside them has its KL band.
+    Half of the probability to fail is spent on the bounds on the mean.
+
+    >>> people = Preference(TverskyKahneman(0.61))
+    >>> samples = np.random.default_rng(1).normal(size=1000)
+    >>> low, _, high = Envelope().interval(people, SubGaussian(1.0, 5.0), samples)
+    >>> wide = Holder().interval(people, SubGaussian(1.0, 5.0), samples)
+    >>> round((high - low) / (wide.high - wide.low), 2)
+    0.08
+    """
+
+    def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> TailRule:
+        """What the kernels read, for one look at the data."""
+        return self._rule(preference, rewards, always=False)
+
+    def anytime_rule(self, preference: Preference, rewards: Sequence[Rewards]) -> TailRule:
+        """What the kernels read, for an interval that holds in all rounds at once."""
+        return self._rule(preference, rewards, always=True)
+
+    def _rule(self, preference: Preference, rewards: Sequence[Rewards], *, always: bool) -> TailRule:
+        for known in rewards:
+            if isinstance(known, SubGaussian):
+                preference.truncation(known, 1)  # refuses a utility
+        return tail_rule(kl_shape(preference, rewards, always=always), preference, rewards, always=always)
+
+    def interval(
+        self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
+    ) -> Interval:
+        """The value of samples, with an interval that contains the true value with the given confidence.
+
+        Args:
+            preference: What is maximised.
+            rewards: What is known about the outcomes.
+            samples: Outcomes that were seen, in any order.
+            confidence: The probability that the interval holds the true value, in (0, 1).
+        """
+        return interval_of(self, preference, rewards, samples, confidence)
 
 
 # -- compiled -------------------------------------------------------------------------------------
@@ -194,3 +278,15 @@ def _(shape, arm, count, pulls, exponent):
 @grid_of.of(KLShape)
 def _(shape, arm, pulls):
     return grid_points(pulls) if shape.always and np.isnan(shape.log_cuts[arm]) else 0.0
+
+
+@steady.of(DKWShape)
+def _steady(shape, pulls, exponent):
+    if shape.always:  # Theorem 2 of Howard & Ramdas
+        return 0.85 * np.sqrt((np.log(1.0 + np.log(pulls)) + 0.8 * (exponent + np.log(1612.0))) / pulls)
+    return np.sqrt(0.5 * exponent / pulls)  # Dvoretzky-Kiefer-Wolfowitz-Massart
+
+
+@ceiling.of(DKWShape)
+def _ceiling(shape, arm, count, pulls, exponent):
+    return min(count / pulls + _steady(shape, pulls, exponent), 1.0)

@@ -10,13 +10,16 @@ import numpy as np
 
 from allais._checks import share
 from allais._kernels import kernel, routine
+from allais.bands import Betting
 from allais.bands._joint_test import distribution_rule, reach
 from allais.bands._tail_walks import IDLE
+from allais.bands._wagers import no_wagers
 from allais.bands.base import anytime_rule, no_interval
 from allais.policies.core.base import KArmed, Promise, no_worse, setting
 from allais.policies.core.knowledge import as_list, first_pulls, fitting_band
 from allais.policies.core.steps import bounds_at, issue, judged, pick_highest, survey
 from allais.policies.core.verbs import SETTLED, bracket, choose, exponent
+from allais.policies.wagers import check_wagers, wager_rule
 from allais.policies.wsr import floor_of_budget, more_than_arms, spent, whole_budget
 from allais.samples.draws import stream_of, uniform
 from allais.samples.memory import Worth
@@ -25,6 +28,13 @@ WHOLE = 0.8  # the share of a pair's ratio that is about distributions as a whol
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
 TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made
 SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than one sample in 500
+
+
+def betting_or_none(name: str, given: Any) -> Betting | None:
+    """How pairs are parted: by bets, or by likelihood ratios (None)."""
+    if given is None or isinstance(given, Betting):
+        return given
+    raise TypeError(f"{name} must be Betting() or None; got {given!r}. Write evidence=Betting().")
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,8 @@ class TopTwo(KArmed):
         delta: The probability of a wrong recommendation that is allowed, in (0, 1).
         tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
             never told apart.
+        evidence: `Betting()` to part pairs by bets, which many values take far fewer samples by; by default likelihood
+            ratios, which are for few values and for sub-Gaussian rewards.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -55,6 +67,7 @@ class TopTwo(KArmed):
 
     delta: float = setting(check=share)
     tolerance: float = setting(0.0, no_worse)
+    evidence: Betting | None = setting(None, betting_or_none)
 
     called: ClassVar[str] = "top-two"
     goal: ClassVar[str] = "confidence"
@@ -64,17 +77,31 @@ class TopTwo(KArmed):
     def check(self) -> None:
         """Refuse rewards for which no band holds."""
         assert self.rewards is not None
-        fitting_band(self.rewards).rule(self.preference, as_list(self.rewards))
+        (self.evidence or fitting_band(self.rewards)).rule(self.preference, as_list(self.rewards))
+        if self.evidence is not None:  # bets follow the order of its own choices, for one preference and its bounds
+            object.__setattr__(self, "open_to_data", False)
 
     def rule(self, n_arms: int) -> TopTwoRule:
         """The settings as the kernels read them."""
         assert self.rewards is not None
         known = self.rewards_of(n_arms)
+        if self.evidence is not None:
+            by_bets: Any = wager_rule(self.worth(n_arms), self.preference, known, self.delta, self.tolerance)
+            return by_bets
         band = distribution_rule(
             anytime_rule(fitting_band(self.rewards), self.preference, known), self.preference, known
         )
         beta, log_share = math.log(max(n_arms - 1, 1) / self.delta), math.log(n_arms / self.delta)
         return TopTwoRule(self.worth(n_arms), band, beta, log_share, self.tolerance, first_pulls(known))
+
+    def own(self, n_arms: int) -> Any:
+        """What was bet, and with what success."""
+        return () if self.evidence is None else no_wagers(n_arms)
+
+    def check_state(self, rule: Any, state: Any) -> None:
+        """Refuse bets that point at nothing."""
+        if self.evidence is not None:
+            check_wagers(state.own, state.asked.size)
 
 
 class TopTwoRule(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from allais._checks import brief
-from allais.bands import KL, Band, Envelope
+from allais.bands import KL, Band, Betting, Envelope
 from allais.bands.base import bounds_of
 from allais.numerics.distortion import distortion_of
 from allais.preferences import Preference
@@ -47,6 +47,11 @@ def check_band(band: object) -> None:
     """Refuse anything but a band, such as a band's name."""
     if not callable(getattr(band, "rule", None)) or isinstance(band, type):
         raise TypeError(f"band must be a band; got {brief(band)}. Write band=KL().")
+    if isinstance(band, Betting):
+        raise ValueError(
+            "a policy's band is computed from what was seen, and bets follow the order in which it came; got "
+            "band=Betting(). Use TopTwo(..., evidence=Betting()), or band=KL()."
+        )
 
 
 def check_unit_interval(preference: Preference, rewards: RewardsOfArms) -> None:

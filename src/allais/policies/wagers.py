@@ -1,0 +1,177 @@
+"""Top-two by bets: pairs are parted by the product of what was won against both, a mixture that pays for no rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from allais._kernels import kernel, routine
+from allais.bands._wagers import DOWN, EPOCHS, FIRST, UP, Wagers, log_evidence, look_at, note_outcome
+from allais.bands.betting import BAND, BettingRule, betting_rule, ends_by_bets
+from allais.policies.core.state import require_place
+from allais.policies.core.steps import best_value, issue, judged, pick_highest, survey
+from allais.policies.core.verbs import SETTLED, bracket, choose, exponent, learn, recommend, take_in
+from allais.preferences import Preference
+from allais.rewards import Rewards
+from allais.samples.memory import Worth
+
+# Shares of a pair's evidence: the product of both arms', the rival's alone, and the leader's alone. Only one arm is the
+# best, so what stands against it alone need not be shared among the K - 1 leaders that it might be mistaken for.
+PRODUCT, RIVAL, LEADER = 0.35, 0.55, 0.1
+FINEST = 1.0 / 256.0  # of the leader's half-width: smaller cells of v would save less than one sample in 100
+CLOSE = 2.0  # rivals at most so many times as far from the leader as the closest, in evidence, share its samples
+
+
+class WagerRule(NamedTuple):
+    """The settings of top-two by bets."""
+
+    worth: Worth
+    band: BettingRule
+    level: float  # log(1 / delta), less what the band of the distribution takes
+    log_rivals: float  # log(K - 1)
+    log_share: float  # log(K / delta), for the intervals that are shown
+    tolerance: float
+    first: int
+
+
+def wager_rule(
+    worth: Worth, preference: Preference, rewards: Sequence[Rewards], delta: float, tolerance: float
+) -> WagerRule:
+    """The settings as the kernels read them."""
+    n_arms = len(rewards)
+    rivals = max(n_arms - 1, 1)
+    # the best arm must keep within the band that bounds it from above, every other one within that from below
+    exponent_up, exponent_down = (math.log(2.0 * count / (BAND * delta)) for count in (1, rivals))
+    band = betting_rule(preference, rewards, math.log(rivals / delta) + 1.0, exponent_up, exponent_down)
+    left = delta * (1.0 - BAND) if band.needs_band else delta
+    return WagerRule(worth, band, math.log(1.0 / left), math.log(rivals), math.log(n_arms / delta), tolerance, FIRST)
+
+
+def check_wagers(own: Wagers, n_arms: int) -> None:
+    """Refuse numbers that point at nothing."""
+    if own.epochs.min() < 0 or own.epochs.max() > EPOCHS or own.looked.min() < 0:
+        raise ValueError("a saved bet must be of an epoch that there is; this one is not. Use a backup.")
+    require_place("best arm", int(own.done[0]), 0, n_arms)
+    require_place("rival", int(own.hardest[0]), 0, n_arms - 1)
+
+
+@kernel
+def _together(rule, of_leader, of_rival):
+    """log of the mixture of what stands against two arms."""
+    product = np.log(PRODUCT) + of_leader + of_rival - rule.log_rivals
+    alone, first = np.log(RIVAL) + of_rival, np.log(LEADER) + of_leader - rule.log_rivals
+    most = max(product, alone, first)
+    return most + np.log(np.exp(product - most) + np.exp(alone - most) + np.exp(first - most))
+
+
+@routine
+def _parted(rule, own, leader, rival):
+    """Whether for every v it is refuted that the leader is worth v at most and the rival v + tolerance at least.
+
+    A certified answer: over a cell of v the leader's evidence is taken at its right end, the rival's at its left.
+    """
+    band, tolerance = rule.band, rule.tolerance
+    v, last = band.low[leader], min(band.high[leader], band.high[rival] - tolerance)
+    finest = FINEST * min(own.widths[leader, DOWN], own.widths[rival, UP], band.high[leader] - v + 1e-300)
+    step = 64.0 * finest
+    while v <= last:
+        right = min(v + step, last)
+        of_leader = log_evidence(own, leader, DOWN, band.high[leader] - right)
+        of_rival = log_evidence(own, rival, UP, v + tolerance - band.low[rival])
+        if _together(rule, of_leader, of_rival) >= rule.level:
+            if right >= last:
+                return True
+            v = right
+            step *= 1.6
+        elif step <= finest:
+            return False
+        else:
+            step *= 0.5
+    return True
+
+
+@routine
+def _find(rule, state):
+    """Note the leader if it is parted from every rival."""
+    own, leader = state.own, best_value(state)
+    hardest = own.hardest[0]
+    if hardest != leader and state.active[hardest] and not _parted(rule, own, leader, hardest):
+        return
+    for arm in range(state.asked.size):
+        if arm != leader and state.active[arm] and not _parted(rule, own, leader, arm):
+            own.hardest[0] = arm
+            return
+    own.done[0] = leader + 1
+
+
+@learn.of(WagerRule)
+def _(rule, state, arm, utility, raw, ticket):
+    take_in(rule, state, arm, utility, raw, ticket)
+    if rule.band.high[arm] > rule.band.low[arm]:
+        note_outcome(rule.band, state.own, state.memory, arm, utility)
+    looked = look_at(rule.band, state.own, state.memory, arm)
+    if (looked or rule.band.high[arm] == rule.band.low[arm]) and state.own.done[0] == 0 and judged(rule.first, state):
+        _find(rule, state)
+
+
+@kernel
+def _width(rule, state, arm, side):
+    """How far an arm's value may lie on one side, once everything that is out has come back."""
+    if rule.band.high[arm] == rule.band.low[arm]:
+        return 0.0
+    own = state.own
+    most = rule.band.high[arm] - rule.band.low[arm]
+    return min(own.widths[arm, side] * np.sqrt(own.looked[arm] / max(state.asked[arm], 1)), most)
+
+
+@routine
+def _leader_or_rival(rule, state, leader, u):
+    """The leader, or the rival that is hardest to tell from it (docs/theory/betting.md)."""
+    down, value = _width(rule, state, leader, DOWN), state.memory.value
+    for arm in range(state.asked.size):
+        up = _width(rule, state, arm, UP)
+        gap = max(value[leader] - value[arm], 0.0) + rule.tolerance
+        spread = down * down + up * up
+        state.score[arm] = -gap * gap / spread if spread > 0.0 else -np.inf
+    rival = pick_highest(state, state.score, u)
+    if rival < 0:
+        return leader
+    others = 0.0  # samples in proportion to widths: (n_h / s_h)^2 is the sum of (n_j / s_j)^2 at the optimum
+    for arm in range(state.asked.size):
+        if state.eligible[arm] and state.score[arm] >= CLOSE * state.score[rival]:
+            up = _width(rule, state, arm, UP)
+            others += state.asked[arm] / (up * up) if up > 0.0 else 0.0
+    if down <= 0.0:
+        return rival
+    return leader if state.asked[leader] / (down * down) < others else rival
+
+
+@choose.of(WagerRule)
+def _(rule, state, u):
+    if state.own.done[0] > 0:
+        return SETTLED
+    arm, _ = survey(rule.first, state)
+    if arm < 0:
+        leader = pick_highest(state, state.memory.value, u)
+        state.eligible[leader] = False
+        arm = _leader_or_rival(rule, state, leader, u)
+    return issue(state, arm)
+
+
+@recommend.of(WagerRule)
+def _(rule, state):
+    return state.own.done[0] - 1 if state.own.done[0] > 0 else best_value(state)
+
+
+@exponent.of(WagerRule)
+def _(rule, state):
+    return rule.log_share
+
+
+@bracket.of(WagerRule)
+def _(rule, state, low, high):
+    for arm in range(low.size):
+        low[arm], high[arm] = ends_by_bets(rule.band, state.own, state.memory, arm, rule.log_share)
