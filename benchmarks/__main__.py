@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks import (
     bandits,
+    bets,
     budgets,
     cold,
     coordinator,
@@ -46,8 +47,8 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, sampling, budgets, coverage, screening,
-        linear, executors, search, proofs, many, coordinator, forecasts, people, interview, shared, tastes, worlds,
-        serve, serve_limits, serve_long, traffic, networks, scenario,
+        linear, executors, search, proofs, bets, many, coordinator, forecasts, people, interview, shared, tastes,
+        worlds, serve, serve_limits, serve_long, traffic, networks, scenario,
     )
 }  # fmt: skip
 

@@ -26,8 +26,8 @@ from allais import (
     expected_value,
 )
 from allais.bands import DKW, Betting
-from allais.bands._wagers import DOWN, UP, find_remainders, log_evidence, log_wealth, look_at, no_wagers
-from allais.bands.betting import BAND, _bet_on, betting_rule
+from allais.bands._wagers import DOWN, UP, no_wagers
+from allais.bands.betting import BAND, _bet_on, betting_rule, find_remainders, log_evidence, log_wealth, look_at
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory
 from allais.weights import Identity

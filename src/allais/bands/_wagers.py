@@ -17,30 +17,79 @@ invented.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, routine
-from allais.bands._curves import derivative_above, most_above
-from allais.bands._tail_walks import IDLE, ceiling
+from allais.bands._tail_walks import IDLE
+from allais.preferences import Preference
+from allais.weights import Weight
 
 NODES = 128  # places at which a functional may bend
 EPOCHS = 16  # functionals of an arm; the last one stays
 FIRST = 4  # samples before the first bet, from which nodes are laid out
-HORIZONS = 8  # bets for 2^5, 2^7, ... samples: with a bet for half or twice the samples, a tenth of the growth is lost
-SHARES = tuple(1.0 / (1.0 + ((j - 2.0) / 3.0) ** 2) for j in range(HORIZONS))  # odds of each: most for 2^7 to 2^11
-STAKES = tuple((1.0 - IDLE) * share / sum(SHARES) for share in SHARES)
-BEFORE = 32.0  # a bet for N samples does not join in before N / BEFORE: functionals of fewer are poor
-COUNTED = 4  # horizons around the number of samples: leaving others out only lowers the wealth
-BOLDEST = 0.98  # of the money is at stake at most, so that no sample is ruinous
 POINTS = 12  # of a table of wealth: tangents at them lie below it
-GROWTH = 20  # an arm is looked at again after 1 / GROWTH more samples
-NEAREST = 1e-7  # how near to its end a bet goes, as a share of the range: beyond it, rounding would count as money
-CERTAIN = 700.0  # log of the evidence against what cannot be; e^700 is still a number
 UP, DOWN = 0, 1  # sides
 AT, LOG, RISE = 0, 1, 2  # rows of a table: q, log wealth, its derivative
+KNOTS = 512  # stretches of a curve, even in arcsin sqrt(p) but for knots at its singular points
+BETWEEN = 32  # places of a stretch at which a curve is compared with its chord
+ROUNDING = 1e-13  # of heights; a curve that rises less above its chord does not
+SURE = 1.05  # the greatest of BETWEEN places, so much larger, covers the places between them
+
+
+@by_reference
+class Curves(NamedTuple):
+    """The curves of both sides (up, down), for gains (0) and losses (1)."""
+
+    knots: FloatArray  # (KNOTS + 1,)
+    heights: FloatArray  # at the knots, (2, 2, KNOTS + 1)
+    bumps: FloatArray  # how far a curve rises above its chord from a knot to the next, at most
+    concave: NDArray[np.bool_]  # whether the curves of a side are: then no band of the distribution is needed; (2,)
+
+
+def curves_of(preference: Preference, low: float, high: float) -> Curves:
+    """The curves of a preference, for outcomes between two utilities; refused where a bet says nothing.
+
+    >>> curves_of(cvar(0.1), 0.0, 50.0).concave.tolist()
+    [False, True]
+    """
+    for weight in (preference.gains, preference.losses):
+        if not weight.is_monotone:
+            raise ValueError(f"bets need weights that never fall; {weight!r} does. Use WLUCB, which takes any weight.")
+        if weight.breaks:
+            raise ValueError(
+                f"bets need weights without jumps; {weight!r} has one at {weight.breaks[0]:g}. Use WLUCB, or KL(), "
+                "which take any weight."
+            )
+    return _curves(preference.gains, preference.losses, high > 0.0, low < 0.0)
+
+
+@lru_cache(maxsize=64)
+def _curves(gains: Weight, losses: Weight, has_gains: bool, has_losses: bool) -> Curves:
+    every = ((gains, losses.dual()), (gains.dual(), losses))
+    knots = np.sin(0.5 * np.pi * np.arange(KNOTS + 1) / KNOTS) ** 2
+    knots[-1] = 1.0
+    for weight in every[0] + every[1]:
+        for point in weight.singularities:
+            knots[np.abs(knots - point).argmin()] = point
+    heights, bumps = np.zeros((2, 2, KNOTS + 1)), np.zeros((2, 2, KNOTS + 1))
+    concave = np.ones(2, dtype=np.bool_)
+    share = np.linspace(0.0, 1.0, BETWEEN + 1)[:, None]
+    inside = knots[:-1] + share * np.diff(knots)
+    for side, pair in enumerate(every):
+        for region, weight in enumerate(pair):
+            at = heights[side, region] = weight(knots)
+            rise = weight(np.minimum(inside, 1.0)) - (at[:-1] + share * np.diff(at))
+            most = rise.max(axis=0)
+            bumps[side, region, :-1] = np.where(most > ROUNDING, SURE * most, ROUNDING)
+            if (has_gains, has_losses)[region]:
+                bends = np.diff(np.diff(at) / np.diff(knots))
+                concave[side] &= bool((bends <= 1e-9 / np.diff(knots)[1:]).all() and rise.min() > -1e-11)
+    return Curves(knots, heights, bumps, concave)
 
 
 @by_reference
@@ -93,6 +142,67 @@ def no_wagers(n_arms: int) -> Wagers:
         np.zeros((n_arms, 2, NODES)),
         np.zeros((n_arms, EPOCHS, 2)),
     )
+
+
+# -- curves -----------------------------------------------------------------------------------------
+
+
+@kernel
+def _knot(knots, p):
+    """The last knot that is not above p, and never the last of all."""
+    i = int(np.arcsin(np.sqrt(min(max(p, 0.0), 1.0))) * KNOTS / (0.5 * np.pi))
+    i = min(max(i, 0), KNOTS - 1)
+    while i > 0 and knots[i] > p:
+        i -= 1
+    while i < KNOTS - 1 and knots[i + 1] <= p:
+        i += 1
+    return i
+
+
+@kernel
+def _height(curves, side, region, i, p):
+    knots, g = curves.knots, curves.heights
+    share = (p - knots[i]) / (knots[i + 1] - knots[i])
+    return g[side, region, i] + (g[side, region, i + 1] - g[side, region, i]) * share
+
+
+@routine
+def most_above(curves, side, region, c, low, high):
+    """The greatest g(p) - c p of all p between two, rounded up."""
+    knots, g, bumps = curves.knots, curves.heights, curves.bumps
+    first, last = _knot(knots, low), _knot(knots, high)
+    here, best = _height(curves, side, region, first, low) - c * low, -np.inf
+    for i in range(first, last + 1):
+        if i < last:
+            after = g[side, region, i + 1] - c * knots[i + 1]
+        else:
+            after = _height(curves, side, region, i, high) - c * high
+        best = max(best, max(here, after) + bumps[side, region, i])
+        here = after
+    return best
+
+
+@routine
+def derivative_above(curves, side, region, p, low, high):
+    """The derivative at p of the least concave function above g between two: the smallest k that one can have."""
+    knots, g = curves.knots, curves.heights
+    first, last = _knot(knots, low), min(_knot(knots, high) + 1, KNOTS)
+    middle = min(max(_knot(knots, p), first), last - 1)
+    a, b = middle, middle + 1
+    c = 0.0
+    for _ in range(60):  # the two points of its face at p, by turns; five are usual
+        c = (g[side, region, b] - g[side, region, a]) / (knots[b] - knots[a])
+        left, right = a, b
+        for i in range(first, middle + 1):
+            if g[side, region, i] - c * knots[i] > g[side, region, left] - c * knots[left] + 1e-15:
+                left = i
+        for i in range(middle + 1, last + 1):
+            if g[side, region, i] - c * knots[i] > g[side, region, right] - c * knots[right] + 1e-15:
+                right = i
+        if left == a and right == b:
+            break
+        a, b = left, right
+    return c
 
 
 # -- samples ----------------------------------------------------------------------------------------
@@ -235,147 +345,3 @@ def note_outcome(band, own, memory, arm, y):
     _place(own, arm, own.epochs[arm] - 1, y)
     if own.epochs[arm] < EPOCHS and pulls == FIRST << own.epochs[arm]:
         _begin(band, own, arm, pulls)
-
-
-# -- wealth -----------------------------------------------------------------------------------------
-
-
-@routine
-def _bound_tails(band, own, arm, pulls, exponent):
-    """Write the band of the distribution at the nodes: 1 - P(Y < node) from below, P(Y > node) from above."""
-    beyond, low, high = pulls, own.tails[arm, 0], own.tails[arm, 1]
-    for i in range(NODES):
-        low[i] = 1.0 - ceiling(band.shape, arm, pulls - beyond, pulls, exponent)  # of P(Y >= node)
-        beyond -= own.seen[arm, 2 * i]
-        high[i] = ceiling(band.shape, arm, beyond, pulls, exponent)
-        beyond -= own.seen[arm, 2 * i + 1]
-    low[0], high[NODES - 1] = 1.0, 0.0
-
-
-@routine
-def find_remainders(band, own, arm, pulls, side, exponent):
-    """Write k of every epoch; where the curve is not concave, by the newest band of the distribution.
-
-    Q cannot exceed top + k of any of them. The greatest q that is left is returned, a little more for rounding.
-    """
-    nodes, tails = own.nodes[arm], own.tails[arm]
-    limit = most = band.high[arm] - band.low[arm]
-    if not band.curves.concave[side]:
-        _bound_tails(band, own, arm, pulls, exponent)
-    for epoch in range(own.epochs[arm]):
-        k = own.sure[arm, epoch, side]
-        if not band.curves.concave[side]:
-            k, r = 0.0, own.distance[arm, epoch, side]
-            for i in range(NODES - 1):
-                width = nodes[i + 1] - nodes[i]
-                if width <= 0.0:
-                    continue
-                region = 0 if 0.5 * (nodes[i] + nodes[i + 1]) > 0.0 else 1
-                low, high = tails[0, i + 1], max(tails[1, i], tails[0, i + 1])
-                c = abs(r[i + 1] - r[i]) / width
-                if side == DOWN:
-                    low, high = 1.0 - high, 1.0 - low
-                k += width * most_above(band.curves, side, region, c, low, high)
-        own.remainder[arm, epoch, side] = k
-        top = own.distance[arm, epoch, side, 0 if side == UP else NODES - 1]
-        limit = min(limit, top + k)
-    return limit + NEAREST * most
-
-
-@routine
-def log_wealth(band, own, arm, pulls, side, q):
-    """log of the wealth against Q >= q, and its derivative in q."""
-    first = min(max((int(np.log2(pulls)) - 5) // 2 - 1, 0), HORIZONS - COUNTED)
-    closest = NEAREST * (band.high[arm] - band.low[arm])
-    most, wealth, rise = 0.0, IDLE, 0.0  # wealth and rise are in units of e^most
-    for j in range(first, first + COUNTED):
-        horizon = 2.0 ** (5 + 2 * j)
-        boldness, total, derivative = np.sqrt(2.0 * band.stake / horizon), 0.0, 0.0
-        for epoch in range(own.epochs[arm]):
-            if FIRST * 2.0**epoch * BEFORE < horizon:
-                continue
-            r, mass = own.distance[arm, epoch, side], own.mass[arm, epoch]
-            f = min(boldness * own.ratio[arm, epoch, side], BOLDEST)
-            top = r[0] if side == UP else r[NODES - 1]
-            room = max(top + own.remainder[arm, epoch, side] - q, closest)
-            for i in range(NODES):
-                if mass[i] > 0.0:
-                    won = f * r[i] / room
-                    total += mass[i] * np.log(1.0 - f + won)
-                    derivative += mass[i] * won / ((1.0 - f + won) * room)
-        if total > most:
-            scale = np.exp(most - total)
-            wealth, rise, most = wealth * scale, rise * scale, total
-        part = STAKES[j] * np.exp(total - most)
-        wealth, rise = wealth + part, rise + part * derivative
-    return most + np.log(wealth), rise / wealth
-
-
-@routine
-def wealth_end(band, own, arm, pulls, side, level, start, limit):
-    """The least q against which there is e^level, from a guess on: log wealth rises, and is convex."""
-    most = band.high[arm] - band.low[arm]
-    left, right = 0.0, min(limit, most)
-    q, finest = min(max(start, left), right), 1e-5 * most
-    if log_wealth(band, own, arm, pulls, side, right)[0] < level:
-        return right
-    for _ in range(60):
-        log, rise = log_wealth(band, own, arm, pulls, side, q)
-        if log < level:
-            left = q
-        else:
-            right = q
-            if log < level + 0.02:
-                break
-        if right - left < finest:
-            break
-        q = q + (level + 0.01 - log) / rise if rise > 0.0 else right
-        if not left < q < right or log > 3.0 * level:
-            q = 0.5 * (left + right)
-    return right
-
-
-@routine
-def look_at(band, own, memory, arm):
-    """Write an arm's table of wealth, if its samples have grown enough since the last look."""
-    pulls = memory.pulls[arm]
-    if own.epochs[arm] == 0 or pulls < own.looked[arm] + max(own.looked[arm] // GROWTH, 1):
-        return False
-    own.looked[arm] = pulls
-    for side in range(2):
-        exponent = band.exponent_up if side == UP else band.exponent_down
-        limit = own.limit[arm, side] = find_remainders(band, own, arm, pulls, side, exponent)
-        centre = memory.value[arm] - band.low[arm] if side == UP else band.high[arm] - memory.value[arm]
-        start = own.ends[arm, side]
-        if start < 0.0:
-            start = centre + 0.1 * (band.high[arm] - band.low[arm])
-        end = wealth_end(band, own, arm, pulls, side, band.stake, start, limit)
-        own.ends[arm, side] = end
-        table = own.table[arm, side]
-        for i in range(POINTS):
-            q = min(centre + max(end - centre, 0.0) * 1.15 * (i + 1) / POINTS, limit)
-            log, rise = log_wealth(band, own, arm, pulls, side, q)
-            table[AT, i], table[LOG, i], table[RISE, i] = q, log, rise
-        most = band.high[arm] - band.low[arm]
-        own.widths[arm, side] = max(min(_end_by(table, 0.5 * band.stake), most, limit) - centre, 1e-9 * most)
-    return True
-
-
-@kernel
-def _end_by(table, level):
-    end = np.inf
-    for i in range(POINTS):
-        if table[RISE, i] > 0.0:
-            end = min(end, table[AT, i] + (level - table[LOG, i]) / table[RISE, i])
-    return end
-
-
-@kernel
-def log_evidence(own, arm, side, q):
-    """At least so much stands against Q >= q, by the tangents of a table."""
-    found, table = np.log(IDLE), own.table[arm, side]
-    if q > own.limit[arm, side]:
-        return CERTAIN
-    for i in range(POINTS):
-        found = max(found, table[LOG, i] + table[RISE, i] * (q - table[AT, i]))
-    return found

@@ -11,17 +11,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, share
-from allais._kernels import routine
-from allais.bands._curves import Curves, curves_of
+from allais._kernels import kernel, routine
+from allais.bands._tail_walks import IDLE, ceiling
 from allais.bands._wagers import (
+    AT,
     DOWN,
     FIRST,
+    LOG,
     NODES,
+    POINTS,
+    RISE,
     UP,
-    find_remainders,
+    Curves,
+    curves_of,
+    most_above,
     no_wagers,
     note_outcome,
-    wealth_end,
 )
 from allais.bands.base import Interval, bounds_of, refuse_unbounded
 from allais.bands.kl import KLShape, kl_shape
@@ -31,6 +36,15 @@ from allais.samples.layout import grown
 from allais.samples.memory import empty_memory, insert, is_full
 
 BAND = 0.15  # of the failures are left to the band of the distribution, where one is needed
+HORIZONS = 8  # bets for 2^5, 2^7, ... samples: with a bet for half or twice the samples, a tenth of the growth is lost
+SHARES = tuple(1.0 / (1.0 + ((j - 2.0) / 3.0) ** 2) for j in range(HORIZONS))  # odds of each: most for 2^7 to 2^11
+STAKES = tuple((1.0 - IDLE) * share / sum(SHARES) for share in SHARES)
+BEFORE = 32.0  # a bet for N samples does not join in before N / BEFORE: functionals of fewer are poor
+COUNTED = 4  # horizons around the number of samples: leaving others out only lowers the wealth
+BOLDEST = 0.98  # of the money is at stake at most, so that no sample is ruinous
+GROWTH = 20  # an arm is looked at again after 1 / GROWTH more samples
+NEAREST = 1e-7  # how near to its end a bet goes, as a share of the range: beyond it, rounding would count as money
+CERTAIN = 700.0  # log of the evidence against what cannot be; e^700 is still a number
 GRID = 6.5  # about what a point of that band's grid pays, from 1,000 samples on
 
 
@@ -129,6 +143,147 @@ def betting_rule(
 
 
 # -- compiled -------------------------------------------------------------------------------------
+
+
+@routine
+def _bound_tails(band, own, arm, pulls, exponent):
+    """Write the band of the distribution at the nodes: 1 - P(Y < node) from below, P(Y > node) from above."""
+    beyond, low, high = pulls, own.tails[arm, 0], own.tails[arm, 1]
+    for i in range(NODES):
+        low[i] = 1.0 - ceiling(band.shape, arm, pulls - beyond, pulls, exponent)  # of P(Y >= node)
+        beyond -= own.seen[arm, 2 * i]
+        high[i] = ceiling(band.shape, arm, beyond, pulls, exponent)
+        beyond -= own.seen[arm, 2 * i + 1]
+    low[0], high[NODES - 1] = 1.0, 0.0
+
+
+@routine
+def find_remainders(band, own, arm, pulls, side, exponent):
+    """Write k of every epoch; where the curve is not concave, by the newest band of the distribution.
+
+    Q cannot exceed top + k of any of them. The greatest q that is left is returned, a little more for rounding.
+    """
+    nodes, tails = own.nodes[arm], own.tails[arm]
+    limit = most = band.high[arm] - band.low[arm]
+    if not band.curves.concave[side]:
+        _bound_tails(band, own, arm, pulls, exponent)
+    for epoch in range(own.epochs[arm]):
+        k = own.sure[arm, epoch, side]
+        if not band.curves.concave[side]:
+            k, r = 0.0, own.distance[arm, epoch, side]
+            for i in range(NODES - 1):
+                width = nodes[i + 1] - nodes[i]
+                if width <= 0.0:
+                    continue
+                region = 0 if 0.5 * (nodes[i] + nodes[i + 1]) > 0.0 else 1
+                low, high = tails[0, i + 1], max(tails[1, i], tails[0, i + 1])
+                c = abs(r[i + 1] - r[i]) / width
+                if side == DOWN:
+                    low, high = 1.0 - high, 1.0 - low
+                k += width * most_above(band.curves, side, region, c, low, high)
+        own.remainder[arm, epoch, side] = k
+        top = own.distance[arm, epoch, side, 0 if side == UP else NODES - 1]
+        limit = min(limit, top + k)
+    return limit + NEAREST * most
+
+
+@routine
+def log_wealth(band, own, arm, pulls, side, q):
+    """log of the wealth against Q >= q, and its derivative in q."""
+    first = min(max((int(np.log2(pulls)) - 5) // 2 - 1, 0), HORIZONS - COUNTED)
+    closest = NEAREST * (band.high[arm] - band.low[arm])
+    most, wealth, rise = 0.0, IDLE, 0.0  # wealth and rise are in units of e^most
+    for j in range(first, first + COUNTED):
+        horizon = 2.0 ** (5 + 2 * j)
+        boldness, total, derivative = np.sqrt(2.0 * band.stake / horizon), 0.0, 0.0
+        for epoch in range(own.epochs[arm]):
+            if FIRST * 2.0**epoch * BEFORE < horizon:
+                continue
+            r, mass = own.distance[arm, epoch, side], own.mass[arm, epoch]
+            f = min(boldness * own.ratio[arm, epoch, side], BOLDEST)
+            top = r[0] if side == UP else r[NODES - 1]
+            room = max(top + own.remainder[arm, epoch, side] - q, closest)
+            for i in range(NODES):
+                if mass[i] > 0.0:
+                    won = f * r[i] / room
+                    total += mass[i] * np.log(1.0 - f + won)
+                    derivative += mass[i] * won / ((1.0 - f + won) * room)
+        if total > most:
+            scale = np.exp(most - total)
+            wealth, rise, most = wealth * scale, rise * scale, total
+        part = STAKES[j] * np.exp(total - most)
+        wealth, rise = wealth + part, rise + part * derivative
+    return most + np.log(wealth), rise / wealth
+
+
+@routine
+def wealth_end(band, own, arm, pulls, side, level, start, limit):
+    """The least q against which there is e^level, from a guess on: log wealth rises, and is convex."""
+    most = band.high[arm] - band.low[arm]
+    left, right = 0.0, min(limit, most)
+    q, finest = min(max(start, left), right), 1e-5 * most
+    if log_wealth(band, own, arm, pulls, side, right)[0] < level:
+        return right
+    for _ in range(60):
+        log, rise = log_wealth(band, own, arm, pulls, side, q)
+        if log < level:
+            left = q
+        else:
+            right = q
+            if log < level + 0.02:
+                break
+        if right - left < finest:
+            break
+        q = q + (level + 0.01 - log) / rise if rise > 0.0 else right
+        if not left < q < right or log > 3.0 * level:
+            q = 0.5 * (left + right)
+    return right
+
+
+@routine
+def look_at(band, own, memory, arm):
+    """Write an arm's table of wealth, if its samples have grown enough since the last look."""
+    pulls = memory.pulls[arm]
+    if own.epochs[arm] == 0 or pulls < own.looked[arm] + max(own.looked[arm] // GROWTH, 1):
+        return False
+    own.looked[arm] = pulls
+    for side in range(2):
+        exponent = band.exponent_up if side == UP else band.exponent_down
+        limit = own.limit[arm, side] = find_remainders(band, own, arm, pulls, side, exponent)
+        centre = memory.value[arm] - band.low[arm] if side == UP else band.high[arm] - memory.value[arm]
+        start = own.ends[arm, side]
+        if start < 0.0:
+            start = centre + 0.1 * (band.high[arm] - band.low[arm])
+        end = wealth_end(band, own, arm, pulls, side, band.stake, start, limit)
+        own.ends[arm, side] = end
+        table = own.table[arm, side]
+        for i in range(POINTS):
+            q = min(centre + max(end - centre, 0.0) * 1.15 * (i + 1) / POINTS, limit)
+            log, rise = log_wealth(band, own, arm, pulls, side, q)
+            table[AT, i], table[LOG, i], table[RISE, i] = q, log, rise
+        most = band.high[arm] - band.low[arm]
+        own.widths[arm, side] = max(min(_end_by(table, 0.5 * band.stake), most, limit) - centre, 1e-9 * most)
+    return True
+
+
+@kernel
+def _end_by(table, level):
+    end = np.inf
+    for i in range(POINTS):
+        if table[RISE, i] > 0.0:
+            end = min(end, table[AT, i] + (level - table[LOG, i]) / table[RISE, i])
+    return end
+
+
+@kernel
+def log_evidence(own, arm, side, q):
+    """At least so much stands against Q >= q, by the tangents of a table."""
+    found, table = np.log(IDLE), own.table[arm, side]
+    if q > own.limit[arm, side]:
+        return CERTAIN
+    for i in range(POINTS):
+        found = max(found, table[LOG, i] + table[RISE, i] * (q - table[AT, i]))
+    return found
 
 
 @routine

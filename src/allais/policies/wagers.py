@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._kernels import kernel, routine
-from allais.bands._wagers import DOWN, EPOCHS, FIRST, UP, Wagers, log_evidence, look_at, note_outcome
-from allais.bands.betting import BAND, BettingRule, betting_rule, ends_by_bets
+from allais.bands._wagers import DOWN, EPOCHS, FIRST, UP, Wagers, note_outcome
+from allais.bands.betting import BAND, BettingRule, betting_rule, ends_by_bets, log_evidence, look_at
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import best_value, issue, judged, pick_highest, survey
 from allais.policies.core.verbs import SETTLED, bracket, choose, exponent, learn, recommend, take_in
