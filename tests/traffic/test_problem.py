@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,8 +43,6 @@ def test_fresh_draws_meet_closures_that_began_before_they_left(grid):
 
 
 def _shut_half_the_day(demand):
-    from dataclasses import replace
-
     return replace(demand, crossing=Crossing("X", closures_per_day=72.0))
 
 
@@ -64,7 +64,8 @@ def test_a_learner_a_simulation_and_a_search_run_on_the_simulator(grid):
 
 
 def test_a_stream_gives_as_many_draws_as_asked_and_says_what_it_is(grid):
-    problem = few(grid, "stream")
+    demand = replace(grid.demand, vehicles_per_hour=grid.demand.vehicles_per_hour / 4.0)  # SUMO runs as long as it is
+    problem = TrafficProblem(grid.network, grid.routes[:2], demand, "stream", headway=20.0)
     assert "stream" in repr(problem)
     one, same = (problem.draw(1, np.random.default_rng(5), 20) for _ in range(2))
     assert one.size == 20
