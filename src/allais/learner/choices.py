@@ -41,6 +41,7 @@ class Recommendation(NamedTuple):
         settled: Whether the policy is done.
         delta: The probability that a settled recommendation is wrong, for fixed confidence.
         promise: What that probability rests on: "proven", "asymptotic" or "none".
+        doubt: Why the promise of the policy is withdrawn, in a sentence; empty where it holds.
 
     >>> learner = TopTwo(expected_value(), Finite([0, 1]), delta=0.05).start(["A21", "A28"], seed=1)
     >>> learner.observe("A21", [1.0] * 30)
@@ -56,6 +57,7 @@ class Recommendation(NamedTuple):
     settled: bool
     delta: float | None
     promise: Promise
+    doubt: str = ""
 
 
 class Ellipsoid(NamedTuple):

@@ -29,6 +29,7 @@ from allais.policies.core.knowledge import worth_of
 from allais.policies.core.verbs import SETTLED, bracket, choose, recommend
 from allais.policies.npts import BinsRule
 from allais.preferences import Preference
+from allais.preferences.valuation import tail
 from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.samples.memory import Memory, measure
@@ -187,7 +188,25 @@ def recommended(seen: Seen, policy: Policy, rule: Any, state: Any) -> Recommenda
     interval = intervals_of(policy, seen.names, rule, state)[best]
     shown = interval if math.isfinite(interval.low) and math.isfinite(interval.high) else None
     settled = is_settled(seen.policy, seen.rule, seen.state)
-    return Recommendation(best, interval.value, shown, settled, policy.error_rate, policy.promise)
+    doubt = doubt_of(policy, seen.names, best, state) if policy.promise == "asymptotic" else ""
+    delta, promise = (None, "none") if doubt else (policy.error_rate, policy.promise)
+    return Recommendation(best, interval.value, shown, settled, delta, promise, doubt)
+
+
+def doubt_of(policy: Policy, names: tuple[Hashable, ...], best: Hashable, state: Any) -> str:
+    """Why an asymptotic promise does not hold: the value of the best arm, or of the next, rests on few outcomes."""
+    memory = state.memory
+    order = sorted(np.flatnonzero(memory.pulls > 0).tolist(), key=lambda k: (names[k] != best, -memory.value[k]))
+    for k in order[:2]:  # the two arms that the answer is between
+        _, raw, counts = outcomes_of_arm(memory, k)
+        found = tail(policy.preference, raw, counts)
+        if found.heavy:
+            some = "one" if found.extreme == 1 else str(found.extreme)
+            return (
+                f"the most extreme {some} of {found.outcomes:,} outcomes of {names[k]!r} make {found.share:.0%} of the "
+                f"variance of its value ({found.usual:.0%} if they were normal): too much for a central limit theorem."
+            )
+    return ""
 
 
 def reached_delta(policy: Policy, rule: Any, state: Any) -> float | None:

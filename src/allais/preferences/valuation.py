@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import special
 
 from allais._checks import FloatArray, finite_array
 from allais.errors import UndefinedValueError
@@ -84,6 +85,63 @@ def values(preference: Preference, outcomes: ArrayLike, shares: ArrayLike) -> Fl
             - preference.losses.of_tails(below[:, losses], at_least[:, losses]) @ loss_steps
         )
     return found
+
+
+EXTREME = 10  # outcomes, of 500 or more, on which no more than half of a variance may rest
+PART = 50  # of fewer outcomes, one in so many counts as extreme
+REPEATED = 3  # an outcome that was seen so often is no end of a tail
+USUAL = 2.0  # and no more than so many times what rests on them where outcomes are normal: all of it, for a small CVaR
+
+
+class Tail(NamedTuple):
+    """How much of the variance of an estimated value rests on its most extreme outcomes."""
+
+    extreme: int  # of all outcomes, so many have the greatest influence
+    outcomes: int
+    share: float  # of the variance, that they make
+    usual: float  # what they would make of it if the outcomes were normal
+
+    @property
+    def heavy(self) -> bool:
+        """Whether so much rests on so few that the central limit theorem is not to be trusted yet."""
+        return self.share > max(0.5, USUAL * self.usual)
+
+
+def tail(preference: Preference, outcomes: FloatArray, counts: ArrayLike) -> Tail:
+    """The share of the variance of a value's influence function (docs/theory/asymptotic.md) that its extremes make.
+
+    Outcomes that were seen three times or more are no extremes: a rare event of one size is no heavy tail.
+
+    >>> from allais import Preference, TverskyKahneman
+    >>> people, rng = Preference(TverskyKahneman(0.61)), np.random.default_rng(1)
+    >>> [round(tail(people, x, np.ones(2_000)).share, 2) for x in (rng.normal(size=2_000), rng.lognormal(size=2_000))]
+    [0.41, 0.95]
+    """
+    felt, times = preference.utilities(outcomes), np.asarray(counts, dtype=np.float64)
+    order = np.argsort(felt, kind="stable")
+    felt, times = felt[order], times[order]
+    n = int(times.sum())
+    extreme = min(max(math.ceil(n / PART), 1), EXTREME)
+    if felt.size < 2 or not np.isfinite(felt).all():
+        return Tail(extreme, n, 0.0, 0.0)
+    low, middle, high = felt[np.searchsorted(np.cumsum(times), n * np.array([0.16, 0.5, 0.84]))]
+    normal = middle + 0.5 * (high - low) * special.ndtri((np.arange(n) + 0.5) / n)  # of the same median and width
+    share, usual = (_of_extremes(preference, u, m, extreme) for u, m in ((felt, times), (normal, np.ones(n))))
+    return Tail(extreme, n, share, usual)
+
+
+def _of_extremes(preference: Preference, felt: FloatArray, times: FloatArray, extreme: int) -> float:
+    """The share of the variance of the influence function of ascending utilities that the most extreme samples make."""
+    n, upto = times.sum(), np.cumsum(times)
+    above, below = n - upto[:-1], upto[:-1]
+    # the derivative of a weight over one sample, as in samples/influence.py
+    rises = np.diff(np.maximum(felt, 0.0)) * n * (preference.gains(above / n) - preference.gains((above - 1.0) / n))
+    rises += np.diff(np.minimum(felt, 0.0)) * n * (preference.losses(below / n) - preference.losses((below - 1.0) / n))
+    influence = np.append(0.0, np.cumsum(rises))
+    squares = (influence - influence @ times / n) ** 2
+    total, single = float(squares @ times), times < REPEATED
+    worst = np.sort(np.repeat(squares[single], times[single].astype(np.int64)))[-extreme:]
+    return float(worst.sum()) / total if total > 0.0 else 0.0
 
 
 def half_of(preference: Preference, lottery: Lottery, sign: float, weight: Weight) -> HalfDistribution:

@@ -92,7 +92,10 @@ class LiveView:
         from rich.text import Text
 
         rate = 60.0 * self._finished / seconds if seconds > 0.0 else 0.0
+        recommended = search.learner.recommend()
         promise = f"promise: {search.learner.policy.promise}"
+        if recommended.doubt:
+            promise = f"promise: withdrawn, since {recommended.doubt}"
         if left_out := sum(search.excluded.values()):
             promise = f"promise: open, since {left_out:,} runs were left out"
         table = Table(title=promise, caption=left(search, rate, self._predicted), caption_justify="left")
@@ -100,7 +103,7 @@ class LiveView:
         for heading in ("option", utility, "interval", "runs", "out", "chance of best"):
             table.add_column(heading, justify="left" if heading == "option" else "right")
         out = Counter(run.arm for run in search.out)
-        best, told = search.learner.recommend().arm, search.learner.pulls
+        best, told = recommended.arm, search.learner.pulls
         rows = list(enumerate(search.learner.intervals().items()))
         if len(rows) > MOST_ROWS:  # the best ones
             rows = heapq.nlargest(MOST_ROWS, rows, key=lambda row: row[1][1].value if told[row[1][0]] else -math.inf)

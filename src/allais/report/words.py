@@ -272,6 +272,11 @@ def withdrawal(answer: BestArm) -> Iterator[str]:
     asked = answer.learner.policy.error_rate
     assert asked is not None
     begun = "The search settled, but its" if answer.settled else "The search was stopped before it settled, and its"
+    if answer.doubt:
+        yield f"{begun} promise is withdrawn: {answer.doubt}"
+        yield "Declare bounds, cut outcomes where they no longer matter to you, or make more runs."
+    if not answer.excluded:
+        return
     yield f"{begun} promise is withdrawn: what the runs that were left out would have brought is not known."
     reached = answer.reached_delta if answer.learner.policy.promise == "proven" else None
     if reached is not None:

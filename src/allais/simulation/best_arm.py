@@ -142,6 +142,7 @@ class BestArm:
         past: What `history` is made from.
         origin: When and how it was found.
         excluded: How many runs of each arm failed and were left out.
+        doubt: Why an asymptotic promise is withdrawn, in a sentence; empty where it is not.
 
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)], arms=["A21", "A28"])
     >>> print(best_arm(TopTwo(expected_value(), Finite([0, 1]), delta=0.05), problem, seed=1))
@@ -160,6 +161,7 @@ class BestArm:
     past: Past = NOTHING
     origin: Origin | None = None
     excluded: Mapping[Hashable, int] = field(default_factory=dict)
+    doubt: str = ""
 
     @cached_property
     def history(self) -> tuple[Moment, ...]:
@@ -179,14 +181,15 @@ class BestArm:
 
     @property
     def withdrawn(self) -> bool:
-        """Whether runs that were left out might overturn the answer, so that its policy's promise does not hold."""
+        """Whether its policy's promise does not hold, since left-out runs might overturn it or tails are heavy."""
         return self.delta is None and self.learner.policy.error_rate is not None
 
     @property
     def promise(self) -> Promise:
         """What a settled answer rests on: "proven", "asymptotic" or "none", as its policy says.
 
-        It is "none" after runs were left out that might overturn the answer.
+        It is "none" after runs were left out that might overturn the answer, and where an asymptotic one rests on too
+        few outcomes (`doubt`).
 
         >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
         >>> best_arm(TopTwo(expected_value(), Finite([0, 1]), delta=0.05), problem, seed=1).promise
@@ -199,7 +202,8 @@ class BestArm:
         if self.settled and self.delta is not None:
             sure += f" at delta = {self.delta:g}"
         if self.withdrawn:
-            sure += f", promise withdrawn as {sum(self.excluded.values())} runs were left out"
+            why = self.doubt.rstrip(".") or f"{sum(self.excluded.values())} runs were left out"
+            sure += f", promise withdrawn as {why}"
         policy = self.learner.policy
         of_mean = policy.of_mean  # such a policy compares w(mean), which is no value of outcomes
         utility = math.nan if of_mean else sure_amount(policy.preference, self.value)
@@ -275,7 +279,7 @@ def answer_of(
         answer.arm,
         answer.value,
         settled,
-        learner.policy.error_rate if kept else None,
+        learner.policy.error_rate if kept and not answer.doubt else None,
         learner.samples,
         learner.pulls,
         intervals_without(learner, left_out) if left_out else learner.intervals(),
@@ -284,4 +288,5 @@ def answer_of(
         past,
         origin,
         left_out,
+        answer.doubt,
     )
