@@ -206,7 +206,7 @@ def test_numbers_beyond_reach_are_refused_in_a_sentence(huge, tmp_path):
     path.write_text(f'policy = {{ type = "SR", budget = {huge} }}\n{rest}', encoding="utf-8")
     with pytest.raises(ValueError, match=r"line 1: budget must be at most 1,000,000,000,000,000; got .*smaller number"):
         read_search(path)
-    for name in ("WSR", "SequentialHalving", "PatientTopTwo", "PatientRejects", "WOCBA", "UniformSampling"):
+    for name in ("WSR", "SequentialHalving", "PatientTopTwo", "PatientRejects", "WOCBA", "ExploreFirstGreedy"):
         with pytest.raises(ValueError, match="budget must be at most"):
             from_spec({**to_spec(of_kind(getattr(policies, name))), "budget": huge})
 

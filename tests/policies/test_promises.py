@@ -13,6 +13,7 @@ from allais import (
     Bandit,
     Bernoulli,
     Bounded,
+    ExploreFirstGreedy,
     PairwiseScreening,
     PatientTopTwo,
     TopTwo,
@@ -37,6 +38,7 @@ MEAN, UNIT = expected_value(), Bounded(0, 1)
         (WLUCB(MEAN, delta=0.05, band=Asymptotic(rarest=0.02)), "asymptotic"),
         (PairwiseScreening(MEAN, delta=0.05, rarest=0.02), "asymptotic"),
         (WOCBA(MEAN, budget=100, rarest=0.1), "none"),
+        (ExploreFirstGreedy(MEAN, budget=100), "none"),
         (WELUCB(MEAN, UNIT, delta=0.05), "none"),  # right for coins only
         (WSR(MEAN, budget=100), "none"),
         (PatientTopTwo(MEAN, UNIT, budget=100), "none"),

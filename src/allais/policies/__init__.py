@@ -3,6 +3,7 @@
 from allais.policies.core.base import Policy
 from allais.policies.core.forgetting import Fading, Recent
 from allais.policies.exp3 import EXP3
+from allais.policies.greedy import ExploreFirstGreedy
 from allais.policies.imed import IMED
 from allais.policies.npts import NPTS
 from allais.policies.screening import PairwiseScreening
@@ -26,6 +27,7 @@ __all__ = [
     "WOCBA",
     "WSR",
     "WUCB",
+    "ExploreFirstGreedy",
     "Fading",
     "PairwiseScreening",
     "PatientRejects",
