@@ -29,6 +29,7 @@ from allais.policies import Policy
 from allais.report.markup import markdown_table
 
 ROUNDS, RUNS, RUNS_OF_WUCB = 10_000, 10, 4  # a round of W-UCB costs several times as much
+OPTIMISM = (0, 1, 2, 4)
 PEOPLE = Preference(TverskyKahneman(0.61))
 BOTH = Preference.tversky_kahneman()
 COSTS = Preference(TverskyKahneman(0.61), costs=True)
@@ -75,6 +76,7 @@ CASES: list[tuple[str, Preference, Bounded, list[Lottery]]] = [
     ("1000 at .003, by the mean", expected_value(), THOUSAND, [_with(Uniform(0, 1), 0.003, 1_000.0), Uniform(2, 3)]),
     ("-1000 at .002", PEOPLE, DOWN, [_with(Uniform(6, 7), 0.002, -1_000.0), Uniform(0, 1)]),
     ("-1000 at .002, the better", BOTH, Bounded(-1_000, 30), [_with(Uniform(25, 26), 0.002, -1_000.0), Uniform(0, 1)]),
+    ("-1000 at .003, the worse", BOTH, Bounded(-1_000, 30), [_with(Uniform(25, 26), 0.003, -1_000.0), Uniform(0, 1)]),
     ("costs, lognormal up to 1000", COSTS, THOUSAND, [LOGNORMAL, Uniform(19, 21), Uniform(30, 32)]),
     ("-1000 at .002, worst 5 %", cvar(0.05), DOWN, [_with(Uniform(6, 7), 0.002, -1_000.0), Uniform(-20, 0)]),
     ("-100 at .001, 300 at .001, Prelec .65", Preference(Prelec(0.65)), Bounded(-100, 300), [
@@ -108,9 +110,31 @@ def row(name: str, preference: Preference, rewards: Bounded, arms: list[Lottery]
     )
 
 
+def optimistic_row(name: str, preference: Preference, rewards: Bounded, arms: list[Lottery]) -> tuple[str, ...]:
+    """The same problem by draws that are more and more optimistic."""
+    found = [_regret(NPTS(preference, rewards, optimism=draws), Bandit(arms), RUNS) for draws in OPTIMISM]
+    plain = found[0][0]
+    return (
+        name,
+        *(f"{regret:.4g}" for regret, _ in found),
+        ", ".join(f"{error:.2g}" for _, error in found),
+        f"{found[1][0] / plain:.2f}",
+        f"{found[-1][0] / plain:.2f}",
+    )
+
+
 def run() -> str:
     header = (
         f"regret at {ROUNDS:,} rounds", "values of the arms", f"NPTS, {RUNS} runs", "standard error",
         f"W-UCB, KL, log m, {RUNS_OF_WUCB} runs", "standard error", "NPTS / W-UCB", "NPTS / always the worst arm",
     )  # fmt: skip
-    return "## Rare events\n\n" + markdown_table(header, [row(*case) for case in CASES])
+    optimistic = (
+        f"regret of NPTS at {ROUNDS:,} rounds, {RUNS} runs",
+        *(f"optimism {draws}" for draws in OPTIMISM), "standard errors", "optimism 1 / 0", "optimism 4 / 0",
+    )  # fmt: skip
+    rows = []
+    for case in CASES:
+        rows.append((row(*case), optimistic_row(*case)))
+        print(*rows[-1], flush=True)
+    tables = markdown_table(header, [one for one, _ in rows]), markdown_table(optimistic, [two for _, two in rows])
+    return "\n\n".join(["## Rare events", *tables])

@@ -346,6 +346,9 @@ class SharedDraws(SharedTables):
         return above, below
 
 
+FURTHER = 0.6180339887498949  # from one draw's number to that of the next: all of them are different
+
+
 class DrawsView(SharedView):
     """The arms for one person and one choice by values that are drawn."""
 
@@ -355,6 +358,9 @@ class DrawsView(SharedView):
 
     def prepare(self, u: float) -> None:
         """Draw what each arm may be worth to her."""
-        groups = self._groups
+        groups, optimism = self._groups, self.rule.optimism
         if groups.arms.size:
-            self.state.kept.values[groups.arms] = self._valued(groups, *self._draws.tails(u, groups))
+            values = self._valued(groups, *self._draws.tails(u, groups))
+            for k in range(1, optimism):
+                values = np.maximum(values, self._valued(groups, *self._draws.tails((u + k * FURTHER) % 1.0, groups)))
+            self.state.kept.values[groups.arms] = np.maximum(values, self.values()[groups.arms]) if optimism else values

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray
+from allais._checks import FloatArray, IntArray, whole
 from allais._kernels import by_reference, kernel, late, verb
 from allais.bands.base import bounds_of, refresh, refuse_unbounded
 from allais.numerics.table import distorted_sum
@@ -180,6 +180,15 @@ def _(rule, bins, worth, memory, arm, stream):
     return _value(worth, places, masses, first, last, total) + bins.lacking[arm], stream
 
 
+MOST_DRAWS = 100  # each costs as much as the first
+
+
+def _draws(name: str, given: Any) -> int:
+    if given == 0 and not isinstance(given, bool):
+        return 0
+    return whole(name, given, "a whole number, 0 or more", MOST_DRAWS)
+
+
 @dataclass(frozen=True)
 class NPTS(KArmed):
     """Non-parametric Thompson sampling, low regret: play the arm that is best under a random reweighting.
@@ -193,11 +202,17 @@ class NPTS(KArmed):
     regret is proven for means (Riou & Honda 2020) and for conditional values at risk (Baudry et al. 2021), without
     bins; for other weights, and in bins, it is measured (docs/choosing.md).
 
+    After an early disaster a draw rarely makes an arm look good again, though it may be the best one. With `optimism`
+    an arm counts at least as what it looks like (optimistic Bayesian sampling; May, Korda, Lee and Leslie 2012), and is
+    drawn so many times, of which the best draw counts.
+
     Args:
         preference: What is maximised.
         rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
         name: What tables and legends call it.
         memory: What is remembered where outcomes change, `Recent` or `Fading`; None for everything.
+        optimism: How many draws an arm has, the best of which counts, or its estimate where that is higher; 0 for one
+            draw as it is.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -209,6 +224,7 @@ class NPTS(KArmed):
     """
 
     memory: Recent | Fading | None = setting(None, remembering)
+    optimism: int = setting(0, _draws)
 
     called: ClassVar[str] = "NPTS"
     goal: ClassVar[str] = "regret"
@@ -224,7 +240,7 @@ class NPTS(KArmed):
     def rule(self, n_arms: int) -> NPTSRule:
         """The settings as the kernels read them."""
         tops = [bounds_of(self.preference, known)[1] for known in self.rewards_of(n_arms)]
-        return NPTSRule(self.worth(n_arms), bins_for(self.preference, np.array(tops)))
+        return NPTSRule(self.worth(n_arms), bins_for(self.preference, np.array(tops)), self.optimism)
 
 
 class NPTSRule(NamedTuple):
@@ -232,6 +248,7 @@ class NPTSRule(NamedTuple):
 
     worth: Worth
     band: BinsRule | DrawnRule  # NPTS draws values and has no intervals: bins stand where others have a band
+    optimism: int
 
 
 @choose.of(NPTSRule)
@@ -244,6 +261,12 @@ def _(rule, state, u):
                 if state.memory.pulls[k] == 0:  # nothing was told about any arm yet
                     state.score[k] = np.inf
                     continue
-                state.score[k], stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, stream)
+                drawn, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, stream)
+                for _ in range(rule.optimism - 1):
+                    again, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, stream)
+                    drawn = max(drawn, again)
+                if rule.optimism > 0:  # no draw makes an arm worse than it looks (May et al. 2012, Algorithm 2)
+                    drawn = max(drawn, state.memory.value[k])
+                state.score[k] = drawn
         arm = pick_highest(state, state.score, u)
     return issue(state, arm)
