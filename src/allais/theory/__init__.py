@@ -22,9 +22,8 @@ from allais.theory.bounds import (
     wucb_regret_any_gap,
 )
 from allais.theory.divergence import k_inf
-from allais.theory.limits import CharacteristicTime, characteristic_time, regret_slope
+from allais.theory.limits import BestMixture, CharacteristicTime, best_mixture, characteristic_time, regret_slope
 from allais.theory.linear import ellipsoid_radius, wg_samples, woful_regret
-from allais.theory.mixtures import BestMixture, best_mixture
 
 __all__ = [
     "BestMixture",
