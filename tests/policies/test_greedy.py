@@ -69,7 +69,7 @@ def test_the_leader_of_the_tournament_is_the_arm_of_the_highest_estimate() -> No
             assert choice.arm == step % 37
         else:
             assert values[choice.arm] == max(values.values())
-        learner.tell(choice, float(rng.normal(0.02 * choice.arm, 1.0).round(1)))
+        learner.tell(choice, round(float(rng.normal(0.02 * choice.arm, 1.0)), 1))
     assert learner.is_settled()
     assert learner.samples == 3_000
 
