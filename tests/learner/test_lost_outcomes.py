@@ -46,7 +46,7 @@ POLICIES = [
     TopTwo(MEAN, Finite([0, 1]), delta=1e-9),
     PatientTopTwo(MEAN, UNIT, budget=600),
     WOCBA(MEAN, budget=600, rarest=0.2),
-    ExploreFirstGreedy(MEAN, budget=600),
+    ExploreFirstGreedy(MEAN, budget=600, floor=0.2),
 ]
 REGRET = [policy for policy in POLICIES if policy.goal == "regret"]
 SHARED = [
