@@ -25,8 +25,8 @@ class ExploreFirstGreedy(KArmed):
     Procedures for Large-Scale Ranking and Selection" (Management Science 2025). A share of the budget is spread evenly;
     each sample of the rest goes to the arm of the highest estimate, and the answer is the one that has it at the end.
     An arm that only looks good loses its lead when it is sampled, so that only the best one keeps it. For means it is
-    proven that a budget in proportion to the number of arms is enough, if the best stands out; for other values it is
-    measured (docs/choosing.md).
+    proven that a budget in proportion to the number of arms is enough, if the best stands out; for other values nothing
+    is (`python -m benchmarks budgets` has it beside the others on a flow line).
 
     An arm whose rare gain was not seen while all were explored is never looked at again: say a large share, or take
     `PatientRejects`, where events are rare.
