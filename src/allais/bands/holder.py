@@ -363,6 +363,6 @@ def _(band, kept, memory, exponent, low, high):
         if pulls == 0:
             low[arm], high[arm] = -np.inf, np.inf
             continue
-        share = exponent / pulls
-        radius = np.sqrt(2.0 * kept[arm] * share) + 3.0 * band.span[arm] * share
+        per_sample = exponent / pulls
+        radius = np.sqrt(2.0 * kept[arm] * per_sample) + 3.0 * band.span[arm] * per_sample
         low[arm], high[arm] = memory.value[arm] - radius, memory.value[arm] + radius
