@@ -24,7 +24,7 @@ from allais.weights import Dual, FunctionWeight, Mixed
 NESTED = {
     **dict.fromkeys(("gains", "losses", "of"), "weight"),
     "utility": "utility",
-    "band": "band",
+    **dict.fromkeys(("band", "evidence"), "band"),
     "memory": "memory",
 }
 
