@@ -45,7 +45,7 @@ def distance(answer: BestArm, proof: Proof | None, unit: str = "") -> Iterator[s
     if answer.learner.policy.error_rate is None:
         yield "A budget waits for no proof, so it may end before or after one."
     yield (
-        f"If the options go on as they were seen to, no policy that is wrong with a chance of {share(proof.delta)} at "
+        f"If the options go on as before, no policy that is wrong with a chance of {share(proof.delta)} at "
         f"most does with fewer than about {proof.runs:,.0f} runs on average: this search used "
         f"{_times(answer.samples / proof.runs)}."
     )

@@ -179,7 +179,7 @@ def _explanation(rows: Explanation) -> Markup:
 
 
 def _proof(answer: BestArm) -> Proof | None:
-    """What a proof takes at least, if the options go on as they were seen to."""
+    """What a proof takes at least, if the options go on as before."""
     policy = answer.learner.policy
     if not policy.keeps_outcomes or policy.of_mean:
         return None

@@ -73,7 +73,7 @@ def costs_of_indifference(
     amounts: Sequence[float],
     table: FloatArray | None = None,
 ) -> dict[float, Forecast | None]:
-    """How many runs a search would take at each indifference, if options go on as they were seen to.
+    """How many runs a search would take at each indifference, if options go on as before.
 
     Args:
         policy: A policy with a tolerance.

@@ -1,4 +1,4 @@
-"""What a proof needs: the fewest runs on average, for any policy, if each arm goes on as it was seen to."""
+"""What a proof needs: the fewest runs on average, for any policy, if each arm goes on as before."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fewest_runs(policy: Policy, values: FloatArray, seen: Sequence[Seen]) -> flo
     Args:
         policy: The policy, with its delta, its tolerance and its rewards.
         values: The value of each arm, as a utility.
-        seen: The outcomes of each arm, and how often each came; each arm is taken to go on like this.
+        seen: The outcomes of each arm, and how often each came; each arm is assumed to go on like this.
 
     >>> policy = WLUCB(expected_value(), Finite([0, 1]), delta=0.1)
     >>> outcomes = np.array([0.0, 1.0])
