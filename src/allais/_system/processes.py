@@ -48,7 +48,7 @@ def begin_worker(parent: int, mark: str | None = None) -> None:
 def end_workers(pool: ProcessPoolExecutor) -> None:
     """End a pool without waiting for the runs that are under way, nor for the programs that they started."""
     processes = list((pool._processes or {}).values())
-    _forget_what_waits(pool)
+    manager = _forget_what_waits(pool)
     groups = [process.pid for process in processes if process.pid is not None] if hasattr(os, "killpg") else []
     for group in groups:
         with contextlib.suppress(ProcessLookupError):  # a worker that has not yet begun has no group of its own
@@ -61,18 +61,22 @@ def end_workers(pool: ProcessPoolExecutor) -> None:
         process.kill()
     for group in groups:
         end_group(group)
-    pool.shutdown(wait=True, cancel_futures=True)
+    if manager is not None:  # it waits for the same workers: only one of two waits learns that a process has ended
+        manager.join(GRACE)
 
 
-def _forget_what_waits(pool: ProcessPoolExecutor) -> None:
+def _forget_what_waits(pool: ProcessPoolExecutor) -> Any:
     """Cancel the tasks that no worker has begun, before workers are killed.
 
     When a worker dies, Python's pool sets an error on every task that it still holds. A cancelled one refuses it, which
     ends the thread that cleans up: the pipe to the workers stays full, and this process waits for it at its exit.
+
+    Returns:
+        That thread, which the pool itself forgets here; None if nothing was submitted.
     """
     manager: Any = getattr(pool, "_executor_manager_thread", None)
-    if manager is None:  # nothing was submitted
-        return
+    if manager is None:
+        return None
     pool._call_queue.cancel_join_thread()  # type: ignore[attr-defined]  # nobody is left to read what it has
     pool.shutdown(wait=False, cancel_futures=True)
     deadline = time.monotonic() + GRACE
@@ -80,6 +84,7 @@ def _forget_what_waits(pool: ProcessPoolExecutor) -> None:
         if not any(task.future.cancelled() for task in list(manager.pending_work_items.values())):
             break
         time.sleep(0.001)
+    return manager
 
 
 @contextlib.contextmanager
