@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -155,3 +157,19 @@ def finite_array(name: str, numbers: ArrayLike) -> FloatArray:
             f"({bad.size} of {array.size} are not finite). Remove or repair them."
         )
     return array
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """What was probably meant, as the end of a refusal.
+
+    >>> nearest("cvarr", ["mean", "cvar"])
+    " Did you mean 'cvar'?"
+    """
+    candidates = list(known)
+    lowered = {candidate.lower(): candidate for candidate in candidates}
+    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
+    if near:
+        return f" Did you mean {lowered[near[0]]!r}?"
+    if not candidates:
+        return " There are none: leave it out."
+    return f" Known are {', '.join(map(repr, candidates[:20]))}."

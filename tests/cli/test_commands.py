@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import allais
 from allais import Preference, TverskyKahneman
 from allais.cli.app import app
-from allais.cli.options import SHORTHANDS, weight_of
 from allais.lotteries.finite import lottery_of
+from allais.preferences.named import SHORTHANDS, weight_of
 from allais.simulation import Results
 
 ROOT = Path(__file__).parents[2]

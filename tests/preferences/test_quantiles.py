@@ -20,7 +20,7 @@ from allais import (
     quantile,
 )
 from allais.bands import DKW, KL, Holder
-from allais.preferences.named import in_words
+from allais.preferences.named import in_words, preference_named
 from allais.settings import from_spec, to_spec
 from allais.weights import Identity, Mixed, Step, TailAverage
 
@@ -128,3 +128,45 @@ def test_it_is_said_in_words_and_written_in_files():
     assert in_words(both) == "0.7 x the mean + 0.3 x percentile 95"
     for one in (quantile(0.99), both, Preference(Step(0.3, inclusive=True))):
         assert from_spec(to_spec(one)) == one
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("mean", expected_value(costs=True, reference=3)),
+        ("median", quantile(0.5, costs=True, reference=3)),
+        ("p95", quantile(0.95, costs=True, reference=3)),
+        ("P99.9", quantile(0.999, costs=True, reference=3)),
+        ("quantile:0.1", quantile(0.1, costs=True, reference=3)),
+        ("cvar:0.1", cvar(0.1, costs=True, reference=3)),
+        ("prospect", Preference.tversky_kahneman(costs=True, reference=3)),
+        ("tk:0.61", Preference(TverskyKahneman(0.61), costs=True, reference=3)),
+        (
+            " 0.7 * mean + 0.3*p99 ",
+            mixed((0.7, expected_value(costs=True, reference=3)), (0.3, quantile(0.99, costs=True, reference=3))),
+        ),
+    ],
+)
+def test_a_preference_is_written_in_a_word(text, expected):
+    assert preference_named(text, costs=True, reference=3) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("p100", "a percentile lies above 0 and below 100; got 'p100'. Write p95, or p99.9"),
+        ("p0", "a percentile lies above 0"),
+        ("cvar", "cvar needs a level; got 'cvar'. Write cvar:0.1"),
+        ("cvar:x", "'x' in 'cvar:x' is no number"),
+        ("cvar:2", r"level must lie in \(0, 1\]; got 2"),
+        ("meen", "a named preference is mean, median, p95, .*Did you mean 'mean'"),
+        ("mean:3", "a named preference is"),
+        ("", "a named preference is"),
+        ("0.7*mean + p99", "each part of a mixture has a share"),
+        ("0.7*mean + 0.7*p99", "shares must be positive and sum to 1"),
+        (7, "a named preference is text"),
+    ],
+)
+def test_a_word_that_is_no_preference_is_refused_in_a_sentence(text, message):
+    with pytest.raises(ValueError, match=message):
+        preference_named(text)

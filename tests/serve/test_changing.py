@@ -62,7 +62,7 @@ def test_an_experiment_that_changed_goes_on_as_a_learner_that_changed_also_after
     ("change", "sentence"),
     [
         ({"rewards": {"type": "Bounded", "low": 0.0, "high": 40.0}}, "wider rewards must admit all that"),
-        ({"rewards": WIDE, "preference": {"name": "mean"}}, "a named preference is"),
+        ({"rewards": WIDE, "preference": {"name": "meen"}}, "a named preference is"),
         (
             {"rewards": WIDE, "preference": {"name": "cvar", "level": 0.1, "costs": True}},
             "costs belongs to the experiment",

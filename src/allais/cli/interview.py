@@ -10,7 +10,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from allais.cli.options import Seed, console, nearest, require_writable, writing
+from allais._checks import nearest
+from allais.cli.options import Seed, console, require_writable, writing
 from allais.cli.value import bar
 from allais.lotteries.finite import lottery_of
 

@@ -5,14 +5,12 @@ An error is one sentence on standard error, with a code that a script can tell a
 
 from __future__ import annotations
 
-import difflib
 import errno
-import inspect
 import re
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,10 +20,9 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from allais import weights
+from allais._checks import nearest
 from allais._system.extras import extra
 from allais.errors import MissingExtra, RunFailed, ToolFailed
-from allais.weights import Weight
 
 Workers = Annotated[int, typer.Option(help="How many runs or experiments at the same time; -1 means one per core.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
@@ -210,61 +207,6 @@ def terminations() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
-
-
-SHORTHANDS: dict[str, Callable[..., Weight]] = {
-    "tk": weights.TverskyKahneman,
-    "prelec": weights.Prelec,
-    "gonzalez-wu": weights.GonzalezWu,
-    "power": weights.Power,
-    "wang": weights.Wang,
-    "tail-average": weights.TailAverage,
-    "steep-middle": weights.SteepMiddle,
-    "identity": weights.Identity,
-}
-OTHER_NAMES = {  # under which people know them
-    "cvar": "tail-average:A, which is the weight of CVaR for gains",
-    "tversky-kahneman": "tk:ETA",
-    "tverskykahneman": "tk:ETA",
-    "mean": "identity",
-}
-
-
-def weight_of(text: str) -> Weight:
-    """The weight that a name and its parameters describe.
-
-    >>> weight_of("tk:0.61"), weight_of("gonzalez-wu:0.44,0.77"), weight_of("identity")
-    (TverskyKahneman(eta=0.61), GonzalezWu(gamma=0.44, delta=0.77), Identity())
-    """
-    name, _, given = text.partition(":")
-    if name not in SHORTHANDS:
-        known = f" Write {OTHER_NAMES[name.lower()]}." if name.lower() in OTHER_NAMES else nearest(name, SHORTHANDS)
-        raise ValueError(f"there is no weight {name!r}.{known}")
-    make = SHORTHANDS[name]
-    takes = inspect.signature(make).parameters
-    needed = [key for key, parameter in takes.items() if parameter.default is inspect.Parameter.empty]
-    try:
-        numbers = [float(number) for number in given.split(",")] if given else []
-    except ValueError:
-        raise ValueError(
-            f"the parameters of a weight are numbers; got {given!r} in {text!r}. Write {name}:0.5."
-        ) from None
-    if not len(needed) <= len(numbers) <= len(takes):
-        words = f"{name}:{','.join(takes)}" if takes else name
-        raise ValueError(f"the weight {name} is written {words}; got {text!r}. Repair its parameters.")
-    return make(*numbers)
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """What was probably meant, as the end of a refusal."""
-    candidates = list(known)
-    lowered = {candidate.lower(): candidate for candidate in candidates}
-    near = difflib.get_close_matches(name.lower(), lowered, n=1, cutoff=0.5)
-    if near:
-        return f" Did you mean {lowered[near[0]]!r}?"
-    if not candidates:
-        return " There are none: leave it out."
-    return f" Known are {', '.join(map(repr, candidates[:20]))}."
 
 
 PICTURES = (".png", ".svg", ".pdf")

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from allais._checks import nearest
 from allais._system.extras import extra
 from allais.cli.options import (
     FAILED,
@@ -24,7 +25,6 @@ from allais.cli.options import (
     Workers,
     counted,
     made,
-    nearest,
     require_scale,
     require_workers,
     require_writable,

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from allais._checks import nearest
 from allais.cli.options import (
-    SHORTHANDS,
     Commands,
     Plot,
     Seed,
     console,
-    nearest,
     require_picture,
     require_writable,
     writing,
 )
+from allais.preferences.named import SHORTHANDS
 from allais.weights import Identity
 
 if TYPE_CHECKING:

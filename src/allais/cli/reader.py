@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from allais._checks import brief
-from allais.cli.options import nearest
+from allais._checks import brief, nearest
 from allais.lotteries import Discrete, Lottery
 from allais.lotteries.finite import lottery_of
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
+from allais.preferences.named import preference_named
 from allais.problems import Bandit
 from allais.settings import family
 from allais.weights import Dual, FunctionWeight, Mixed
@@ -69,7 +69,7 @@ class Reader:
         for name in tables:
             given = self._whole.get(name)
             if (name == "preference" and isinstance(given, str)) or (name == "rewards" and isinstance(given, list)):
-                continue  # the path of a file, from the spec's folder; rewards of each arm
+                continue  # a name, or a file in the spec's folder; rewards of each arm
             if not isinstance(self._whole.get(name, {}), dict):
                 self._refuse((name,), f"{name} must be a table; got {self._whole[name]!r}. Write [{name}].")
 
@@ -130,12 +130,16 @@ class Reader:
         return policy
 
     def _preference(self) -> Preference:
-        if isinstance(self._whole["preference"], str):
+        """The preference: a table, a name such as "p95", or a file beside the spec."""
+        given = self._whole["preference"]
+        if isinstance(given, str):
+            path = self._path.parent / given
             try:
-                return Preference.load(self._path.parent / self._whole["preference"])
+                return Preference.load(path) if path.suffix == ".json" or path.is_file() else preference_named(given)
             except ValueError as error:
                 self._refuse(("preference",), str(error))
-        preference: Preference = self._call(Preference, self._whole["preference"], ("preference",))
+        make = preference_named if "name" in given else Preference
+        preference: Preference = self._call(make, given, ("preference",))
         return preference
 
     def _rewards(self) -> Any:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from allais._checks import MOST
-from allais.cli.options import nearest
+from allais._checks import MOST, nearest
 from allais.cli.reader import Reader
 from allais.policies.core.base import Policy
 from allais.preferences import Preference

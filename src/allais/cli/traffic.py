@@ -19,8 +19,8 @@ from allais.cli.options import (
     require_scale,
     require_writable,
     say_warning,
-    weight_of,
 )
+from allais.preferences.named import weight_of
 
 if TYPE_CHECKING:
     from allais.traffic import RoadNetwork, Route, TrafficProblem

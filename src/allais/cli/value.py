@@ -10,10 +10,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from allais.cli.options import Plot, console, no_such_option, require_picture, weight_of, writing
+from allais.cli.options import Plot, console, no_such_option, require_picture, writing
 from allais.lotteries.finite import lottery_of
 from allais.preferences import Preference
 from allais.preferences.documents import read_document
+from allais.preferences.named import preference_named, weight_of
 from allais.preferences.valuation import certainty_equivalent_in_words
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def value_command(
     weight: Annotated[str, typer.Option(help="tk:ETA, prelec:ALPHA, gonzalez-wu:GAMMA,DELTA, power:A, wang:L, "
                                         "tail-average:A, steep-middle:A or identity.")] = "tk:0.61",
     losses: Annotated[str | None, typer.Option(help="Another weight for losses.")] = None,
-    preference: Annotated[Path | None, typer.Option(help="A preference file, instead of weights.")] = None,
+    preference: Annotated[str | None, typer.Option(help="mean, median, p95, cvar:0.1, 0.7*mean+0.3*p99, ..., or a "
+                                                   "preference file; instead of weights.")] = None,
     reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0,
     costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False,
     unit: Annotated[str, typer.Option(help='Of outcomes, such as "francs"; by default that of the interview.')] = "",
@@ -46,6 +48,7 @@ def value_command(
     - `allais value "68:0.99,168:0.01" "71:1" --reference 80 --costs --plot why.svg`
     - `allais value "-50:0.1,0:0.9" --weight prelec:0.65`
     - `allais value "50:0.1,0:0.9" "7:1" --preference ann.json`
+    - `allais value "200:0.9,900:0.1" "250:1" --costs --preference p95`
     """
     for text in lotteries:
         if text.startswith("--"):  # click lets options pass, since a number may begin with a dash
@@ -53,9 +56,12 @@ def value_command(
     if plot is not None:
         require_picture(plot)
     if preference is not None:
-        _require_alone(ctx)
-        liking = Preference.load(preference)
-        unit = unit or _unit_of(preference)
+        is_file = Path(preference).suffix == ".json" or Path(preference).is_file()
+        _require_alone(ctx, ("weight", "losses", *(("reference", "costs") if is_file else ())), is_file)
+        if is_file:
+            liking, unit = Preference.load(preference), unit or _unit_of(Path(preference))
+        else:
+            liking = preference_named(preference, reference=reference, costs=costs)
     else:
         curve = weight_of(weight)
         liking = Preference(curve, curve if losses is None else weight_of(losses), reference=reference, costs=costs)
@@ -89,11 +95,12 @@ def _unit_of(path: Path) -> str:
     return str(read_document(path).get("interview", {}).get("settings", {}).get("unit", ""))
 
 
-def _require_alone(ctx: typer.Context) -> None:
-    """Refuse what a preference file says already."""
-    for name in ("weight", "losses", "reference", "costs"):
+def _require_alone(ctx: typer.Context, names: tuple[str, ...], is_file: bool) -> None:
+    """Refuse what a preference says already."""
+    what = "a preference file" if is_file else "--preference"
+    for name in names:
         if getattr(ctx.get_parameter_source(name), "name", "") != "DEFAULT":
-            raise ValueError(f"--{name} and a preference file exclude each other. Leave one of them out.")
+            raise ValueError(f"--{name} and {what} exclude each other. Leave one of them out.")
 
 
 def _weights(why: Explanation) -> Table:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable
+from typing import Any
 
-from allais._checks import share
+from allais import weights
+from allais._checks import brief, nearest, real, share
 from allais.preferences.preference import Preference
 from allais.weights import Identity, Mixed, Step, TailAverage, Weight
 
@@ -130,3 +134,118 @@ def mixed(*parts: tuple[float, Preference]) -> Preference:
     gains = Mixed(shares, [one.gains for _, one in parts])
     losses = Mixed(shares, [one.losses for _, one in parts])
     return Preference(gains, losses, utility=first.utility, reference=first.reference, costs=first.costs)
+
+
+# -- as people write them: on the command line, in specs, to the service --------------------------
+
+SHORTHANDS: dict[str, Callable[..., Weight]] = {
+    "tk": weights.TverskyKahneman,
+    "prelec": weights.Prelec,
+    "gonzalez-wu": weights.GonzalezWu,
+    "power": weights.Power,
+    "wang": weights.Wang,
+    "tail-average": weights.TailAverage,
+    "steep-middle": weights.SteepMiddle,
+    "identity": weights.Identity,
+}
+OTHER_NAMES = {  # under which people know them
+    "cvar": "tail-average:A, which is the weight of CVaR for gains",
+    "tversky-kahneman": "tk:ETA",
+    "tverskykahneman": "tk:ETA",
+    "mean": "identity",
+}
+
+
+def weight_of(text: str) -> Weight:
+    """The weight that a name and its parameters describe.
+
+    >>> weight_of("tk:0.61"), weight_of("gonzalez-wu:0.44,0.77"), weight_of("identity")
+    (TverskyKahneman(eta=0.61), GonzalezWu(gamma=0.44, delta=0.77), Identity())
+    """
+    name, _, given = text.partition(":")
+    if name not in SHORTHANDS:
+        known = f" Write {OTHER_NAMES[name.lower()]}." if name.lower() in OTHER_NAMES else nearest(name, SHORTHANDS)
+        raise ValueError(f"there is no weight {name!r}.{known}")
+    make = SHORTHANDS[name]
+    takes = inspect.signature(make).parameters
+    needed = [key for key, parameter in takes.items() if parameter.default is inspect.Parameter.empty]
+    try:
+        numbers = [float(number) for number in given.split(",")] if given else []
+    except ValueError:
+        raise ValueError(
+            f"the parameters of a weight are numbers; got {given!r} in {text!r}. Write {name}:0.5."
+        ) from None
+    if not len(needed) <= len(numbers) <= len(takes):
+        words = f"{name}:{','.join(takes)}" if takes else name
+        raise ValueError(f"the weight {name} is written {words}; got {text!r}. Repair its parameters.")
+    return make(*numbers)
+
+
+NAMED: dict[str, Callable[..., Preference]] = {
+    "mean": expected_value,
+    "expected_value": expected_value,
+    "prospect": Preference.tversky_kahneman,
+    "tversky_kahneman": Preference.tversky_kahneman,
+    "cvar": cvar,
+    "quantile": quantile,
+    "median": lambda **frame: quantile(0.5, **frame),
+}
+WRITTEN = ("mean", "median", "p95", "cvar:0.1", "prospect", *SHORTHANDS)  # what a refusal proposes
+
+
+def preference_named(
+    name: str, *, level: float | None = None, reference: float = 0.0, costs: bool = False
+) -> Preference:
+    """The preference that a short text describes.
+
+    Args:
+        name: `mean`, `median`, `p95` or `p99.9` (a percentile), `quantile:0.95`, `cvar:0.1` (the mean of the worst
+            tenth), `prospect` (Tversky & Kahneman 1992), a weight such as `tk:0.61` or `prelec:0.65`, or a mixture
+            such as `0.7*mean + 0.3*p99`.
+        level: Of `cvar` and `quantile`, where the text does not have it.
+        reference: The outcome that is neither a gain nor a loss.
+        costs: Whether less is better.
+
+    >>> preference_named("p95", costs=True) == quantile(0.95, costs=True)
+    True
+    >>> in_words(preference_named("0.7*mean + 0.3*cvar:0.1")), in_words(preference_named("tk:0.61"))
+    ('0.7 x the mean + 0.3 x the worst 10%', 'Tversky-Kahneman 0.61')
+    """
+    if not isinstance(name, str):
+        raise ValueError(f"a named preference is text, such as p95 or cvar:0.1; got {brief(name)}. Write it in quotes.")
+    frame: dict[str, Any] = {"reference": reference, "costs": costs}
+    if "*" in name:
+        return mixed(*(_part(one, name, reference, costs) for one in name.split("+")))
+    word, _, given = name.strip().partition(":")
+    if level is not None or (given and word in ("cvar", "quantile")):
+        if word not in ("cvar", "quantile") or (given and level is not None):
+            raise ValueError(f"cvar and quantile have one level; got {brief(name)} with level {brief(level)}.")
+        return NAMED[word](_number(given, name) if level is None else level, **frame)
+    if percentile := re.fullmatch(r"[pP](\d+(?:\.\d*)?)", word):
+        if not 0.0 < float(percentile[1]) < 100.0:
+            raise ValueError(f"a percentile lies above 0 and below 100; got {brief(name)}. Write p95, or p99.9.")
+        return quantile(round(float(percentile[1]) / 100.0, 15), **frame)
+    if word in ("cvar", "quantile"):
+        raise ValueError(f"{word} needs a level; got {brief(name)}. Write {word}:0.1.")
+    if word in NAMED and not given:
+        return NAMED[word](**frame)
+    if word in SHORTHANDS:
+        return Preference(weight_of(name.strip()), **frame)
+    raise ValueError(
+        f"a named preference is {', '.join(WRITTEN[:5])}, or a weight such as tk:0.61; got {brief(name)}."
+        f"{nearest(word, WRITTEN)}"
+    )
+
+
+def _part(text: str, whole: str, reference: float, costs: bool) -> tuple[float, Preference]:
+    part, _, name = text.partition("*")
+    if not name.strip():
+        raise ValueError(f"each part of a mixture has a share, as in 0.7*mean + 0.3*p99; got {brief(whole)}.")
+    return _number(part, whole), preference_named(name, reference=reference, costs=costs)
+
+
+def _number(text: str, whole: str) -> float:
+    try:
+        return real("a share", float(text))
+    except ValueError:
+        raise ValueError(f"{brief(text.strip())} in {brief(whole)} is no number. Write 0.1 for a tenth.") from None

@@ -10,27 +10,18 @@ from typing import Any
 from allais._checks import brief
 from allais.learner import Learner
 from allais.policies.core.base import Policy
-from allais.preferences import Preference, cvar, expected_value, quantile
+from allais.preferences import Preference
+from allais.preferences.named import preference_named
 from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core.errors import Refused
 from allais.serve.core.features import Encoding, flat
 from allais.settings import from_spec, kind_named
 
-NAMED: dict[str, Callable[..., Preference]] = {
-    "expected_value": expected_value,
-    "tversky_kahneman": Preference.tversky_kahneman,
-    "cvar": cvar,
-    "quantile": quantile,
-}
-
 
 def preference_from(document: dict[str, Any]) -> Preference:
-    """A preference by its document, or by a name: {"name": "cvar", "level": 0.1}."""
-    name = document.get("name")
-    if name is not None:
-        if not isinstance(name, str) or name not in NAMED:
-            raise Refused(422, f"a named preference is {' or '.join(NAMED)}; got {brief(name)}. Choose one.")
-        return _made("preference", lambda: NAMED[name](**{k: v for k, v in document.items() if k != "name"}))
+    """A preference by its document, or by a name: {"name": "p95"}, {"name": "cvar", "level": 0.1}."""
+    if document.get("name") is not None:
+        return _made("preference", lambda: preference_named(**document))
     found = setting_from("preference", {"type": "Preference", **document})
     if not isinstance(found, Preference):
         raise Refused(422, f"invalid preference; got {brief(document)}. Give gains, such as TverskyKahneman.")
