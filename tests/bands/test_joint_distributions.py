@@ -11,7 +11,7 @@ from allais import Bounded, Finite, Preference, TverskyKahneman
 from allais.bands import KL
 from allais.bands._joint_ends import MOST
 from allais.bands._joint_test import _distribution_end, distribution_rule
-from allais.bands.kl import IDLE, STRENGTH
+from allais.bands._tail_walks import IDLE, STRENGTH
 from allais.errors import DominanceWarning
 from allais.policies.core.knowledge import worth_of
 from allais.samples.layout import remembered

@@ -13,9 +13,9 @@ from scipy.special import betaln
 from allais import Bounded, Finite, Normal, Power, Preference, Prelec, SubGaussian, TverskyKahneman
 from allais.bands import DKW, KL, Envelope, Holder
 from allais.bands._distribution_bounds import ends_of, memory_of
-from allais.bands._tail_walks import IDLE
+from allais.bands._tail_walks import IDLE, STRENGTH, log_ratio
 from allais.bands.base import anytime_rule, widen
-from allais.bands.kl import STRENGTH, kl_ceiling, log_ratio
+from allais.bands.kl import kl_ceiling
 from allais.errors import DominanceWarning
 from tests.strategies import monotone_weights
 

@@ -30,9 +30,9 @@ from allais import (
 from allais._kernels import loop
 from allais.bands import KL, Envelope
 from allais.bands._distribution_bounds import ends_of
+from allais.bands._joint_test import parted
 from allais.errors import DominanceWarning
 from allais.numerics.k_inf import QUICK, DistributionOfThree, k_inf_of_three
-from allais.policies.toptwo import _parted
 from allais.problems import Bandit
 from allais.samples.draws import gamma, normal, stream_of, uniform
 from allais.samples.layout import remembered
@@ -195,7 +195,7 @@ def test_top_two_stops_only_where_every_split_of_the_exponent_parts_the_arms():
         memory, kept = remembered(outcomes, np.zeros(2), np.zeros(2)), rule.band.kept(2)
         for arm in range(2):
             measure(rule.worth, memory, arm)
-        certified = _parted(rule.band, kept, memory, 0, 1, rule.beta, 0.0, True)
+        certified = parted(rule.band, kept, memory, 0, 1, rule.beta, 0.0, True)
         splits = np.linspace(math.log(0.1), rule.beta - math.log(0.1), 400)
         cuts = rule.band.cuts
         return certified, min(

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from allais._kernels import kernel, routine
-from allais.bands.kl import STRENGTH
+from allais.bands._tail_walks import STRENGTH
 from allais.numerics.gamma import gamma_logs
 from allais.numerics.table import weigh
 

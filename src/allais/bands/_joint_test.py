@@ -12,15 +12,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import by_reference, kernel, routine
+from allais._kernels import by_reference, kernel, routine, verb
 from allais.bands._distribution_bounds import TailEnds, TailRule, ends_of, kept_ends
 from allais.bands._joint_ends import DEPTH, MOST, most_worth
-from allais.bands._tail_walks import IDLE, betting_level
+from allais.bands._tail_walks import IDLE, STRENGTH, betting_level
 from allais.bands.base import refresh, widen
-from allais.bands.kl import STRENGTH
 from allais.numerics.gamma import gamma_logs
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards
+
+WHOLE = 0.8  # the share of a pair's ratio that is about distributions as a whole; the rest is about cuts
+TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made
+SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than one sample in 500
 
 
 class DistributionRule(NamedTuple):
@@ -136,18 +139,84 @@ def _distribution_end(band, scratch, memory, arm, sign, exponent, enough):
     return sure + most_worth(scratch, n_values, level, value, enough, losses, gains)
 
 
-@routine
-def reach(band, kept, memory, leader, rival, y, y_rival, tolerance, whole):
+def _reach(band, kept, memory, leader, rival, y, y_rival, tolerance, whole):
     """How far a rival at exponent `y_rival` reaches above a leader at `y`: by distributions as a whole, or by cuts.
 
     A reach above the tolerance need not be exact.
     """
+
+
+def _least_exponent(band, arm):
+    """What an arm's log ratio cannot fall below."""
+
+
+def _apart(band, kept, memory, leader, rival, beta, tolerance):
+    """Whether every pair of distributions that is likely enough leaves the leader ahead, or within the tolerance."""
+
+
+reach = verb(_reach, make=routine)
+least_exponent = verb(_least_exponent)
+apart = verb(_apart)
+
+
+@reach.of(DistributionRule)
+def _(band, kept, memory, leader, rival, y, y_rival, tolerance, whole):
     if whole:
         low = -_distribution_end(band, kept.scratch, memory, leader, -1.0, y, np.inf)
         if low == -np.inf:
             return np.inf
         return _distribution_end(band, kept.scratch, memory, rival, 1.0, y_rival, low + tolerance) - low
     return ends_of(band.cuts, memory, rival, y_rival)[1] - ends_of(band.cuts, memory, leader, y)[0]
+
+
+@least_exponent.of(DistributionRule)
+def _(band, arm):
+    # it is 1 for a sure outcome, else IDLE of it stays
+    if band.cuts.low[arm] == band.cuts.high[arm]:
+        return 0.0
+    # half of a sub-Gaussian arm's ratio is about its mean, and has no floor
+    return np.log(0.5 * IDLE) if band.cuts.scale[arm] > 0.0 else np.log(IDLE)
+
+
+@routine
+def parted(band, kept, memory, leader, rival, beta, tolerance, whole):
+    """Whether every pair of distributions that is likely enough leaves the leader ahead.
+
+    A certified answer: over a cell [y, y + step] of the leader's exponent, its lower end is taken at
+    y + step and the rival's upper end at beta - y.
+    """
+    y, last = least_exponent(band, leader), beta - least_exponent(band, rival)
+    if y == 0.0:  # a sure outcome
+        last = 0.0
+    if last == beta:
+        y = beta
+    for k in range(len(TRIED)):  # a split that is open is found soonest where the exponents are alike
+        split = y + TRIED[k] * (last - y)
+        if reach(band, kept, memory, leader, rival, split, beta - split, tolerance, whole) > tolerance:
+            return False
+    step = 1.0
+    while True:
+        right = min(y + step, last)
+        if reach(band, kept, memory, leader, rival, right, beta - y, tolerance, whole) <= tolerance:
+            if right >= last:
+                return True
+            y = right
+            step *= 1.5
+        elif step > SMALLEST_STEP and right > y:
+            step *= 0.5
+        else:
+            return False
+
+
+@apart.of(DistributionRule)
+def _(band, kept, memory, leader, rival, beta, tolerance):
+    # whole distributions, or their cuts: a mixture of both ratios is tested
+    if band.few[leader] and band.few[rival]:  # known before: nothing is mixed
+        return parted(band, kept, memory, leader, rival, beta, tolerance, True)
+    if not (band.whole[leader] and band.whole[rival]):
+        return parted(band, kept, memory, leader, rival, beta, tolerance, False)
+    by_distributions = parted(band, kept, memory, leader, rival, beta - np.log(WHOLE), tolerance, True)
+    return by_distributions or parted(band, kept, memory, leader, rival, beta - np.log1p(-WHOLE), tolerance, False)
 
 
 @routine

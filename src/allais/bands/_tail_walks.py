@@ -10,6 +10,7 @@ from allais.numerics.table import weigh
 from allais.samples.cells import AT, HIGH, LOW, RAW, cell_of_outcome
 from allais.samples.trees import ROOT, TOTAL, count_beyond, outcome_at_rank
 
+STRENGTH = 16.0  # of the mixture, in samples: near its best from 50 samples to 10^5 (docs/theory/bands.md)
 IDLE = 0.1  # the share of the mixture that stays at the hypothesis: bounds a martingale from below
 FIRST_LEVEL, LAST_LEVEL = 3, 20  # of the grids: 2^r points at level r
 USUAL_LEVEL = 8  # of 1,000 to 4,000 samples; the last one serves 10^10 and more
@@ -54,21 +55,36 @@ def betting_level(exponent):
     return exponent + np.log1p(-IDLE * np.exp(-exponent)) - np.log1p(-IDLE)
 
 
+@kernel
+def log_ratio(count, pulls, strength, q):
+    """log of the likelihood of a Beta(a q, a (1 - q)) mixture over that of q itself; convex in q."""
+    a, b = strength * q, strength * (1.0 - q)
+    rest = pulls - count
+    hits = gamma_logs(a + count)[0] - gamma_logs(a)[0] - count * np.log(q)
+    misses = gamma_logs(b + rest)[0] - gamma_logs(b)[0] - rest * np.log1p(-q)
+    return hits + misses - gamma_logs(strength + pulls)[0] + gamma_logs(strength)[0]
+
+
 @late(float)
 def refusing_count(step, near, points, pulls, exponent):
-    """The greatest count at which a point of the grid is refused as too likely, or -1; `near` is a guess.
-
-    The ratio is convex in the count and falls to its least: after one of Newton's steps, all others come from below.
-    """
+    """The greatest count at which a point of the grid is refused as too likely, or -1; `near` is a guess."""
     if step <= 0:
         return -1.0
     if step >= points:
         return float(pulls)
-    q = grid_probability(points, step)
-    strength = grid_strength(points)
+    level = betting_level(exponent + grid_price(points))
+    return count_refusing(grid_probability(points, step), grid_strength(points), near, pulls, level)
+
+
+@kernel
+def count_refusing(q, strength, near, pulls, level):
+    """The greatest count below q pulls whose log ratio of the mixture around q is above a level, or -1.
+
+    The ratio is convex in the count and falls to its least: after one of Newton's steps, all others come from below.
+    """
     a, b = strength * q, strength * (1.0 - q)
     log_q, log_rest = np.log(q), np.log1p(-q)
-    level = betting_level(exponent + grid_price(points)) + gamma_logs(a)[0] + gamma_logs(b)[0]
+    level += gamma_logs(a)[0] + gamma_logs(b)[0]
     level += gamma_logs(strength + pulls)[0] - gamma_logs(strength)[0] + pulls * log_rest
     rise = log_rest - log_q
     c = min(max(near, 0.0), pulls * q)

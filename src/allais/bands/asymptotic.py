@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, finite_array, share
 from allais._kernels import by_reference, kernel
 from allais.bands._distribution_bounds import memory_of
+from allais.bands._order_statistics import QuantileRule, quantile_rule
 from allais.bands.base import Interval, bounds_of, refresh, widen
 from allais.bands.holder import variation
 from allais.numerics.distortion import distortion_of
@@ -37,10 +38,11 @@ class Asymptotic:
 
     No arm is judged before it had log(1/delta') / rarest samples: the probability that an event of probability `rarest`
     was not seen is then at most delta'. An interval reaches further toward the side on which outcomes are skewed, where
-    the normal approximation comes late.
+    the normal approximation comes late. An interval of a percentile (`quantile`) goes from one order statistic to
+    another and holds for every distribution, however few samples there are.
 
     Args:
-        rarest: The probability of the rarest event that matters; rarer ones may be missed.
+        rarest: The probability of the rarest event that matters; rarer ones may be missed. Of no matter to percentiles.
 
     >>> gains = [50] * 40 + [0] * 360
     >>> Asymptotic(rarest=0.05).interval(Preference(TverskyKahneman(0.61)), None, gains)
@@ -57,11 +59,11 @@ class Asymptotic:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rarest", rarest_event("rarest", self.rarest))
 
-    def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> AsymptoticRule:
+    def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> AsymptoticRule | QuantileRule:
         """What the kernels read, for one look at the data."""
         return asymptotic_rule(self.rarest, preference, rewards, always=False)
 
-    def anytime_rule(self, preference: Preference, rewards: Sequence[Rewards]) -> AsymptoticRule:
+    def anytime_rule(self, preference: Preference, rewards: Sequence[Rewards]) -> AsymptoticRule | QuantileRule:
         """What the kernels read, for an interval that may be looked at after every sample."""
         return asymptotic_rule(self.rarest, preference, rewards, always=True)
 
@@ -97,18 +99,20 @@ def rarest_event(name: str, given: float) -> float:
 def require_unbroken(preference: Preference) -> None:
     """Refuse weights for which the influence of an outcome has no bound: a jump, or an infinite derivative inside.
 
+    A percentile alone has an interval of its own; a jump beside other weights has none without an estimated density.
+
     >>> require_unbroken(Preference(Weight.from_function(lambda p: (p >= 0.05) * 1.0, name="percentile")))
     Traceback (most recent call last):
         ...
     ValueError: an asymptotic answer needs weights without jumps, and without an infinite derivative inside (0, 1); \
-    Weight.from_function(percentile) has one at 0.05. Declare bounds, and use WLUCB or NPTS, which take any weight.
+    Weight.from_function(percentile) has one at 0.05. Use quantile(...) alone, or declare bounds, and use WLUCB or NPTS.
     """
     for weight in (preference.gains, preference.losses):
         if weight.breaks:
             raise ValueError(
                 "an asymptotic answer needs weights without jumps, and without an infinite derivative inside (0, 1); "
-                f"{weight!r} has one at {weight.breaks[0]:g}. Declare bounds, and use WLUCB or NPTS, which take any "
-                "weight."
+                f"{weight!r} has one at {weight.breaks[0]:g}. Use quantile(...) alone, or declare bounds, and "
+                "use WLUCB or NPTS."
             )
 
 
@@ -143,13 +147,16 @@ class AsymptoticKept(NamedTuple):
 
 def asymptotic_rule(
     rarest: float, preference: Preference, rewards: Sequence[Rewards], *, always: bool
-) -> AsymptoticRule:
-    """What the kernels read."""
+) -> AsymptoticRule | QuantileRule:
+    """What the kernels read: of a percentile order statistics, else the influence function."""
     if any(isinstance(known, SubGaussian) for known in rewards):
         raise ValueError(
             "the asymptotic band takes values as they are, and SubGaussian truncates them; got SubGaussian. "
             "Leave rewards out."
         )
+    percentile = quantile_rule(preference, rewards, always=always)
+    if percentile is not None:
+        return percentile
     require_unbroken(preference)
     gains, losses = preference.gains, preference.losses
     undistorted = isinstance(gains, Identity) and isinstance(losses, Identity)

@@ -13,8 +13,10 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray
 from allais._kernels import kernel, late, routine
 from allais.bands._distribution_bounds import TailRule, interval_of, steady, tail_rule
+from allais.bands._order_statistics import QuantileRule, quantile_rule
 from allais.bands._tail_walks import (
     IDLE,
+    STRENGTH,
     betting_level,
     ceiling,
     grid_of,
@@ -22,13 +24,13 @@ from allais.bands._tail_walks import (
     grid_price,
     grid_probability,
     grid_strength,
+    log_ratio,
 )
 from allais.bands.base import Interval, refuse_unbounded
 from allais.numerics.gamma import gamma_logs
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards, SubGaussian
 
-STRENGTH = 16.0  # of the mixture, in samples: near its best from 50 samples to 10^5 (docs/theory/bands.md)
 NEWTON = 60  # steps at most; four are usual
 
 
@@ -48,9 +50,12 @@ class KL:
         """What the kernels read, for one look at the data."""
         return tail_rule(kl_shape(preference, rewards, always=False), preference, _bounded(rewards), always=False)
 
-    def anytime_rule(self, preference: Preference, rewards: Sequence[Rewards]) -> TailRule:
+    def anytime_rule(self, preference: Preference, rewards: Sequence[Rewards]) -> TailRule | QuantileRule:
         """What the kernels read, for an interval that holds in all rounds at once."""
-        return tail_rule(kl_shape(preference, rewards, always=True), preference, _bounded(rewards), always=True)
+        one = quantile_rule(preference, _bounded(rewards), always=True)  # needs one cut, and no grid
+        if one is not None:
+            return one
+        return tail_rule(kl_shape(preference, rewards, always=True), preference, rewards, always=True)
 
     def interval(
         self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
@@ -205,16 +210,6 @@ def kl_ceilings(shares, levels, found):
     """Write the largest q with kl(p, q) <= level for each of many shares."""
     for i in range(shares.size):
         found[i] = kl_ceiling(shares[i], levels[i])
-
-
-@kernel
-def log_ratio(count, pulls, strength, q):
-    """log of the likelihood of a Beta(a q, a (1 - q)) mixture over that of q itself; convex in q."""
-    a, b = strength * q, strength * (1.0 - q)
-    rest = pulls - count
-    hits = gamma_logs(a + count)[0] - gamma_logs(a)[0] - count * np.log(q)
-    misses = gamma_logs(b + rest)[0] - gamma_logs(b)[0] - rest * np.log1p(-q)
-    return hits + misses - gamma_logs(strength + pulls)[0] + gamma_logs(strength)[0]
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Outcomes by the number of their run: what common random numbers need to compare two arms run by run.
+"""How two arms are compared, and outcomes by the number of their run, which common random numbers need for that.
 
 Runs lie in blocks, an arm's blocks in a chain, and the blocks of an arm that dropped out are used again: so the memory
 grows with the runs of the arms that are left.
@@ -12,9 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel, routine
+from allais._kernels import kernel, routine, verb
+from allais.bands._joint_test import apart
+from allais.bands._order_statistics import QuantileRule, quantile_ends
+from allais.bands._tail_walks import IDLE
+from allais.bands.asymptotic import AsymptoticRule, allowance
 from allais.policies.core.state import require_place
-from allais.samples.influence import rise_at
+from allais.samples.influence import STEPS, influence, rise_at
+from allais.samples.memory import VALUE_SLACK
 
 BLOCK = 32  # runs of a block
 MISSING = math.inf  # no outcome, or none that was looked at
@@ -210,3 +215,68 @@ def common_difference(runs, pulls, variances, thirds, leader, arm):
     third = (cubes + (m - c) * thirds[y]) / (m * m * m) - (n - c) * left * left * left * thirds[x] / (n * n * n)
     spread = max(of_y - 2.0 * both + of_x, 0.0) * bias
     return c, -sign * beta * (mean_x - all_x), variance, sign * third, spread
+
+
+# -- how two arms are compared --------------------------------------------------------------------
+
+
+def _excess(band, rule, state, leader, arm):
+    """How much better than the leader an arm may be, at most: the upper end of the interval of their difference."""
+
+
+def _sway(band, rule, state, arm):
+    """The variance of one outcome's sway on an arm's value, and its third moment."""
+
+
+excess, sway = verb(_excess, make=routine), verb(_sway)
+
+
+@sway.of(AsymptoticRule)
+def _(band, rule, state, arm):
+    return influence(rule.worth, state.memory, arm, state.own.sums, state.own.ladder)
+
+
+@sway.of(QuantileRule)
+def _(band, rule, state, arm):
+    # no density is estimated; the width of the interval says whom to sample, and nothing is concluded from it
+    low, high = quantile_ends(band, state.memory, arm, rule.beta - np.log(IDLE))  # the most that one arm must show
+    state.own.sums[STEPS] = 0.0
+    return state.memory.pulls[arm] * (high - low) ** 2 / (8.0 * rule.beta), 0.0
+
+
+@excess.of(QuantileRule)
+def _(band, rule, state, leader, arm):
+    # which side of 0 and of the tolerance it lies on is all that is asked of it
+    memory, kept = state.memory, state.kept
+    if rule.common:  # runs with the same random numbers are not independent: each arm by itself, at half of delta
+        alone = rule.beta + np.log(2.0)
+        return quantile_ends(band, memory, arm, alone)[1] - quantile_ends(band, memory, leader, alone)[0]
+    if apart(band, kept, memory, leader, arm, rule.beta, 0.0):
+        return 0.0
+    near = rule.tolerance > 0.0 and apart(band, kept, memory, leader, arm, rule.beta, rule.tolerance)
+    return rule.tolerance if near else np.inf
+
+
+@excess.of(AsymptoticRule)
+def _(band, rule, state, leader, arm):
+    memory, own = state.memory, state.own
+    n, m = float(memory.pulls[leader]), float(memory.pulls[arm])
+    of_leader, of_arm = own.variance[leader] / n, own.variance[arm] / m
+    variance = of_leader + of_arm
+    gap = memory.value[arm] - memory.value[leader]
+    hidden = rule.band.variation * (memory.slack[leader, VALUE_SLACK] + memory.slack[arm, VALUE_SLACK])
+    if rule.common:
+        found = common_difference(own, memory.pulls, own.variance, own.third, leader, arm)
+        common, shift, of_pair, cubed, of_run = found
+        if common >= rule.first:
+            clock = of_run / (rule.first * of_pair) if of_pair > 0.0 else 1.0
+            squared = rule.squared + max(math.log(clock), 0.0)
+            return gap + shift + allowance(squared, of_pair, cubed, common - 1.0)[1] + hidden
+    if variance <= 0.0:
+        return gap + hidden
+    freedom = variance * variance / (of_leader * of_leader / (n - 1.0) + of_arm * of_arm / (m - 1.0))  # Welch
+    third = own.third[arm] / (m * m) - own.third[leader] / (n * n)
+    # the clock of the pair is its information, 1 / variance; it starts where both have n_0 samples
+    clock = (own.variance[leader] + own.variance[arm]) / (rule.first * variance)
+    squared = rule.squared + max(math.log(clock), 0.0)
+    return gap + allowance(squared, variance, third, freedom)[1] + hidden

@@ -10,9 +10,9 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray, share, truth
 from allais._kernels import by_reference, kernel, routine
+from allais.bands._order_statistics import QuantileRule
 from allais.bands.asymptotic import (
     AsymptoticRule,
-    allowance,
     asymptotic_rule,
     multiple,
     rarest_event,
@@ -22,10 +22,11 @@ from allais.policies.common_runs import (
     apart_variances,
     blocks_wanted,
     check_runs,
-    common_difference,
+    excess,
     forget_runs,
     no_runs,
     note_run,
+    sway,
     weigh_runs,
     with_blocks,
 )
@@ -33,8 +34,9 @@ from allais.policies.core.base import KArmed, Promise, no_worse, setting
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import best_value, issue
 from allais.policies.core.verbs import SETTLED, choose, exponent, lacks_room, learn, recommend, take_in
-from allais.samples.influence import STEPS, SUMS, influence
-from allais.samples.memory import VALUE_SLACK, Worth
+from allais.preferences.named import level_of
+from allais.samples.influence import STEPS, SUMS
+from allais.samples.memory import Worth
 
 # Marks: open arms come first in `order`, then those at rest, then those that dropped out
 OPEN, ALIVE = 0, 1  # how many arms are open, and how many have not dropped out
@@ -135,6 +137,7 @@ class PairwiseScreening(KArmed):
     does not grow with the number of arms.
 
     Its promise is asymptotic: an error probability of about `delta`, not proven (docs/theory/asymptotic.md).
+    Percentiles (`quantile`) are compared by counts of outcomes, for which it is proven.
 
     Args:
         preference: What is maximised.
@@ -167,7 +170,10 @@ class PairwiseScreening(KArmed):
 
     def check(self) -> None:
         """Refuse weights whose influence functions have no variance."""
-        require_unbroken(self.preference)
+        if level_of(self.preference) is None:
+            require_unbroken(self.preference)
+        else:  # order statistics hold for every distribution
+            object.__setattr__(self, "promises", "proven")
 
     def rule(self, n_arms: int) -> ScreeningRule:
         """The settings as the kernels read them."""
@@ -178,7 +184,8 @@ class PairwiseScreening(KArmed):
         a = float(multiple(math.log(max(n_arms - 1, 1) / self.delta), True))
         first = band.least(log_share)
         worth, common = self.worth(n_arms), self.common_random_numbers
-        return ScreeningRule(worth, band, log_share, a * a, self.tolerance, first, common)
+        beta = math.log(max(n_arms - 1, 1) / self.delta)
+        return ScreeningRule(worth, band, log_share, beta, a * a, self.tolerance, first, common)
 
     def own(self, n_arms: int) -> Screen:
         """What it remembers beside outcomes and asks."""
@@ -219,38 +226,13 @@ class ScreeningRule(NamedTuple):
     """The settings of pairwise screening."""
 
     worth: Worth
-    band: AsymptoticRule
+    band: AsymptoticRule | QuantileRule
     log_share: float  # log(K / delta), for the intervals that are shown
+    beta: float  # log((K - 1) / delta): what the ratios of two percentiles must reach together
     squared: float  # a^2 of a pair: the multiple of its standard error at the start
     tolerance: float
     first: int  # n_0: samples of an arm before it is judged
     common: bool  # whether run r of every arm had the same random numbers
-
-
-@routine
-def _excess(rule, state, leader, arm):
-    """How much better than the leader an arm may be, at most: the upper end of the interval of their difference."""
-    memory, own = state.memory, state.own
-    n, m = float(memory.pulls[leader]), float(memory.pulls[arm])
-    of_leader, of_arm = own.variance[leader] / n, own.variance[arm] / m
-    variance = of_leader + of_arm
-    gap = memory.value[arm] - memory.value[leader]
-    hidden = rule.band.variation * (memory.slack[leader, VALUE_SLACK] + memory.slack[arm, VALUE_SLACK])
-    if rule.common:
-        found = common_difference(own, memory.pulls, own.variance, own.third, leader, arm)
-        common, shift, of_pair, cubed, of_run = found
-        if common >= rule.first:
-            clock = of_run / (rule.first * of_pair) if of_pair > 0.0 else 1.0
-            squared = rule.squared + max(math.log(clock), 0.0)
-            return gap + shift + allowance(squared, of_pair, cubed, common - 1.0)[1] + hidden
-    if variance <= 0.0:
-        return gap + hidden
-    freedom = variance * variance / (of_leader * of_leader / (n - 1.0) + of_arm * of_arm / (m - 1.0))  # Welch
-    third = own.third[arm] / (m * m) - own.third[leader] / (n * n)
-    # the clock of the pair is its information, 1 / variance; it starts where both have n_0 samples
-    clock = (own.variance[leader] + own.variance[arm]) / (rule.first * variance)
-    squared = rule.squared + max(math.log(clock), 0.0)
-    return gap + allowance(squared, variance, third, freedom)[1] + hidden
 
 
 @kernel
@@ -265,7 +247,7 @@ def _look(rule, state, arm):
     memory, own = state.memory, state.own
     if own.look[arm] == _look_after(memory.pulls[arm]):
         return
-    own.variance[arm], own.third[arm] = influence(rule.worth, memory, arm, own.sums, own.ladder)
+    own.variance[arm], own.third[arm] = sway(rule.band, rule, state, arm)
     own.look[arm] = _look_after(memory.pulls[arm])
     if rule.common and own.place[arm] < own.marks[ALIVE]:
         weigh_runs(own, arm, int(own.sums[STEPS]))
@@ -281,7 +263,7 @@ def _review(rule, state):
         if own.look[arm] > 0:
             if rule.common:
                 _look(rule, state, arm)  # runs are compared one by one, so none may be missing
-            file_rival(own, arm, _excess(rule, state, own.order[0], arm), rule.tolerance)
+            file_rival(own, arm, excess(rule.band, rule, state, own.order[0], arm), rule.tolerance)
 
 
 @routine
@@ -305,7 +287,7 @@ def _judge(rule, state, arm):
         swap(own, own.place[best], 0)
         _review(rule, state)
     elif arm != leader:
-        file_rival(own, arm, _excess(rule, state, leader, arm), rule.tolerance)
+        file_rival(own, arm, excess(rule.band, rule, state, leader, arm), rule.tolerance)
     if own.marks[OPEN] == 1:  # those at rest were judged beside an older state of the leader
         _review(rule, state)
 

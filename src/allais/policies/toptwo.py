@@ -8,26 +8,27 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import share
-from allais._kernels import kernel, routine
+from allais._checks import FloatArray, IntArray, share
+from allais._kernels import by_reference, kernel, verb
 from allais.bands import Betting
-from allais.bands._joint_test import distribution_rule, reach
-from allais.bands._tail_walks import IDLE
+from allais.bands._joint_test import apart, distribution_rule
+from allais.bands._order_statistics import QuantileRule, meeting, quantile_rule
 from allais.bands._wagers import no_wagers
 from allais.bands.base import anytime_rule, no_interval
 from allais.policies.core.base import KArmed, Promise, no_worse, setting
 from allais.policies.core.knowledge import as_list, first_pulls, fitting_band
+from allais.policies.core.state import require_place
 from allais.policies.core.steps import bounds_at, issue, judged, pick_highest, survey
 from allais.policies.core.verbs import SETTLED, bracket, choose, exponent
 from allais.policies.wagers import check_wagers, wager_rule
 from allais.policies.wsr import floor_of_budget, more_than_arms, spent, whole_budget
+from allais.preferences import Preference
+from allais.preferences.named import level_of
 from allais.samples.draws import stream_of, uniform
 from allais.samples.memory import Worth
 
-WHOLE = 0.8  # the share of a pair's ratio that is about distributions as a whole; the rest is about cuts
+RAREST = 0.1  # of two arms that are compared, each gets this share of samples at least
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
-TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made
-SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than one sample in 500
 
 
 def betting_or_none(name: str, given: Any) -> Betting | None:
@@ -45,7 +46,7 @@ class TopTwo(KArmed):
     half-interval is wider the more often. It stops when no pair of distributions in which a challenger is better is
     likely enough: for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the
     challenger's upper end at y' (docs/theory/best-arm.md). Arms with up to four values are judged by their distribution
-    as a whole, others by the tails at each of their outcomes.
+    as a whole, others by the tails at each of their outcomes, and percentiles by how many outcomes lie below.
 
     Args:
         preference: What is maximised.
@@ -88,20 +89,23 @@ class TopTwo(KArmed):
         if self.evidence is not None:
             by_bets: Any = wager_rule(self.worth(n_arms), self.preference, known, self.delta, self.tolerance)
             return by_bets
-        band = distribution_rule(
-            anytime_rule(fitting_band(self.rewards), self.preference, known), self.preference, known
-        )
+        band: Any = quantile_rule(self.preference, known, always=True)
+        if band is None:
+            cuts = anytime_rule(fitting_band(self.rewards), self.preference, known)
+            band = distribution_rule(cuts, self.preference, known)
         beta, log_share = math.log(max(n_arms - 1, 1) / self.delta), math.log(n_arms / self.delta)
         return TopTwoRule(self.worth(n_arms), band, beta, log_share, self.tolerance, first_pulls(known))
 
     def own(self, n_arms: int) -> Any:
-        """What was bet, and with what success."""
-        return () if self.evidence is None else no_wagers(n_arms)
+        """What was bet, and with what success; of percentiles, which two are compared."""
+        return duel_of(self.preference) if self.evidence is None else no_wagers(n_arms)
 
     def check_state(self, rule: Any, state: Any) -> None:
         """Refuse bets that point at nothing."""
         if self.evidence is not None:
             check_wagers(state.own, state.asked.size)
+        else:
+            check_duel(state)
 
 
 class TopTwoRule(NamedTuple):
@@ -116,58 +120,6 @@ class TopTwoRule(NamedTuple):
 
 
 @kernel
-def _smallest_exponent(cuts, arm):
-    """What an arm's ratio cannot fall below: it is 1 for a sure outcome, else IDLE of it stays."""
-    if cuts.low[arm] == cuts.high[arm]:
-        return 0.0
-    # half of a sub-Gaussian arm's ratio is about its mean, and has no floor
-    return np.log(0.5 * IDLE) if cuts.scale[arm] > 0.0 else np.log(IDLE)
-
-
-@routine
-def _parted(band, kept, memory, leader, rival, beta, tolerance, whole):
-    """Whether every pair of distributions that is likely enough leaves the leader ahead.
-
-    A certified answer: over a cell [y, y + step] of the leader's exponent, its lower end is taken at
-    y + step and the rival's upper end at beta - y.
-    """
-    cuts = band.cuts
-    y, last = _smallest_exponent(cuts, leader), beta - _smallest_exponent(cuts, rival)
-    if cuts.low[leader] == cuts.high[leader]:
-        last = 0.0
-    if cuts.low[rival] == cuts.high[rival]:
-        y = beta
-    for k in range(len(TRIED)):  # a split that is open is found soonest where the exponents are alike
-        split = y + TRIED[k] * (last - y)
-        if reach(band, kept, memory, leader, rival, split, beta - split, tolerance, whole) > tolerance:
-            return False
-    step = 1.0
-    while True:
-        right = min(y + step, last)
-        if reach(band, kept, memory, leader, rival, right, beta - y, tolerance, whole) <= tolerance:
-            if right >= last:
-                return True
-            y = right
-            step *= 1.5
-        elif step > SMALLEST_STEP and right > y:
-            step *= 0.5
-        else:
-            return False
-
-
-@kernel
-def _apart(rule, state, leader, rival):
-    """Whether whole distributions, or their cuts, part the pair: a mixture of both ratios is tested."""
-    band, kept, memory, beta, tolerance = rule.band, state.kept, state.memory, rule.beta, rule.tolerance
-    if band.few[leader] and band.few[rival]:  # known before: nothing is mixed
-        return _parted(band, kept, memory, leader, rival, beta, tolerance, True)
-    if not (band.whole[leader] and band.whole[rival]):
-        return _parted(band, kept, memory, leader, rival, beta, tolerance, False)
-    by_distributions = _parted(band, kept, memory, leader, rival, beta - np.log(WHOLE), tolerance, True)
-    return by_distributions or _parted(band, kept, memory, leader, rival, beta - np.log1p(-WHOLE), tolerance, False)
-
-
-@kernel
 def all_parted(rule, state, leader):
     """Whether the leader is parted from every challenger."""
     told = 0
@@ -176,12 +128,38 @@ def all_parted(rule, state, leader):
     all_apart = told % max(told // LOOKS, 1) == 0
     for k in range(state.asked.size):
         if all_apart and state.eligible[k]:
-            all_apart = _apart(rule, state, leader, k)
+            all_apart = apart(rule.band, state.kept, state.memory, leader, k, rule.beta, rule.tolerance)
     return all_apart and judged(rule.first, state)
 
 
+@by_reference
+class Duel(NamedTuple):
+    """Which two percentiles are compared: it is looked for anew after every 1 / LOOKS of all samples."""
+
+    pair: IntArray  # the leader and its rival, and at how many samples they are looked for again; (3,)
+    chance: FloatArray  # of a sample of the leader, (1,)
+
+
+def duel_of(preference: Preference) -> Any:
+    """What is remembered of the pair that is compared; nothing where half-intervals say it."""
+    if level_of(preference) is None:
+        return ()
+    return Duel(np.array([-1, -1, 0], dtype=np.int64), np.zeros(1))
+
+
+def check_duel(state: Any) -> None:
+    """Refuse a pair that does not exist."""
+    if isinstance(state.own, Duel):
+        for arm in state.own.pair[:2].tolist():
+            require_place("arm", arm, -1, state.asked.size - 1)
+
+
+def _leader_or_rival(band, beta, tolerance, state, leader, u):
+    """The leader, or the eligible arm that is hardest to tell from it."""
+
+
 @kernel
-def leader_or_rival(beta, tolerance, state, leader, u):
+def _by_widths(band, beta, tolerance, state, leader, u):
     """The leader, or the eligible arm that is hardest to tell from it, by the half-intervals at exponent beta / 2."""
     down = state.memory.value[leader] - state.low[leader]
     for k in range(state.asked.size):
@@ -204,6 +182,32 @@ def leader_or_rival(beta, tolerance, state, leader, u):
     return rival if coin * (down * down + up * up) >= down * down else leader
 
 
+leader_or_rival = verb(_leader_or_rival, default=_by_widths)
+
+
+@leader_or_rival.of(QuantileRule)
+def _(band, beta, tolerance, state, leader, u):
+    # widths of intervals jump where distributions have atoms or gaps: the pair, and the share of each, are those of
+    # what the two have shown against meeting where that is likeliest (information-directed: You et al. 2023)
+    pair, told = state.own.pair, 0
+    for pulls in state.memory.pulls:
+        told += pulls
+    if told >= pair[2] or pair[0] != leader or pair[1] < 0 or not state.eligible[pair[1]]:
+        for k in range(state.asked.size):
+            state.score[k] = -np.inf
+            if state.eligible[k]:
+                down, up = meeting(band, state.memory, leader, k, tolerance)
+                state.score[k] = -down - up - np.log(state.memory.pulls[k])
+        rival = pick_highest(state, state.score, u)
+        if rival < 0:
+            return leader
+        down, up = meeting(band, state.memory, leader, rival, tolerance)
+        pair[0], pair[1], pair[2] = leader, rival, told + max(told // LOOKS, 1)
+        state.own.chance[0] = min(max(down / (down + up), RAREST), 1.0 - RAREST) if down + up > 0.0 else 0.5
+    coin, _ = uniform(stream_of(u))
+    return leader if coin < state.own.chance[0] else pair[1]
+
+
 @choose.of(TopTwoRule)
 def _(rule, state, u):
     arm, _ = survey(rule.first, state)
@@ -213,7 +217,7 @@ def _(rule, state, u):
         state.eligible[leader] = False
         if all_parted(rule, state, leader):
             return SETTLED
-        arm = leader_or_rival(rule.beta, rule.tolerance, state, leader, u)
+        arm = leader_or_rival(rule.band, rule.beta, rule.tolerance, state, leader, u)
     return issue(state, arm)
 
 
@@ -270,6 +274,14 @@ class PatientTopTwo(KArmed):
         each = max(int(self.floor * self.budget) // n_arms, least)
         return PatientTopTwoRule(self.worth(n_arms), band, self.budget if n_arms > 1 else 0, each)
 
+    def own(self, n_arms: int) -> Any:
+        """Of percentiles, which two are compared."""
+        return duel_of(self.preference)
+
+    def check_state(self, rule: Any, state: Any) -> None:
+        """Refuse a pair that does not exist."""
+        check_duel(state)
+
 
 class PatientTopTwoRule(NamedTuple):
     """The settings of patient top-two."""
@@ -290,7 +302,7 @@ def _(rule, state, u):
         bounds_at(rule, state, EXPONENT)
         leader = pick_highest(state, state.memory.value, u)
         state.eligible[leader] = False
-        arm = leader_or_rival(2.0 * EXPONENT, 0.0, state, leader, u)
+        arm = leader_or_rival(rule.band, 2.0 * EXPONENT, 0.0, state, leader, u)
     return issue(state, arm)
 
 

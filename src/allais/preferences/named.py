@@ -28,8 +28,8 @@ def in_words(preference: Preference) -> str:
     gains, losses, utility = preference.gains, preference.losses, preference.utility
     if isinstance(gains, TailAverage) and losses == gains.dual():
         text = f"the worst {100.0 * gains.level:g}%"
-    elif isinstance(gains, Step) and losses == gains.dual():
-        text = f"percentile {100.0 * (gains.at if preference.costs else 1.0 - gains.at):.6g}"
+    elif (level := level_of(preference)) is not None:
+        text = f"percentile {100.0 * level:.6g}"
     elif isinstance(gains, Mixed) and losses == gains.dual():
         parts = zip(gains.shares, gains.weights, strict=True)
         each = ((part, Preference.rank_dependent(one, costs=preference.costs)) for part, one in parts)
@@ -42,6 +42,18 @@ def in_words(preference: Preference) -> str:
             same = type(losses) is type(gains)
             text += f", losses {_numbers(losses) if same else _weight(losses)}"
     return text if utility is None else f"{text}, {_spoken(type(utility).__name__)} {_numbers(utility)}".rstrip()
+
+
+def level_of(preference: Preference) -> float | None:
+    """The level of a percentile, counted from the lowest outcome; None for any other preference.
+
+    >>> level_of(quantile(0.95)), level_of(quantile(0.95, costs=True)), level_of(cvar(0.1))
+    (0.95, 0.95, None)
+    """
+    gains = preference.gains
+    if not (isinstance(gains, Step) and preference.losses == gains.dual()):
+        return None
+    return gains.at if preference.costs else round(1.0 - gains.at, 15)
 
 
 def _weight(weight: Weight) -> str:

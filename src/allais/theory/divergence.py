@@ -6,9 +6,11 @@ Lotteries are finite here. Policies of two and three values use the same search,
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, real
@@ -17,7 +19,7 @@ from allais.lotteries.base import came
 from allais.numerics.k_inf import PRECISE, DistributionOfThree, k_inf_of_three
 from allais.numerics.table import table_of
 from allais.preferences import Preference
-from allais.weights import Weight
+from allais.weights import Step, Weight
 
 HALVINGS = 44  # of a probability: to the last digits
 STEP = 1e-6  # of a probability, for the derivative of a weight
@@ -90,7 +92,8 @@ def k_inf(
 ) -> float:
     """K_inf: the least KL divergence from a finite lottery to one on the same values worth at least `value`.
 
-    It is exact for two and three values; for more, the best of several local searches, and so never too small.
+    It is exact for two and three values, and for percentiles; else the best of several local searches, and so never
+    too small.
 
     Args:
         preference: What values the lotteries.
@@ -114,12 +117,52 @@ def least_divergences(distribution: FiniteDistribution, targets: FloatArray) -> 
     there, best = float(distribution.values(distribution.shares)), distribution.utility[-1]
     found = np.where(targets > best, math.inf, np.zeros(targets.shape))
     missing = targets > there + 1e-13 * np.abs(targets)
-    found[missing & (targets == best)] = _to_the_top(distribution) if (targets == best).any() else 0.0
     between = missing & (targets < best)
+    if isinstance(distribution.gains, Step) and distribution.losses == distribution.gains.dual():
+        found[missing & (targets <= best)] = _of_quantile(distribution, targets[missing & (targets <= best)])
+        return found
+    found[missing & (targets == best)] = _to_the_top(distribution) if (targets == best).any() else 0.0
     if between.any():
         few = distribution.utility.size <= 3
         found[between] = (_of_few if few else _of_many)(distribution, targets[between])
     return found
+
+
+def _of_quantile(distribution: FiniteDistribution, targets: FloatArray) -> FloatArray:
+    """A percentile is worth c or more where P(X >= c) reaches its level: the binomial divergence at one threshold."""
+    assert isinstance(distribution.gains, Step)
+    above = np.append(np.cumsum(distribution.shares[::-1])[::-1], 0.0)
+    p = np.minimum(above[np.searchsorted(distribution.utility, targets)], 1.0)
+    q = distribution.gains.at
+    return np.where(p >= q, 0.0, scipy.special.xlogy(p, p / q) + scipy.special.xlogy(1.0 - p, (1.0 - p) / (1.0 - q)))
+
+
+class InterpolatedDivergence:
+    """K- of the (mirrored) leader, which all rivals share, at values between its own and a least one."""
+
+    def __init__(self, mirrored: FiniteDistribution, most: float, least: float, nodes: int) -> None:
+        self.lowest = -float(mirrored.utility[-1])
+        self.mirrored, self._most = mirrored, most
+        self._root: Callable[[FloatArray], FloatArray] | None = None
+        if self.lowest < least:  # else it grows without end towards the lowest value
+            depths = np.append(0.0, (most - least) * np.exp(np.linspace(-9.0, 0.0, nodes)))
+            roots = np.sqrt(least_divergences(mirrored, depths - most))
+            self._root = scipy.interpolate.PchipInterpolator(depths, roots)
+
+    def __call__(self, values: FloatArray) -> FloatArray:
+        if self._root is None:
+            return least_divergences(self.mirrored, -values)
+        return np.asarray(self._root(self._most - values)) ** 2
+
+
+def percentile_costs(
+    mirrored: FiniteDistribution, up: FiniteDistribution, most: float, least: float, tolerance: float
+) -> tuple[FloatArray, FloatArray]:
+    """K- of a (mirrored) leader and K+ of a rival, where two percentiles may meet: they jump at outcomes only."""
+    jumps = np.concatenate([-mirrored.utility, up.utility - tolerance])
+    values = np.unique(np.append(jumps[(least <= jumps) & (jumps <= most)], [least, most]))
+    values = np.append(values, 0.5 * (values[1:] + values[:-1]))
+    return least_divergences(mirrored, -values), least_divergences(up, values + tolerance)
 
 
 def _to_the_top(distribution: FiniteDistribution) -> float:

@@ -20,7 +20,15 @@ from allais.lotteries import Lottery
 from allais.lotteries.base import came
 from allais.preferences import Preference
 from allais.theory.arguments import Drawn, lotteries_of
-from allais.theory.divergence import FiniteDistribution, finite_distribution, k_inf, least_divergences
+from allais.theory.divergence import (
+    FiniteDistribution,
+    InterpolatedDivergence,
+    finite_distribution,
+    k_inf,
+    least_divergences,
+    percentile_costs,
+)
+from allais.weights import Step
 
 DEPTH = 20.0  # how near to its lowest value a leader is looked at: e^-20 of the way, beyond which digits are lost
 
@@ -113,13 +121,13 @@ def time_of(
     leader = int(np.argmax(values))
     rivals = [k for k in range(values.size) if k != leader]
     most, least = float(values[leader]), float(values[rivals].min()) - tolerance
-    down = _Interpolated(distributions[leader].mirrored(), most, least, 2 * nodes)
+    down = InterpolatedDivergence(distributions[leader].mirrored(), most, least, 2 * nodes)
     costs = [_costs(down, distributions[k], most, float(values[k]), tolerance, nodes) for k in rivals]
     # rivals that no distribution on their own values makes as good as the leader at its worst need no samples
     beatable = [bool(np.isfinite(down + up).any()) for down, up in costs]
     if not any(beatable):
         return CharacteristicTime(0.0, tuple(np.full(values.size, 1.0 / values.size).tolist()))
-    reachable = min(float(down[0]) for down, _ in costs)  # with all samples on the rivals
+    reachable = min(float(down[up <= 0.0].min(initial=down[0])) for down, up in costs)  # all samples on the rivals
 
     def samples(y: float) -> FloatArray:
         """Samples of each rival, per sample of the leader, that make each cost y."""
@@ -162,32 +170,16 @@ def _without_end(
     return -float(found.fun), np.insert(ratios, leader, 1.0) / (1.0 + ratios.sum())
 
 
-class _Interpolated:
-    """K- of the (mirrored) leader, which all rivals share, at values between its own and a least one."""
-
-    def __init__(self, mirrored: FiniteDistribution, most: float, least: float, nodes: int) -> None:
-        self.lowest = -float(mirrored.utility[-1])
-        self._mirrored, self._most = mirrored, most
-        self._root: Callable[[FloatArray], FloatArray] | None = None
-        if self.lowest < least:  # else it grows without end towards the lowest value
-            depths = np.append(0.0, (most - least) * np.exp(np.linspace(-9.0, 0.0, nodes)))
-            self._root = scipy.interpolate.PchipInterpolator(depths, np.sqrt(self._exact(most - depths)))
-
-    def _exact(self, values: FloatArray) -> FloatArray:
-        return least_divergences(self._mirrored, -values)
-
-    def __call__(self, values: FloatArray) -> FloatArray:
-        return self._exact(values) if self._root is None else np.asarray(self._root(self._most - values)) ** 2
-
-
 def _costs(
-    down: _Interpolated, up: FiniteDistribution, most: float, least: float, tolerance: float, nodes: int
+    down: InterpolatedDivergence, up: FiniteDistribution, most: float, least: float, tolerance: float, nodes: int
 ) -> tuple[FloatArray, FloatArray]:
     """K- of the leader at values c and K+ of the rival at c + tolerance, from the lowest c that both can have.
 
     That lowest is the rival's own value, or the leader's lowest value m if m is higher. There K- is infinite and grows
     like -log(c - m), so that c moves by equal steps of this logarithm.
     """
+    if isinstance(up.gains, Step):
+        return percentile_costs(down.mirrored, up, most, least - tolerance, tolerance)
     steps, fine = (np.linspace(0.0, 1.0, count) for count in (nodes, 25 * nodes))
     lowest, least = down.lowest, least - tolerance
     meets = math.isfinite(down(np.array([least]))[0])

@@ -1,0 +1,224 @@
+"""Intervals of a percentile, by order statistics: its probability is known, so that one threshold is bounded.
+
+Of outcomes with the tau-quantile x, a share of tau lies at or below x (where x is an atom, chance splits its samples so
+that this holds exactly). So the count at or below x is binomial with a known probability, whatever the distribution,
+and its mixture ratio is a martingale: no union over thresholds is paid, and no density is estimated. An interval holds
+every x whose count may be; its ends are two order statistics (docs/theory/bands.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from allais._checks import FloatArray
+from allais._kernels import by_reference, kernel, routine
+from allais.bands._distribution_bounds import STEPS, TailEnds
+from allais.bands._joint_test import apart, least_exponent, parted, reach
+from allais.bands._tail_walks import IDLE, betting_level, count_refusing, log_ratio
+from allais.bands.base import bounds_of, refresh, widen
+from allais.preferences import Preference
+from allais.preferences.named import level_of
+from allais.rewards import Rewards
+from allais.samples.cells import HIGH, LOW, cell_of_outcome
+from allais.samples.trees import ROOT, TOTAL, count_beyond, outcome_at_rank
+
+SPREAD = 10.0  # samples of the rarer side that the mixture is as strong as: near its best from 10 to 10^4 of them
+HALVINGS = 60  # of a count
+CANDIDATES = 9  # order statistics of either arm at which two quantiles may meet: it says whom to sample, no more
+
+
+@by_reference
+class Supports(NamedTuple):
+    """The ends of each arm's support, as a utility; no entry where nothing is known."""
+
+    low: FloatArray
+    high: FloatArray
+
+
+class QuantileRule(NamedTuple):
+    """One threshold: its probability, and what is known about each arm."""
+
+    level: float  # tau: the share of utilities at or below the quantile
+    strength: float  # of the mixture, in samples
+    supports: Supports
+    always: bool  # whether an interval must hold in all rounds at once
+
+    def kept(self, n_arms: int) -> TailEnds:
+        """No ends are known yet."""
+        return TailEnds(np.full(n_arms, np.nan), np.zeros(n_arms), np.zeros(n_arms))
+
+    def least(self, exponent: float) -> int:
+        """An interval holds from the first sample on: no event is too rare for it."""
+        return 1
+
+
+def quantile_rule(preference: Preference, rewards: Sequence[Rewards], *, always: bool) -> QuantileRule | None:
+    """The rule for a percentile; None for any other preference.
+
+    Args:
+        preference: What is maximised.
+        rewards: What is known about each arm's outcomes; empty if nothing is.
+        always: Whether intervals hold in all rounds at once.
+    """
+    level = level_of(preference)
+    if level is None:
+        return None
+    tau = 1.0 - level if preference.costs else level  # a lower cost is a higher utility
+    ends = np.array([bounds_of(preference, known) for known in rewards]).reshape(-1, 2)
+    supports = Supports(ends[:, 0].copy(), ends[:, 1].copy())
+    return QuantileRule(tau, SPREAD / min(tau, 1.0 - tau), supports, always)
+
+
+# -- compiled -------------------------------------------------------------------------------------
+
+
+@kernel
+def _support(band, arm):
+    if band.supports.low.size == 0:
+        return -np.inf, np.inf
+    return band.supports.low[arm], band.supports.high[arm]
+
+
+@routine
+def _refused_by_chernoff(q, pulls, exponent):
+    """The greatest count below q pulls with pulls kl(count / pulls, q) > exponent, or -1."""
+    low, high = -1.0, np.floor(q * pulls)
+    for _ in range(HALVINGS):
+        if high - low <= 1.0:
+            break
+        middle = np.floor(0.5 * (low + high))
+        p = middle / pulls
+        first = p * np.log(p / q) if p > 0.0 else 0.0
+        if pulls * (first + (1.0 - p) * np.log((1.0 - p) / (1.0 - q))) > exponent:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@routine
+def _refused(band, q, pulls, exponent):
+    """The greatest count that is too small for the probability q, or -1."""
+    if not band.always:
+        return _refused_by_chernoff(q, pulls, exponent)
+    strength = band.strength
+    level = betting_level(max(exponent, np.log(IDLE) + 1e-3))
+    level = max(level, log_ratio(q * pulls, pulls, strength, q) + 1e-3)  # else no count is left
+    return count_refusing(q, strength, 0.5 * q * pulls, pulls, level)
+
+
+@routine
+def order_statistic(memory, arm, rank, upper):
+    """The utility of the sample of a rank (1 is the least), or the outer end of the cell that it lies in."""
+    if not memory.in_trees[arm]:
+        i, seen = 0, memory.counts[arm, 0]
+        while seen < rank:
+            i += 1
+            seen += memory.counts[arm, i]
+        return memory.utility[arm, i]
+    trees = memory.trees
+    losses = int(trees.numbers[trees.heads[2 * arm + 1, ROOT], TOTAL])
+    if rank <= losses:
+        found = -outcome_at_rank(trees, 2 * arm + 1, rank)
+    else:
+        found = outcome_at_rank(trees, 2 * arm, memory.pulls[arm] - rank + 1)
+    cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], found)
+    if cell < 0:
+        return found
+    return memory.cells[HIGH if upper else LOW, cell]
+
+
+@routine
+def quantile_ends(band, memory, arm, exponent):
+    """The ends of one arm's interval: the least and the greatest order statistic whose count may be."""
+    pulls = memory.pulls[arm]
+    first, last = _support(band, arm)
+    if first == last:
+        return first, last
+    fewest = int(_refused(band, band.level, pulls, exponent)) + 1  # so many lie at or below the quantile, or more
+    most = pulls - int(_refused(band, 1.0 - band.level, pulls, exponent)) - 1  # and so many below it, or fewer
+    low = order_statistic(memory, arm, fewest, False) if fewest >= 1 else -np.inf
+    high = order_statistic(memory, arm, most + 1, True) if most < pulls else np.inf
+    return max(low, first), min(high, last)
+
+
+@routine
+def count_up_to(memory, arm, utility, inclusive):
+    """How many samples of an arm lie below a utility, or at it."""
+    if not memory.in_trees[arm]:
+        seen = 0
+        for i in range(memory.sizes[arm]):
+            if memory.utility[arm, i] > utility or (memory.utility[arm, i] == utility and not inclusive):
+                break
+            seen += memory.counts[arm, i]
+        return seen
+    # an outcome as told beyond all others of the same utility, or before them
+    if utility > 0.0:
+        return memory.pulls[arm] - count_beyond(memory.trees, 2 * arm, utility, np.inf if inclusive else -np.inf, False)
+    return count_beyond(memory.trees, 2 * arm + 1, -utility, np.inf if inclusive else -np.inf, False)
+
+
+@kernel
+def _information(band, memory, arm, utility):
+    """pulls kl(share, tau), for the share nearest to tau that an arm's samples can have at or below a utility."""
+    pulls, tau = memory.pulls[arm], band.level
+    least, most = count_up_to(memory, arm, utility, False), count_up_to(memory, arm, utility, True)
+    p = min(max(tau, least / pulls), most / pulls)
+    first = p * np.log(p / tau) if p > 0.0 else 0.0
+    return pulls * (first + ((1.0 - p) * np.log((1.0 - p) / (1.0 - tau)) if p < 1.0 else 0.0))
+
+
+@routine
+def meeting(band, memory, leader, rival, tolerance):
+    """What a leader and a rival show against their quantiles meeting where that is likeliest: a part of each."""
+    first, last = np.inf, np.inf
+    for side in range(2):  # at order statistics of the leader, then of the rival, between the two quantiles
+        arm, away = (leader, 0.0) if side == 0 else (rival, tolerance)
+        low = count_up_to(memory, arm, memory.value[rival] - tolerance + away, True)
+        high = count_up_to(memory, arm, memory.value[leader] + away, True)
+        for step in range(CANDIDATES):
+            rank = min(max(low + (high - low) * step // (CANDIDATES - 1), 1), memory.pulls[arm])
+            at = order_statistic(memory, arm, rank, True) - away
+            at = min(max(at, memory.value[rival] - tolerance), memory.value[leader])
+            down, up = _information(band, memory, leader, at), _information(band, memory, rival, at + tolerance)
+            if down + up < first + last:
+                first, last = down, up
+    return first, last
+
+
+@refresh.of(QuantileRule)
+def _(band, kept, memory, arm):
+    kept.exponent[arm] = np.nan
+
+
+@widen.of(QuantileRule)
+def _(band, kept, memory, exponent, low, high):
+    rounded = np.ceil(STEPS * exponent) / STEPS
+    for arm in range(low.size):
+        if memory.pulls[arm] == 0:
+            low[arm], high[arm] = -np.inf, np.inf
+            continue
+        if kept.exponent[arm] != rounded:
+            kept.low[arm], kept.high[arm] = quantile_ends(band, memory, arm, rounded)
+            kept.exponent[arm] = rounded
+        low[arm], high[arm] = kept.low[arm], kept.high[arm]
+
+
+@least_exponent.of(QuantileRule)
+def _(band, arm):
+    first, last = _support(band, arm)
+    return 0.0 if first == last else np.log(IDLE)
+
+
+@reach.of(QuantileRule)
+def _(band, kept, memory, leader, rival, y, y_rival, tolerance, whole):
+    return quantile_ends(band, memory, rival, y_rival)[1] - quantile_ends(band, memory, leader, y)[0]
+
+
+@apart.of(QuantileRule)
+def _(band, kept, memory, leader, rival, beta, tolerance):
+    # all splits of beta between the two arms: the least over x of both ratios is beta or more (methods: two groups)
+    return parted(band, kept, memory, leader, rival, beta, tolerance, False)
