@@ -42,7 +42,7 @@ REFUSED = [
     ids=["screening", "allocation", "band", "interval"],
 )
 def test_asymptotic_answers_refuse_a_weight_with_a_break_and_say_where(made, preference):
-    with pytest.raises(ValueError, match=r"needs weights without jumps.* has one at 0\.(05|5)\. Declare bounds"):
+    with pytest.raises(ValueError, match=r"needs weights without jumps.* has one at 0\.(05|5)\. Use quantile"):
         made(preference)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._kernels import kernel, routine
-from allais.bands.kl import log_ratio
+from allais.bands._tail_walks import log_ratio
 
 GREATEST = 2.0  # tilt of the log odds: what 20 outcomes beyond the level tell apart
 FINER = 1.6  # from one tilt to the next: a tilt too large or small by its root loses 3 % of the evidence
