@@ -79,7 +79,7 @@ def test_a_drawn_theta_has_the_right_distribution():
     for _ in range(30):
         choice = learner.ask()
         learner.tell(choice, float(problem.draw(choice.arm, rng, 1)[0]))
-    draws = np.array([policy.drawn_theta(learner.rule, learner.state, u) for u in rng.random(40_000)])
+    draws = np.array([policy.drawn_thetas(learner.rule, learner.state, u)[0][0] for u in rng.random(40_000)])
     covariance = 4.0 * np.linalg.inv(learner.state.gram)
     errors = np.sqrt(np.diag(covariance) / draws.shape[0])
     assert (np.abs(draws.mean(axis=0) - learner.state.theta) < 6 * errors).all()  # a chance of 1e-8

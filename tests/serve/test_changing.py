@@ -27,7 +27,7 @@ def test_a_refused_reward_names_the_call_that_widens_the_bounds_and_then_is_take
 
 
 def test_an_experiment_that_changed_goes_on_as_a_learner_that_changed_also_after_a_restart(calling):
-    learner = NPTS(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+    learner = NPTS(Preference(TverskyKahneman(0.61)), Bounded(0, 50), draws=16).start(["A21", "A28"], seed=1)
     step = 0
     changes = [
         ({}, lambda: None),

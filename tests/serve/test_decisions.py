@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from allais import NPTS, Bounded, Preference, TverskyKahneman
+from allais.serve.core.parse_settings import DRAWS
 
 
 def test_the_service_chooses_as_a_learner_does(caller):
-    learner = NPTS(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+    learner = NPTS(Preference(TverskyKahneman(0.61)), Bounded(0, 50), draws=DRAWS).start(["A21", "A28"], seed=1)
     for outcome in (50.0, 7.0, 0.0, 7.0, 0.0, 7.0, 50.0, 7.0):
         expected, answer = learner.ask(), caller.ask()
         assert (answer["choice"], answer["arm"]) == expected
@@ -55,27 +56,29 @@ def test_only_allowed_arms_are_chosen_and_the_others_stay_in_play(caller):
     assert [arm["in_play"] for arm in caller.get("/v1/experiments/routes").json()["arms"]] == [True, True]
 
 
-def test_propensities_are_known_where_they_can_be(caller):
+def test_every_choice_has_its_exact_propensity(caller):
     policies = {"WUCB": {"type": "WUCB"}, "EXP3": {"type": "EXP3"}, "NPTS": {"type": "NPTS"}}
     for name, policy in policies.items():
         more = {"preference": None} if name == "EXP3" else {}
-        caller.create(name, policy=policy, propensity_draws=200, **more)
+        caller.create(name, policy=policy, **more)
         history = {"arms": ["A21"] * 20 + ["A28"] * 20, "outcomes": [10.0, 30.0] * 10 + [12.0, 27.0] * 10}
         if name != "EXP3":
             caller.post(f"/v1/experiments/{name}/import", json=history).raise_for_status()
     assert caller.ask("WUCB")["propensity"] == 1.0
     assert caller.ask("EXP3")["propensity"] == 0.5
-    found = [caller.ask("NPTS") for _ in range(10)]
-    by_arm = {arm: [one["propensity"] for one in found if one["arm"] == arm] for arm in ("A21", "A28")}
-    means = {arm: sum(each) / len(each) for arm, each in by_arm.items() if each}
-    assert all(0.0 < each <= 1.0 for each in means.values())
-    if len(means) == 2:  # both estimate one probability, each with an error of 0.035
-        assert abs(sum(means.values()) - 1.0) < 0.25
-    assert caller.ask()["propensity"] is None  # nobody paid for draws
+    found = [caller.ask("NPTS")["propensity"] for _ in range(10)]
+    assert all(0.0 < one <= 1.0 and (DRAWS * one) % 1.0 == 0.0 for one in found)
+    assert caller.get("/v1/experiments/NPTS").json()["settings"]["policy"]["draws"] == DRAWS
+    caller.create("few", policy={"type": "NPTS", "draws": 2, "floor": 0.1})
+    caller.create("as before", policy={"type": "NPTS"}, propensity_draws=200)  # a setting of version 0.2
+    assert caller.get("/v1/experiments/as before").json()["settings"]["policy"]["draws"] == 200
+    for _ in range(2):
+        caller.ask("few")
+    assert caller.ask("few")["propensity"] in (0.1, 0.5, 0.9)
 
 
 def test_a_restarted_service_goes_on_as_one_that_was_never_stopped(calling):
-    learner = NPTS(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+    learner = NPTS(Preference(TverskyKahneman(0.61)), Bounded(0, 50), draws=DRAWS).start(["A21", "A28"], seed=1)
     for start in range(3):
         with calling() as caller:
             if not start:

@@ -18,7 +18,7 @@ LOVES_CHANCES = {"gains": {"type": "TverskyKahneman", "eta": 0.5}}
 
 
 def test_choices_for_a_person_are_those_of_a_learner_asked_for_her(calling):
-    learner = NPTS(Preference(TverskyKahneman(0.61)), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+    learner = NPTS(Preference(TverskyKahneman(0.61)), Bounded(0, 50), draws=16).start(["A21", "A28"], seed=1)
     people = {"ann": expected_value(), "ben": cvar(0.25), "cleo": None}
     with calling() as caller:
         caller.create()
@@ -107,7 +107,7 @@ def test_an_interview_gives_a_person_her_preference_and_survives_a_restart(calli
 
 
 def test_why_goes_by_the_value_that_an_arm_has_for_the_person():
-    learner = NPTS(expected_value(), Bounded(0, 50)).start(["risky", "sure"], seed=1)
+    learner = NPTS(expected_value(), Bounded(0, 50), draws=16).start(["risky", "sure"], seed=1)
     learner.observe("risky", [50.0] + [0.0] * 9)
     learner.observe("sure", [7.0] * 10)
     alice = Preference(TverskyKahneman(0.61))

@@ -109,12 +109,14 @@ class Engine:
             guard.midway = before
             raise ValueError(no_such_arm(self.policy, int(arm), len(self.names)))
         if arm >= 0:
-            id_ = self.next
-            self.out[id_] = (arm, self.state.ticket[0])
+            id_, ticket = self.next, self.state.ticket[0]
+            self.out[id_] = (arm, ticket)
             self.next = id_ + 1
             self.draw = None
             guard.midway = guard.durable
-            return new_choice((id_, self.names[arm]))
+            choice = new_choice((id_, self.names[arm]))
+            choice.propensity = self.likely(ticket)
+            return choice
         guard.midway = before  # the draw is kept, so that asking in vain changes nothing
         if arm == WAITING:
             raise NotNow(
@@ -143,7 +145,21 @@ class Engine:
                 late = error
         if late is not None:
             raise late
-        return [Choice(id_, self.names[self.out[id_][0]]) for id_ in range(first, self.next)]
+        return [self.choice(id_) for id_ in range(first, self.next)]
+
+    def choice(self, id_: int) -> Choice:
+        """A choice that is out."""
+        arm, ticket = self.out[id_]
+        choice = Choice(id_, self.names[arm])
+        choice.propensity = self.likely(ticket)
+        return choice
+
+    def likely(self, ticket: float) -> float | None:
+        """The probability of a choice with this ticket; None where it is not known."""
+        known = self.policy.propensity
+        if known == "ticket":
+            return float(ticket) or None  # 0: drawn once, so that only the winner is known; or by an earlier version
+        return 1.0 if known == "one" else None
 
     def ask_again(self, id_: int, name: Hashable) -> bool:
         """Ask as it was asked before, and leave the state as if this version had chosen alike; False if it cannot be.
@@ -213,9 +229,9 @@ class Engine:
         """Whether a choice waits for its outcome."""
         return id_ in self.out
 
-    def outstanding(self) -> list[tuple[int, Any]]:
-        """The choices that are out: number, and what the arm is called."""
-        return [(id_, self.names[arm]) for id_, (arm, _) in self.out.items()]
+    def outstanding(self) -> list[Choice]:
+        """The choices that are out."""
+        return [self.choice(id_) for id_ in self.out]
 
     def entries(self) -> list[list[Any]]:
         """The choices that are out, for a file: number, arm, ticket, and the features of an arm that is not listed."""

@@ -109,7 +109,10 @@ class LinearEngine(Engine):
         judge = Judge(policy.preference, policy.noise)
         self.make_draw()
         assert self.draw is not None
-        arm = among.best(policy.drawn_theta(self.rule, self.state, self.draw), judge)
+        thetas, v = policy.drawn_thetas(self.rule, self.state, self.draw)
+        found = [among.best(theta, judge) for theta in thetas]
+        arm = found[int(v * len(found))]  # drawn from the shares of arms that are the best for some theta
+        self.state.ticket[0] = sum(one.name == arm.name for one in found) / len(found) if len(found) > 1 else 0.0
         return arm.name, tuple(arm.features.tolist())
 
     def issue(self, arm: Any, features: tuple[float, ...]) -> Choice:
@@ -122,7 +125,7 @@ class LinearEngine(Engine):
         self.next = id_ + 1
         self.draw = None
         guard.midway = guard.durable
-        return Choice(id_, arm)
+        return self.choice(id_)
 
     # -- choices that are out ---------------------------------------------------------------------
 
@@ -165,10 +168,18 @@ class LinearEngine(Engine):
         """Whether a choice waits for its outcome."""
         return id_ in self.out or id_ in self.rows
 
-    def outstanding(self) -> list[tuple[int, Any]]:
-        """The choices that are out: number, and what the arm is called."""
-        rows = [(id_, row.arm) for id_, row in self.rows.items()]
-        return sorted([*super().outstanding(), *rows], key=lambda one: one[0])
+    def choice(self, id_: int) -> Choice:
+        """A choice that is out."""
+        row = self.rows.get(id_)
+        if row is None:
+            return super().choice(id_)
+        choice = Choice(id_, row.arm)
+        choice.propensity = self.likely(row.ticket)
+        return choice
+
+    def outstanding(self) -> list[Choice]:
+        """The choices that are out."""
+        return [self.choice(id_) for id_ in sorted((*self.out, *self.rows))]
 
     def entries(self) -> list[list[Any]]:
         """The choices that are out, for a file."""

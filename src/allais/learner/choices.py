@@ -15,20 +15,25 @@ from allais.policies.core.base import Promise
 WIDEN = "learner.widen(Bounded(low, high)) does so for a learner."  # what to do about a reward out of bounds
 
 
-class Choice(NamedTuple):
+class _Numbered(NamedTuple):
+    id: int
+    arm: Hashable
+
+
+class Choice(_Numbered):
     """An arm to play, and the number under which its outcome is told.
 
     Attributes:
         id: The number, from 1.
         arm: The name of the arm.
+        propensity: The probability of this choice given all that came before, as `learner.propensity` has it.
 
     >>> learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
     >>> learner.ask(2)
     [Choice(id=1, arm='A21'), Choice(id=2, arm='A28')]
     """
 
-    id: int
-    arm: Hashable
+    propensity: float | None = None  # beside the pair: it is no part of which choice this is
 
 
 class Recommendation(NamedTuple):

@@ -104,7 +104,7 @@ class View:
     @one_at_a_time
     def outstanding(self) -> tuple[Choice, ...]:
         """The choices that were asked and neither told nor cancelled."""
-        return tuple(Choice(*one) for one in self._engine.outstanding())
+        return tuple(self._engine.outstanding())
 
     @property
     def exact(self) -> bool:
@@ -287,8 +287,9 @@ class View:
             choice: What `ask` returned, or its id.
 
         Returns:
-            1 where chance decides between ties only, and what `EXP3` drew by. None where no formula gives it, as for
-            `NPTS`: `chances`, before the choice is asked, estimates it by draws.
+            What the arm was drawn by, exactly: 1 where a rule decides, and less where arms tie or all have a floor; for
+            `NPTS` and `LinTS` the shares of their `draws`. None where it is not known: for policies that search, and
+            for one draw without a floor.
 
         Raises:
             ValueError: The choice is not outstanding.
@@ -298,12 +299,9 @@ class View:
         1.0
         """
         engine, id_ = self._engine, choice.id if type(choice) is Choice else number_of(choice)
-        found, known = engine.out.get(id_), engine.policy.propensity
-        if found is None and not engine.is_out(id_):
+        if not engine.is_out(id_):
             raise ValueError(engine.why_unknown(id_))
-        if found is not None and known == "ticket":
-            return float(found[1])
-        return 1.0 if known == "one" else None
+        return engine.choice(id_).propensity
 
     @one_at_a_time
     def why(self, arm: Hashable, preference: Preference | None = None, unit: str = "") -> str:

@@ -300,7 +300,7 @@ class SharedView(ABC):
         return found
 
     def _valued(self, groups: GroupTable, above: FloatArray, below: FloatArray) -> FloatArray:
-        """The values of the arms, whose outcomes have these shares at or above, and at or below, them."""
+        """The values of the arms, whose outcomes have these shares at or above, and at or below, them, in each draw."""
         raw, starts = groups.raw, groups.starts
         # an infinite best outcome that could occur has no part in a value of what was seen
         utilities = finite_utilities(self._preference, np.where(np.isfinite(raw), raw, np.append(raw[1:], 0.0)))
@@ -314,39 +314,41 @@ class SharedView(ABC):
         losses[starts[:-1]] = loss[starts[:-1]]
         weighed = gains * _weighed(self._preference.gains, above, gains > 0.0)
         weighed += losses * _weighed(self._preference.losses, below, losses < 0.0)
-        return np.add.reduceat(weighed, starts[:-1])
+        found: FloatArray = np.add.reduceat(weighed, starts[:-1], axis=-1)
+        return found
 
 
 def _weighed(weight: Weight, p: FloatArray, where: Any) -> FloatArray:
-    """The weights of probabilities, and 0 elsewhere."""
-    found = np.zeros(p.size)
+    """The weights of probabilities, of one draw or a row of each draw, and 0 elsewhere."""
+    found = np.zeros(p.shape)
     if where.any():
-        found[where] = weight._of(np.minimum(p[where], 1.0))
+        found[..., where] = weight._of(np.minimum(p[..., where], 1.0))
     return found
+
+
+FURTHER = 0.6180339887498949  # from one draw's number to that of the next: all of them are different
 
 
 class SharedDraws(SharedTables):
     """What people share who choose by values that are drawn (`NPTS`)."""
 
     def __init__(self, policy: Policy, rule: Any) -> None:
-        super().__init__(policy, rule, DrawnRule(), Drawn(np.zeros(rule.worth.edge.size)))
+        super().__init__(policy, rule, DrawnRule(), Drawn(np.zeros((rule.draws, rule.worth.edge.size))))
         self._drawing: Callable[..., Any] | None = None
 
     def view(self, preference: Preference) -> DrawsView:
         """The arms for one person, by what the learner knows now."""
         return DrawsView(self, preference)
 
-    def tails(self, u: float, groups: GroupTable) -> tuple[FloatArray, FloatArray]:
-        """Shares at or above, and at or below, each outcome under masses that are drawn."""
-        above, below = np.empty(groups.raw.size), np.empty(groups.raw.size)
-        arguments = (u, groups.counts, groups.starts, above, below)
-        if self._drawing is None:
-            self._drawing = bound(draw_tails, *arguments)
-        self._drawing(*arguments)
+    def tails(self, u: float, groups: GroupTable, draws: int) -> tuple[FloatArray, FloatArray]:
+        """Shares at or above, and at or below, each outcome under masses that are drawn, so many times."""
+        above, below = np.empty((draws, groups.raw.size)), np.empty((draws, groups.raw.size))
+        for k in range(draws):
+            arguments = ((u + k * FURTHER) % 1.0, groups.counts, groups.starts, above[k], below[k])
+            if self._drawing is None:
+                self._drawing = bound(draw_tails, *arguments)
+            self._drawing(*arguments)
         return above, below
-
-
-FURTHER = 0.6180339887498949  # from one draw's number to that of the next: all of them are different
 
 
 class DrawsView(SharedView):
@@ -358,9 +360,10 @@ class DrawsView(SharedView):
 
     def prepare(self, u: float) -> None:
         """Draw what each arm may be worth to her."""
-        groups, optimism = self._groups, self.rule.optimism
+        groups, optimism, draws = self._groups, self.rule.optimism, self.rule.draws
         if groups.arms.size:
-            values = self._valued(groups, *self._draws.tails(u, groups))
-            for k in range(1, optimism):
-                values = np.maximum(values, self._valued(groups, *self._draws.tails((u + k * FURTHER) % 1.0, groups)))
-            self.state.kept.values[groups.arms] = np.maximum(values, self.values()[groups.arms]) if optimism else values
+            values = self._valued(groups, *self._draws.tails(u, groups, draws * max(optimism, 1)))
+            if optimism:
+                best = values.reshape(draws, optimism, -1).max(axis=1)
+                values = np.maximum(best, self.values()[groups.arms])
+            self.state.kept.values[:, groups.arms] = values

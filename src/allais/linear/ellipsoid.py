@@ -12,7 +12,7 @@ from allais.linear.location_tables import Locations, ceiling_at, value_at
 from allais.linear.noise import keep_seen, worth_of_seen
 from allais.linear.regression import dot, factorise, project, update_factor
 from allais.numerics.table import Table
-from allais.policies.core.steps import pick
+from allais.policies.core.steps import pick_with_ties
 from allais.samples.memory import Memory
 
 PERIOD = 1024  # rounds between two factorisations from scratch, which end the drift of rank-one updates
@@ -59,6 +59,7 @@ class LinearState(NamedTuple):
     work: FloatArray  # scratch, (d, d)
     scores: FloatArray  # scratch, (n_arms,)
     eligible: Any  # scratch, (n_arms,)
+    shares: FloatArray  # scratch, (n_arms,)
     seen: FloatArray  # where noise is estimated: an arm's outcomes as gains, ascending, and counts; (n_arms, 2, -)
     sizes: IntArray  # how many of them there are, (n_arms,)
     rival: IntArray  # the arm that last kept a policy from stopping, or -1; (1,)
@@ -66,7 +67,7 @@ class LinearState(NamedTuple):
     @property
     def scratch(self) -> tuple[str, ...]:
         """Parts that are written before they are read, or follow from others: no file holds them."""
-        return "step", "along", "work", "scores", "eligible"
+        return "step", "along", "work", "scores", "eligible", "shares"
 
 
 @kernel
@@ -107,7 +108,9 @@ def pick_by_worth(world, state, u):
     for arm in range(state.asked.size):  # arms that cannot win are not looked up
         if state.active[arm] and state.scores[arm] >= level:
             state.scores[arm] = worth(world, state, arm, state.along[arm])
-    return pick(state.scores, state.eligible, state.asked, u)
+    arm, ties = pick_with_ties(state.scores, state.eligible, state.asked, u)
+    state.ticket[0] = 1.0 / ties
+    return arm
 
 
 @late(None)

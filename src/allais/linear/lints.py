@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+
 from allais._checks import FloatArray, positive, share
 from allais._kernels import kernel
 from allais.linear.ellipsoid import LinearState, World, bracket_linear, learn_linear, pick_by_worth, recommend_linear
 from allais.linear.policy import LinearPolicy, fading, length
 from allais.linear.regression import dot
-from allais.policies.core.base import setting
+from allais.policies.core.base import Propensity, least_probability, setting
 from allais.policies.core.forgetting import Fading
-from allais.policies.core.steps import issue
+from allais.policies.core.steps import issue_drawn
 from allais.policies.core.verbs import bracket, choose, learn, recommend
-from allais.samples.draws import normal, stream_of
+from allais.policies.npts import draws_of_shares
+from allais.samples.draws import normal, second_stream, stream_of, uniform
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class LinTS(LinearPolicy):
         features: One row of numbers per arm; None if they come with the problem or with `start`.
         memory: `Fading(half_life)` gives an outcome the weight 2^(-age / half_life); None for equal weights.
         inflation: The v above; 1 is usual, without a proof (Agrawal and Goyal 2013 need a larger one).
+        draws: How many draws of theta give the probability of a choice, as for `NPTS`.
+        floor: The least probability of every arm in play, for logs from which other policies are evaluated.
 
     >>> from allais import simulate
     >>> from allais.linear import LinearBandit, ParameterNoise
@@ -47,8 +52,11 @@ class LinTS(LinearPolicy):
     beta: float | None = setting(None, length)
     memory: Fading | None = setting(None, fading)
     inflation: float = setting(1.0, positive)
+    draws: int = setting(1, draws_of_shares)
+    floor: float = setting(0.0, least_probability)
 
     called: ClassVar[str] = "LinTS"
+    propensity: ClassVar[Propensity] = "ticket"
     goal: ClassVar[str] = "regret"
     open_to_people: ClassVar[bool] = True
     with_factor: ClassVar[bool] = True
@@ -56,12 +64,18 @@ class LinTS(LinearPolicy):
 
     def rule_for(self, rows: FloatArray) -> LinTSRule:
         """The settings for given arms."""
-        return LinTSRule(self.world(rows), self.inflation)
+        return LinTSRule(self.world(rows), self.inflation, self.draws, self.floor)
 
-    def drawn_theta(self, rule: LinTSRule, state: LinearState, u: float) -> FloatArray:
-        """The theta of one draw, for sets of arms that are not listed."""
-        draw_theta(state, rule.inflation, u)
-        return state.step.copy()
+    def drawn_thetas(self, rule: LinTSRule, state: LinearState, u: float) -> tuple[list[FloatArray], float]:
+        """Draws of theta, for sets of arms that are not listed; and a uniform draw that chooses between them."""
+        if self.floor > 0.0:
+            raise ValueError("a floor needs arms that are listed, each of which has it; got a set. Leave it out.")
+        *more, choosing = np.random.default_rng(int(u * 2.0**53)).random(self.draws).tolist()
+        found = []
+        for one in (u, *more):
+            draw_theta(state, rule.inflation, one)
+            found.append(state.step.copy())
+        return found, choosing
 
 
 class LinTSRule(NamedTuple):
@@ -69,6 +83,8 @@ class LinTSRule(NamedTuple):
 
     world: World
     inflation: float  # v
+    draws: int
+    floor: float
 
 
 @kernel
@@ -87,12 +103,20 @@ def draw_theta(state, inflation, u):
 
 @choose.of(LinTSRule)
 def _(rule, state, u):
-    world = rule.world
-    draw_theta(state, rule.inflation, u)
-    for arm in range(state.asked.size):
-        mean = dot(world.features[arm], state.step) + world.mean[arm]
-        state.along[arm] = world.sign * (mean - world.reference)
-    return issue(state, pick_by_worth(world, state, u))
+    world, shares, stream = rule.world, state.shares, second_stream(u)
+    shares[:] = 0.0
+    for _ in range(rule.draws):
+        draw_theta(state, rule.inflation, u)
+        for arm in range(state.asked.size):
+            mean = dot(world.features[arm], state.step) + world.mean[arm]
+            state.along[arm] = world.sign * (mean - world.reference)
+        shares[pick_by_worth(world, state, u)] += 1.0
+        u, stream = uniform(stream)
+    shares /= rule.draws
+    arm = issue_drawn(state, shares, rule.floor, u)
+    if rule.draws == 1 and rule.floor == 0.0:
+        state.ticket[0] = 0.0  # of one draw, only the winner is known
+    return arm
 
 
 learn.of(LinTSRule)(learn_linear)

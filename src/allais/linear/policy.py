@@ -153,8 +153,8 @@ class LinearPolicy(Policy):
 
         return LinearLearner(placed, arms, seed, exact=exact)
 
-    def drawn_theta(self, rule: Any, state: LinearState, u: float) -> FloatArray:
-        """The theta of one draw, for a policy that chooses by it: that needs an oracle only, and no list of arms."""
+    def drawn_thetas(self, rule: Any, state: LinearState, u: float) -> tuple[list[FloatArray], float]:
+        """Draws of theta, for a policy that chooses by them: that needs an oracle only, and no list of arms."""
         raise ValueError(f"{type(self).__name__} cannot choose among arms that are not listed. Use LinTS, which can.")
 
     def world(self, features: FloatArray) -> World:
@@ -246,6 +246,7 @@ class LinearPolicy(Policy):
             "along": np.zeros(n_arms),
             "scores": np.zeros(n_arms),
             "eligible": np.ones(n_arms, dtype=np.bool_),
+            "shares": np.zeros(n_arms),
             "seen": np.zeros((n_arms, 2, MOST_SEEN + 1 if self.estimates else 0)),
             "sizes": np.zeros(n_arms, dtype=np.int64),
         }

@@ -21,9 +21,9 @@ from allais.linear.ellipsoid import (
 from allais.linear.noise import Noise
 from allais.linear.policy import LinearPolicy, fading
 from allais.linear.wg import WG
-from allais.policies.core.base import Propensity, setting
+from allais.policies.core.base import Propensity, least_probability, setting
 from allais.policies.core.forgetting import Fading
-from allais.policies.core.steps import issue
+from allais.policies.core.steps import issue_with_floor
 from allais.policies.core.verbs import bracket, choose, learn, recommend
 from allais.preferences import expected_value
 
@@ -44,6 +44,7 @@ class WOFUL(LinearPolicy):
         regularisation: The lambda of the ridge regression, above 0.
         features: One row of numbers per arm; None if they come with the problem or with `start`.
         memory: `Fading(half_life)` gives an outcome the weight 2^(-age / half_life); None for equal weights.
+        floor: The least probability of every arm in play, for logs from which other policies are evaluated.
 
     >>> from allais import simulate
     >>> from allais.linear import LinearBandit, ParameterNoise
@@ -54,10 +55,11 @@ class WOFUL(LinearPolicy):
     """
 
     memory: Fading | None = setting(None, fading)
+    floor: float = setting(0.0, least_probability)
 
     called: ClassVar[str] = "W-OFUL"
     goal: ClassVar[str] = "regret"
-    propensity: ClassVar[Propensity] = "one"
+    propensity: ClassVar[Propensity] = "ticket"
     open_to_contexts: ClassVar[bool] = True
 
     def regret_bound(self, values: FloatArray, rounds: IntArray) -> FloatArray | None:
@@ -67,7 +69,9 @@ class WOFUL(LinearPolicy):
             values: The true value of each arm.
             rounds: Numbers of rounds.
         """
-        if self.preference.utility is not None or self.beta is None or self.estimates or self.memory is not None:
+        if self.preference.utility is not None or self.beta is None or self.estimates:
+            return None
+        if self.memory is not None or self.floor > 0.0:
             return None
         noise = self.noise.of(self._rows(values.size))
         lengths = np.linalg.norm(np.array(self.features), axis=1) / noise.scale
@@ -84,13 +88,14 @@ class WOFUL(LinearPolicy):
 
     def rule_for(self, rows: FloatArray) -> WOFULRule:
         """The settings for given arms."""
-        return WOFULRule(self.world(rows))
+        return WOFULRule(self.world(rows), self.floor)
 
 
 class WOFULRule(NamedTuple):
     """W-OFUL's settings."""
 
     world: World
+    floor: float  # the least probability of an arm in play
 
 
 @choose.of(WOFULRule)
@@ -101,7 +106,7 @@ def _(rule, state, u):
     # D A^-1 x / |x|_{A^-1} (docs/paper/errata.md, 3)
     for arm in range(state.asked.size):
         state.along[arm] = location(world, state, arm) + reach * np.sqrt(max(state.norms[arm], 0.0))
-    return issue(state, pick_by_worth(world, state, u))
+    return issue_with_floor(state, pick_by_worth(world, state, u), rule.floor, state.scores, u)
 
 
 learn.of(WOFULRule)(learn_linear)

@@ -11,10 +11,10 @@ from allais._checks import FloatArray
 from allais._kernels import kernel
 from allais.bands.base import NoBand
 from allais.numerics.k_inf import QUICK, DistributionOfThree, k_inf_of_three
-from allais.policies.core.base import KArmed, Propensity, setting
+from allais.policies.core.base import KArmed, Propensity, least_probability, setting
 from allais.policies.core.forgetting import Fading, Recent, remembering
 from allais.policies.core.knowledge import as_list
-from allais.policies.core.steps import best_value, issue, pick_highest, survey
+from allais.policies.core.steps import best_value, issue_with_floor, pick_highest, survey
 from allais.policies.core.verbs import choose
 from allais.rewards import Finite
 from allais.samples.memory import Worth
@@ -34,6 +34,7 @@ class IMED(KArmed):
         rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
         name: What tables and legends call it.
         memory: What is remembered where outcomes change, `Recent` or `Fading`; None for everything.
+        floor: The least probability of every arm in play, for logs from which other policies are evaluated.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -43,11 +44,12 @@ class IMED(KArmed):
     """
 
     memory: Recent | Fading | None = setting(None, remembering)
+    floor: float = setting(0.0, least_probability)
 
     called: ClassVar[str] = "IMED"
     goal: ClassVar[str] = "regret"
     open_to_arms: ClassVar[bool] = True
-    propensity: ClassVar[Propensity] = "one"
+    propensity: ClassVar[Propensity] = "ticket"
     needs_rewards: ClassVar[bool] = True
 
     def check(self) -> None:
@@ -69,7 +71,7 @@ class IMED(KArmed):
         for arm, one in enumerate(known):
             utility = np.unique(self.preference.utilities(np.array(one.values)))  # type: ignore[attr-defined]
             outcomes[arm] = np.pad(utility, (0, MOST_VALUES - utility.size), mode="edge")  # a gap of 0 weighs nothing
-        return IMEDRule(self.worth(n_arms), NoBand(), outcomes)
+        return IMEDRule(self.worth(n_arms), NoBand(), outcomes, self.floor)
 
 
 class IMEDRule(NamedTuple):
@@ -78,6 +80,7 @@ class IMEDRule(NamedTuple):
     worth: Worth
     band: NoBand
     outcomes: FloatArray  # v_1 <= v_2 <= v_3 as a utility, the last repeated where there are fewer; (n_arms, 3)
+    floor: float  # the least probability of an arm in play
 
 
 @kernel
@@ -107,6 +110,7 @@ def _index(rule, state, arm, target):
 @choose.of(IMEDRule)
 def _(rule, state, u):
     arm, _ = survey(1, state)
+    state.ticket[0] = 1.0
     if arm < 0:
         leader = best_value(state)
         for k in range(state.asked.size):
@@ -115,4 +119,4 @@ def _(rule, state, u):
             else:
                 state.score[k] = np.inf
         arm = pick_highest(state, state.score, u)
-    return issue(state, arm)
+    return issue_with_floor(state, arm, rule.floor, state.score, u)

@@ -12,13 +12,13 @@ from allais._checks import FloatArray, IntArray, whole
 from allais._kernels import by_reference, kernel, late, verb
 from allais.bands.base import bounds_of, refresh, refuse_unbounded
 from allais.numerics.table import distorted_sum
-from allais.policies.core.base import KArmed, setting
+from allais.policies.core.base import KArmed, Propensity, least_probability, setting
 from allais.policies.core.forgetting import Fading, Recent, remembering
 from allais.policies.core.knowledge import as_list
-from allais.policies.core.steps import issue, pick_highest, survey
+from allais.policies.core.steps import issue_drawn, pick_highest, survey
 from allais.policies.core.verbs import choose
 from allais.preferences import Preference
-from allais.samples.draws import gamma, stream_of
+from allais.samples.draws import gamma, stream_of, uniform
 from allais.samples.groups import MOST_SAMPLES, stride
 from allais.samples.memory import FLAT, Worth
 from allais.samples.trees import ROOT, TOTAL, outcome_at_rank
@@ -75,7 +75,7 @@ class DrawnRule(NamedTuple):
 class Drawn(NamedTuple):
     """What was drawn."""
 
-    values: FloatArray  # (n_arms,)
+    values: FloatArray  # (draws, n_arms)
 
 
 def bins_for(preference: Preference, tops: FloatArray) -> BinsRule:
@@ -155,7 +155,7 @@ def _value(worth, places, masses, first, last, total):
     return distorted_sum(worth.gains.table, worth.losses.table, places, masses, first, last, total, 0.0, np.inf)
 
 
-def _draw_value(rule, bins, worth, memory, arm, stream):
+def _draw_value(rule, bins, worth, memory, arm, turn, stream):
     """The value of an arm under random masses, each drawn from Gamma(count); and where the stream goes on."""
 
 
@@ -163,12 +163,12 @@ draw_value = verb(_draw_value)
 
 
 @draw_value.of(DrawnRule)
-def _(rule, drawn, worth, memory, arm, stream):
-    return drawn.values[arm], stream
+def _(rule, drawn, worth, memory, arm, turn, stream):
+    return drawn.values[turn, arm], stream
 
 
 @draw_value.of(BinsRule)
-def _(rule, bins, worth, memory, arm, stream):
+def _(rule, bins, worth, memory, arm, turn, stream):
     if bins.sizes[arm] == 0:
         arrange(rule, bins, worth, memory, arm)
     places, counts, masses = bins.places[arm], bins.counts[arm], bins.masses.of_bins
@@ -180,13 +180,19 @@ def _(rule, bins, worth, memory, arm, stream):
     return _value(worth, places, masses, first, last, total) + bins.lacking[arm], stream
 
 
-MOST_DRAWS = 100  # each costs as much as the first
+MOST_OPTIMISM = 100  # draws, each of which costs as much as the first
+MOST_DRAWS = 10_000
 
 
-def _draws(name: str, given: Any) -> int:
+def _optimism(name: str, given: Any) -> int:
     if given == 0 and not isinstance(given, bool):
         return 0
-    return whole(name, given, "a whole number, 0 or more", MOST_DRAWS)
+    return whole(name, given, "a whole number, 0 or more", MOST_OPTIMISM)
+
+
+def draws_of_shares(name: str, given: Any) -> int:
+    """How many draws give the probabilities of a choice."""
+    return whole(name, given, "a whole number, 1 or more", MOST_DRAWS)
 
 
 @dataclass(frozen=True)
@@ -206,6 +212,10 @@ class NPTS(KArmed):
     an arm counts at least as what it looks like (optimistic Bayesian sampling; May, Korda, Lee and Leslie 2012), and is
     drawn so many times, of which the best draw counts.
 
+    Of one draw, only the winner is known. With `draws`, or a floor, a choice has a probability that can be logged: the
+    arm is drawn from p = floor + (1 - sum of floors) q, where q are the shares of arms that win among so many draws. So
+    p is exact, and without a floor an arm is as likely as by one draw, since q has that probability as its mean.
+
     Args:
         preference: What is maximised.
         rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
@@ -213,6 +223,9 @@ class NPTS(KArmed):
         memory: What is remembered where outcomes change, `Recent` or `Fading`; None for everything.
         optimism: How many draws an arm has, the best of which counts, or its estimate where that is higher; 0 for one
             draw as it is.
+        draws: How many draws give the probability of a choice, which is its `propensity`; each costs as much as the
+            first. With one draw, and no floor, it is not known.
+        floor: The least probability of every arm in play, for logs from which other policies are evaluated.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -224,9 +237,12 @@ class NPTS(KArmed):
     """
 
     memory: Recent | Fading | None = setting(None, remembering)
-    optimism: int = setting(0, _draws)
+    optimism: int = setting(0, _optimism)
+    draws: int = setting(1, draws_of_shares)
+    floor: float = setting(0.0, least_probability)
 
     called: ClassVar[str] = "NPTS"
+    propensity: ClassVar[Propensity] = "ticket"
     goal: ClassVar[str] = "regret"
     open_to_people: ClassVar[bool] = True
     open_to_arms: ClassVar[bool] = True
@@ -240,7 +256,8 @@ class NPTS(KArmed):
     def rule(self, n_arms: int) -> NPTSRule:
         """The settings as the kernels read them."""
         tops = [bounds_of(self.preference, known)[1] for known in self.rewards_of(n_arms)]
-        return NPTSRule(self.worth(n_arms), bins_for(self.preference, np.array(tops)), self.optimism)
+        bins = bins_for(self.preference, np.array(tops))
+        return NPTSRule(self.worth(n_arms), bins, self.optimism, self.draws, self.floor)
 
 
 class NPTSRule(NamedTuple):
@@ -249,24 +266,42 @@ class NPTSRule(NamedTuple):
     worth: Worth
     band: BinsRule | DrawnRule  # NPTS draws values and has no intervals: bins stand where others have a band
     optimism: int
+    draws: int
+    floor: float
+
+
+@kernel
+def _draw_winner(rule, state, turn, u, stream):
+    """The arm that is best by values that are drawn, and where the stream goes on."""
+    for k in range(state.asked.size):
+        if state.eligible[k]:
+            if state.memory.pulls[k] == 0:  # nothing was told about any arm yet
+                state.score[k] = np.inf
+                continue
+            drawn, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, turn, stream)
+            for _ in range(rule.optimism - 1):
+                again, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, turn, stream)
+                drawn = max(drawn, again)
+            if rule.optimism > 0:  # no draw makes an arm worse than it looks (May et al. 2012, Algorithm 2)
+                drawn = max(drawn, state.memory.value[k])
+            state.score[k] = drawn
+    return pick_highest(state, state.score, u), stream
 
 
 @choose.of(NPTSRule)
 def _(rule, state, u):
+    shares, stream = state.low, stream_of(u)  # NPTS has no intervals, so there is room
+    shares[:] = 0.0
     arm, _ = survey(1, state)
-    if arm < 0:
-        stream = stream_of(u)
-        for k in range(state.asked.size):
-            if state.eligible[k]:
-                if state.memory.pulls[k] == 0:  # nothing was told about any arm yet
-                    state.score[k] = np.inf
-                    continue
-                drawn, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, stream)
-                for _ in range(rule.optimism - 1):
-                    again, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, stream)
-                    drawn = max(drawn, again)
-                if rule.optimism > 0:  # no draw makes an arm worse than it looks (May et al. 2012, Algorithm 2)
-                    drawn = max(drawn, state.memory.value[k])
-                state.score[k] = drawn
-        arm = pick_highest(state, state.score, u)
-    return issue(state, arm)
+    if arm >= 0:
+        shares[arm] = 1.0
+    else:
+        for turn in range(rule.draws):
+            winner, stream = _draw_winner(rule, state, turn, u, stream)
+            shares[winner] += 1.0
+            u, stream = uniform(stream)  # breaks the ties of the next draw
+        shares /= rule.draws
+    arm = issue_drawn(state, shares, rule.floor, u)
+    if rule.draws == 1 and rule.floor == 0.0:
+        state.ticket[0] = 0.0  # of one draw, only the winner is known
+    return arm

@@ -10,10 +10,10 @@ import numpy as np
 from allais import theory
 from allais._checks import FloatArray, IntArray, positive
 from allais.bands import Band, EmpiricalBernstein, Holder
-from allais.policies.core.base import Policy, Propensity, setting
+from allais.policies.core.base import Policy, Propensity, least_probability, setting
 from allais.policies.core.forgetting import Fading, Recent, remembering
 from allais.policies.core.knowledge import RewardsOfArms
-from allais.policies.core.steps import bounds_at, issue, pick_highest, rounds_so_far, survey
+from allais.policies.core.steps import bounds_at, issue_with_floor, pick_highest, rounds_so_far, survey
 from allais.policies.core.verbs import choose, exponent
 from allais.policies.wlucb import WLUCB
 from allais.policies.wsr import WSR, PatientRejects, patient_phases
@@ -38,6 +38,7 @@ class WUCB(Policy):
         of_mean: Whether w(mean) takes the place of the value, as in the WE heuristics.
         memory: What is remembered where outcomes change, `Recent` or `Fading`; None for everything.
         exploration: The factor of log m in the exponent, above 0; less explores less.
+        floor: The least probability of every arm in play, for logs from which other policies are evaluated.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -52,11 +53,12 @@ class WUCB(Policy):
     of_mean: bool = setting(False, repr=False)
     memory: Recent | Fading | None = setting(None, remembering)
     exploration: float = setting(3.0, positive)
+    floor: float = setting(0.0, least_probability)
 
     called: ClassVar[str] = "W-UCB"
     goal: ClassVar[str] = "regret"
     needs_rewards: ClassVar[bool] = True
-    propensity: ClassVar[Propensity] = "one"
+    propensity: ClassVar[Propensity] = "ticket"
     open_to_people: ClassVar[bool] = True
     open_to_arms: ClassVar[bool] = True
 
@@ -83,6 +85,7 @@ class WUCB(Policy):
         """
         known = self.rewards_of(values.size)
         proven = self.band == Holder() and self.exploration >= 3.0 and not self.of_mean and self.memory is None
+        proven = proven and self.floor == 0.0
         if not proven or any(isinstance(one, SubGaussian) for one in known):
             return None
         # the bound is linear in log n, so two of its values give all others
@@ -93,7 +96,7 @@ class WUCB(Policy):
     def rule(self, n_arms: int) -> WUCBRule:
         """The settings as the kernels read them."""
         band = self.band.rule(self.preference, self.rewards_of(n_arms))
-        return WUCBRule(self.worth(n_arms), band, self.exploration, self.first(n_arms))
+        return WUCBRule(self.worth(n_arms), band, self.exploration, self.first(n_arms), self.floor)
 
 
 class WUCBRule(NamedTuple):
@@ -103,16 +106,18 @@ class WUCBRule(NamedTuple):
     band: Any
     exploration: float  # 3: the exponent is 3 log m, so that a bound fails with probability 2 / m^3
     first: int  # pulls of each arm before the rule begins
+    floor: float  # the least probability of an arm in play
 
 
 @choose.of(WUCBRule)
 def _(rule, state, u):
     arm, m = survey(rule.first, state)
+    state.ticket[0] = 1.0
     if arm < 0:
         # the paper prints m >= K; the index exists from m = K + 1 on (docs/paper/errata.md, 8)
         bounds_at(rule, state, rule.exploration * np.log(m))
         arm = pick_highest(state, state.high, u)  # mu-hat + gamma_{m, T_k(m-1)}
-    return issue(state, arm)
+    return issue_with_floor(state, arm, rule.floor, state.score, u)
 
 
 @exponent.of(WUCBRule)

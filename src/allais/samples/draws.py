@@ -27,6 +27,16 @@ def stream_of(u):
 
 
 @kernel
+def second_stream(u):
+    """Another stream that belongs to a uniform draw, where what is drawn from the first must not be seen again.
+
+    Args:
+        u: A uniform draw.
+    """
+    return _mixed(np.uint64(u * 2.0**53) * GOLDEN + FIRST)
+
+
+@kernel
 def _mixed(x):
     x = (x ^ (x >> S30)) * FIRST
     x = (x ^ (x >> S27)) * SECOND

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, brief, not_negative
+from allais._checks import FloatArray, IntArray, brief, not_negative, share
 from allais._random import Seed
 from allais.bands.base import Band, bounds_of
 from allais.policies.core.forgetting import Fading, Recent
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 Promise = Literal["proven", "asymptotic", "none"]
-# the probability of a choice: 1 where chance decides between ties only, its ticket, or what no formula gives
+# the probability of a choice: 1 where chance decides between ties only, its ticket, or not known
 Propensity = Literal["one", "ticket", "unknown"]
 
 # What each promise means, in general. `promise_in_words` has the same with a policy's own numbers.
@@ -100,6 +100,11 @@ def setting(default: Any = dataclasses.MISSING, check: Check | None = None, *, r
 def no_worse(name: str, given: Any) -> float:
     """How much worse than the best arm a recommendation may be."""
     return not_negative(name, given, "0 asks for the best arm itself.")
+
+
+def least_probability(name: str, given: Any) -> float:
+    """The least probability of an arm in play: 0, or a share of 1."""
+    return 0.0 if given == 0 and not isinstance(given, bool) else share(name, given, advice="0 adds no chance.")
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import numpy as np
 
 from allais._kernels import kernel
 from allais.bands.base import widen
-from allais.samples.draws import uniform
+from allais.samples.draws import stream_of, uniform
 from allais.samples.lifetimes import told_ever
 
 PAIRING = 1_000_003  # a prime: two counts as one number, so that one cannot make up for the other
@@ -161,17 +161,8 @@ def bounds_at(rule, state, exponent):
 
 
 @kernel
-def pick(scores, eligible, asked, u):
-    """The eligible arm with the highest score: ties go to the fewest asks, then the draw u decides.
-
-    Scores tie if they are equal to a relative 1e-12, since values come from tables. Returns -1 if no arm is eligible.
-
-    Args:
-        scores: A score per arm.
-        eligible: Whether each arm may be picked.
-        asked: How often each arm was asked.
-        u: A uniform draw.
-    """
+def pick_with_ties(scores, eligible, asked, u):
+    """What `pick` returns, and how many arms were as good: the draw decided between them."""
     best, second = -np.inf, -np.inf
     leader = -1
     for arm in range(scores.size):
@@ -183,7 +174,7 @@ def pick(scores, eligible, asked, u):
                 second = max(second, scores[arm])
     level = best - 1e-12 * abs(best) if np.isfinite(best) else best
     if leader < 0 or second < level:
-        return leader
+        return leader, 1
     fewest = -1
     ties = 0
     for arm in range(scores.size):
@@ -195,21 +186,88 @@ def pick(scores, eligible, asked, u):
     for arm in range(scores.size):
         if eligible[arm] and scores[arm] >= level and asked[arm] == fewest:
             if skip == 0:
-                return arm
+                return arm, ties
             skip -= 1
-    return leader
+    return leader, 1
+
+
+@kernel
+def pick(scores, eligible, asked, u):
+    """The eligible arm with the highest score: ties go to the fewest asks, then the draw u decides.
+
+    Scores tie if they are equal to a relative 1e-12, since values come from tables. Returns -1 if no arm is eligible.
+
+    Args:
+        scores: A score per arm.
+        eligible: Whether each arm may be picked.
+        asked: How often each arm was asked.
+        u: A uniform draw.
+    """
+    return pick_with_ties(scores, eligible, asked, u)[0]
 
 
 @kernel
 def pick_highest(state, scores, u):
     """The eligible arm with the highest score; ties go to the fewest asks, then the draw u decides.
 
+    The probability of this is left as the choice's ticket.
+
     Args:
         state: The state of the policy.
         scores: A score per arm.
         u: A uniform draw.
     """
-    return pick(scores, state.eligible, state.asked, u)
+    arm, ties = pick_with_ties(scores, state.eligible, state.asked, u)
+    state.ticket[0] = 1.0 / ties
+    return arm
+
+
+@kernel
+def issue_drawn(state, shares, floor, u):
+    """Draw an arm from p = floor + (1 - sum of floors) q, count the choice, and return it; its ticket is p.
+
+    So p is the probability of the choice given the past and q, exactly, whatever q is an estimate of. Where floors
+    would exceed 1 together, all arms in play are equally likely.
+
+    Args:
+        state: The state of the policy.
+        shares: q: of each arm in play, and 0 of others; they sum to 1.
+        floor: The least probability of an arm in play.
+        u: A uniform draw, which q does not depend on.
+    """
+    in_play = 0
+    for arm in range(shares.size):
+        in_play += state.active[arm]
+    least = min(floor, 1.0 / in_play)
+    cumulative, drawn, likely = 0.0, -1, 0.0
+    for arm in range(shares.size):
+        if state.active[arm]:
+            p = least + (1.0 - in_play * least) * shares[arm]
+            if p > 0.0 and (drawn < 0 or cumulative <= u):  # the last one, if sums are rounded
+                drawn, likely = arm, p
+            cumulative += p
+    state.ticket[0] = likely
+    return issue(state, drawn)
+
+
+@kernel
+def issue_with_floor(state, arm, floor, shares, u):
+    """Issue the arm that a rule has picked; with a floor, draw anew, so that it may be any arm in play.
+
+    Args:
+        state: The state of the policy, whose ticket is the probability of what was picked.
+        arm: What was picked.
+        floor: The least probability of an arm in play, or 0.
+        shares: Room for a number per arm.
+        u: The uniform draw of this round.
+    """
+    if floor == 0.0:
+        return issue(state, arm)
+    for k in range(shares.size):
+        shares[k] = 0.0
+    shares[arm] = 1.0  # given the draw that broke a tie
+    v, _ = uniform(stream_of(u))
+    return issue_drawn(state, shares, floor, v)
 
 
 @kernel

@@ -13,6 +13,7 @@ from pydantic import (
     FiniteFloat,
     StringConstraints,
     Tag,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError
 
@@ -73,11 +74,22 @@ class ExperimentSettings(Strict):
     # of a linear policy: by name where there are terms, else a row per arm
     features: Annotated[Features, AfterValidator(shallow)] | None = None
     expires_after: Annotated[float, Field(gt=0, le=1e9)] = 86_400.0  # seconds until a decision without reward expires
-    propensity_draws: Annotated[int, Field(ge=0, le=10_000)] = 0  # further draws that estimate a propensity
     apprentice: bool = False  # the application decides; the policy watches, and says what it would have done
     arms_by_rank: bool | None = None  # a key with the scope decide brings new arms by rank; null: as before version 0.3
     seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
     unit: Annotated[str, StringConstraints(max_length=40)] = ""  # of outcomes, such as "minutes"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_earlier_version(cls, given: Any) -> Any:
+        """Up to version 0.2, `propensity_draws` were further draws; now the policy itself chooses by its `draws`."""
+        if not isinstance(given, dict) or "propensity_draws" not in given:
+            return given
+        draws, rest = given["propensity_draws"], {key: of for key, of in given.items() if key != "propensity_draws"}
+        policy = rest.get("policy")
+        if draws and isinstance(policy, dict) and policy.get("type") in ("NPTS", "LinTS"):
+            rest["policy"] = {"draws": draws, **policy}
+        return rest
 
 
 class CreateExperiment(ExperimentSettings):

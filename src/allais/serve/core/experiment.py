@@ -26,6 +26,7 @@ from allais.serve.store.writer import Kind, Row, as_json, checksum
 
 NumberedPreference = tuple[int, Preference]  # a preference with its number
 FEW = 300  # arms
+COST_OF_A_DRAW = 5  # microseconds of one arm's value, roughly
 LONG = 10_000  # microseconds, roughly, after which the event loop should have its turn
 OUTCOMES_PER_EVENT = 1_000  # of an import
 MOST_AT_ONCE = 500  # decisions that expire in one go
@@ -36,25 +37,20 @@ def ask(
     preference: NumberedPreference | None = None,
     allowed: Sequence[str] | None = None,
     features: Sequence[Sequence[float]] | FloatArray | None = None,
-    draws: int = 0,
-) -> tuple[Choice, dict[str, Any], float | None]:
-    """A choice, the event that repeats it, and how likely it was; `draws` pay for an estimate of that."""
+) -> tuple[Choice, dict[str, Any]]:
+    """A choice, and the event that repeats it."""
     whose = None if preference is None else preference[1]
     if features is not None:
         choice = learner.ask(features=features, preference=whose)  # type: ignore[call-overload]
         row = list(map(float, features[choice.arm]))
-        return choice, {"chose": choice.id, "arm": choice.arm, "features": row}, learner.propensity(choice)
-    chances = learner.chances(whose, draws, allowed=allowed) if draws else {}
+        return choice, {"chose": choice.id, "arm": choice.arm, "features": row}
     choice = learner.ask(preference=whose, allowed=allowed)
-    likely = learner.propensity(choice)
-    if chances and likely in (None, 1.0):  # ties that chance decides count; the choice itself is one more draw
-        likely = (1.0 + draws * chances[choice.arm]) / (1.0 + draws)
     event: dict[str, Any] = {"ask": [[choice.id, choice.arm]]}
     if allowed is not None:
         event["allowed"] = list(allowed)
     if preference is not None:
         event["preference"] = preference[0]
-    return choice, event, likely
+    return choice, event
 
 
 class OpenDecision(NamedTuple):
@@ -115,13 +111,12 @@ class Experiment:
                 among, unused = self.features.of(call, self.learner)
             if call.did is not None and call.did not in (self.learner.arms if among is None else among.arms or ()):
                 raise ValueError(f"what was done must be an arm in play; got {call.did!r}. Add it first.")
-            draws, numbers = self.settings.propensity_draws, None if among is None else among.rows
-            choice, event, likely = ask(self.learner, preference, call.allowed, numbers, draws)
+            choice, event = ask(self.learner, preference, call.allowed, None if among is None else among.rows)
         number = choice.id
         shown: Any = choice.arm if among is None else among.name_of(choice.arm)
         liking = None if preference is None else preference[1]
         reason = self.learner.why(shown, liking, self.settings.unit) if among is None else _reason(shown, among)
-        answer = {"choice": number, "arm": shown, "propensity": likely, "why": reason, "would": None}
+        answer = {"choice": number, "arm": shown, "propensity": choice.propensity, "why": reason, "would": None}
         detail: dict[str, Any] = {"why": reason}
         if unused is not None:
             answer["unused"] = detail["unused"] = unused
@@ -157,13 +152,15 @@ class Experiment:
 
     def takes_long(self, call: Decide) -> bool:
         """Whether a decision would hold the event loop for long: with many rows of many terms, or of many draws."""
-        encoding, draws = self.features.encoding, self.settings.propensity_draws
-        work = draws * len(self.learner.arms) if draws else 0
+        encoding, draws = self.features.encoding, getattr(self.learner.policy, "draws", 0)
         if encoding is not None:
             many, terms = len(call.allowed or call.features or self.learner.arms), len(encoding.names)
-            work += many * (10 + terms**2 // 1_000)  # a row is made, and multiplied by a matrix
+            work = many * (10 + terms**2 // 1_000 + draws * terms // 1_000)  # a row is made, and multiplied by a matrix
         elif isinstance(call.features, list):
-            work += len(call.features) * len(call.features[0]) ** 2 // 1_000
+            many, terms = len(call.features), len(call.features[0])
+            work = many * (terms**2 + draws * terms) // 1_000
+        else:
+            work = COST_OF_A_DRAW * draws * len(self.learner.arms)
         return work > LONG
 
     def reward(self, number: int, outcome: float, key: str | None, now: float) -> list[Row] | None:

@@ -20,7 +20,13 @@ from allais.serve.core.errors import Refused, reason_of
 from allais.serve.core.experiment import Experiment, refusing
 from allais.serve.core.keys import Key
 from allais.serve.core.limits import Clock
-from allais.serve.core.parse_settings import learner_from_settings, preference_from, rows_of_arms, setting_from
+from allais.serve.core.parse_settings import (
+    learner_from_settings,
+    preference_from,
+    rows_of_arms,
+    setting_from,
+    with_draws,
+)
 from allais.serve.core.service import Service
 from allais.serve.store import tables
 from allais.serve.store.writer import Kind, Row, checksum
@@ -45,6 +51,7 @@ async def create(service: Service, name: str, settings: ExperimentSettings, key:
         raise _taken(name)
     if settings.arms_by_rank is None:
         settings = settings.model_copy(update={"arms_by_rank": False})
+    settings = settings.model_copy(update={"policy": with_draws(settings.policy)})
     learner = await asyncio.to_thread(learner_from_settings, settings)  # it may compile
     text = settings.model_dump_json()
     document = await asyncio.to_thread(_readable, service, settings, text, learner)

@@ -17,6 +17,8 @@ from allais.serve.core.errors import Refused
 from allais.serve.core.features import Encoding, flat
 from allais.settings import from_spec, kind_named
 
+DRAWS = 16  # by which a choice is made, where the policy does not say otherwise (benchmarks/results.md, logs)
+
 
 def preference_from(document: dict[str, Any]) -> Preference:
     """A preference by its document, or by a name: {"name": "p95"}, {"name": "cvar", "level": 0.1}."""
@@ -26,6 +28,13 @@ def preference_from(document: dict[str, Any]) -> Preference:
     if not isinstance(found, Preference):
         raise Refused(422, f"invalid preference; got {brief(document)}. Give gains, such as TverskyKahneman.")
     return found
+
+
+def with_draws(policy: dict[str, Any]) -> dict[str, Any]:
+    """A policy whose choices have a probability that can be logged, by so many draws unless it says how many."""
+    kind = kind_named(policy["type"]) if isinstance(policy.get("type"), str) else None
+    drawn = isinstance(kind, type) and "draws" in getattr(kind, "__dataclass_fields__", ())
+    return {**policy, "draws": DRAWS} if drawn and "draws" not in policy else policy
 
 
 def policy_from(settings: ExperimentSettings) -> Policy:
