@@ -68,10 +68,10 @@ def test_every_choice_has_its_exact_propensity(caller):
     assert caller.ask("EXP3")["propensity"] == 0.5
     found = [caller.ask("NPTS")["propensity"] for _ in range(10)]
     assert all(0.0 < one <= 1.0 and (DRAWS * one) % 1.0 == 0.0 for one in found)
-    assert caller.get("/v1/experiments/NPTS").json()["settings"]["policy"]["draws"] == DRAWS
+    assert caller.get("/v1/experiments/NPTS").json()["policy"]["draws"] == DRAWS
     caller.create("few", policy={"type": "NPTS", "draws": 2, "floor": 0.1})
-    caller.create("as before", policy={"type": "NPTS"}, propensity_draws=200)  # a setting of version 0.2
-    assert caller.get("/v1/experiments/as before").json()["settings"]["policy"]["draws"] == 200
+    caller.create("as-before", policy={"type": "NPTS"}, propensity_draws=200)  # a setting of version 0.2
+    assert caller.get("/v1/experiments/as-before").json()["policy"]["draws"] == 200
     for _ in range(2):
         caller.ask("few")
     assert caller.ask("few")["propensity"] in (0.1, 0.5, 0.9)

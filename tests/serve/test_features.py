@@ -12,6 +12,7 @@ import pytest
 from allais import Normal, expected_value
 from allais.linear import AdditiveNoise, LinTS
 from allais.serve.core.features import Encoding, flat
+from allais.serve.core.parse_settings import DRAWS
 from allais.serve.store import tables
 from tests.serve.events import rows_of
 
@@ -30,7 +31,8 @@ PASTA = [1.0, 0.0, 9.0, 0.0, 1.0, 0.0]
 
 def learner():
     rows = [[1.0, 0.0, 9.0, 0.0, 0.0, 0.0], [1.0, 1.0, 7.0, 0.0, 0.0, 0.0]]
-    return LinTS(expected_value(), AdditiveNoise(Normal(0.0, 0.5))).start(["pasta", "soup"], seed=1, features=rows)
+    policy = LinTS(expected_value(), AdditiveNoise(Normal(0.0, 0.5)), draws=DRAWS)
+    return policy.start(["pasta", "soup"], seed=1, features=rows)
 
 
 @pytest.mark.parametrize(
