@@ -100,7 +100,7 @@ def values(preference, utility, masses):
 def many_draws(rule, bins, worth, memory, result):
     stream = stream_of(0.37)
     for k in range(result.size):
-        result[k], stream = draw_value(rule, bins, worth, memory, 0, stream)
+        result[k], stream = draw_value(rule, bins, worth, memory, 0, 0, stream)
 
 
 @pytest.mark.parametrize("n", [400, pytest.param(6_000, marks=pytest.mark.slow)])
