@@ -38,6 +38,7 @@ from benchmarks import (
     tastes,
     traffic,
     values,
+    verdicts,
     worlds,
 )
 
@@ -47,8 +48,8 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, sampling, budgets, coverage, screening,
-        linear, executors, search, proofs, bets, many, coordinator, forecasts, people, interview, shared, tastes,
-        worlds, serve, serve_limits, serve_long, traffic, networks, scenario,
+        linear, executors, search, proofs, bets, verdicts, many, coordinator, forecasts, people, interview, shared,
+        tastes, worlds, serve, serve_limits, serve_long, traffic, networks, scenario,
     )
 }  # fmt: skip
 

@@ -28,7 +28,7 @@ from allais import (
 from allais._checks import FloatArray
 from allais.bands import Betting
 from allais.bands._wagers import DOWN, UP, no_wagers
-from allais.bands.betting import BAND, _bet_on, betting_rule, find_remainders, log_wealth
+from allais.bands.betting import BAND, bet_on, betting_rule, find_remainders, log_wealth
 from allais.lotteries import Lottery
 from allais.policies import Policy
 from allais.report.markup import markdown_table
@@ -141,7 +141,7 @@ def _most_won(preference: Preference, law: Lottery, rng: np.random.Generator) ->
     samples, memory, wagers, done = law.sample(rng, LOOKS[-1]), empty_memory(1), no_wagers(1), 0
     truth, most = preference.value(law), [-math.inf, -math.inf]
     for look in LOOKS:
-        while (done := int(_bet_on(band, wagers, memory, samples[:look], samples[:look], done))) < look:
+        while (done := int(bet_on(band, wagers, memory, samples[:look], samples[:look], done))) < look:
             memory = grown(memory, 0)
         for side, q in ((UP, truth + 1.0), (DOWN, 1.0 - truth)):
             beyond = q > find_remainders(band, wagers, 0, look, side, exponent)

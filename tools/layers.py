@@ -15,7 +15,7 @@ from matplotlib.patches import FancyBboxPatch
 FLOORS = [
     ("commands and studies", [["cli"], ["serve"], ["paper"], ["traffic"], ["people"]]),
     ("what you read, extend and check", [["report", "extend", "testing"]]),
-    ("policies at work", [["searches"], ["simulation"], ["learner", "streams"]]),
+    ("policies at work", [["searches"], ["simulation"], ["evidence", "learner", "streams"]]),
     ("what to try next", [["linear"], ["policies", "problems"]]),
     ("what is known for certain", [["theory"], ["bands"]]),
     ("what was seen", [["samples"]]),

@@ -52,8 +52,8 @@ __version__ = "0.2.0"
 # Loaded at first use: they need compiled code, and a user who only values lotteries should not wait for it.
 _LATER = ("problems", "streams", "policies", "learner", "simulation", "searches")  # a later one imports the earlier
 _MODULES = (
-    *("bands", "errors", "extend", "learner", "linear", "people", "policies", "problems", "searches", "simulation"),
-    *("streams", "testing", "theory"),
+    *("bands", "errors", "evidence", "extend", "learner", "linear", "people", "policies", "problems", "searches"),
+    *("simulation", "streams", "testing", "theory"),
 )
 
 

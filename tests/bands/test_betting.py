@@ -27,7 +27,7 @@ from allais import (
 )
 from allais.bands import DKW, Betting
 from allais.bands._wagers import DOWN, UP, no_wagers
-from allais.bands.betting import BAND, _bet_on, betting_rule, find_remainders, log_evidence, log_wealth, look_at
+from allais.bands.betting import BAND, bet_on, betting_rule, find_remainders, log_evidence, log_wealth, look_at
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory
 from allais.weights import Identity
@@ -48,7 +48,7 @@ RUNS, LOOKS = 150, (12, 24, 48, 96, 180, 300)
 def fed(band, samples, memory, wagers, start=0):
     """The memory after samples were taken in from `start` on."""
     done = start
-    while (done := int(_bet_on(band, wagers, memory, samples, samples, done))) < samples.size:
+    while (done := int(bet_on(band, wagers, memory, samples, samples, done))) < samples.size:
         memory = grown(memory, 0)
     return memory
 

@@ -208,8 +208,7 @@ def least_samples(band, exponent):
     return max(math.ceil(clt_exponent(band, exponent) / -math.log1p(-band.rarest)), LEAST)
 
 
-@kernel
-def allowance(squared, variance, third, freedom):
+def half_widths(squared, variance, third, freedom):
     """How far below and above an estimate its value may lie, by the variance and third cumulant of the estimate.
 
     `squared` is the square of the multiple of a normal distribution. Student's correction is that of Cornish and
@@ -220,6 +219,9 @@ def allowance(squared, variance, third, freedom):
     half = math.sqrt(squared * variance) * (1.0 + (squared + 1.0) / (4.0 * freedom))
     shift = third * (1.0 + 2.0 * squared) / (6.0 * variance)
     return half + max(-shift, 0.0), half + max(shift, 0.0)
+
+
+allowance = kernel(half_widths)
 
 
 @refresh.of(AsymptoticRule)

@@ -84,7 +84,7 @@ class Betting:
         band = betting_rule(preference, [rewards], exponent + math.log(2.0), exponent, exponent)
         memory, wagers = empty_memory(1), no_wagers(1)
         utilities, done = preference.utilities(seen), 0
-        while (done := int(_bet_on(band, wagers, memory, utilities, seen, done))) < seen.size:
+        while (done := int(bet_on(band, wagers, memory, utilities, seen, done))) < seen.size:
             memory = grown(memory, 0)
         low, high = ends_by_bets(band, wagers, memory, 0, exponent)
         return Interval(float(low), preference.estimate(seen), float(high)).within(bounds_of(preference, rewards))
@@ -303,7 +303,7 @@ def ends_by_bets(band, own, memory, arm, exponent):
 
 
 @routine
-def _bet_on(band, own, memory, utilities, raw, start):
+def bet_on(band, own, memory, utilities, raw, start):
     """Take samples of one arm in, from `start` on; the index at which it stopped for want of room, or their number."""
     for i in range(start, raw.size):
         if is_full(memory, 0):

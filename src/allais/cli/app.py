@@ -20,7 +20,7 @@ from allais.cli.serve import backup_command
 from allais.cli.serve import key as keys
 from allais.cli.simulate import simulate_command
 from allais.cli.traffic import app as traffic
-from allais.cli.value import value_command, weight_command
+from allais.cli.value import value_command, verdict_command, weight_command
 
 
 def warm_command(
@@ -78,6 +78,7 @@ NUMBERS = {"ignore_unknown_options": True}  # "-50:0.1" is a lottery, not an opt
 app.command("value", context_settings=NUMBERS)(value_command)
 app.command("weight")(weight_command)
 app.command("interview")(interview_command)
+app.command("verdict")(verdict_command)
 app.command("simulate")(simulate_command)
 app.command("best-arm")(best_arm_command)
 app.command("warm")(warm_command)

@@ -1,7 +1,8 @@
-"""`allais value`: what lotteries are worth under a weight, and why."""
+"""`allais value`: what lotteries are worth, and why; `allais verdict`: which group of a log is better."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from allais.cli.options import Plot, console, no_such_option, require_picture, writing
+from allais.cli.options import Plot, console, no_such_option, require_picture, require_writable, writing
 from allais.lotteries.finite import lottery_of
 from allais.preferences import Preference
 from allais.preferences.documents import read_document
@@ -25,6 +26,23 @@ if TYPE_CHECKING:
 
 BAR = 24  # cells of a whole bar
 EIGHTHS = " ▏▎▍▌▋▊▉█"
+UNITS = (
+    "ms",
+    "s",
+    "us",
+    "ns",
+    "seconds",
+    "minutes",
+    "hours",
+    "days",
+    "bytes",
+    "kb",
+    "mb",
+    "gb",
+    "usd",
+    "eur",
+    "chf",
+)  # columns that are called so
 
 
 def value_command(
@@ -215,3 +233,82 @@ def _draw_curves(curves: dict[str, Weight], path: Path) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False)
     figure.savefig(path, dpi=130)
+
+
+def verdict_command(
+    log: Annotated[Path, typer.Argument(help="A CSV or Parquet file with one outcome per row, in the order of time.")],
+    group: Annotated[str, typer.Option(help="The column that says which version an outcome is from.")],
+    outcome: Annotated[str, typer.Option(help="The column of outcomes.")],
+    by: Annotated[list[str] | None, typer.Option(help="mean, median, p95, p99, cvar:0.1, tk, ...; may repeat.")] = None,
+    no_worse_than: Annotated[str | None, typer.Option(help="How much worse is still fine: 5%, or a number.")] = None,
+    control: Annotated[str | None, typer.Option(help="The group to compare with; by default the one of that name, "
+                                                "or the first.")] = None,
+    user: Annotated[str | None, typer.Option(help="The column of users, who are then the units.")] = None,
+    time: Annotated[str | None, typer.Option(help="The column of times: a look at the end of every day.")] = None,
+    more_is_better: Annotated[bool, typer.Option("--more-is-better", help="Outcomes are gains, not costs.")] = False,
+    bounds: Annotated[str | None, typer.Option(help="LOW,HIGH: the outcomes that are possible.")] = None,
+    rarest: Annotated[float | None, typer.Option(help="The rarest event that matters, without --bounds.")] = None,
+    shares: Annotated[str | None, typer.Option(help="GROUP=SHARE,...: the shares that were planned, by default equal; "
+                                               '"any" if none were.')] = None,
+    delta: Annotated[float, typer.Option(help="The chance that any verdict is wrong, ever.")] = 0.05,
+    unit: Annotated[str | None, typer.Option(help="Of outcomes; by default the column, if it is one.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page about it to this HTML file.")] = None,
+) -> None:  # fmt: skip
+    """Which group is better, with an error rate that survives being looked at every day.
+
+    Verdicts by percentiles are proven, if outcomes (or users) are independent. Examples:
+
+    - `allais verdict log.csv --group variant --outcome ms --by p99 --no-worse-than 5% --report page.html`
+    - `allais verdict log.csv --group variant --outcome ms --by p95 --by mean --rarest 0.01 --user customer`
+
+    Exit code 0: no group is worse, or it is not decided yet; 1: a group is worse; 2: refused.
+    """
+    from allais.evidence import verdict
+
+    if report is not None:
+        require_writable(report)
+    found = verdict(
+        log, group=group, outcome=outcome, by=by or ["mean"], user=user, time=time, control=control,
+        costs=not more_is_better, no_worse_than=no_worse_than, bounds=_bounds(bounds), rarest=rarest,
+        shares=_shares(shares), delta=delta, unit=_unit(outcome) if unit is None else unit,
+    )  # fmt: skip
+    typer.echo(found)
+    if report is not None:
+        from allais.report import write_verdicts
+
+        with writing(report):
+            write_verdicts(found, report, name=log.name)
+        typer.echo(f"The page is in {report}.")
+    if any(one.word == "worse" for one in found):
+        raise typer.Exit(1)
+
+
+def _unit(column: str) -> str:
+    return column if column.lower() in UNITS else ""
+
+
+def _bounds(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(
+            f"--bounds are two numbers, the least and the greatest; got {text!r}. Write 0,60000."
+        ) from None
+    return low, high
+
+
+def _shares(text: str | None) -> dict[Hashable, float] | str | None:
+    if text is None or text == "any":
+        return text
+    found: dict[Hashable, float] = {}
+    for part in text.split(","):
+        name, _, number = part.rpartition("=")
+        try:
+            found[name.strip()] = float(number)
+        except ValueError:
+            name = ""
+        if not name:
+            raise ValueError(f"--shares are written control=9,canary=1; got {text!r}. Write each group and its share.")
+    return found

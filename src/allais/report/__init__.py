@@ -1,4 +1,4 @@
-"""Reports: a search as it goes, and a page about its answer; loaded at first use, as both need compiled code."""
+"""Reports: a search as it goes, and pages about its answer and about verdicts; loaded at first use."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from allais.report.live import LiveView
     from allais.report.page import write_page
+    from allais.report.verdict_page import write_verdicts
 
-__all__ = ["LiveView", "write_page"]
+__all__ = ["LiveView", "write_page", "write_verdicts"]
+_HOMES = {"LiveView": "live", "write_page": "page", "write_verdicts": "verdict_page"}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module 'allais.report' has no attribute {name!r}")
-    return getattr(import_module(f"allais.report.{'live' if name == 'LiveView' else 'page'}"), name)
+    return getattr(import_module(f"allais.report.{_HOMES[name]}"), name)

@@ -1,0 +1,240 @@
+"""What was planned, shares of units and margins, and how long a test will take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln
+
+from allais._checks import FloatArray, brief, finite_array, positive, real, share
+from allais.bands import Interval
+from allais.bands import quantiles as pairs
+from allais.evidence.comparisons import metric_of, moments_of, widest
+from allais.evidence.data import DAY, Log
+from allais.preferences import Preference
+from allais.preferences.valuation import plain
+
+STRENGTH = 100.0  # of the mixture around the planned shares, in units: shares that are off by a tenth or more
+ALARM = 0.01  # the chance of a false alarm, ever: an alarm stops all verdicts
+MOST_DAYS = 10_000.0  # later is never
+
+
+@dataclass(frozen=True)
+class SampleRatio:
+    """How many units each group has, and whether that fits the plan.
+
+    Attributes:
+        counts: Units of each group: users, or outcomes where no users are known.
+        planned: The share of each group.
+        p_value: The chance of shares that are as far off at any time, if the plan was kept.
+        fires: Whether the shares are not those of the plan. Then something else than the versions differs between the
+            groups (lost outcomes, robots, a broken assignment), and no verdict is given.
+    """
+
+    counts: dict[Hashable, int]
+    planned: dict[Hashable, float]
+    p_value: float
+
+    @property
+    def fires(self) -> bool:
+        """Whether the shares are not those that were planned."""
+        return self.p_value < ALARM
+
+    def __str__(self) -> str:
+        total = sum(self.counts.values())
+        each = ", ".join(f"{name}: {count:,} ({count / total:.2%})" for name, count in self.counts.items())
+        plan = ", ".join(f"{part:.4g}" for part in self.planned.values())
+        if self.fires:
+            return (
+                f"The groups do not have the shares that were planned ({plan}): {each}; the chance of this is "
+                f"{self.p_value:.1g}. Find out why, or declare the shares that were planned (shares=, --shares)."
+            )
+        return f"The groups have about the shares that were planned ({plan}): {each}."
+
+
+def log_ratio_evidence(counts: ArrayLike, planned: FloatArray) -> FloatArray:
+    """log of the e-value against planned shares: a Dirichlet mixture of multinomials (Lindon and Malek 2022).
+
+    Args:
+        counts: Units of each group, one row per look.
+        planned: The shares, which sum to 1.
+
+    >>> log_ratio_evidence([[500, 500], [5_000, 5_600]], np.array([0.5, 0.5])).round(1)
+    array([-1.2, 14.3])
+    """
+    seen = np.atleast_2d(np.asarray(counts, dtype=np.float64))
+    prior = STRENGTH * planned * planned.size
+    total = gammaln(prior.sum()) - gammaln(prior.sum() + seen.sum(axis=1))
+    each = gammaln(prior + seen) - gammaln(prior) - seen * np.log(planned)
+    return np.asarray(total + each.sum(axis=1))
+
+
+def planned_shares(given: Any, names: Sequence[Hashable]) -> FloatArray | None:
+    """The shares that were planned, in the order of the groups; None where they are not to be tested.
+
+    >>> planned_shares({"a": 9, "b": 1}, ["a", "b"])
+    array([0.9, 0.1])
+    """
+    if given == "any":
+        return None
+    if given is None:
+        return np.full(len(names), 1.0 / len(names))
+    if not isinstance(given, Mapping) or {str(name) for name in given} != {str(name) for name in names}:
+        there = ", ".join(map(brief, names))
+        raise ValueError(f"shares name every group once ({there}); got {brief(given)}. Write one number for each.")
+    parts = {str(name): positive(f"the share of {brief(name)}", part) for name, part in given.items()}
+    found = np.array([parts[str(name)] for name in names])
+    return np.asarray(found / found.sum())
+
+
+def sample_ratio(log: Log, planned: FloatArray | None, rows: Sequence[int]) -> SampleRatio:
+    """The shares at the last look, and the always-valid p-value over all looks."""
+    counts = np.array([[side.upto(row).users for side in log.sides] for row in rows], dtype=np.int64)
+    p, expected = 1.0, {}
+    if planned is not None:
+        p = math.exp(min(-float(log_ratio_evidence(counts, planned).max()), 0.0))
+        expected = dict(zip(log.names, planned.tolist(), strict=True))
+    return SampleRatio(dict(zip(log.names, counts[-1].tolist(), strict=True)), expected, p)
+
+
+class Margin(NamedTuple):
+    """How much worse is still fine."""
+
+    size: float
+    relative: bool
+
+    def __str__(self) -> str:
+        return f"{100.0 * self.size:g}%" if self.relative else plain(self.size)
+
+
+def margin_of(given: Any) -> Margin | None:
+    """The margin, from '5%' or a number in the unit of outcomes.
+
+    >>> margin_of("5%"), margin_of(20)
+    (Margin(size=0.05, relative=True), Margin(size=20.0, relative=False))
+    """
+    if given is None:
+        return None
+    text = str(given).strip()
+    relative = text.endswith("%")
+    try:
+        size = real("a margin", float(text.removesuffix("%")) / (100.0 if relative else 1.0))
+    except ValueError:
+        raise ValueError(f"a margin is a share such as '5%', or a number; got {brief(given)}. Write one.") from None
+    if size <= 0.0:
+        raise ValueError(
+            f"a margin says how much worse is still fine, so it is above 0; got {brief(given)}. Leave the sign out: "
+            "costs= says which direction is worse."
+        )
+    return Margin(size, relative)
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How long a test will take.
+
+    Attributes:
+        units: Users, or outcomes, that each group needs; infinite where the groups may not differ at all.
+        days: How many days that takes from now on; None where no traffic is known.
+    """
+
+    units: float
+    days: float | None = None
+
+    def __str__(self) -> str:
+        if not math.isfinite(self.units) or (self.days is not None and self.days > MOST_DAYS):
+            return "No end is in sight: the difference is too small for the traffic."
+        text = f"About {round(self.units, 1 - len(str(round(self.units)))):,.0f} units in each group decide it"
+        if self.days is None:
+            return f"{text}."
+        return f"{text}: {'another day' if self.days <= 1.0 else f'about {math.ceil(self.days)} more days'}."
+
+
+def still_needed(
+    difference: Interval, relative: Interval | None, margin: Margin | None, costs: bool, units: float, log: Log
+) -> Forecast | None:
+    """When an interval will have passed 0 or the margin, if the estimate stays: widths fall as the root of units."""
+
+    def growth(of: Interval, ends: Sequence[float]) -> Iterator[float]:
+        low, value, high = of if costs else Interval(-of.high, -of.value, -of.low)
+        for end in ends:
+            half = value - low if value > end else high - value
+            gap = abs(value - end)
+            if math.isfinite(half) and gap > 0.0 and not (end > 0.0 and value > end):
+                yield (half / gap) ** 2
+
+    found = list(growth(difference, [0.0] if margin is None or margin.relative else [0.0, margin.size]))
+    if margin is not None and margin.relative and relative is not None:
+        found += list(growth(relative, [margin.size]))
+    if not found:
+        return None
+    needed = units * max(min(found), 1.0)
+    if log.time is None or log.time[-1] <= log.time[0]:
+        return Forecast(needed)
+    per_day = units / ((float(log.time[-1]) - float(log.time[0])) / DAY)
+    return Forecast(needed, (needed - units) / per_day)
+
+
+def forecast(
+    outcomes: ArrayLike,
+    by: str | Preference = "mean",
+    *,
+    change: float,
+    per_day: float | None = None,
+    costs: bool = True,
+    rarest: float = 0.01,
+    delta: float = 0.05,
+) -> Forecast:
+    """How many units a test needs to find a change, from a pilot: outcomes of the control alone.
+
+    Args:
+        outcomes: Outcomes of a pilot, or of any day before the test.
+        by: What groups are compared by, such as 'p95' or 'mean'.
+        change: The relative change of all outcomes that is to be found, such as 0.05.
+        per_day: Units of each group and day.
+        costs: Whether less is better.
+        rarest: The rarest event that matters, where `by` is no percentile.
+        delta: The error rate of the test.
+
+    >>> waits = np.random.default_rng(1).lognormal(size=5_000)
+    >>> plan = forecast(waits, "p95", change=0.15, per_day=1_000)
+    >>> 3_000 < plan.units < 9_000
+    True
+    """
+    seen = finite_array("outcomes", outcomes)
+    delta = share("delta", delta, advice="Give a share of 1, such as 0.05.")
+    if not (math.isfinite(change) and change != 0.0 and change > -1.0):
+        raise ValueError(f"a change is a share of the outcomes, such as 0.05; got {brief(change)}. Give one, not 0.")
+    metric = metric_of(by, costs, None, rarest, delta, 0.5)
+    if metric.level is not None:
+        table, level = pairs.tilts(metric.level), math.log(2.0 / delta)
+        lower, upper = np.sort(seen * min(1.0, 1.0 + change)), np.sort(seen * max(1.0, 1.0 + change))
+        before = np.arange(seen.size + 1.0) / seen.size
+
+        def decided(units: float) -> bool:
+            sides = pairs.Sorted(lower, units * before), pairs.Sorted(upper, units * before)
+            return pairs.joint_evidence(*sides, table) >= level
+    else:
+        log = Log(("pilot",), np.zeros(seen.size, dtype=np.int64), seen, None, None)
+        of_one = moments_of(metric.preference, log.sides[0].upto(seen.size))
+        least = math.log(4.0 / delta) / -math.log1p(-rarest)
+        variance = of_one.variance * of_one.units * (1.0 + (1.0 + change) ** 2)
+
+        def decided(units: float) -> bool:
+            squared = widest(delta) ** 2 + math.log(max(units / least, 1.0))
+            return units >= least and squared * variance / units <= (change * of_one.amount) ** 2
+
+    low, high = 1.0, 1.0
+    while not decided(high):
+        low, high = high, 2.0 * high
+        if high > 1e15:
+            return Forecast(math.inf, None if per_day is None else math.inf)
+    for _ in range(20):
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if decided(middle) else (middle, high)
+    return Forecast(high, None if per_day is None else high / positive("per_day", per_day))

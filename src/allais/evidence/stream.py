@@ -1,0 +1,278 @@
+"""A test that goes on: one outcome at a time, and a verdict at any time."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from allais._checks import FloatArray, brief, nearest, number, share
+from allais._system.locks import Guard, one_at_a_time, one_change_at_a_time
+from allais.bands.quantiles import Sorted, least_evidence, log_joint, tilts
+from allais.evidence.comparisons import Metric
+from allais.evidence.data import DAY, Log, Side, View, seconds_of
+from allais.evidence.ratio import Margin, margin_of, planned_shares
+from allais.evidence.verdicts import Past, Verdicts, metrics_of, verdict_of
+from allais.preferences import Preference
+from allais.rewards import Rewards
+
+SEARCHED = 128  # a new witness is looked for after 1 / SEARCHED more outcomes: it costs as many steps as there are
+LOOKED = 32  # means and the like are looked at after 1 / LOOKED more outcomes
+
+
+class Question:
+    """Whether one quantile exceeds another by more than so much, answered after every outcome.
+
+    While there is a point at which the evidence is below what decides, nothing is decided: such a witness is kept, with
+    the counts on both sides of it, so that an outcome costs the same after ten and after ten million.
+    """
+
+    def __init__(self, table: FloatArray, lower: int, upper: int, by: float, relative: bool, exponent: float) -> None:
+        self.table, self.lower, self.upper, self.exponent = table, lower, upper, exponent
+        self.by, self.relative = by, relative
+        self.x = 0.0 if relative else -math.inf
+        self.below = self.upto = 0.0  # units of the lower group below x, and of the upper group up to its point
+        self.searched = 0
+        self.decided = False
+
+    def part(self, place: int, outcomes: Sequence[float]) -> float:
+        """The share of a unit's outcomes that a group's count takes in."""
+        if place == self.lower:
+            return sum(outcome < self.x for outcome in outcomes) / len(outcomes)
+        point = self.x * (1.0 + self.by) if self.relative else self.x + self.by
+        return sum(outcome <= point for outcome in outcomes) / len(outcomes)
+
+    def note(self, place: int, change: float) -> None:
+        """Move a group's count."""
+        if place == self.lower:
+            self.below += change
+        else:
+            self.upto += change
+
+    def is_open(self, units: Sequence[int]) -> bool:
+        """Whether the witness stands: nothing is decided."""
+        counts = self.below, float(units[self.lower]), self.upto, float(units[self.upper])
+        return self.decided or bool(log_joint(self.table, *counts) < self.exponent)
+
+    def search(self, lower: Sorted, upper: Sorted, seen: int) -> None:
+        """Look for another witness; if there is none, it is decided."""
+        self.searched = seen
+        pair = (self.table, *lower, *upper, self.by, self.relative)
+        if least_evidence(*pair, self.exponent)[0] >= self.exponent:
+            self.decided = True
+            return
+        self.x = float(least_evidence(*pair, math.inf)[1])  # the point with the least evidence stands longest
+        right = self.x * (1.0 + self.by) if self.relative else self.x + self.by
+        self.below = float(lower.before[np.searchsorted(lower.outcomes, self.x, side="left")])
+        self.upto = float(upper.before[np.searchsorted(upper.outcomes, right, side="right")])
+
+
+class Test:
+    """Groups that are compared while outcomes come in.
+
+    One outcome costs O(log n), amortised, with several outcomes per user as much as that user has. Percentiles are
+    looked at after every outcome, other metrics after every 32nd part more of them; `verdict` may be called at any
+    time, as often as one likes.
+
+    Args:
+        groups: The groups, the control first; or a mapping from each to the share that is planned.
+        by: What they are compared by: 'mean', 'p95', 'cvar:0.1', a preference, or several of them.
+        costs: Whether less is better.
+        no_worse_than: How much worse is still fine: '5%', or a number in the unit of outcomes.
+        bounds: The least and the greatest outcome that are possible.
+        rarest: The rarest event that matters, where no bounds are known; percentiles need neither.
+        delta: The probability that any verdict is wrong, ever.
+        unit: What outcomes are measured in.
+
+    >>> test, rng = Test(["control", "canary"], by="p95", unit="ms"), np.random.default_rng(1)
+    >>> while not test.decided:
+    ...     test.add("control", rng.lognormal(5, 0.5))
+    ...     test.add("canary", 1.3 * rng.lognormal(5, 0.5))
+    >>> test.verdict()[0].word, len(test) < 6_000
+    ('worse', True)
+    """
+
+    __test__ = False  # for pytest, which would collect it by its name
+
+    def __init__(
+        self,
+        groups: Sequence[Hashable] | Mapping[Hashable, float],
+        by: str | Preference | Sequence[str | Preference] = "mean",
+        *,
+        costs: bool = True,
+        no_worse_than: str | float | None = None,
+        bounds: tuple[float, float] | Rewards | None = None,
+        rarest: float | None = None,
+        delta: float = 0.05,
+        unit: str = "",
+    ) -> None:
+        names = tuple(groups)
+        if isinstance(groups, str) or len(set(names)) < 2 or len(set(names)) < len(names):
+            raise ValueError(f"a test compares two groups or more, each named once; got {brief(groups)}. Name them.")
+        self._guard = Guard("test")
+        self.groups = names
+        shares = dict(groups) if isinstance(groups, Mapping) else None
+        share("delta", delta, advice="Give a share of 1, such as 0.05.")
+        margin, planned = margin_of(no_worse_than), planned_shares(shares, names)
+        metrics = metrics_of(by, costs, bounds, rarest, delta, planned, names)
+        self._settings = (by, costs, no_worse_than, bounds, rarest, shares, delta, unit)
+        self._questions = [
+            question
+            for place, of_group in enumerate(metrics, start=1)
+            for metric in of_group
+            if metric.level is not None
+            for question in _questions(metric, place, margin)
+        ]
+        self._watched = any(metric.level is None for metric in metrics[0])  # metrics without a witness
+        self._looked, self._decided = 0, False
+        self._codes, self._outcomes, self._times = array("q"), array("d"), array("d")
+        self._users: array[int] | None = None
+        self._numbers: dict[Hashable, int] = {}
+        self._of_user: list[tuple[int, list[float]]] = []
+        self._units = [0] * len(names)
+        self._past: dict[Any, Past] = {}
+        self._sorted: dict[int, tuple[int, FloatArray]] = {}
+
+    def __len__(self) -> int:
+        return len(self._outcomes)
+
+    @one_change_at_a_time
+    def add(self, group: Hashable, outcome: float, user: Hashable | None = None, time: Any = None) -> None:
+        """Take one outcome in.
+
+        Args:
+            group: Its group.
+            outcome: The outcome, a finite number.
+            user: The user, for all outcomes or for none.
+            time: When it came, for all outcomes or for none; times ascend.
+        """
+        if group not in self.groups:
+            known = nearest(str(group), map(str, self.groups))
+            raise ValueError(f"an outcome belongs to a group of the test; {brief(group)} is none.{known}")
+        place, value = self.groups.index(group), number("outcome", outcome, "Repair it, or leave it out.")
+        if not math.isfinite(value):
+            raise ValueError(f"an outcome is a finite number; got {value:g}. Repair it, or leave it out.")
+        when = self._checked_time(time)
+        before = self._checked_user(place, user)
+        self._guard.midway = True  # everything is checked: from here on nothing is refused
+        if user is None:
+            self._units[place] += 1
+            for question in self._questions:
+                if place in (question.lower, question.upper):
+                    question.note(place, question.part(place, (value,)))
+        else:
+            self._add_to_user(place, user, before, value)
+        self._codes.append(place)
+        self._outcomes.append(value)
+        if when is not None:
+            self._times.append(when)
+        self._guard.midway = False
+        self._watch()
+
+    def _checked_time(self, time: Any) -> float | None:
+        if self._outcomes and (time is None) != (not self._times):
+            raise ValueError("times are given for all outcomes or for none; this one differs. Give time= always.")
+        if time is None:
+            return None
+        when = seconds_of(time)
+        if self._times and when < self._times[-1]:
+            raise ValueError(f"times ascend; {brief(time)} is before the last one. Add outcomes in the order of time.")
+        return when
+
+    def _checked_user(self, place: int, user: Hashable | None) -> list[float] | None:
+        """The outcomes of this user so far."""
+        if self._outcomes and (user is None) != (self._users is None):
+            raise ValueError("users are given for all outcomes or for none; this one differs. Give user= always.")
+        if user is None or user not in self._numbers:
+            return None
+        home, outcomes = self._of_user[self._numbers[user]]
+        if home != place:
+            was, now = brief(self.groups[home]), brief(self.groups[place])
+            raise ValueError(f"a user stays in one group; {brief(user)} was in {was}, and is now in {now}. Check it.")
+        return outcomes
+
+    def _add_to_user(self, place: int, user: Hashable, before: list[float] | None, value: float) -> None:
+        if before is None:
+            before = []
+            self._numbers[user] = len(self._of_user)
+            self._of_user.append((place, before))
+            self._units[place] += 1
+        for question in self._questions:
+            if place in (question.lower, question.upper):
+                old = question.part(place, before) if before else 0.0
+                question.note(place, question.part(place, [*before, value]) - old)
+        before.append(value)
+        if self._users is None:
+            self._users = array("q")
+        self._users.append(self._numbers[user])
+
+    def _watch(self) -> None:
+        """Look whether a witness has fallen, and after some more outcomes at metrics that have none."""
+        seen = len(self._outcomes)
+        for question in self._questions:
+            if question.is_open(self._units) or seen < question.searched + max(question.searched // SEARCHED, 1):
+                continue
+            if self._units[question.lower] and self._units[question.upper]:
+                question.search(self._group(question.lower), self._group(question.upper), seen)
+                self._decided |= question.decided
+                if question.decided:
+                    self._look()
+        if self._watched and not self._decided and seen >= self._looked + max(self._looked // LOOKED, 2):
+            self._look()
+
+    def _group(self, place: int) -> Sorted:
+        """A group's outcomes, sorted; what has come since the last time is merged."""
+        if self._users is not None:
+            side = Side(self._log(), place)
+            return View(side, side.outcome.size).sorted
+        upto, known = self._sorted.get(place, (0, np.zeros(0)))
+        fresh = np.frombuffer(self._outcomes)[upto:][np.frombuffer(self._codes, dtype=np.int64)[upto:] == place]
+        merged = np.sort(np.concatenate([known, np.sort(fresh)]), kind="stable")  # two runs: merged in one pass
+        self._sorted[place] = (len(self._outcomes), merged)
+        return Sorted(merged, np.arange(merged.size + 1.0))
+
+    def _log(self) -> Log:
+        users = None if self._users is None else np.array(self._users, dtype=np.int64)
+        return Log(self.groups, np.array(self._codes, dtype=np.int64), np.array(self._outcomes), users, None)
+
+    def _look(self) -> Verdicts | None:
+        self._looked = len(self._outcomes)
+        if min(self._units) < 2:
+            return None
+        days = (self._times[-1] - self._times[0]) / DAY if len(self._times) > 1 else None
+        found = verdict_of(self._log(), *self._settings, past=self._past, days=days)
+        self._decided |= any(one.word != "not yet" for one in found)
+        return found
+
+    @property
+    def decided(self) -> bool:
+        """Whether a verdict is there, for any pair and metric."""
+        return self._decided
+
+    @one_at_a_time
+    def verdict(self) -> Verdicts:
+        """What is known now: intervals and p-values hold at all calls together."""
+        found = self._look()
+        if found is None:
+            few = next(name for name, units in zip(self.groups, self._units, strict=True) if units < 2)
+            raise ValueError(f"a group needs two units or more; {brief(few)} has fewer. Wait for outcomes.")
+        return found
+
+
+def _questions(metric: Metric, place: int, margin: Margin | None) -> list[Question]:
+    """Each direction, and each side of the margin."""
+    assert metric.level is not None
+    up, down = tilts(metric.level, metric.share), tilts(metric.level, 1.0 - metric.share)
+    exponent = math.log(2.0 / metric.delta)
+    found = [Question(up, 0, place, 0.0, False, exponent), Question(down, place, 0, 0.0, False, exponent)]
+    if margin is not None:
+        size = margin.size if metric.costs else -margin.size  # of the group above the control
+        if not metric.costs:
+            found.append(Question(up, 0, place, size, margin.relative, exponent))
+        else:
+            back = -size / (1.0 + size) if margin.relative else -size
+            found.append(Question(down, place, 0, back, margin.relative, exponent))
+    return found

@@ -1,0 +1,385 @@
+"""Verdicts: which group is better, with intervals and evidence that hold however often one looks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from allais._checks import brief, share, truth
+from allais.bands import Interval
+from allais.evidence.comparisons import Found, Metric, Promise, metric_of
+from allais.evidence.data import DAY, Log, read_log
+from allais.evidence.ratio import (
+    Forecast,
+    Margin,
+    SampleRatio,
+    margin_of,
+    planned_shares,
+    sample_ratio,
+    still_needed,
+)
+from allais.policies.core.base import PROMISES
+from allais.preferences import Preference
+from allais.preferences.valuation import amount, plain
+from allais.rewards import Bounded, Rewards
+from allais.weights import TailAverage
+
+Word = Literal["better", "worse", "no worse than the margin", "equal within the margin", "not yet"]
+MOST_LOOKS = 60  # of a table with times: every day, or fewer
+FEWEST_LOOKS = 8  # of a large one: each look takes as long as there are rows
+ROWS = 8_000_000  # of all looks together
+SHORT = 4.0  # days: a shorter test is looked at several times a day
+MOST_PARTS = 1_000  # of a share in words
+
+
+class Look(NamedTuple):
+    """What was known of a pair at one time."""
+
+    day: float | None  # since the first outcome
+    units: int  # of both groups
+    difference: Interval
+    relative: Interval | None
+    p_value: float  # over all looks so far
+
+
+@dataclass
+class Past:
+    """What earlier looks at a pair left."""
+
+    p_value: float = 1.0
+    difference: Interval | None = None
+    relative: Interval | None = None
+    looks: tuple[Look, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One group beside the control, by one metric.
+
+    Attributes:
+        group: The group.
+        control: The group that it is compared with.
+        by: The metric, as it was named.
+        word: better, worse, no worse than the margin, equal within the margin, or not yet.
+        values: The amounts of control and group, each with an interval of its own.
+        difference: The group's amount less the control's; the interval holds at all looks at once.
+        relative: The same as a share of the control's amount; None unless that is positive.
+        e_value: The evidence against "no difference" at the last look.
+        p_value: The always-valid p-value: the least over all looks, times the comparisons of the family.
+        promise: What this rests on: 'proven', 'asymptotic' or 'none'.
+        doubt: Why there is no promise, or no verdict.
+        looks: What was known at each look.
+        forecast: How long it may take, where nothing is decided yet.
+        metric: How it was compared.
+    """
+
+    group: Hashable
+    control: Hashable
+    by: str
+    word: Word
+    values: tuple[Interval, Interval]
+    difference: Interval
+    relative: Interval | None
+    e_value: float
+    p_value: float
+    promise: Promise
+    doubt: str
+    looks: tuple[Look, ...]
+    forecast: Forecast | None
+    metric: Metric
+    margin: Margin | None
+    unit: str = ""
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def sentence(self) -> str:
+        """The verdict as a sentence for everybody."""
+        return " ".join(part for part in (self._head(), self._in_units(), self._interval()) if part)
+
+    def _head(self) -> str:
+        group, control = f'"{self.group}"', f'"{self.control}"'
+        if self.word in ("better", "worse"):
+            return f"{group} is {self.word} than {control} by {self.metric.words}."
+        if self.word == "no worse than the margin":
+            return f"{group} is no worse than {control} by {self.metric.words}, within the margin of {self.margin}."
+        if self.word == "equal within the margin":
+            return f"{group} and {control} are equal by {self.metric.words}, within the margin of {self.margin}."
+        return f"Not decided yet whether {group} is better or worse than {control} by {self.metric.words}."
+
+    def _in_units(self) -> str:
+        before, now = (amount(one.value, self.unit) for one in self.values)
+        if self.metric.level is None:
+            words = self.metric.words
+            if words == "the mean" or isinstance(self.metric.preference.gains, TailAverage):
+                what = "The mean" if words == "the mean" else f"The mean of {words}"
+                return f'{what} is {now} with "{self.group}" and {before} with "{self.control}".'
+            return f'By {words}, "{self.group}" feels like {now}, and "{self.control}" like {before}.'
+        part = Fraction(self.metric.level).limit_denominator(MOST_PARTS)
+        many = "Half of all outcomes are" if part == Fraction(1, 2) else f"{part} outcomes are".replace("/", " of ")
+        return f'{many} at most {now} with "{self.group}" and {before} with "{self.control}".'
+
+    def _interval(self) -> str:
+        if self.relative is not None and math.isfinite(self.relative.high) and self.relative.low > -1.0:
+            ends = self.relative.low, self.relative.high
+            low, high = (("+" if end > 0.0 else "") + plain(100.0 * end, 2) + "%" for end in ends)
+        elif math.isfinite(self.difference.low) and math.isfinite(self.difference.high):
+            low, high = (
+                ("+" if end > 0 else "") + amount(end, self.unit) for end in (self.difference.low, self.difference.high)
+            )
+        else:
+            return "There are too few outcomes for an interval."
+        return f"The difference is between {low} and {high}."
+
+
+@dataclass(frozen=True)
+class Verdicts(Sequence[Verdict]):
+    """All comparisons of a family: they are wrong, in any of them and at any look, with probability delta at most.
+
+    Attributes:
+        all: One verdict per group and metric.
+        sample_ratio: Whether groups have the shares that were planned; while they do not, no verdict is given.
+        delta: The error rate of the family.
+        log: What was read.
+    """
+
+    all: tuple[Verdict, ...]
+    sample_ratio: SampleRatio
+    delta: float
+    log: Log
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.all[place]
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    @property
+    def summary(self) -> str:
+        """One sentence or two that a product manager understands."""
+        if self.sample_ratio.fires:
+            return f"No verdict: {str(self.sample_ratio)[0].lower()}{str(self.sample_ratio)[1:]}"
+        return " ".join(one.sentence for one in self.all)
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What the verdicts rest on, a sentence each."""
+        return list(_assumptions(self))
+
+    def __str__(self) -> str:
+        notes = [one.doubt for one in self.all if one.doubt]
+        ends = [str(one.forecast) for one in self.all if one.forecast is not None]
+        return "\n".join(dict.fromkeys([self.summary, *notes, *ends]))
+
+
+def verdict(
+    table: Any,
+    *,
+    group: str,
+    outcome: str,
+    by: str | Preference | Sequence[str | Preference] = "mean",
+    user: str | None = None,
+    time: str | None = None,
+    control: Hashable | None = None,
+    costs: bool = True,
+    no_worse_than: str | float | None = None,
+    bounds: tuple[float, float] | Rewards | None = None,
+    rarest: float | None = None,
+    shares: Mapping[Hashable, float] | str | None = None,
+    delta: float = 0.05,
+    unit: str = "",
+) -> Verdicts:
+    """Compare groups, looked at any time: after every day, after every outcome, or once.
+
+    Args:
+        table: A DataFrame, a mapping of columns, or the path of a CSV or Parquet file. Rows are in the order of time.
+        group: The column that says which version an outcome is from.
+        outcome: The column of outcomes.
+        by: What groups are compared by: 'mean', 'p95', 'cvar:0.1', 'tk' or a preference; or several of them.
+        user: The column of users. A user is then one unit, however many outcomes there are of them.
+        time: The column of times, ascending: there is a look at the end of every day.
+        control: The group to compare with; by default the one of that name, or the first.
+        costs: Whether less is better, as for waiting times.
+        no_worse_than: How much worse is still fine: '5%' of the control's amount, or a number in its unit.
+        bounds: The least and the greatest outcome that are possible: verdicts by means and the like are then proven.
+        rarest: The probability of the rarest event that matters, where no bounds are known; percentiles need neither.
+        shares: The shares of the groups that were planned, as {'control': 9, 'canary': 1}; by default equal ones. 'any'
+            if nothing was planned.
+        delta: The probability that any of the verdicts is wrong, ever.
+        unit: What outcomes are measured in, for sentences.
+
+    Returns:
+        One verdict per metric and group, which behave like a tuple.
+
+    >>> rng = np.random.default_rng(1)
+    >>> log = {"version": ["old", "new"] * 5_000, "ms": rng.lognormal(5, 0.5, 10_000)}
+    >>> log["ms"][1::2] *= 1.3
+    >>> found = verdict(log, group="version", outcome="ms", by="p95", control="old", unit="ms")
+    >>> found[0].word, found[0].relative.low > 0.1, found[0].p_value < 0.001
+    ('worse', True, True)
+    """
+    log = read_log(table, group, outcome, user, time, control)
+    return verdict_of(log, by, costs, no_worse_than, bounds, rarest, shares, delta, unit)
+
+
+def verdict_of(
+    log: Log, by: Any, costs: bool, no_worse_than: Any, bounds: Any, rarest: Any, shares: Any, delta: float, unit: str,
+    past: dict[Any, Past] | None = None, days: float | None = None,
+) -> Verdicts:  # fmt: skip
+    """The verdicts about outcomes that were read; `past` has earlier looks at a stream, and takes this one in."""
+    delta = share("delta", delta, advice="Give a share of 1, such as 0.05.")
+    margin, planned = margin_of(no_worse_than), planned_shares(shares, log.names)
+    metrics = metrics_of(by, costs, bounds, rarest, delta, planned, log.names)
+    ends = _ends_of_looks(log) if past is None else [(log.outcome.size, days)]
+    ratio = sample_ratio(log, planned, [row for row, _ in ends])
+    earlier: dict[Any, Past] = {} if past is None else past
+    found = []
+    for place in range(1, len(log.names)):
+        for metric in metrics[place - 1]:
+            known = earlier.setdefault((place, metric.name), Past())
+            last = _look(log, metric, place, ends, known, len(metrics) * len(metrics[0]))
+            found.append(_judged(log, metric, place, margin, ratio, known, last, unit))
+    return Verdicts(tuple(found), ratio, delta, log)
+
+
+def metrics_of(
+    by: Any, costs: bool, bounds: Any, rarest: Any, delta: float, planned: Any, names: Sequence[Hashable]
+) -> list[list[Metric]]:
+    """Each group's metrics: all comparisons share delta evenly (e-Bonferroni), whatever depends on what."""
+    wanted = [by] if isinstance(by, str | Preference) else list(by)
+    if not wanted:
+        raise ValueError("groups are compared by one metric or more; got none. Write by='p95', or by=['mean', 'p95'].")
+    truth("costs", costs)
+    rewards = Bounded(*bounds) if isinstance(bounds, tuple | list) else bounds
+    if rarest is not None:
+        share("rarest", rarest, advice="Give the probability of the rarest event that matters, such as 0.01.")
+    each = delta / (len(wanted) * (len(names) - 1))
+    parts = np.full(len(names), 1.0) if planned is None else planned
+    return [
+        [metric_of(one, costs, rewards, rarest, each, float(parts[0] / (parts[0] + parts[place]))) for one in wanted]
+        for place in range(1, len(names))
+    ]
+
+
+def word_of(difference: Interval, relative: Interval | None, margin: Margin | None, costs: bool) -> Word:
+    """The verdict that an interval gives.
+
+    >>> word_of(Interval(-1.0, 2.0, 5.0), None, Margin(6.0, False), costs=True)
+    'no worse than the margin'
+    """
+    low, high = (difference.low, difference.high) if costs else (-difference.high, -difference.low)  # of the harm
+    if high < 0.0:
+        return "better"
+    if margin is not None and (relative is not None or not margin.relative):
+        within = relative if margin.relative and relative is not None else difference
+        least, most = (within.low, within.high) if costs else (-within.high, -within.low)
+        if most < margin.size:
+            return "equal within the margin" if least > -margin.size else "no worse than the margin"
+    return "worse" if low > 0.0 else "not yet"
+
+
+def _ends_of_looks(log: Log) -> list[tuple[int, float | None]]:
+    """After how many rows there is a look, and on which day."""
+    if log.time is None:
+        return [(log.outcome.size, None)]
+    start, last = float(log.time[0]), float(log.time[-1])
+    span = max((last - start) / DAY, 1e-9)
+    most = min(max(ROWS // log.outcome.size, FEWEST_LOOKS), MOST_LOOKS)
+    step = float(max(math.ceil(span / most), 1)) if span >= SHORT else span / min(most, 24)
+    days = np.append(np.arange(step, span, step), span)
+    rows = np.searchsorted(log.time, start + days * DAY, side="left")
+    rows[-1] = log.outcome.size
+    return [(int(row), float(day)) for row, day in zip(rows, days, strict=True) if row > 0]
+
+
+class _Last(NamedTuple):
+    """The last look at a pair."""
+
+    found: Found
+    doubt: str
+
+
+def _look(
+    log: Log, metric: Metric, place: int, ends: list[tuple[int, float | None]], known: Past, family: int
+) -> _Last:
+    """Look at a pair at every end, and note what all looks leave."""
+    kept: dict[Any, Any] = {}
+    found, views = None, []
+    for row, day in ends:
+        views = [log.sides[at].upto(row) for at in (0, place)]
+        if min(view.users for view in views) < 2:
+            continue
+        found = metric.compare(views[0], views[1], kept)
+        known.p_value = min(known.p_value, found.p * family, 1.0)
+        known.difference = _cut(known.difference, found.difference)
+        known.relative = None if found.relative is None else _cut(known.relative, found.relative)
+        units = sum(view.users for view in views)
+        known.looks += (Look(day, units, found.difference, found.relative, known.p_value),)
+    if found is None:
+        few = next(log.names[at] for at, view in zip((0, place), views, strict=True) if view.users < 2)
+        raise ValueError(
+            f"a group needs two units or more; {brief(few)} has fewer. Wait for outcomes, or leave it out."
+        )
+    return _Last(found, metric.doubt(views))
+
+
+def _judged(
+    log: Log, metric: Metric, place: int, margin: Margin | None, ratio: SampleRatio, known: Past, last: _Last, unit: str
+) -> Verdict:
+    found, doubt = last
+    promise: Promise = "none" if doubt else metric.promise
+    difference, relative = known.difference or found.difference, known.relative
+    torn = difference.low > difference.high or (relative is not None and relative.low > relative.high)
+    if torn:
+        difference, relative = found.difference, found.relative
+    word = "not yet" if torn or ratio.fires else word_of(difference, relative, margin, metric.costs)
+    if ratio.fires:
+        doubt = str(ratio)
+    elif torn:
+        doubt = "Intervals of different days exclude each other: the difference has changed over time."
+    elif not doubt and margin is not None and margin.relative and relative is None:
+        doubt = "A margin in percent needs an amount of the control that is positive for sure. Give one in units."
+    left = (
+        still_needed(difference, relative, margin, metric.costs, known.looks[-1].units / 2.0, log)
+        if word == "not yet"
+        else None
+    )
+    return Verdict(
+        log.names[place], log.names[0], metric.name, word, (found.control, found.group), difference, relative,
+        math.exp(min(found.log_evidence, 700.0)), known.p_value, promise, doubt, known.looks, left, metric, margin,
+        unit,
+    )  # fmt: skip
+
+
+def _cut(so_far: Interval | None, now: Interval) -> Interval:
+    """What all looks so far leave, since all their intervals hold together."""
+    if so_far is None:
+        return now
+    return Interval(max(so_far.low, now.low), now.value, min(so_far.high, now.high))
+
+
+def _assumptions(found: Verdicts) -> Iterator[str]:
+    log = found.log
+    promises = {one.promise for one in found.all}
+    if "proven" in promises:
+        yield f"Proven: {PROMISES['proven'].replace('delta', f'{found.delta:g}')}"
+    if "asymptotic" in promises:
+        rarest = next(one.metric.rarest for one in found.all if one.promise == "asymptotic")
+        text = PROMISES["asymptotic"].replace("delta", f"{found.delta:g}").replace("`rarest`", f"{rarest:g}")
+        yield f"Asymptotic: {text}"
+    if "none" in promises:
+        yield f"None: {PROMISES['none']}"
+    yield "All intervals, evidence and p-values hold at all looks at once: stopping early, or going on, is no error."
+    if len(found.all) > 1:
+        yield f"The error rate of {found.delta:g} is that of all {len(found.all)} comparisons together."
+    if log.user is None:
+        yield "Outcomes are independent of each other. Where users have several, name the column of users."
+    else:
+        yield "Users are independent of each other, and each counts once, however many outcomes there are of them."
+    yield "The groups differ by chance and by the version only, and neither changes with time."

@@ -1,0 +1,170 @@
+"""A page about groups that were compared: the verdict in a sentence, then what it rests on. It needs no other file."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from allais import __version__
+from allais._checks import FloatArray
+from allais.bands import Interval
+from allais.bands.quantiles import interval
+from allais.evidence import Verdict, Verdicts
+from allais.evidence.comparisons import value_at
+from allais.files.atomic import write_atomically
+from allais.preferences.valuation import amount, plain
+from allais.report.markup import macro, render, style
+from allais.report.pictures import HIGH, PARTS, WIDE, Curve, Row, Shape, over_time, plot, rows_as_svg, ticks_over
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+LEVELS = np.concatenate([[0.002, 0.005], np.arange(0.01, 0.995, 0.01), [0.995, 0.998]])  # that are drawn
+WIDE_RANGE = 50.0  # times the least that is drawn: more are drawn by their logarithm
+MOST_MARKS = 6
+
+
+def write_verdicts(found: Verdicts, path: str | Path, title: str = "", *, name: str = "") -> None:
+    """Write what `verdict` found to one HTML file.
+
+    Args:
+        found: What `verdict` or `Test.verdict` returned.
+        path: The file.
+        title: The heading of the page; by default the question.
+        name: Where the outcomes are from, such as the file.
+
+    >>> from allais.evidence import verdict
+    >>> log = {"version": ["old", "new"] * 500, "ms": np.random.default_rng(1).lognormal(5, 0.5, 1_000)}
+    >>> write_verdicts(verdict(log, group="version", outcome="ms", by="p90", unit="ms"), "verdict.html")
+    """
+    first = found[0]
+    text = render(
+        "report/templates/verdict.html.j2", title=title or f'Is "{first.group}" better than "{first.control}"?',
+        style=style("report/static/report.css"), about=_about(found, name), summary=found.summary,
+        notes=_notes(found), values=[(_question(one), _values(one)) for one in found],
+        table=_table(found), distributions=_distributions(found), groups=[str(name) for name in found.log.names],
+        axis=f"outcomes, in {first.unit}" if first.unit else "outcomes", histories=_histories(found),
+        ratio=str(found.sample_ratio), shares=_shares(found), assumptions=found.assumptions,
+    )  # fmt: skip
+    write_atomically(Path(path), text)
+
+
+def _about(found: Verdicts, name: str) -> str:
+    unit = "users" if found.log.user is not None else "outcomes"
+    units = sum(found.sample_ratio.counts.values())
+    said = [f"{found.log.outcome.size:,} outcomes" + (f" of {units:,} users" if unit == "users" else "")]
+    if found.log.time is not None:
+        said.append(f"over {plain((found.log.time[-1] - found.log.time[0]) / 86_400.0, 2)} days")
+    return " · ".join([*([name] if name else []), *said, time.strftime("%Y-%m-%d %H:%M"), f"allais {__version__}"])
+
+
+def _notes(found: Verdicts) -> list[str]:
+    """What a reader should know beside the verdict: doubts, and how long it may take."""
+    said = [one.doubt for one in found if one.doubt and not found.sample_ratio.fires]
+    said += [str(one.forecast) for one in found if one.forecast is not None and not found.sample_ratio.fires]
+    return list(dict.fromkeys(said))
+
+
+def _question(one: Verdict) -> str:
+    return f"{one.group}, by {one.metric.words}"
+
+
+def _values(one: Verdict) -> Markup:
+    """Both amounts with their own intervals."""
+    rows = [
+        Row(str(name), amount(value.value, one.unit), kind, value)
+        for name, value, kind in zip((one.control, one.group), one.values, ("s0", "s1"), strict=True)
+    ]
+    return rows_as_svg(f"{one.metric.words} of both groups, with intervals", rows)
+
+
+def _table(found: Verdicts) -> Markup:
+    header = ["group", "by", "verdict", "difference", "relative", "p-value", "e-value", "promise"]
+    rows = [
+        [
+            str(one.group), one.metric.words, one.word, _between(one.difference, lambda end: plain(end, 3)),
+            "" if one.relative is None else _between(one.relative, lambda end: f"{plain(100.0 * end, 2)}%"),
+            f"{one.p_value:.2g}", f"{one.e_value:.3g}", one.promise,
+        ]
+        for one in found
+    ]  # fmt: skip
+    return macro(PARTS, "table")(header, rows, "cards")
+
+
+def _between(of: Interval, words: Any) -> str:
+    low = "-∞" if of.low == -math.inf else words(of.low)
+    high = "∞" if of.high == math.inf else words(of.high)
+    return f"{low} to {high}"
+
+
+def _shares(found: Verdicts) -> Markup:
+    """Units of each group, beside the plan."""
+    ratio, total = found.sample_ratio, sum(found.sample_ratio.counts.values())
+    header = ["group", "units", "share", "planned"]
+    rows = [
+        [str(name), f"{count:,}", f"{count / total:.2%}", f"{ratio.planned[name]:.2%}" if ratio.planned else "any"]
+        for name, count in ratio.counts.items()
+    ]
+    return macro(PARTS, "table")(header, rows)
+
+
+def _distributions(found: Verdicts) -> Markup:
+    """The share of outcomes at or below each amount, with the interval of every percentile."""
+    views = [side.upto(found.log.outcome.size).sorted for side in found.log.sides]
+    exponent = math.log(1.0 / found.delta)
+    middle = [[value_at(one, level) for level in LEVELS] for one in views]
+    ends = [[interval(one, level, exponent) for level in LEVELS] for one in views]
+    low, high = min(values[0] for values in middle), max(values[-3] for values in middle)
+    logarithmic = low > 0.0 and high > WIDE_RANGE * low
+    scale = np.log if logarithmic else (lambda given: np.asarray(given, dtype=np.float64))
+    ticks = ticks_over(low, high)
+    if logarithmic:
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        ticks = [digit * 10.0**power for power in powers for digit in (1, 3) if low <= digit * 10.0**power <= high]
+        ticks = ticks[:: math.ceil(len(ticks) / MOST_MARKS)]
+        start, end = float(np.log(low)), float(np.log(high))
+    else:
+        start, end = ticks[0], ticks[-1]
+
+    def place(given: Any) -> FloatArray:
+        least = math.exp(start) if logarithmic else start
+        inside = np.clip(np.asarray(given, dtype=np.float64), least, math.exp(end) if logarithmic else end)
+        return np.asarray(WIDE * (scale(inside) - start) / (end - start))
+
+    y = HIGH * (1.0 - LEVELS)
+    shapes = []
+    for number, (values, both) in reversed(list(enumerate(zip(middle, ends, strict=True)))):
+        kind = f"s{number % 8}"
+        left, right = place([one.low for one in both]), place([one.high for one in both])
+        band = [*zip(left.tolist(), y.tolist(), strict=True), *zip(right[::-1].tolist(), y[::-1].tolist(), strict=True)]
+        shapes += [Shape("polygon", kind, band)]
+        shapes += [Shape("polyline", kind, list(zip(place(values).tolist(), y.tolist(), strict=True)))]
+    marks = [(float(place(tick)) / WIDE, plain(tick, 3)) for tick in ticks]
+    levels = [(HIGH * (1.0 - level), f"{level:.0%}") for level in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    return plot("Share of outcomes at or below each amount", shapes, levels, marks, "")
+
+
+def _histories(found: Verdicts) -> list[tuple[str, str, Markup]]:
+    """How each difference went; none where there was one look only."""
+    drawn = []
+    for one in found:
+        relative = all(look.relative is not None for look in one.looks if math.isfinite(look.difference.low))
+        points: dict[int, Interval] = {}
+        for look in one.looks:
+            of = look.relative if relative and look.relative is not None else look.difference
+            shown = Interval(*(100.0 * end for end in of)) if of is look.relative else of
+            if math.isfinite(look.difference.low) and math.isfinite(look.difference.high):
+                points[look.units] = shown
+        if len(points) < 2:
+            continue
+        none = [(units, Interval(math.nan, 0.0, math.nan)) for units in (min(points), max(points))]
+        curves = [Curve("s1", sorted(points.items())), Curve("other", none)]
+        unit = "%" if relative else one.unit
+        label = f"{one.group} less {one.control}, {one.metric.words}"
+        what = f"difference{f', in {unit}' if unit else ''}; {'less' if one.metric.costs else 'more'} is better"
+        drawn.append((label, what, over_time(label, curves, "users" if found.log.user is not None else "outcomes")))
+    return drawn

@@ -1,0 +1,83 @@
+"""`allais verdict`: what it prints, writes and refuses."""
+
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from allais.cli.app import app
+from allais.evidence import verdict
+from allais.report import write_verdicts
+
+
+@pytest.fixture
+def log(tmp_path):
+    rng, path = np.random.default_rng(1), tmp_path / "log.csv"
+    rows = ["day,variant,ms,user"]
+    for i in range(4_000):
+        group = ("control", "canary")[i % 2]
+        ms = rng.lognormal(5.0, 0.5) * (1.4 if group == "canary" else 1.0)
+        rows.append(f"2026-11-{1 + i // 400:02} {10 + i % 400 // 100}:00,{group},{ms:.1f},{group}{i % 900}")
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["verdict", *map(str, arguments)])
+
+
+def test_a_slow_canary_is_called_worse_with_a_page_and_an_exit_code(log, tmp_path):
+    page = tmp_path / "page.html"
+    asked = ("--group", "variant", "--outcome", "ms", "--by", "p95", "--by", "mean", "--rarest", 0.02)
+    result = run(log, *asked, "--no-worse-than", "5%", "--time", "day", "--report", page)
+    assert result.exit_code == 1, result.output
+    assert result.output.startswith('"canary" is worse than "control" by percentile 95. 19 of 20 outcomes are at most ')
+    text = page.read_text(encoding="utf-8")
+    answer = re.search(r'<p class="answer">(.*?)</p>', text, re.DOTALL)[1]
+    assert answer.startswith("&#34;canary&#34; is worse than")
+    parts = ["The distributions", "The difference over time", "The sample ratio", "What was assumed"]
+    assert [text.index(f"<h2>{part}</h2>") for part in parts] == sorted(
+        text.index(f"<h2>{part}</h2>") for part in parts
+    )
+    assert text.index(answer) < text.index("<svg")
+    assert text.count("<svg") >= 5
+    assert not re.search(r"\b(nan|inf)\b", re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL))
+
+
+def test_names_on_a_page_are_escaped_and_a_page_of_few_outcomes_is_whole(tmp_path):
+    table = {"g": ["<b>", "c"] * 20, "y": np.arange(40.0)}
+    write_verdicts(verdict(table, group="g", outcome="y", by="p99"), tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<b>" not in text
+    assert "too few outcomes" in text
+    assert "The difference over time" not in text
+
+
+def test_nothing_decided_and_nothing_worse_is_no_failure(log):
+    asked = ("--group", "variant", "--outcome", "ms", "--by", "p50", "--control", "canary", "--user", "user")
+    result = run(log, *asked)
+    assert result.exit_code == 0, result.output
+    assert '"control" is better than "canary"' in result.output
+    gains = run(log, *asked, "--more-is-better", "--shares", "control=1,canary=1", "--bounds", "0,10000")
+    assert gains.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--by", "p100"), "a percentile lies above 0 and below 100"),
+        (("--by", "mean"), "neither bounds nor rarest"),
+        (("--by", "p95", "--no-worse-than", "-5%"), "Leave the sign out"),
+        (("--by", "p95", "--bounds", "0"), "Write 0,60000"),
+        (("--by", "p95", "--shares", "control"), "control=9,canary=1"),
+        (("--by", "p95", "--user", "variants"), "Did you mean 'variant'?"),
+        (("--by", "p95", "--report", "/nowhere/page.html"), "its folder does not exist"),
+    ],
+)
+def test_mistakes_end_in_a_sentence(log, options, sentence):
+    result = run(log, "--group", "variant", "--outcome", "ms", *options)
+    assert result.exit_code == 2, result.output
+    assert result.output.startswith("error: ")
+    assert sentence in result.output
+    assert result.output.count("\n") == 1
