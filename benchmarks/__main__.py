@@ -23,6 +23,7 @@ from benchmarks import (
     memory,
     networks,
     people,
+    percentiles,
     proofs,
     rare,
     sampling,
@@ -47,9 +48,9 @@ PREFACE = "Made by `make benchmark`: what is compared is measured in one run, ti
 SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
-        values, cold, bandits, streams, memory, sharper, rare, identify, joint, sampling, budgets, coverage, screening,
-        linear, executors, search, proofs, bets, verdicts, many, coordinator, forecasts, people, interview, shared,
-        tastes, worlds, serve, serve_limits, serve_long, traffic, networks, scenario,
+        values, cold, bandits, streams, memory, sharper, rare, identify, joint, percentiles, sampling, budgets,
+        coverage, screening, linear, executors, search, proofs, bets, verdicts, many, coordinator, forecasts,
+        people, interview, shared, tastes, worlds, serve, serve_limits, serve_long, traffic, networks, scenario,
     )
 }  # fmt: skip
 

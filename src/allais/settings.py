@@ -24,6 +24,7 @@ FAMILIES = {
     "band": ("allais.bands", "Band"),
     "policy": ("allais.policies", "Policy"),
     "memory": ("allais.policies", "Fading Recent"),
+    "guardrail": ("allais.policies", "Guardrail"),
     "linear policy": ("allais.linear", "LinearPolicy"),
     "noise": ("allais.linear", "Noise"),
     "people": ("allais.people", "Family Free Logit Prior Probit"),

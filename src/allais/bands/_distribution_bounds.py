@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, share
+from allais._checks import FloatArray, IntArray, share
 from allais._kernels import by_reference, kernel, late, routine, verb
 from allais.bands._tail_walks import LAST_NODE, grid_of, walk_few, walk_grid, walk_strides
 from allais.bands.base import Interval, bounds_of, refresh, widen
@@ -233,12 +233,20 @@ def interval_of(band: Any, preference: Preference, rewards: Rewards, samples: Ar
 
 def memory_of(preference: Preference, samples: FloatArray) -> Memory:
     """A memory of one arm that holds the samples."""
-    raw, counts = np.unique(samples, return_counts=True)
-    utility = preference.utilities(raw)
-    order = np.lexsort((raw, utility))
-    every = preference.utilities(samples)
-    mean, spread = np.array([every.mean()]), np.array([((every - every.mean()) ** 2).sum()])
-    return remembered([(utility[order], raw[order], counts[order].astype(np.int64))], mean, spread)
+    return memory_of_counts(preference, [np.unique(samples, return_counts=True)])
+
+
+def memory_of_counts(preference: Preference, arms: Sequence[tuple[FloatArray, IntArray]]) -> Memory:
+    """A memory of arms whose distinct outcomes, and how often each was seen, are known."""
+    rows, mean, spread = [], np.zeros(len(arms)), np.zeros(len(arms))
+    for k, (raw, counts) in enumerate(arms):
+        utility = preference.utilities(raw)
+        order = np.lexsort((raw, utility))
+        rows.append((utility[order], raw[order], counts[order].astype(np.int64)))
+        if counts.size:
+            mean[k] = np.average(utility, weights=counts)
+            spread[k] = (utility - mean[k]) ** 2 @ counts
+    return remembered(rows, mean, spread)
 
 
 @refresh.of(TailRule)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from allais.simulation import BestArm
 
 AT_A_LIMIT = 3  # the exit code where a limit came first; 0 where the policy stopped by itself
+NONE = 4  # the exit code where every option breaks a guardrail
 PATIENCE = 60.0  # seconds for a cluster to come back
 ANSWER_WITHIN = 10.0  # seconds, for a cluster's scheduler
 TRY_EVERY = 2.0  # seconds
@@ -63,8 +64,8 @@ def best_arm_command(
     - `allais best-arm SPEC.toml --dry-run`, to see what it will take
     - the same command again, after an interruption or to see the answer: finished runs are used again
 
-    Exit code 0: the policy has stopped; 3: a limit came first; 2: refused before anything ran; 1: a run failed, or
-    brought what the spec rules out; 130: interrupted; 129 and 143: ended by a signal.
+    Exit code 0: the policy has stopped; 3: a limit came first; 4: no option keeps the guardrails; 2: refused before
+    anything ran; 1: a run failed, or brought what the spec rules out; 130: interrupted; 129 and 143: ended by a signal.
     """
     from allais.cli.specs import read_search
     from allais.problems.base import require_rivals
@@ -87,18 +88,18 @@ def best_arm_command(
     settings: dict[str, Any] = {"max_runs": max_runs, "max_hours": max_hours, "patience": patience, "batch": batch}
     settings["wider"] = None if wider is None else Bounded(*wider)
 
-    def once() -> bool:
+    def once() -> int:
         with _executor(wanted, at_once, cluster) as executor:
             if not dry_run:
                 return _search(wanted, executor, book, before, pilots, report, settings)
             from allais.cli.dry_run import predict
 
             typer.echo(predict(wanted, executor, pilot, pilots, book, patience))
-            return True
+            return 0
 
     with sentences(lambda: "" if dry_run else _kept(book)), terminations():
-        stopped = once() if cluster is None else _patiently(once, cluster, patience)
-    raise typer.Exit(0 if stopped else AT_A_LIMIT)
+        code = once() if cluster is None else _patiently(once, cluster, patience)
+    raise typer.Exit(code)
 
 
 def _kept(book: Path) -> str:
@@ -133,7 +134,7 @@ def _search(
     pilots: Path,
     report: Path | None,
     settings: dict[str, Any],
-) -> bool:
+) -> int:
     from allais.cli.dry_run import Piloted, kept
     from allais.report import LiveView, write_page
     from allais.report.words import contrast, recommendation
@@ -170,14 +171,18 @@ def _search(
         with writing(report):
             write_page(answer, report, name=spec.name, unit=spec.unit)
         typer.echo(f"The report is in {report}.")
-    return answer.settled
+    if answer.settled and answer.arm is None:
+        return NONE
+    return 0 if answer.settled else AT_A_LIMIT
 
 
 def _effort(answer: BestArm) -> str:
     """How many runs it took."""
     from allais.report.markup import quoted
 
-    text = f"{answer.samples:,} runs were used, {answer.pulls[answer.arm]:,} of them of {quoted(answer.arm)}"
+    text = f"{answer.samples:,} runs were used"
+    if answer.arm is not None:
+        text += f", {answer.pulls[answer.arm]:,} of them of {quoted(answer.arm)}"
     left_out = sum(answer.excluded.values())
     return f"{text}, and {left_out:,} were left out." if left_out else f"{text}."
 
@@ -207,7 +212,7 @@ def _executor(spec: SearchSpec, workers: int, cluster: str | None) -> Iterator[E
             end_workers(processes)
 
 
-def _patiently(once: Callable[[], bool], address: str, patience: float) -> bool:
+def _patiently(once: Callable[[], int], address: str, patience: float) -> int:
     """Search on a cluster; a connection that was given up is made again, and the journal is continued."""
     from allais.searches.pool import ClusterLost
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from allais._checks import brief, nearest
 from allais.lotteries import Discrete, Lottery
 from allais.lotteries.finite import lottery_of
+from allais.policies import Guardrail
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.preferences.named import preference_named
@@ -185,6 +186,8 @@ class Reader:
                 entry = [self._lottery(one, (*place, key)) for one in entry]
             elif key == "weights" and make is Mixed and isinstance(entry, list):
                 entry = [self._nested(one, "weight", (*place, key)) for one in entry]
+            elif key == "guardrails" and isinstance(entry, list):
+                entry = [self._guardrail(one, (*place, key)) for one in entry]
             elif key in NESTED:
                 entry = self._nested(entry, NESTED[key], (*place, key))
             built[key] = entry
@@ -200,6 +203,19 @@ class Reader:
         except (ValueError, TypeError, IndexError) as error:
             culprit = next((key for key in settings if str(error).startswith(key)), None)
             self._refuse((*place, culprit) if culprit else place, str(error))
+
+    def _guardrail(self, table: Any, place: Place) -> Guardrail:
+        """A limit: { preference = "p99", at_most = 300 }, with a preference as specs have it elsewhere."""
+        if not isinstance(table, dict):
+            self._refuse(
+                place, f'a guardrail is a table, such as {{ preference = "p99", at_most = 300 }}; got {table!r}.'
+            )
+        settings = {key: entry for key, entry in table.items() if key != "type"}
+        if isinstance(settings.get("preference"), dict):
+            given = settings["preference"]
+            settings["preference"] = self._call(preference_named if "name" in given else Preference, given, place)
+        found: Guardrail = self._call(Guardrail, settings, place)
+        return found
 
     def _nested(self, entry: Any, kinds: str, place: Place) -> Any:
         kind, settings = self._chosen(entry, family(kinds), place)

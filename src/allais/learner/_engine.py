@@ -24,8 +24,9 @@ from allais.learner.choices import Choice, NotNow, require_own
 from allais.learner.reading import Others, someone
 from allais.learner.views import PreferenceView, SharedView, remeasure, room_check, verbs_for
 from allais.policies.core.base import Policy
+from allais.policies.core.guardrails import AGAIN, feasibility_of
 from allais.policies.core.state import no_such_arm, started
-from allais.policies.core.verbs import WAITING
+from allais.policies.core.verbs import SETTLED, WAITING
 from allais.preferences import Preference
 from allais.rewards import Rewards
 from allais.samples.drift import FIRST, look, new_watch, with_more_arms
@@ -105,6 +106,14 @@ class Engine:
             choosing = starmap(view.choose, ((view.rule_at, view.state_at, self.draw),))
         guard.midway = True
         (arm,) = choosing
+        if arm == SETTLED and self.feasibility is not None:
+            guard.midway = before
+            arm = self.feasibility.instead(self.rule, self.state)  # a guardrail may ask for more of the leader
+            if arm == AGAIN:
+                self.draw = None
+                return self.ask(view)
+            guard.midway = True
+            self.state.asked[max(arm, 0)] += arm >= 0
         if arm >= len(self.names):  # a user's own kernel may err
             guard.midway = before
             raise ValueError(no_such_arm(self.policy, int(arm), len(self.names)))
@@ -160,32 +169,6 @@ class Engine:
         if known == "ticket":
             return float(ticket) or None  # 0: drawn once, so that only the winner is known; or by an earlier version
         return 1.0 if known == "one" else None
-
-    def ask_again(self, id_: int, name: Hashable) -> bool:
-        """Ask as it was asked before, and leave the state as if this version had chosen alike; False if it cannot be.
-
-        A policy may have improved since: what was played is what counts, unless it must know how likely that was.
-        """
-        if id_ != self.next or name not in self.index:
-            return False
-        arm, guard = self.index[name], self.guard
-        try:
-            other = self.index[self.ask().arm]
-        except NotNow:  # it would have stopped by now
-            self.make_draw()
-            guard.midway = True
-            self.out[id_] = (arm, self.state.ticket[0])
-            self.next = id_ + 1
-            self.draw = None
-        else:
-            guard.midway = True
-            if other != arm and not self.policy.open_to_data:
-                return False
-            self.state.asked[other] -= 1
-            self.out[id_] = (arm, self.out[id_][1])
-        self.state.asked[arm] += 1
-        guard.midway = guard.durable
-        return True
 
     def view_for(self, preference: Preference | None) -> PreferenceView | SharedView | None:
         """The arms as somebody sees them, or None where it is the policy's own view."""
@@ -259,6 +242,8 @@ class Engine:
         (_,) = watching
         del self.out[id_]
         guard.midway = guard.durable
+        if self.feasibility is not None:
+            self.feasibility.look(self.rule, self.state)
 
     def learn_all(self, arms: list[int], outcomes: list[float]) -> None:
         """Learn outcomes of arms that were not asked for: all of them, even if a signal's handler raises in between.
@@ -366,6 +351,7 @@ class Engine:
         """Make a rule and a state ready for compiled code."""
         self.rule, self.state = rule, state
         self.rule_at, self.state_at = held(self.rule), held(self.state)
+        self.feasibility = feasibility_of(self.policy, len(self.names))
         self.watch_at = held(self.watch)
         self.others.forget()
         with compiled_for(type(self.policy).__name__):
@@ -378,7 +364,7 @@ class Engine:
             if state.memory.pulls[k] and policy.keeps_outcomes:
                 remeasure(rule, state, k)
         index = {name: index for index, name in enumerate(names)}
-        known = policy.rewards_of(len(names))
+        known, feasibility = policy.rewards_of(len(names)), feasibility_of(policy, len(names))
         places = held(rule), held(state)
         watch = with_more_arms(self.watch, len(names))
         watch_at = held(watch)
@@ -387,7 +373,7 @@ class Engine:
         self.others.forget()
         guard.midway = True
         self.policy, self.names, self.rule, self.state = policy, names, rule, state
-        self.index, self.known = index, known
+        self.index, self.known, self.feasibility = index, known, feasibility
         self.rule_at, self.state_at = places
         self.watch, self.watch_at = watch, watch_at
         self.choosing, self.taking_in = choosing, taking_in

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Hashable, Sequence
-from itertools import starmap
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 from allais._checks import brief, finite_array
 from allais.errors import NotAdmitted
 from allais.learner._engine import Engine
-from allais.learner.choices import WIDEN, require_plain_names
+from allais.learner.choices import WIDEN, NotNow, require_plain_names
 from allais.learner.views import remeasure, same_utility, with_utilities
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms, check_settings
@@ -173,12 +172,39 @@ def repeat(engine: Engine, choices: list[tuple[int, Hashable]], allowed: Sequenc
     """Make choices as they were made, among the allowed arms; for whom they were made changes nothing."""
     next_ones = [id_ for id_, _ in choices] == list(range(engine.next, engine.next + len(choices)))
     known = all(arm in engine.index for _, arm in choices)
-    if not (next_ones and known and among(engine, allowed, lambda: all(starmap(engine.ask_again, choices)))):
+    if not (next_ones and known and among(engine, allowed, lambda: all(_ask_again(engine, *one) for one in choices))):
         raise ValueError(
             f"events must repeat to the same choices; {brief(choices)} does not. Use a backup of both, or a "
             "learner that began alike."
         )
     return {"ask": choices, **({} if allowed is None else {"allowed": list(allowed)})}
+
+
+def _ask_again(engine: Engine, id_: int, name: Hashable) -> bool:
+    """Ask as it was asked before, and leave the state as if this version had chosen alike; False if it cannot be.
+
+    A policy may have improved since: what was played is what counts, unless it must know how likely that was.
+    """
+    if id_ != engine.next or name not in engine.index:
+        return False
+    arm, guard = engine.index[name], engine.guard
+    try:
+        other = engine.index[engine.ask().arm]
+    except NotNow:  # it would have stopped by now
+        engine.make_draw()
+        guard.midway = True
+        engine.out[id_] = (arm, engine.state.ticket[0])
+        engine.next = id_ + 1
+        engine.draw = None
+    else:
+        guard.midway = True
+        if other != arm and not engine.policy.open_to_data:
+            return False
+        engine.state.asked[other] -= 1
+        engine.out[id_] = (arm, engine.out[id_][1])
+    engine.state.asked[arm] += 1
+    guard.midway = guard.durable
+    return True
 
 
 # -- outcomes that were not asked for -----------------------------------------------------------------
@@ -208,6 +234,8 @@ def observe(engine: Engine, arm: Hashable | list[Any], rewards: ArrayLike) -> Ev
         raise ValueError(engine.why_too_large(most))
     told: list[float] = outcomes.tolist()
     engine.learn_all(arms if each else arms * len(told), told)
+    if engine.feasibility is not None:
+        engine.feasibility.review(engine.rule, engine.state)
     return {"observe": [engine.names[k] for k in arms] if each else engine.names[arms[0]], "rewards": told}
 
 

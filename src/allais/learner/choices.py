@@ -40,13 +40,14 @@ class Recommendation(NamedTuple):
     """The arm that the policy thinks best.
 
     Attributes:
-        arm: The name of the arm.
+        arm: The name of the arm; None where every arm was shown to break a guardrail.
         value: Its estimated value, as a utility.
         interval: The interval of its value; None where the policy has none.
         settled: Whether the policy is done.
         delta: The probability that a settled recommendation is wrong, for fixed confidence.
         promise: What that probability rests on: "proven", "asymptotic" or "none".
         doubt: Why the promise of the policy is withdrawn, in a sentence; empty where it holds.
+        guardrails: What was shown about the guardrails, in a sentence; empty where there are none.
 
     >>> learner = TopTwo(expected_value(), Finite([0, 1]), delta=0.05).start(["A21", "A28"], seed=1)
     >>> learner.observe("A21", [1.0] * 30)
@@ -63,6 +64,7 @@ class Recommendation(NamedTuple):
     delta: float | None
     promise: Promise
     doubt: str = ""
+    guardrails: str = ""
 
 
 class Ellipsoid(NamedTuple):

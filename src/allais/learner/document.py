@@ -207,7 +207,7 @@ def _put_out(engine: Engine, entries: Any) -> None:
 
 def _check_state(engine: Engine, state: Any, pulls: IntArray) -> None:
     """Refuse a state that kernels would follow out of their arrays."""
-    require(state.active.any(), "no arm is in play")
+    require(state.active.any() or engine.policy.guardrails, "no arm is in play")
     require((state.asked >= 0).all(), "an arm was asked a negative number of times")
     if type(engine.policy).__module__.startswith("allais."):  # others may count as they like
         out = [arm for arm, _ in engine.out.values()]

@@ -25,6 +25,7 @@ from allais.learner.views import (
 )
 from allais.numerics.sums import finite_parts
 from allais.policies.core.base import Policy
+from allais.policies.core.guardrails import KEEPS, Feasibility
 from allais.policies.core.knowledge import worth_of
 from allais.policies.core.verbs import SETTLED, bracket, choose, recommend
 from allais.policies.npts import BinsRule
@@ -179,18 +180,26 @@ def apart(state: Any) -> Any:
 
 def is_settled(policy: Policy, rule: Any, state: Any) -> bool:
     """Whether a policy has stopped and its recommendation is final."""
+    if policy.guardrails and policy.goal != "regret":
+        return Feasibility(policy, state.asked.size).is_settled(rule, apart(state))
     return policy.goal != "regret" and bool(choose(rule, apart(state), 0.0) == SETTLED)
 
 
 def recommended(seen: Seen, policy: Policy, rule: Any, state: Any) -> Recommendation:
     """The best arm by a rule and a state: those of the policy, or of somebody else's view."""
-    best = seen.names[int(recommend(rule, state))]
+    limits = Feasibility(policy, state.asked.size) if policy.guardrails else None
+    if limits is not None and not state.active.any():
+        said = limits.in_words(seen.names, state, None)
+        return Recommendation(None, math.nan, None, True, policy.error_rate, policy.promise, "", said)
+    place = int(recommend(rule, state))
+    said = "" if limits is None else limits.in_words(seen.names, state, place)
+    best = seen.names[place]
     interval = intervals_of(policy, seen.names, rule, state)[best]
     shown = interval if math.isfinite(interval.low) and math.isfinite(interval.high) else None
     settled = is_settled(seen.policy, seen.rule, seen.state)
     doubt = doubt_of(policy, seen.names, best, state) if policy.promise == "asymptotic" else ""
     delta, promise = (None, "none") if doubt else (policy.error_rate, policy.promise)
-    return Recommendation(best, interval.value, shown, settled, delta, promise, doubt)
+    return Recommendation(best, interval.value, shown, settled, delta, promise, doubt, said)
 
 
 def doubt_of(policy: Policy, names: tuple[Hashable, ...], best: Hashable, state: Any) -> str:
@@ -213,12 +222,17 @@ def reached_delta(policy: Policy, rule: Any, state: Any) -> float | None:
     """The smallest delta at which a policy would have settled on what it has seen; None if no delta would do."""
     if not (hasattr(policy, "delta") and hasattr(rule, "band")) or int(state.memory.pulls.min()) < rule.first:
         return None
+    if not state.active.any():  # no arm keeps the guardrails, by what was asked for
+        return policy.error_rate
     best = int(recommend(rule, state))
     low, high = np.empty(state.asked.size), np.empty(state.asked.size)
 
     def parts(log_delta: float) -> bool:
-        bracket(policy.but(delta=math.exp(log_delta)).rule(state.asked.size), state, low, high)
-        rivals = np.delete(high, best)
+        wanted = policy.but(delta=math.exp(log_delta))
+        if wanted.guardrails and Feasibility(wanted, state.asked.size).shown(state.memory)[best] != KEEPS:
+            return False
+        bracket(wanted.rule(state.asked.size), state, low, high)
+        rivals = np.where(state.active, high, -np.inf)[np.arange(high.size) != best]
         return rivals.size == 0 or bool(rivals.max() - low[best] <= rule.tolerance)
 
     surest, least = -700.0, math.log1p(-1e-9)

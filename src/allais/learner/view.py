@@ -329,8 +329,8 @@ class View:
         whose = own if preference is None else preference.in_frame_of(own)
         best = bool(((values[place] >= values) | (memory.pulls == 0)).all())
         judged = "is worth most so far" if best else "may be worth more than it seems"
-        worth = certainty_equivalent_in_words(whose, float(values[place]), unit)
-        return f"{arm} {judged}: it {worth}, by {pulls} outcome{'s' if pulls > 1 else ''}"
+        worth = certainty_equivalent_in_words(whose, float(values[place]), unit, subject="it")
+        return f"{arm} {judged}: {worth}, by {pulls} outcome{'s' if pulls > 1 else ''}"
 
     @one_at_a_time
     def drift(self) -> dict[Hashable, Drift]:

@@ -2,6 +2,7 @@
 
 from allais.policies.core.base import Policy
 from allais.policies.core.forgetting import Fading, Recent
+from allais.policies.core.guardrails import Guardrail
 from allais.policies.exp3 import EXP3
 from allais.policies.greedy import ExploreFirstGreedy
 from allais.policies.imed import IMED
@@ -29,6 +30,7 @@ __all__ = [
     "WUCB",
     "ExploreFirstGreedy",
     "Fading",
+    "Guardrail",
     "PairwiseScreening",
     "PatientRejects",
     "PatientTopTwo",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -11,8 +12,9 @@ from allais._checks import IntArray
 from allais._kernels import by_reference, kernel
 from allais.bands.base import NoBand
 from allais.policies.core.base import KArmed, setting
+from allais.policies.core.guardrails import Guardrail, guardrails_of
 from allais.policies.core.steps import best_value, issue, survey
-from allais.policies.core.verbs import choose, learn, take_in
+from allais.policies.core.verbs import choose, drop, learn, take_in
 from allais.policies.wsr import floor_of_budget, more_than_arms, spent, whole_budget
 from allais.samples.memory import Worth
 
@@ -37,6 +39,7 @@ class ExploreFirstGreedy(KArmed):
         name: What tables and legends call it.
         budget: The number of samples in all.
         floor: The share of the budget that is spread evenly first, in (0, 1]; at 1 it is uniform sampling.
+        guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
@@ -46,6 +49,7 @@ class ExploreFirstGreedy(KArmed):
 
     budget: int = setting(check=whole_budget)
     floor: float = setting(0.8, floor_of_budget)
+    guardrails: Sequence[Guardrail] = setting((), guardrails_of)
 
     called: ClassVar[str] = "explore-first greedy"
     goal: ClassVar[str] = "budget"
@@ -115,8 +119,8 @@ def _begin(state, each):
     winner, explored = state.own.winner, True
     leaves = winner.size // 2
     for k in range(leaves):
-        winner[leaves + k] = k if k < state.asked.size else -1
-        if k < state.asked.size and state.memory.pulls[k] < each:
+        winner[leaves + k] = k if k < state.asked.size and state.active[k] else -1
+        if winner[leaves + k] >= 0 and state.memory.pulls[k] < each:
             explored = False
     for node in range(leaves - 1, 0, -1):
         winner[node] = _ahead(state, winner[2 * node], winner[2 * node + 1])
@@ -130,6 +134,12 @@ def _(rule, state, arm, utility, raw, ticket):
     known[LEFT] -= 1
     if known[GREEDY] == 1:
         _play(state, (state.own.winner.size // 2 + arm) // 2)
+
+
+@drop.of(ExploreFirstGreedyRule)
+def _(rule, state, arm):
+    state.active[arm] = False
+    state.own.known[LEFT] = 0  # all play anew
 
 
 @choose.of(ExploreFirstGreedyRule)

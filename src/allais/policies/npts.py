@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,6 +15,7 @@ from allais.bands.base import bounds_of, refresh, refuse_unbounded
 from allais.numerics.table import distorted_sum
 from allais.policies.core.base import KArmed, Propensity, least_probability, setting
 from allais.policies.core.forgetting import Fading, Recent, remembering
+from allais.policies.core.guardrails import Guardrail, guardrails_of
 from allais.policies.core.knowledge import as_list
 from allais.policies.core.steps import issue_drawn, pick_highest, survey
 from allais.policies.core.verbs import choose
@@ -226,6 +228,7 @@ class NPTS(KArmed):
         draws: How many draws give the probability of a choice, which is its `propensity`; each costs as much as the
             first. With one draw, and no floor, it is not known.
         floor: The least probability of every arm in play, for logs from which other policies are evaluated.
+        guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -240,6 +243,7 @@ class NPTS(KArmed):
     optimism: int = setting(0, _optimism)
     draws: int = setting(1, draws_of_shares)
     floor: float = setting(0.0, least_probability)
+    guardrails: Sequence[Guardrail] = setting((), guardrails_of)
 
     called: ClassVar[str] = "NPTS"
     propensity: ClassVar[Propensity] = "ticket"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -31,9 +32,10 @@ from allais.policies.common_runs import (
     with_blocks,
 )
 from allais.policies.core.base import KArmed, Promise, no_worse, setting
+from allais.policies.core.guardrails import Guardrail, guardrails_of, share_of_delta
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import best_value, issue
-from allais.policies.core.verbs import SETTLED, choose, exponent, lacks_room, learn, recommend, take_in
+from allais.policies.core.verbs import SETTLED, choose, drop, exponent, lacks_room, learn, recommend, take_in
 from allais.preferences.named import level_of
 from allais.samples.influence import STEPS, SUMS
 from allais.samples.memory import Worth
@@ -150,6 +152,7 @@ class PairwiseScreening(KArmed):
         common_random_numbers: Whether run r of every arm has the same random numbers, as `search(...,
             common_random_numbers=True)` gives them; a pair is then judged by how its runs differ one by one, and all
             open arms are sampled alike.
+        guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Normal(mean, 1.0) for mean in (0.0, 0.2, 0.5)])
@@ -163,6 +166,7 @@ class PairwiseScreening(KArmed):
     tolerance: float = setting(0.0, no_worse)
     rarest: float = setting(check=rarest_event)
     common_random_numbers: bool = setting(False, truth)
+    guardrails: Sequence[Guardrail] = setting((), guardrails_of)
 
     called: ClassVar[str] = "pairwise screening"
     goal: ClassVar[str] = "confidence"
@@ -174,17 +178,22 @@ class PairwiseScreening(KArmed):
             require_unbroken(self.preference)
         else:  # order statistics hold for every distribution
             object.__setattr__(self, "promises", "proven")
+        if self.common_random_numbers and self.guardrails:
+            raise ValueError(
+                "common random numbers keep no runs of arms that dropped out, and a guardrail may bring these back. "
+                "Leave one of both out."
+            )
 
     def rule(self, n_arms: int) -> ScreeningRule:
         """The settings as the kernels read them."""
         band = asymptotic_rule(self.rarest, self.preference, self.rewards_of(n_arms), always=True)
-        log_share = math.log(n_arms / self.delta)
+        log_share = math.log(n_arms / share_of_delta(self))
         # each of the K - 1 pairs with the best arm may fail on one side with probability delta / 2 (K - 1); the other
         # half of delta is for events that were not seen
-        a = float(multiple(math.log(max(n_arms - 1, 1) / self.delta), True))
+        a = float(multiple(math.log(max(n_arms - 1, 1) / share_of_delta(self)), True))
         first = band.least(log_share)
         worth, common = self.worth(n_arms), self.common_random_numbers
-        beta = math.log(max(n_arms - 1, 1) / self.delta)
+        beta = math.log(max(n_arms - 1, 1) / share_of_delta(self))
         return ScreeningRule(worth, band, log_share, beta, a * a, self.tolerance, first, common)
 
     def own(self, n_arms: int) -> Screen:
@@ -215,8 +224,9 @@ class PairwiseScreening(KArmed):
             raise ValueError("a saved order must have every arm once; this one has not. Use a backup.")
         if not np.array_equal(own.order[own.place], np.arange(n_arms)):
             raise ValueError("a saved place must be that of its arm; this one is not. Use a backup.")
-        require_place("number of arms that are left", int(own.marks[ALIVE]), 1, n_arms)
-        require_place("number of open arms", int(own.marks[OPEN]), 1, int(own.marks[ALIVE]))
+        some = int(state.active.any())
+        require_place("number of arms that are left", int(own.marks[ALIVE]), some, n_arms)
+        require_place("number of open arms", int(own.marks[OPEN]), some, int(own.marks[ALIVE]))
         require_place("turn", int(own.marks[TURN]), 0, n_arms)
         require_place("leader", int(own.marks[LED]), 0, 1)
         check_runs(own)
@@ -348,6 +358,28 @@ def _(rule, state, u):
         own.issued[arm] += 1
         state.ticket[0] = own.issued[arm]  # the run's number and 1; 0 is data that was not asked for
     return issue(state, arm)
+
+
+@drop.of(ScreeningRule)
+def _(rule, state, arm):
+    own, marks = state.own, state.own.marks
+    state.active[arm] = False
+    if marks[LED] == 1 and own.order[0] != arm:
+        if own.place[arm] < marks[ALIVE]:
+            file_rival(own, arm, 0.0, rule.tolerance)
+        return
+    # others were judged beside a leader that does not count: all that are in play are open again
+    marks[ALIVE], marks[LED] = 0, 0
+    for k in range(own.order.size):
+        if state.active[k]:
+            swap(own, own.place[k], marks[ALIVE])
+            marks[ALIVE] += 1
+    marks[OPEN] = marks[ALIVE]
+    best = best_value(state)
+    if best >= 0 and own.look[best] > 0:
+        marks[LED] = 1
+        swap(own, own.place[best], 0)
+        _review(rule, state)
 
 
 @recommend.of(ScreeningRule)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +17,7 @@ from allais.bands._order_statistics import QuantileRule, meeting, quantile_rule
 from allais.bands._wagers import no_wagers
 from allais.bands.base import anytime_rule, no_interval
 from allais.policies.core.base import KArmed, Promise, no_worse, setting
+from allais.policies.core.guardrails import Guardrail, guardrails_of, share_of_delta
 from allais.policies.core.knowledge import as_list, first_pulls, fitting_band
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import bounds_at, issue, judged, pick_highest, survey
@@ -57,6 +59,7 @@ class TopTwo(KArmed):
             never told apart.
         evidence: `Betting()` to part pairs by bets, which many values take far fewer samples by; by default likelihood
             ratios, which are for few values and for sub-Gaussian rewards.
+        guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -69,6 +72,7 @@ class TopTwo(KArmed):
     delta: float = setting(check=share)
     tolerance: float = setting(0.0, no_worse)
     evidence: Betting | None = setting(None, betting_or_none)
+    guardrails: Sequence[Guardrail] = setting((), guardrails_of)
 
     called: ClassVar[str] = "top-two"
     goal: ClassVar[str] = "confidence"
@@ -87,13 +91,13 @@ class TopTwo(KArmed):
         assert self.rewards is not None
         known = self.rewards_of(n_arms)
         if self.evidence is not None:
-            by_bets: Any = wager_rule(self.worth(n_arms), self.preference, known, self.delta, self.tolerance)
+            by_bets: Any = wager_rule(self.worth(n_arms), self.preference, known, share_of_delta(self), self.tolerance)
             return by_bets
         band: Any = quantile_rule(self.preference, known, always=True)
         if band is None:
             cuts = anytime_rule(fitting_band(self.rewards), self.preference, known)
             band = distribution_rule(cuts, self.preference, known)
-        beta, log_share = math.log(max(n_arms - 1, 1) / self.delta), math.log(n_arms / self.delta)
+        beta, log_share = math.log(max(n_arms - 1, 1) / share_of_delta(self)), math.log(n_arms / share_of_delta(self))
         return TopTwoRule(self.worth(n_arms), band, beta, log_share, self.tolerance, first_pulls(known))
 
     def own(self, n_arms: int) -> Any:
@@ -244,6 +248,7 @@ class PatientTopTwo(KArmed):
         budget: The number of samples in all.
         floor: The share of the budget that is spread evenly over all arms first, in (0, 1]; at 1 it is uniform
             sampling.
+        guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
@@ -254,6 +259,7 @@ class PatientTopTwo(KArmed):
 
     budget: int = setting(check=whole_budget)
     floor: float = setting(0.25, floor_of_budget)
+    guardrails: Sequence[Guardrail] = setting((), guardrails_of)
 
     called: ClassVar[str] = "patient top-two"
     goal: ClassVar[str] = "budget"

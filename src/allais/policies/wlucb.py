@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,6 +14,7 @@ from allais._kernels import by_reference
 from allais.bands import Band, Holder
 from allais.bands.base import anytime_rule
 from allais.policies.core.base import Policy, Promise, Propensity, no_worse, setting
+from allais.policies.core.guardrails import Guardrail, guardrails_of, share_of_delta
 from allais.policies.core.knowledge import RewardsOfArms
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import anticipate, bounds_at, fewest_asked, issue, judged, pick_highest, survey
@@ -40,6 +42,7 @@ class WLUCB(Policy):
         tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
             never told apart.
         union: The constant in the exponent log(m^4 K union / delta), for a band of one round.
+        guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.1)])
@@ -54,6 +57,7 @@ class WLUCB(Policy):
     delta: float = setting(check=share)
     tolerance: float = setting(0.0, no_worse)
     union: float = setting(PAPER_UNION, positive, repr=False)
+    guardrails: Sequence[Guardrail] = setting((), guardrails_of)
 
     called: ClassVar[str] = "W-LUCB"
     goal: ClassVar[str] = "confidence"
@@ -80,11 +84,11 @@ class WLUCB(Policy):
         known, worth, first = self.rewards_of(n_arms), self.worth(n_arms), self.first(n_arms)
         always = anytime_rule(self.band, self.preference, known)
         if always is not None:  # the band itself holds in all rounds
-            log_share = math.log(n_arms / self.delta)
+            log_share = math.log(n_arms / share_of_delta(self))
             least = getattr(always, "least", None)  # samples before a band judges an arm: no leader before them
             first = first if least is None else max(first, least(log_share))
             return WLUCBRule(worth, always, log_share, 0.0, self.tolerance, first)
-        band, log_share = self.band.rule(self.preference, known), math.log(n_arms * self.union / self.delta)
+        band, log_share = self.band.rule(self.preference, known), math.log(n_arms * self.union / share_of_delta(self))
         return WLUCBRule(worth, band, log_share, 4.0, self.tolerance, first)
 
     def own(self, n_arms: int) -> Pair:
@@ -133,7 +137,7 @@ def confidence(rule, state):
 def _(rule, state, u):
     arm, _ = survey(rule.first, state)
     if arm < 0 and state.own.second[0] >= 0:
-        arm = state.own.second[0]
+        arm = state.own.second[0] if state.active[state.own.second[0]] else -1  # else it broke a guardrail meanwhile
         state.own.second[0] = -1
     if arm < 0:
         bounds_at(rule, state, confidence(rule, state))

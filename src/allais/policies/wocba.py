@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,6 +14,7 @@ from allais._kernels import by_reference, kernel
 from allais.bands.asymptotic import LEAST, rarest_event, require_unbroken
 from allais.bands.base import NoBand
 from allais.policies.core.base import KArmed, setting
+from allais.policies.core.guardrails import Guardrail, guardrails_of
 from allais.policies.core.steps import best_value, issue, pick_highest, survey
 from allais.policies.core.verbs import choose, learn, take_in
 from allais.policies.wsr import spent, whole_budget
@@ -39,6 +41,7 @@ class WOCBA(KArmed):
         name: What tables and legends call it.
         budget: The number of samples in all.
         rarest: The probability of the rarest event that matters; rarer ones may be missed.
+        guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
@@ -48,6 +51,7 @@ class WOCBA(KArmed):
 
     budget: int = setting(check=whole_budget)
     rarest: float = setting(check=rarest_event)
+    guardrails: Sequence[Guardrail] = setting((), guardrails_of)
 
     called: ClassVar[str] = "W-OCBA"
     goal: ClassVar[str] = "budget"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,10 +13,11 @@ from allais._checks import IntArray, share, whole
 from allais._kernels import by_reference, kernel
 from allais.bands.base import NoBand
 from allais.policies.core.base import Policy, setting
+from allais.policies.core.guardrails import Guardrail, guardrails_of
 from allais.policies.core.knowledge import RewardsOfArms
 from allais.policies.core.state import require_place
-from allais.policies.core.steps import issue, pick
-from allais.policies.core.verbs import SETTLED, WAITING, choose, learn, recommend, take_in
+from allais.policies.core.steps import best_value, issue, pick
+from allais.policies.core.verbs import SETTLED, WAITING, choose, drop, learn, recommend, take_in
 from allais.samples.memory import Worth
 
 
@@ -61,6 +63,7 @@ class WSR(Policy):
         rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
         name: What tables and legends call it.
         budget: The number of samples in all.
+        guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
@@ -70,6 +73,7 @@ class WSR(Policy):
 
     rewards: RewardsOfArms | None = None
     budget: int = setting(check=whole_budget)
+    guardrails: Sequence[Guardrail] = setting((), guardrails_of)
 
     called: ClassVar[str] = "W-SR"
     goal: ClassVar[str] = "budget"
@@ -89,7 +93,7 @@ class WSR(Policy):
     def check_state(self, rule: Any, state: Any) -> None:
         """Refuse a phase that does not exist, or one with another number of arms than it leaves."""
         require_place("phase", int(state.own.phase[0]), 0, rule.ends.size)
-        left = state.asked.size - int(state.own.phase[0])  # each phase has rejected one
+        left = state.asked.size - int(state.own.phase[0]) if state.active.any() else 0  # each phase has rejected one
         require_place("number of arms that are still alive", int(state.own.alive.sum()), left, left)
 
 
@@ -147,6 +151,21 @@ def _(rule, state, arm, utility, raw, ticket):
         state.own.phase[0] += 1
 
 
+@drop.of(WSRRule)
+def _(rule, state, arm):
+    state.active[arm] = False
+    own = state.own
+    if not own.alive[arm]:
+        return
+    own.alive[arm] = False
+    if own.phase[0] < rule.ends.size:  # it counts as the one that a phase rejects
+        own.phase[0] += 1
+    else:  # it was the last: the best of those that were rejected beside it comes back
+        best = best_value(state)
+        if best >= 0:
+            own.alive[best] = True
+
+
 @kernel
 def is_over(rule, state):
     """Whether every arm that is still alive has been told as often as the phase asks."""
@@ -183,6 +202,7 @@ class SequentialHalving(WSR):
         rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
         name: What tables and legends call it.
         budget: The number of samples in all.
+        guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({30: 0.2, 0: 0.8}), Discrete({7: 1.0})])
@@ -236,6 +256,7 @@ class PatientRejects(WSR):
         rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
         name: What tables and legends call it.
         budget: The number of samples in all.
+        guardrails: Limits that the answer must keep, a list of `Guardrail`.
         floor: The share of the budget that is spread evenly first, in (0, 1]; near 0 it is W-SR, at 1 uniform sampling
             (docs/choosing.md).
 

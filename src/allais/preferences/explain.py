@@ -13,7 +13,7 @@ from allais._system.extras import extra
 from allais.lotteries import Lottery
 from allais.numerics.integrals import Integrand, integrate, integrate_tail
 from allais.preferences import valuation
-from allais.preferences.valuation import sure_amount
+from allais.preferences.valuation import level_of, percentile_in_words, sure_amount
 from allais.weights import Weight
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ class Explanation:
     def _in_words(self, digits: int) -> str:
         if np.isnan(self.sure):
             return f"has the value {self.value:.{digits}g}, which no sure outcome has"
+        if level_of(self.preference) is not None:
+            return percentile_in_words(self.preference, self.sure, digits=digits)
         return f"feels like {self.sure:.{digits}g} for sure"
 
     def __str__(self) -> str:

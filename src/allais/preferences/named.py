@@ -10,6 +10,7 @@ from typing import Any
 from allais import weights
 from allais._checks import brief, nearest, real, share
 from allais.preferences.preference import Preference
+from allais.preferences.valuation import level_of as level_of
 from allais.weights import Identity, Mixed, Step, TailAverage, Weight
 
 SPOKEN = {"TverskyKahneman": "Tversky-Kahneman", "GonzalezWu": "Gonzalez-Wu", "Identity": "as they are"}
@@ -42,18 +43,6 @@ def in_words(preference: Preference) -> str:
             same = type(losses) is type(gains)
             text += f", losses {_numbers(losses) if same else _weight(losses)}"
     return text if utility is None else f"{text}, {_spoken(type(utility).__name__)} {_numbers(utility)}".rstrip()
-
-
-def level_of(preference: Preference) -> float | None:
-    """The level of a percentile, counted from the lowest outcome; None for any other preference.
-
-    >>> level_of(quantile(0.95)), level_of(quantile(0.95, costs=True)), level_of(cvar(0.1))
-    (0.95, 0.95, None)
-    """
-    gains = preference.gains
-    if not (isinstance(gains, Step) and preference.losses == gains.dual()):
-        return None
-    return gains.at if preference.costs else round(1.0 - gains.at, 15)
 
 
 def _weight(weight: Weight) -> str:

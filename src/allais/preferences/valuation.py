@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from allais._checks import FloatArray, finite_array
 from allais.errors import UndefinedValueError
 from allais.lotteries import Lottery
 from allais.numerics import HalfDistribution, Parts, distorted_integral, finite_parts, normal_table
-from allais.weights import Weight
+from allais.weights import Step, Weight
 from allais.weights.bounds import certified_maximum
 
 if TYPE_CHECKING:
@@ -239,13 +240,68 @@ def amount(number: float, unit: str = "", digits: int = 4) -> str:
     return f"{text} {unit.removesuffix('s') if one else unit}".rstrip()
 
 
-def certainty_equivalent_in_words(preference: Preference, value: float, unit: str = "", digits: int = 4) -> str:
-    """A value as the sure amount that is worth as much; as it is where there is none.
+def level_of(preference: Preference) -> float | None:
+    """The level of a percentile, counted from the lowest outcome; None for any other preference.
 
-    >>> certainty_equivalent_in_words(Preference.tversky_kahneman(), 6.23332, "francs")
-    'feels like 8 francs for sure'
+    >>> level_of(quantile(0.95)), level_of(quantile(0.95, costs=True)), level_of(cvar(0.1))
+    (0.95, 0.95, None)
     """
-    sure = sure_amount(preference, value)
+    gains = preference.gains
+    if not (isinstance(gains, Step) and preference.losses == gains.dual()):
+        return None
+    return gains.at if preference.costs else round(1.0 - gains.at, 15)
+
+
+TIMES = ("us", "ms", "s", "min", "h", "millisecond", "second", "minute", "hour", "day", "week", "month", "year")
+IRREGULAR = {"person": "people"}
+
+
+def percentile_in_words(preference: Preference, outcome: float, unit: str = "", digits: int = 4) -> str:
+    """What a percentile of so much means, in a sentence; "ms per request" says what outcomes are of.
+
+    >>> percentile_in_words(quantile(0.95, costs=True), 212.0, "ms per request")
+    '19 of 20 requests take at most 212 ms'
+    >>> percentile_in_words(quantile(0.1), 40.0, "francs per order"), percentile_in_words(quantile(0.5), 7.0)
+    ('9 of 10 orders bring at least 40 francs', '1 of 2 outcomes is at least 7')
+    """
+    level = level_of(preference)
+    assert level is not None
+    part = level if preference.costs else 1.0 - level
+    whole = Fraction(part).limit_denominator(1_000)
+    many = (
+        f"{whole.numerator:,} of {whole.denominator:,}" if abs(whole - part) < 1e-9 else f"{100.0 * part:.6g}% of the"
+    )
+    measure, per, noun = unit.partition(" per ")
+    if not per or noun in TIMES:  # a rate, such as km per hour, is of no noun
+        measure, verb, noun = unit, "are at most" if preference.costs else "are at least", "outcome"
+    elif not preference.costs:
+        verb = "bring at least"
+    else:
+        verb = "take at most" if measure.removesuffix("s") in TIMES or measure in TIMES else "stay within"
+    if whole.numerator == 1 and "of the" not in many:
+        verb = verb.replace("are", "is") if verb.startswith("are") else verb.replace(" ", "s ", 1)
+    return f"{many} {_plural(noun)} {verb} {amount(outcome, measure, digits)}"
+
+
+def _plural(noun: str) -> str:
+    if noun in IRREGULAR:
+        return IRREGULAR[noun]
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "ch", "sh")) else f"{noun}s"
+
+
+def certainty_equivalent_in_words(
+    preference: Preference, value: float, unit: str = "", digits: int = 4, subject: str = ""
+) -> str:
+    """A value as the sure amount that is worth as much, or what it means as a percentile; as it is where there is none.
+
+    >>> certainty_equivalent_in_words(Preference.tversky_kahneman(), 6.23332, "francs", subject="it")
+    'it feels like 8 francs for sure'
+    """
+    sure, start = sure_amount(preference, value), f"{subject} " if subject else ""
     if math.isnan(sure):
-        return f"has the value {plain(value, digits)}, which no sure outcome has"
-    return f"feels like {amount(sure, unit, digits)} for sure"
+        return f"{start}has the value {plain(value, digits)}, which no sure outcome has"
+    if level_of(preference) is not None:
+        return percentile_in_words(preference, sure, unit, digits)
+    return f"{start}feels like {amount(sure, unit, digits)} for sure"

@@ -17,7 +17,8 @@ from allais.files.atomic import write_atomically
 from allais.policies.core.base import PROMISES, promise_in_words
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
-from allais.preferences.valuation import amount, plain
+from allais.preferences.named import in_words
+from allais.preferences.valuation import amount, level_of, plain
 from allais.report.effort import distance, explained, more_runs
 from allais.report.markup import duration, macro, number, render, share, style
 from allais.report.pictures import PARTS, Curve, axis_label, contenders_first, intervals_as_svg, over_time
@@ -102,9 +103,18 @@ def _options(answer: BestArm) -> dict[str, Any]:
             f"{answer.pulls[name]:,}", "" if math.isnan(best_in[name]) else f"{best_in[name]:.2f}",
         ]  # fmt: skip
 
-    header = ["option", "feels like", "interval", "mean", "runs", "chance of best"]
+    of_percentile = level_of(answer.learner.policy.preference) is not None
+    header = [
+        "option",
+        in_words(answer.learner.policy.preference) if of_percentile else "feels like",
+        "interval",
+        "mean",
+        "runs",
+        "chance of best",
+    ]
     return {
-        "header": header, "shown": list(map(row, shown)), "rest": list(map(row, rest)), "best": shown.index(answer.arm),
+        "header": header, "shown": list(map(row, shown)), "rest": list(map(row, rest)),
+        "best": shown.index(answer.arm) if answer.arm in shown else -1,
     }  # fmt: skip
 
 
@@ -151,6 +161,8 @@ def _curves(answer: BestArm) -> dict[Hashable, Curve]:
 
 def _in_the_end(answer: BestArm) -> str:
     """Where the interval of the answer lies when the policy has stopped."""
+    if answer.arm is None:
+        return "In the end every option was shown to break a guardrail."
     low = answer.intervals[answer.arm].low
     overlap = max((one.high for name, one in answer.intervals.items() if name != answer.arm), default=low) - low
     if overlap <= 0.0:
@@ -163,7 +175,7 @@ def _in_the_end(answer: BestArm) -> str:
 def _explanations(answer: BestArm) -> list[tuple[str, Markup]]:
     """Why the answer, and the option of the best mean where it is another, have their values."""
     mean = by_mean(answer.learner).arm
-    if mean is None or not answer.pulls[answer.arm]:
+    if mean is None or answer.arm is None or not answer.pulls[answer.arm]:
         return []
     return [(str(name), _explanation(explained(answer.learner, name))) for name in dict.fromkeys([answer.arm, mean])]
 

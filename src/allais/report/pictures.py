@@ -7,7 +7,8 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from allais.bands import Interval
-from allais.preferences.valuation import plain
+from allais.preferences.named import in_words
+from allais.preferences.valuation import level_of, plain
 from allais.report.markup import macro
 from allais.report.words import ranked, sure_intervals
 from allais.simulation import BestArm
@@ -146,7 +147,9 @@ def _marks(first: int, last: int) -> list[int]:
 def axis_label(answer: BestArm, unit: str) -> str:
     """What the numbers of a picture are."""
     less = "; less is better" if answer.learner.policy.preference.costs else ""
-    return f"what it feels like for sure{f', in {unit}' if unit else ''}{less}"
+    preference = answer.learner.policy.preference
+    what = "what it feels like for sure" if level_of(preference) is None else in_words(preference)
+    return f"{what}{f', in {unit}' if unit else ''}{less}"
 
 
 def contenders_first(answer: BestArm) -> tuple[list[Hashable], list[Hashable]]:
@@ -169,5 +172,6 @@ def intervals_as_svg(answer: BestArm) -> Markup:
         )
         for name in names
     ]  # fmt: skip
-    worst = sure[answer.arm].high if answer.learner.policy.preference.costs else sure[answer.arm].low
+    best = sure.get(answer.arm, Interval(math.nan, math.nan, math.nan))  # none, where all break a guardrail
+    worst = best.high if answer.learner.policy.preference.costs else best.low
     return rows_as_svg("What each option feels like for sure, with its interval", rows, worst)

@@ -12,8 +12,10 @@ import numpy as np
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.policies.core.base import rarest_of
+from allais.policies.core.guardrails import Feasibility
 from allais.preferences import Explanation, Preference
-from allais.preferences.valuation import amount, plain, sure_amount
+from allais.preferences.named import in_words
+from allais.preferences.valuation import amount, level_of, percentile_in_words, plain, sure_amount
 from allais.report.effort import TO, explained
 from allais.report.markup import quoted, share
 from allais.searches.forecast import chances_of_best
@@ -76,12 +78,30 @@ def recommendation(answer: BestArm, unit: str = "") -> str:
     """What to do, in a paragraph: the option, what it feels like, what the mean would have cost, and how sure it is."""
     if not answer.samples:
         return "No run has finished, so nothing can be recommended yet."
+    said = guardrails(answer, unit)
+    if answer.arm is None:
+        return f"Choose none of these. {said} {_slips(answer)}"
     sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
     mean = by_mean(answer.learner)
     text = [f"Choose {quoted(answer.arm)}{but_some_failed(answer, unit)}.", _feeling(answer, sure, mean.arm, unit)]
     if mean.arm is not None:
         text.append(_against_the_mean(answer, sure, mean, unit))
+    text.append(said)
     return " ".join([part for part in text if part] + [confidence(answer, unit)])
+
+
+def guardrails(answer: BestArm, unit: str = "") -> str:
+    """What was shown about the guardrails, in the user's unit; nothing where there are none."""
+    learner, names = answer.learner, list(answer.pulls)
+    if not learner.policy.guardrails:
+        return ""
+    place = None if answer.arm is None else names.index(answer.arm)
+    return Feasibility(learner.policy, len(names)).in_words(names, learner.state, place, unit)
+
+
+def _slips(answer: BestArm) -> str:
+    slip = Feasibility(answer.learner.policy, len(answer.pulls)).delta
+    return f"The chance that one of them keeps the guardrails is below {share(slip)}."
 
 
 def _feeling(answer: BestArm, sure: dict[Hashable, Interval], by_mean: Hashable | None, unit: str) -> str:
@@ -89,12 +109,15 @@ def _feeling(answer: BestArm, sure: dict[Hashable, Interval], by_mean: Hashable 
     if math.isnan(utility):
         return f"Its value is {plain(answer.value)}, which no sure outcome has."
     rival = next((name for name in ranked(answer) if name != answer.arm and not math.isnan(sure[name].value)), None)
-    text = f"To people it feels like {amount(utility, unit)} for sure"
+    preference = answer.learner.policy.preference
+    text, likewise = f"To people it feels like {amount(utility, unit)} for sure", "feels like"
+    if level_of(preference) is not None:
+        text, likewise = f"With it, {percentile_in_words(preference, utility, unit)}", "has"
     if rival is None or rival == by_mean:  # that one is spoken about in the next sentence
         return f"{text}."
     if answer.intervals[rival].value == answer.intervals[answer.arm].value:
-        return f"{text}, and so does {quoted(rival)}."
-    return f"{text}; the next best, {quoted(rival)}, feels like {amount(sure[rival].value, unit)}."
+        return f"{text}, and so {'does' if likewise == 'feels like' else 'it is with'} {quoted(rival)}."
+    return f"{text}; the next best, {quoted(rival)}, {likewise} {amount(sure[rival].value, unit)}."
 
 
 def ranked(answer: BestArm) -> list[Hashable]:
@@ -113,12 +136,17 @@ def _against_the_mean(answer: BestArm, sure: dict[Hashable, Interval], mean: ByM
     text = f"{name} has the best mean, {amount(theirs, unit)} against {amount(ours, unit)}"
     if ours == theirs:
         return f"{name} has the same mean, {amount(ours, unit)}, so the mean could not choose between the two."
+    if not answer.learner.state.active[list(answer.pulls).index(mean.arm)]:
+        return f"{text}, but it breaks a guardrail."
     utility, best = sure[mean.arm].value, sure[answer.arm].value
     if math.isnan(utility) or math.isnan(best):
         return f"{text}, but it is not what people prefer."
     lost = utility - best if answer.learner.policy.preference.costs else best - utility
     if lost <= 0.0:
         return f"{text}, and by these runs it feels no worse, {amount(utility, unit)} for sure: the two are close."
+    if level_of(answer.learner.policy.preference) is not None:
+        which = in_words(answer.learner.policy.preference)
+        return f"{text}, but its {which} is {amount(utility, unit)}, worse by {amount(lost, unit, 3)}."
     return (
         f"{text}, but feels like {amount(utility, unit)} for sure: going by the mean would cost people "
         f"{amount(lost, unit, 3)} each time."
@@ -173,8 +201,11 @@ def _slack(answer: BestArm, unit: str) -> str:
 def contrast(answer: BestArm, unit: str = "") -> str:
     """Why people and the mean differ, or that they do not; nothing where outcomes are not kept."""
     learner, mean = answer.learner, by_mean(answer.learner).arm
-    if mean is None or not answer.pulls[answer.arm]:
+    if mean is None or answer.arm is None or not answer.pulls[answer.arm]:
         return ""
+    if level_of(learner.policy.preference) is not None:
+        which = in_words(learner.policy.preference)
+        return f"Only {which} counts here: how far other outcomes lie above or below it makes no difference."
     if mean == answer.arm:
         return f"People and the mean agree on {quoted(answer.arm)}. {_most_distorted(learner, answer.arm, unit)}"
     return (

@@ -17,7 +17,7 @@ from allais.bands import Interval
 from allais.learner import Learner
 from allais.policies.core.base import Policy, Promise
 from allais.policies.core.verbs import bracket
-from allais.preferences.valuation import sure_amount
+from allais.preferences.valuation import level_of, percentile_in_words, sure_amount
 from allais.problems import Problem
 from allais.problems.base import require_rivals
 from allais.simulation.history import NOTHING, Kept, Moment, Repeated, noted
@@ -130,7 +130,7 @@ class BestArm:
     """What a policy recommends, and how sure it is.
 
     Attributes:
-        arm: The recommended arm.
+        arm: The recommended arm; None where every arm was shown to break a guardrail.
         value: Its estimated value, as a utility.
         settled: Whether the policy settled; False if a limit came first, and then delta says nothing.
         delta: The probability that a settled answer is wrong, for fixed confidence; None where it is withdrawn.
@@ -197,6 +197,11 @@ class BestArm:
         """
         return "none" if self.withdrawn else self.learner.policy.promise
 
+    @property
+    def guardrails(self) -> str:
+        """What was shown about the guardrails of the policy, in a sentence; empty where it has none."""
+        return self.learner.recommend().guardrails
+
     def __str__(self) -> str:
         sure = "settled" if self.settled else "not settled"
         if self.settled and self.delta is not None:
@@ -208,6 +213,10 @@ class BestArm:
         of_mean = policy.of_mean  # such a policy compares w(mean), which is no value of outcomes
         utility = math.nan if of_mean else sure_amount(policy.preference, self.value)
         worth = f"value {self.value:.4g}" if math.isnan(utility) else f"feels like {utility:.4g} for sure"
+        if not math.isnan(utility) and level_of(policy.preference) is not None:
+            worth = percentile_in_words(policy.preference, utility)
+        if self.arm is None:
+            return f"none ({sure}, every arm breaks a guardrail, {self.samples} samples)"
         return f"{self.arm!r} ({sure}, {worth}, {self.samples} samples)"
 
 

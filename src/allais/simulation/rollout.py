@@ -6,6 +6,7 @@ simulator runs at compiled speed, and two policies with the same seed meet the s
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -18,8 +19,9 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, compiled_for, kernel, loop
 from allais.learner import Learner
 from allais.policies.core.base import Policy
+from allais.policies.core.guardrails import feasibility_of, next_look
 from allais.policies.core.state import no_such_arm, started
-from allais.policies.core.verbs import choose, lacks_room, learn, recommend
+from allais.policies.core.verbs import SETTLED, choose, lacks_room, learn, recommend
 from allais.problems import Problem
 from allais.rewards import Rewards
 from allais.samples.layout import grown
@@ -130,6 +132,7 @@ class Rollout:
         self._pending = np.full(1, -1, dtype=np.int64)
         self._told = np.zeros(1, dtype=np.int64)
         self._stretch = FIRST_LOOK
+        self._feasibility = feasibility_of(self.policy, n_arms)
         self.stopped = False
 
     @property
@@ -149,13 +152,17 @@ class Rollout:
                 raise CancelledError
             # compiled code hears of no interruption, so it comes back in between; what is told does not depend on it
             begin, before = time.perf_counter(), self.samples
+            until_look = math.inf if self._feasibility is None else next_look(before)
             code = compiled_loop(
                 self.rule, self.state, self._utilities, self._raw, self._position, self._filled,
-                self._pending, self._told, min(until, before + self._stretch), record, self.rng,
+                self._pending, self._told, int(min(until, before + self._stretch, until_look)), record, self.rng,
             )  # fmt: skip
             if self.samples > before:
                 each = (time.perf_counter() - begin) / (self.samples - before)
                 self._stretch = max(int(SOON / max(each, 1e-12)), 1)
+            if self._feasibility is not None and self.samples == until_look:
+                self._feasibility.review(self.rule, self.state)
+                self.stopped = not self.state.active.any()
             if code == DONE and self.samples >= until:
                 return
             if code == STRAY:
@@ -165,9 +172,17 @@ class Rollout:
             elif code == GROW:
                 self._make_room(int(self._pending[0]))
             elif code == STOPPED:
-                self.stopped = True
+                self._settle()
         while record.done[0] < record.marks.size:  # nothing changes any more
             write_down(self.rule, self.state, record)
+
+    def _settle(self) -> None:
+        """Stop, unless a guardrail asks for more samples of the leader, or has dropped it."""
+        arm = SETTLED if self._feasibility is None else self._feasibility.instead(self.rule, self.state)
+        if arm >= 0:
+            self.state.asked[arm] += 1
+            self._pending[0] = arm
+        self.stopped = arm == SETTLED
 
     def learner(self) -> Learner:
         """A learner that knows what this run has learned, and goes on from there."""

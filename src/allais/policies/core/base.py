@@ -16,6 +16,7 @@ from allais._checks import FloatArray, IntArray, brief, not_negative, share
 from allais._random import Seed
 from allais.bands.base import Band, bounds_of
 from allais.policies.core.forgetting import Fading, Recent
+from allais.policies.core.guardrails import USUAL, Guardrail, check_guardrails
 from allais.policies.core.knowledge import (
     RewardsOfArms,
     as_list,
@@ -75,6 +76,12 @@ def promise_in_words(policy: Policy) -> str:
     rarest = rarest_of(policy)
     if rarest is not None:
         text = text.replace("`rarest`", f"{rarest:g}")
+    if policy.guardrails:
+        slip = USUAL if policy.error_rate is None else policy.error_rate / 2.0
+        text += (
+            f" Of guardrails: with a chance below {slip:g} an arm that keeps them was dropped, or the answer, where it "
+            "was shown to keep them, breaks one."
+        )
     return f"{policy.promise.capitalize()}: {text}"
 
 
@@ -169,6 +176,7 @@ class Policy(ABC):
             if check is not None:
                 object.__setattr__(self, one.name, check(one.name, getattr(self, one.name)))
         self.check()
+        check_guardrails(self)
 
     def _fit_band(self) -> None:
         """Choose a band if none was, and refuse one that does not hold for the rewards."""
@@ -236,6 +244,11 @@ class Policy(ABC):
     def of_mean(self) -> bool:
         """Whether w(mean) takes the place of the value, as in the WE heuristics."""
         return False
+
+    @property
+    def guardrails(self) -> Sequence[Guardrail]:
+        """Limits that an arm must keep to be the answer."""
+        return ()
 
     @property
     def memory(self) -> Recent | Fading | None:

@@ -42,6 +42,10 @@ def _bracket(rule, state, low, high):
     """Write the interval of every arm's value at the present confidence; infinite where unknown."""
 
 
+def _drop(rule, state, arm):
+    """Take an arm out of play for good, since it breaks a guardrail."""
+
+
 def _pass_time(lifetimes, rule, state, arm, utility, raw):
     """After an outcome was taken in: note when it will be forgotten, and forget those whose time is over."""
 
@@ -101,7 +105,14 @@ def fixed_room(rule, state, arm, ticket):
     return False
 
 
+@kernel
+def leave_play(rule, state, arm):
+    """Most algorithms look at the arms in play anew in each round."""
+    state.active[arm] = False
+
+
 choose = verb(_choose)
+drop = verb(_drop, default=leave_play)
 lacks_room = verb(_lacks_room, default=fixed_room)
 learn = verb(_learn, default=take_in)
 recommend = verb(_recommend, default=recommend_best, make=routine)

@@ -232,13 +232,14 @@ class AddArm(Strict):
 class Recommended(Strict):
     """The best arm so far, for a person or for the experiment's own preference."""
 
-    arm: str
+    arm: str | None  # none where every arm was shown to break a guardrail
     value: float | None  # as felt; none before the first outcome
     low: float | None  # the ends of its interval, where the policy has one
     high: float | None
     settled: bool
     person: str | None
     feels_like: float | None  # what would be worth as much for sure, in the experiment's unit
+    guardrails: str | None = None  # what was shown about the guardrails, in a sentence
 
 
 class ArmValue(Strict):
@@ -254,6 +255,7 @@ class ArmValue(Strict):
     high: float | None
     alarms: int  # how often its outcomes were found to have changed
     last_alarm: int | None  # how many outcomes ago
+    guardrails: str | None = None  # "keeps" all that there are, "breaks" one, or "open"
 
 
 class Values(Strict):

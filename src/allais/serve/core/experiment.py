@@ -169,13 +169,25 @@ class Experiment:
         if found is None:
             return None
         self.require_open()
+        before = self._guarded_arms()
         with refusing(self.name):
             if found.apprentice:
                 event = self._observed(found.arm, found.row, [outcome])
             else:
                 self.learner.tell(number, outcome)
                 event = {"tell": number, "reward": outcome}
-        return [self._event(event, now), self._close(number, TOLD, outcome, key, now)]
+        return [self._event(event, now), self._close(number, TOLD, outcome, key, now), *self._dropped(before, now)]
+
+    def _guarded_arms(self) -> tuple[Any, ...]:
+        return self.learner.arms if self.learner.policy.guardrails else ()
+
+    def _dropped(self, before: tuple[Any, ...], now: float) -> list[Row]:
+        """The rows of arms that have just been shown to break a guardrail, and went out of play."""
+        rows: list[Row] = []
+        for arm in sorted(map(str, set(before).difference(self.learner.arms if before else ()))):
+            rows.append((Kind.ARM_CHANGE, (False, now, self.id, arm)))
+            rows.append((Kind.AUDIT, (now, "policy", "guardrail", self.name, as_json({"out of play": arm}))))
+        return rows
 
     def cancel(self, number: int, now: float, state: str = CANCELLED) -> list[Row] | None:
         """The rows of a decision that is given up; None if it is not open."""
@@ -251,11 +263,12 @@ class Experiment:
                 (arm, tuple(self.features.row(arm, own, {})), [outcome for _, _, outcome in group])
                 for (arm, own), group in groupby(told, key=lambda one: one[:2])
             )
+        before = self._guarded_arms()
         with refusing(self.name):
             written = [self._event({**self._observed(*part), "imported": key}, now) for part in some]
         for arm, many in Counter(arms).items():
             self._count(arm, many)
-        return written
+        return written + self._dropped(before, now)
 
     def _observed(self, arm: str | list[str], row: tuple[float, ...], outcomes: list[float]) -> dict[str, Any]:
         if not row:

@@ -52,8 +52,20 @@ def policy_from(settings: ExperimentSettings) -> Policy:
         document["preference"] = preference_from(document["preference"])
     if settings.rewards is not None:
         document["rewards"] = settings.rewards
+    if isinstance(document.get("guardrails"), list):
+        document["guardrails"] = [_guardrail(one) for one in document["guardrails"]]
     found: Policy = setting_from("policy", document)
     return found
+
+
+def _guardrail(given: Any) -> Any:
+    """The document of a guardrail: {"preference": "p99", "at_most": 300}."""
+    if not isinstance(given, dict):
+        return given
+    liking = given.get("preference")
+    if isinstance(liking, dict) and "name" in liking:
+        given = {**given, "preference": preference_from(liking)}
+    return setting_from("guardrail", {"type": "Guardrail", **given})
 
 
 def learner_from_settings(settings: ExperimentSettings) -> Learner:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 from sqlalchemy import Connection, select
 
 from allais.learner import Learner, LinearLearner
+from allais.policies.core.guardrails import BREAKS, KEEPS, OPEN, Feasibility
 from allais.preferences import Preference, expected_value
 from allais.preferences.valuation import sure_amount
 from allais.serve.core.errors import Refused
@@ -19,6 +20,7 @@ from allais.serve.core.restore import detail_of
 from allais.serve.core.service import Service
 from allais.serve.store.tables import decisions
 
+SHOWN = {KEEPS: "keeps", OPEN: "open", BREAKS: "breaks"}
 PAGE = 5_000  # decisions that are read at once
 
 
@@ -48,7 +50,8 @@ async def recommend(service: Service, name: str, person: str | None) -> dict[str
         raise Refused(422, str(error)) from None
     low, high = (None, None) if best.interval is None else (best.interval.low, best.interval.high)
     return {
-        "arm": str(best.arm), "value": finite(best.value), "low": low, "high": high, "settled": best.settled,
+        "arm": None if best.arm is None else str(best.arm), "guardrails": best.guardrails or None,
+        "value": finite(best.value), "low": low, "high": high, "settled": best.settled,
         "person": person, "feels_like": finite(sure_amount(_framed(learner, preference), best.value)),
     }  # fmt: skip
 
@@ -89,7 +92,7 @@ def values_of(learner: Learner, preference: Preference | None, outcomes: dict[st
     values = learner.value(preference)
     intervals = learner.intervals() if framed == learner.policy.preference else {}
     drift = learner.drift() if learner.policy.keeps_outcomes else {}
-    in_play = set(learner.arms)
+    in_play, shown = set(learner.arms), guardrails_of(learner)
     return [
         {
             "name": str(arm),
@@ -102,9 +105,19 @@ def values_of(learner: Learner, preference: Preference | None, outcomes: dict[st
             "high": finite(intervals[arm].high) if arm in intervals else None,
             "alarms": drift[arm].alarms if arm in drift else 0,
             "last_alarm": drift[arm].ago if arm in drift else None,
+            "guardrails": shown.get(arm),
         }
         for arm in learner.pulls
     ]
+
+
+def guardrails_of(learner: Learner) -> dict[Hashable, str]:
+    """What is shown about each arm's guardrails: keeps, open or breaks; nothing where there are none."""
+    policy = learner.policy
+    if not policy.guardrails:
+        return {}
+    shown = Feasibility(policy, learner.n_arms).shown(learner.state.memory).tolist()
+    return {name: SHOWN[one] for name, one in zip(learner.pulls, shown, strict=True)}
 
 
 async def apprenticed(service: Service, name: str) -> dict[str, Any]:

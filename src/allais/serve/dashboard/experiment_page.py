@@ -52,7 +52,7 @@ def _answer(facts: Facts) -> str:
     arm = next(one for one in facts.arms if one.name == facts.best)
     best = f"{quoted(arm.name)} is best so far"
     if not math.isnan(arm.sure.value):
-        best += f": it feels like {amount(arm.sure.value, facts.unit)} for sure"
+        best += f": {facts.worth(arm.sure.value)}"
     return " ".join([f"{best}{_against_the_mean(facts, arm)}", *_parted(facts)])
 
 
@@ -90,6 +90,10 @@ def _alarms(facts: Facts) -> Iterator[str]:
             many = f"{arm.alarms} times; the last alarm {arm.ago:,} outcomes ago"
             since = many if arm.alarms > 1 else f"since {arm.ago:,} outcomes"
             yield f"{quoted(arm.name)} no longer looks as it did ({since})."
+    in_play = {arm.name for arm in facts.arms if arm.in_play}
+    for name in facts.broken:
+        where = "is still in play" if name in in_play else "is out of play"
+        yield f"{quoted(name)} was shown to break a guardrail ({facts.guardrails}), and {where}."
 
 
 def _tiles(facts: Facts) -> list[tuple[str, str, str]]:

@@ -15,11 +15,12 @@ from allais.bands import Interval
 from allais.learner import Learner
 from allais.preferences import Explanation, Preference, expected_value
 from allais.preferences.named import in_words
-from allais.preferences.valuation import sure_amount
+from allais.preferences.valuation import amount, level_of, percentile_in_words, sure_amount
 from allais.report.effort import explained
 from allais.report.words import ByMean, by_mean
 from allais.serve.core.restore import StoredPreferences
 from allais.serve.core.service import log
+from allais.serve.core.values import guardrails_of
 from allais.serve.dashboard.history import (
     OTHERS,
     Cell,
@@ -109,6 +110,15 @@ class Facts:
     width: int  # decisions per bucket
     lost: list[tuple[float, float]] = field(default_factory=list)  # by bucket: as decided, always the best mean
     failed: list[str] = field(default_factory=list)  # parts that could not be worked out
+    broken: list[str] = field(default_factory=list)  # arms that are shown to break a guardrail
+    guardrails: str = ""  # what they demand
+    of: Preference | None = None  # whose values are shown
+
+    def worth(self, sure: float) -> str:
+        """What an arm's certainty equivalent means: of a percentile, how many outcomes keep to it."""
+        if self.of is not None and level_of(self.of) is not None:
+            return percentile_in_words(self.of, sure, self.unit)
+        return f"it feels like {amount(sure, self.unit)} for sure"
 
     def colour(self, name: str) -> str:
         """The class of an arm's colour: by its place, so that it keeps it in all pictures."""
@@ -190,9 +200,15 @@ def gather(connection: Connection, snapshot: Snapshot, traffic: Traffic, history
         history.per_minute(), traffic.last, arms,
         len(pulls) - len(shown), _best(preference, {arm.name: arm.sure.value for arm in arms if arm.in_play}),
         best_mean, keeps_intervals(learner), groups,
-        list(history.moments), traffic.width,
+        list(history.moments), traffic.width, of=preference,
+        guardrails=" and ".join(one.in_words(settings.unit) for one in learner.policy.guardrails),
     )  # fmt: skip
     facts.lost.extend(_lost(facts))
+    facts.broken.extend(
+        worked_out(
+            "Guardrails", [], lambda: [str(arm) for arm, one in guardrails_of(learner).items() if one == "breaks"]
+        )
+    )
     facts.failed.extend(failed)
     return facts
 
