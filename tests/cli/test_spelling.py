@@ -58,7 +58,8 @@ NOISE = [
     linear.EstimatedNoise(3.0), linear.FeatureNoise([Normal(0, 1), Bernoulli(0.5)]),
     linear.ArmNoise([Normal(0, 2)] * 2),
 ]  # fmt: skip
-SETTINGS = [*ALL_WEIGHTS, *ALL_REWARDS, *ALL_LOTTERIES, *ALL_BANDS, *ALL_MEMORIES, *ALL_PREFERENCES, *NOISE]
+GUARDRAIL = policies.Guardrail("p99", at_most=0.5, margin=0.1)
+SETTINGS = [*ALL_WEIGHTS, *ALL_REWARDS, *ALL_LOTTERIES, *ALL_BANDS, *ALL_MEMORIES, *ALL_PREFERENCES, *NOISE, GUARDRAIL]
 
 GIVEN = {"delta": 0.05, "budget": 300, "rarest": 0.1, "beta": 2.0, "noise": linear.ParameterNoise(), "name": "mine"}
 
@@ -81,6 +82,7 @@ VARIED = [
     *(policies.IMED(expected_value(), Finite([0, 1]), memory=memory) for memory in ALL_MEMORIES),
     *(WUCB(expected_value(), Bounded(0, 1), band=band) for band in ALL_BANDS[1:] if band != bands.Betting()),
     policies.TopTwo(expected_value(), Bounded(0, 1), delta=0.1, evidence=bands.Betting()),
+    policies.TopTwo(expected_value(), Bounded(0, 1), delta=0.1, guardrails=[GUARDRAIL]),
     *(WLUCB(one, Bounded(0, 1), delta=0.1) for one in ALL_PREFERENCES if one.utility is None),
     *(WLUCB(expected_value(), one, delta=0.1) for one in ALL_REWARDS),
     WLUCB(expected_value(), delta=0.1, band=bands.Asymptotic(0.05), tolerance=0.5),

@@ -126,7 +126,7 @@ def test_one_arm_is_judged_as_well():
         rng = np.random.default_rng(1)
         with suppress(NotNow):
             while learner.samples < 20_000:
-                learner.tell(learner.ask(), float(lottery.sample(1, rng)[0]))
+                learner.tell(learner.ask(), float(lottery.sample(rng, 1)[0]))
         assert learner.is_settled()
         assert (learner.recommend().arm == "only") is kept
 
@@ -137,21 +137,21 @@ def test_a_policy_that_never_stops_keeps_one_arm_in_play():
     rng = np.random.default_rng(2)
     for _ in range(4_000):
         choice = learner.ask()
-        learner.tell(choice, float({"fast": FAST, "steady": STEADY}[choice.arm].sample(1, rng)[0]))
+        learner.tell(choice, float({"fast": FAST, "steady": STEADY}[choice.arm].sample(rng, 1)[0]))
     assert learner.arms == ("steady",)
     both = policy.start(["fast", "bumpy"], seed=1)
-    both.observe("fast", FAST.sample(3_000, rng))
-    both.observe("bumpy", Discrete({100: 0.9, 400: 0.1}).sample(3_000, rng))
+    both.observe("fast", FAST.sample(rng, 3_000))
+    both.observe("bumpy", Discrete({100: 0.9, 400: 0.1}).sample(rng, 3_000))
     assert len(both.arms) == 1
     assert "It was shown to break a guardrail" in both.recommend().guardrails
     told = NPTS(MEAN, TIMES, guardrails=[Guardrail("p99", at_most=300, drop=False)]).start(["fast", "steady"], seed=1)
-    told.observe("fast", FAST.sample(3_000, rng))
+    told.observe("fast", FAST.sample(rng, 3_000))
     assert told.arms == ("fast", "steady")
     assert simulate(policy, Bandit([FAST, STEADY]), n_rounds=3_000, n_runs=2, seed=1).pulls[:, -1, 0].max() < 2_000
 
 
 def test_guardrails_survive_files_and_a_kill(tmp_path):
-    policy = TopTwo(MEAN, TIMES, delta=0.05, guardrails=[TAIL, Guardrail(MEAN, at_most=900, margin=5)])
+    policy = WLUCB(MEAN, TIMES, delta=0.05, guardrails=[TAIL, Guardrail(MEAN, at_most=900, margin=5)])
     assert from_spec(to_spec(policy)) == policy
     problem = {"fast": FAST, "steady": STEADY}
     with policy.start(list(problem), seed=1) as learner:
@@ -162,7 +162,7 @@ def test_guardrails_survive_files_and_a_kill(tmp_path):
     with suppress(NotNow):
         while True:
             choice = learner.ask()
-            learner.tell(choice, float(problem[choice.arm].sample(1, rng)[0]))
+            learner.tell(choice, float(problem[choice.arm].sample(rng, 1)[0]))
             if learner.samples % 400 == 0:  # what a kill leaves: the folder, and nothing in memory
                 learner.close()
                 learner = Learner.open(folder)

@@ -212,7 +212,7 @@ class Reader:
             )
         settings = {key: entry for key, entry in table.items() if key != "type"}
         if isinstance(settings.get("preference"), dict):
-            given = settings["preference"]
+            given = {key: entry for key, entry in settings["preference"].items() if key != "type"}
             settings["preference"] = self._call(preference_named if "name" in given else Preference, given, place)
         found: Guardrail = self._call(Guardrail, settings, place)
         return found

@@ -273,6 +273,7 @@ class UniformSampling(WSR, made_from=PatientRejects):
         rewards: What is known about outcomes, if anything: one declaration for all arms, or a list with one per arm.
         name: What tables and legends call it.
         budget: The number of samples in all.
+        guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)])

@@ -213,6 +213,8 @@ class Feasibility:
         if not state.active.any():
             return SETTLED
         leader = int(recommend(rule, state))
+        if not (is_look(int(state.memory.pulls.sum())) or self._spent(state)):
+            return leader  # samples are cheaper than looks
         found = int(self.shown(state.memory)[leader])
         if found == BREAKS:
             self.review(rule, state)
