@@ -101,6 +101,8 @@ def _alarms(kind: str, by: str, tests: int) -> tuple[str, ...]:
     shares = [f"{count / tests:.3f}" for count in counts[:3]] + [f"{counts[3] / min(tests, BY_VILLE):.2f}"]
     if by not in LEVELS:
         shares[2:] = ["", ""]
+    if by.endswith("bounds"):
+        shares[1] = ""
     row = (kind, by, f"{tests:,}", *shares)
     print(*row, f"{time.perf_counter() - begin:.0f} s", flush=True)
     return row
