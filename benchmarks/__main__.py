@@ -19,6 +19,7 @@ from benchmarks import (
     interview,
     joint,
     linear,
+    logs,
     many,
     memory,
     networks,
@@ -49,7 +50,7 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, percentiles, sampling, budgets,
-        coverage, screening, linear, executors, search, proofs, bets, verdicts, many, coordinator, forecasts,
+        coverage, screening, linear, executors, search, proofs, bets, verdicts, logs, many, coordinator, forecasts,
         people, interview, shared, tastes, worlds, serve, serve_limits, serve_long, traffic, networks, scenario,
     )
 }  # fmt: skip

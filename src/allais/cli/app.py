@@ -10,6 +10,7 @@ import typer
 
 from allais import __version__
 from allais.cli.best_arm import best_arm_command
+from allais.cli.evaluate import evaluate_command
 from allais.cli.interview import interview_command
 from allais.cli.options import Commands, say_warning
 from allais.cli.paper import app as paper
@@ -79,6 +80,7 @@ app.command("value", context_settings=NUMBERS)(value_command)
 app.command("weight")(weight_command)
 app.command("interview")(interview_command)
 app.command("verdict")(verdict_command)
+app.command("evaluate")(evaluate_command)
 app.command("simulate")(simulate_command)
 app.command("best-arm")(best_arm_command)
 app.command("warm")(warm_command)

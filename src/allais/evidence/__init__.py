@@ -1,4 +1,4 @@
-"""Groups that were compared, looked at any time: verdicts about a table or a stream.
+"""Evidence from data that are there: verdicts about groups, and what a log of decisions says of other policies.
 
 >>> import numpy as np
 >>> rng = np.random.default_rng(1)
@@ -7,8 +7,27 @@
 equal within the margin
 """
 
+from allais.evidence.decisions import Decisions, read_decisions
+from allais.evidence.evaluation import Evaluation, Worth, choose_policy, evaluate
 from allais.evidence.ratio import Forecast, SampleRatio, forecast
 from allais.evidence.stream import Test
+from allais.evidence.targets import replay
 from allais.evidence.verdicts import Look, Verdict, Verdicts, verdict
 
-__all__ = ["Forecast", "Look", "SampleRatio", "Test", "Verdict", "Verdicts", "forecast", "verdict"]
+__all__ = [
+    "Decisions",
+    "Evaluation",
+    "Forecast",
+    "Look",
+    "SampleRatio",
+    "Test",
+    "Verdict",
+    "Verdicts",
+    "Worth",
+    "choose_policy",
+    "evaluate",
+    "forecast",
+    "read_decisions",
+    "replay",
+    "verdict",
+]

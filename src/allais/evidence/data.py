@@ -116,12 +116,12 @@ def read_log(table: Any, group: str, outcome: str, user: str | None, time: str |
         time: The column of times, if there is one.
         control: The group to compare with; by default the one that is called so, or the first.
     """
-    columns = _columns(table, [name for name in (group, outcome, user, time) if name is not None])
-    labels = _listed(columns[group])
+    columns = columns_of(table, [name for name in (group, outcome, user, time) if name is not None])
+    labels = listed(columns[group])
     for row, label in enumerate(labels if None in labels or math.nan in labels else (), start=1):
         if label is None or label != label:
             raise ValueError(f"every outcome has a group; row {row} has none. Fill it in, or leave the row out.")
-    names, codes = _numbered(labels)
+    names, codes = numbered(labels)
     if len(names) < 2:
         raise ValueError(
             f"a verdict compares two groups or more; {group!r} has {len(names)} ({', '.join(map(brief, names))}). "
@@ -133,10 +133,10 @@ def read_log(table: Any, group: str, outcome: str, user: str | None, time: str |
     places[order] = np.arange(len(names))
     users = None
     if user is not None:
-        members = _listed(columns[user])
+        members = listed(columns[user])
         if None in members:
             raise ValueError(f"every outcome has a user; row {members.index(None) + 1} has none. Leave the row out.")
-        who, users = _numbered(members)
+        who, users = numbered(members)
         _require_one_group(who, users, codes, names)
     return Log(
         tuple(names[place] for place in order), places[codes], numbers_of(columns[outcome]), users,
@@ -169,14 +169,15 @@ def _require_one_group(who: list[Hashable], users: IntArray, codes: IntArray, na
         )
 
 
-def _numbered(labels: list[Any]) -> tuple[list[Any], IntArray]:
+def numbered(labels: list[Any]) -> tuple[list[Any], IntArray]:
     """Each label once, as they came, and the places of all."""
     names = list(dict.fromkeys(labels))
     index = {name: place for place, name in enumerate(names)}
     return names, np.fromiter(map(index.__getitem__, labels), dtype=np.int64, count=len(labels))
 
 
-def _listed(column: Any) -> list[Any]:
+def listed(column: Any) -> list[Any]:
+    """The cells of a column."""
     found: list[Any] = column.tolist() if isinstance(column, np.ndarray) else list(column)
     return found
 
@@ -188,7 +189,7 @@ def numbers_of(column: Any) -> FloatArray:
         found = array.astype(np.float64)
     else:
         found = np.empty(array.size)
-        for row, cell in enumerate(_listed(array)):
+        for row, cell in enumerate(listed(array)):
             try:
                 found[row] = math.nan if cell is None or cell == "" else float(cell)
             except (TypeError, ValueError):
@@ -232,7 +233,7 @@ def _times(column: Any) -> FloatArray:
     elif array.dtype.kind in "iuf" and np.isfinite(array).all():
         found = array.astype(np.float64)
     else:
-        found = np.array([seconds_of(cell, row) for row, cell in enumerate(_listed(array), start=1)])
+        found = np.array([seconds_of(cell, row) for row, cell in enumerate(listed(array), start=1)])
     back = np.flatnonzero(np.diff(found) < 0.0)
     if back.size:
         raise ValueError(
@@ -245,9 +246,10 @@ def _times(column: Any) -> FloatArray:
 # -- tables ---------------------------------------------------------------------------------------
 
 
-def _columns(table: Any, names: Sequence[str]) -> dict[str, Any]:
+def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
+    """The columns of a table by name: those that must be there, and those of the others that are."""
     if isinstance(table, str | Path):
-        return _of_file(Path(table), names)
+        return _of_file(Path(table), names, optional)
     if isinstance(table, Mapping):
         found = {str(name): column for name, column in table.items()}
         _require_columns(names, list(found))
@@ -264,22 +266,22 @@ def _columns(table: Any, names: Sequence[str]) -> dict[str, Any]:
             f"a table is a DataFrame, the path of a CSV or Parquet file or a mapping of columns; got {brief(table)}. "
             "Give one."
         ) from None
-    return _of_frame(frame, names)
+    return _of_frame(frame, names, optional)
 
 
-def _of_frame(frame: Any, names: Sequence[str]) -> dict[str, Any]:
+def _of_frame(frame: Any, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
     _require_columns(names, list(frame.columns))
-    return {name: frame[name].to_numpy() for name in names}
+    return {name: frame[name].to_numpy() for name in (*names, *optional) if name in frame.columns}
 
 
-def _of_file(path: Path, names: Sequence[str]) -> dict[str, Any]:
+def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
     if not path.exists():
         raise MissingFile(f"outcomes are read from a file; {path} does not exist. Check the path.")
     reader: Any = next((name for name in READERS if find_spec(name)), None)
     if reader is None or not find_spec("narwhals"):
         if path.suffix != ".csv":
             raise ValueError(f"without narwhals and polars only CSV files are read; got {path}. Install them.")
-        return _of_csv(path, names)
+        return _of_csv(path, names, optional)
     import narwhals
 
     read = narwhals.read_parquet if path.suffix in (".parquet", ".pq") else narwhals.read_csv
@@ -287,21 +289,22 @@ def _of_file(path: Path, names: Sequence[str]) -> dict[str, Any]:
         frame = read(str(path), backend=reader)
     except Exception as error:  # each reader has errors of its own
         if path.suffix == ".csv":
-            return _of_csv(path, names)
+            return _of_csv(path, names, optional)
         reason = str(error).partition("\n")[0]
         raise ValueError(
             f"outcomes are read from a CSV or Parquet file; {path} is none ({reason}). Check it."
         ) from None
-    return _of_frame(frame, names)
+    return _of_frame(frame, names, optional)
 
 
-def _of_csv(path: Path, names: Sequence[str]) -> dict[str, Any]:
+def _of_csv(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
     """Cells as text; columns that hold different things are no trouble here."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = csv.reader(file)
             header = [name.strip() for name in next(rows, [])]
             _require_columns(names, header)
+            names = [*names, *(name for name in optional if name in header)]
             places = [header.index(name) for name in names]
             cells = [[line[place] if place < len(line) else "" for place in places] for line in rows if line]
     except (OSError, UnicodeDecodeError, csv.Error) as error:

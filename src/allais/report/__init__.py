@@ -1,4 +1,4 @@
-"""Reports: a search as it goes, and pages about its answer and about verdicts; loaded at first use."""
+"""Reports: a search as it goes, and pages about its answer about verdicts, and about logs; loaded at first use."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from allais.report.evaluation_page import write_evaluation
     from allais.report.live import LiveView
     from allais.report.page import write_page
     from allais.report.verdict_page import write_verdicts
 
-__all__ = ["LiveView", "write_page", "write_verdicts"]
-_HOMES = {"LiveView": "live", "write_page": "page", "write_verdicts": "verdict_page"}
+__all__ = ["LiveView", "write_evaluation", "write_page", "write_verdicts"]
+_HOMES = {
+    "LiveView": "live",
+    "write_evaluation": "evaluation_page",
+    "write_page": "page",
+    "write_verdicts": "verdict_page",
+}
 
 
 def __getattr__(name: str) -> Any:

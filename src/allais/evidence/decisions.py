@@ -1,0 +1,229 @@
+"""Logs of decisions: what was chosen, how likely that was, and what came of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from allais._checks import FloatArray, IntArray, brief
+from allais.errors import MissingFile
+from allais.evidence.data import columns_of, listed, numbered
+
+IMPORTED = "imported"  # a state in the service's export: an outcome that nobody decided on
+CERTAIN = 0.001  # a finding is told where it comes by luck less often than this
+BETS = 0.5 ** np.arange(1, 13)  # the shares of wealth that are bet side by side
+FEW = 30.0  # outcomes, in effect, below which nothing should rest on an estimate
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """A log of decisions, in the order in which they were made.
+
+    Attributes:
+        arms: The arms that were chosen.
+        chosen: The place of each decision's arm.
+        outcome: What came of it; NaN where that is missing.
+        propensity: The probability with which the arm was chosen, in (0, 1].
+        context: What was known before the decision: a column by name.
+
+    >>> log = read_decisions({"arm": ["a", "b"], "outcome": [1.0, None], "propensity": [0.5, 0.5]})
+    >>> log.arms, log.n, log.findings()[0]
+    (('a', 'b'), 2, '1 of 2 outcomes is missing.')
+    """
+
+    arms: tuple[Hashable, ...]
+    chosen: IntArray
+    outcome: FloatArray
+    propensity: FloatArray
+    context: Mapping[str, list[Any]]
+
+    @property
+    def n(self) -> int:
+        """The number of decisions."""
+        return int(self.chosen.size)
+
+    @cached_property
+    def told(self) -> Decisions:
+        """The decisions whose outcome is known."""
+        return self.where(np.isfinite(self.outcome))
+
+    def where(self, rows: Any) -> Decisions:
+        """Some of the decisions.
+
+        Args:
+            rows: Their places, or whether each is one of them.
+        """
+        places = np.arange(self.n)[rows].tolist()
+        context = {name: [column[k] for k in places] for name, column in self.context.items()}
+        return Decisions(self.arms, self.chosen[rows], self.outcome[rows], self.propensity[rows], context)
+
+    def contexts(self) -> Iterator[dict[str, Any]]:
+        """What was known before each decision, by name."""
+        names = list(self.context)
+        for cells in zip(*self.context.values(), strict=True) if names else ((),) * self.n:
+            yield dict(zip(names, cells, strict=True))
+
+    def findings(self, least: float | None = None) -> tuple[str, ...]:
+        """What is wrong with the log, in sentences; nothing, if nothing was found.
+
+        Args:
+            least: The probability that every arm had at least in every decision, if there is one: with it,
+                propensities that are too large are found, too.
+        """
+        said = [*self._about_missing(), *self._about_propensities(least)]
+        counts = np.bincount(self.chosen, minlength=len(self.arms))
+        rare = [str(arm) for arm, count in zip(self.arms, counts.tolist(), strict=True) if count < FEW]
+        if rare:
+            names = ", ".join(rare[:5]) + (" and others" if len(rare) > 5 else "")
+            said.append(f"{len(rare)} of {len(self.arms)} arms were chosen fewer than {FEW:g} times ({names}).")
+        return tuple(said)
+
+    def _about_missing(self) -> list[str]:
+        missing = ~np.isfinite(self.outcome)
+        many = int(missing.sum())
+        if not many:
+            return []
+        said = [f"{many} of {self.n} outcomes {'is' if many == 1 else 'are'} missing."]
+        size = np.bincount(self.chosen, minlength=len(self.arms)).astype(float)
+        lost = np.bincount(self.chosen[missing], minlength=len(self.arms)).astype(float)
+        share = many / self.n
+        if 0.0 < share < 1.0 and len(self.arms) > 1:  # Pearson's test of equal shares
+            chi = float(np.sum((lost - share * size) ** 2 / (share * (1.0 - share) * size)))
+            if special.chdtrc(len(self.arms) - 1, chi) < CERTAIN:
+                worst = int(np.argmax(lost / size))
+                said.append(
+                    f"They are missing more often for some arms than for others: {lost[worst] / size[worst]:.1%} of "
+                    f"those of {self.arms[worst]}, {share:.1%} of all. What is left may not be what came."
+                )
+        return said
+
+    def _about_propensities(self, least: float | None) -> list[str]:
+        directions = (1,) if least is None else (1, -1)
+        needed = len(self.arms) * len(directions) / CERTAIN  # any of these tests may be wrong
+        return [
+            f"The propensities of {self.arms[k]} do not fit how often it was chosen: "
+            f"{'too small' if direction > 0 else 'too large'} (evidence {found:.3g} to 1 against them)."
+            for direction in directions
+            for k, found in enumerate(np.exp(np.minimum(self.calibration(direction, least), 700.0)))
+            if found > needed
+        ]
+
+    def calibration(self, direction: int = 1, least: float | None = None) -> FloatArray:
+        """The log evidence against each arm's propensities, valid at any time.
+
+        1{A = a} / p has the mean 1 given the past where a was possible, and 0 where it was not; so wealth that bets on
+        more than 1 is a supermartingale if the propensities are right, and exceeds 1/delta at any time with
+        probability delta at most (Ville). Bets of several sizes are made side by side.
+
+        Args:
+            direction: 1 for propensities that are too small; -1 for those that are too large, which needs `least`.
+            least: The probability that every arm had at least in every decision.
+        """
+        if direction < 0 and least is None:
+            raise ValueError("propensities that are too large show only where every arm is possible. Give least=.")
+        found = np.zeros(len(self.arms))
+        for k in range(len(self.arms)):
+            ratio = np.where(self.chosen == k, 1.0 / self.propensity, 0.0) - 1.0
+            bets = BETS if direction > 0 or least is None else -BETS * least  # so that no bet loses all
+            wealth = [np.sum(np.log1p(bet * ratio)) for bet in bets]
+            found[k] = special.logsumexp(wealth) - math.log(BETS.size)
+        return found
+
+
+def read_decisions(
+    table: Any, *, arm: str = "arm", outcome: str = "outcome", propensity: str = "propensity",
+    context: Sequence[str] = (),
+) -> Decisions:  # fmt: skip
+    """A log of decisions from a table: the service's export, a CSV, Parquet or JSON-lines file, or a DataFrame.
+
+    Args:
+        table: The table, a mapping of columns, or the path of a file.
+        arm: The column of what was chosen.
+        outcome: The column of what came of it; an empty cell is an outcome that is missing.
+        propensity: The column of the probability with which the arm was chosen.
+        context: The columns of what was known before.
+
+    Returns:
+        The log. Rows that the service's export calls imported are left out: nobody decided on them.
+
+    Raises:
+        ValueError: A column is missing, or a cell cannot be; the sentence says which.
+
+    >>> read_decisions({"arm": ["a"], "outcome": [1.0], "propensity": [0.0]})
+    Traceback (most recent call last):
+        ...
+    ValueError: a propensity is a probability above 0; row 1 has 0. Log the probability with which the arm was chosen.
+    """
+    names = [arm, outcome, propensity, *context]
+    if isinstance(table, str | Path) and Path(table).suffix in (".jsonl", ".ndjson"):
+        table = _of_lines(Path(table))
+    columns = columns_of(table, names, optional=("state",))
+    states = listed(columns["state"]) if "state" in columns else []
+    keep = [k for k, state in enumerate(states) if state != IMPORTED] if IMPORTED in states else None
+
+    def cells(name: str) -> list[Any]:
+        whole = listed(columns[name])
+        return whole if keep is None else [whole[k] for k in keep]
+
+    labels = cells(arm)
+    if not labels:
+        raise ValueError("a log has one decision or more; this one has none. Check the file.")
+    for row, label in enumerate(labels, start=1):
+        if label is None or label != label or label == "":
+            raise ValueError(f"every decision has its arm; row {row} has none. Fill it in, or leave the row out.")
+    arms, chosen = numbered(labels)
+    likely = _numbers(cells(propensity), "a propensity")
+    for row in np.flatnonzero(~((likely > 0.0) & (likely <= 1.0)))[:1].tolist():
+        if not math.isfinite(likely[row]):
+            raise ValueError(
+                f"every decision has its propensity; row {row + 1} has none. Leave out rows that nobody decided on."
+            )
+        what = "above 0" if likely[row] <= 0.0 else "of at most 1"
+        raise ValueError(
+            f"a propensity is a probability {what}; row {row + 1} has {likely[row]:g}. Log the probability with "
+            "which the arm was chosen."
+        )
+    return Decisions(
+        tuple(arms), chosen, _numbers(cells(outcome), "an outcome"), likely, {name: cells(name) for name in context}
+    )
+
+
+def _numbers(cells: list[Any], what: str) -> FloatArray:
+    """Numbers, and NaN where a cell is empty."""
+    found = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        try:
+            found[row] = math.nan if cell is None or cell == "" else float(cell)
+        except (TypeError, ValueError):
+            raise ValueError(f"{what} is a number; row {row + 1} has {brief(cell)}. Repair it.") from None
+        if math.isinf(found[row]):
+            raise ValueError(f"{what} is a finite number; row {row + 1} has {found[row]:g}. Repair it.")
+    return found
+
+
+def _of_lines(path: Path) -> dict[str, list[Any]]:
+    """The columns of a file with one JSON object per line."""
+    if not path.exists():
+        raise MissingFile(f"a log is read from a file; {path} does not exist. Check the path.")
+    rows = []
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError:
+                row = None
+            if not isinstance(row, dict):
+                raise ValueError(f"each line of {path} is a JSON object; line {number} is none. Repair it.")
+            rows.append(row)
+    names = {name: None for row in rows for name in row}
+    return {name: [row.get(name) for row in rows] for name in names}

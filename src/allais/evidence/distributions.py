@@ -1,0 +1,106 @@
+"""Distributions of outcomes by weights: their values, and bounds that hold at all times at once.
+
+For z >= 0 with the mean mu given the past, exp(l (z - mu) - psi(l) (z - c)^2) is a supermartingale for l in (0, 1),
+c in [0, 1] and psi(l) = -log(1 - l) - l, since exp(l x - psi(l) x^2) <= 1 + l x for x >= -1 (Fan et al. 2015). So mu
+is bounded from below at all times at once (Ville). With z = w 1{V >= t} that is a bound on P(V >= t) from below, and
+with z = w 1{V < t} from above (Waudby-Smith et al. 2022): neither needs a largest weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from allais._checks import FloatArray
+from allais.preferences import Preference
+from allais.weights import Identity
+
+WARM = 200  # decisions by which the thresholds of a band are chosen; they count for nothing else
+THRESHOLDS = 100
+SIZES = 0.9 * 0.5 ** np.arange(14)  # of bets
+
+
+def band(weights: FloatArray, values: FloatArray, delta: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Thresholds, and bounds on P(V >= threshold) under the target that hold at all times at once.
+
+    Thresholds, and c, are chosen by the first decisions, which count for nothing else.
+
+    Args:
+        weights: w of each decision, in order.
+        values: What came of it.
+        delta: The probability that any of the bounds ever misses.
+    """
+    first, rest = slice(0, WARM), slice(WARM, None)
+    seen = np.sort(values[first])
+    places = np.unique(np.round(np.linspace(0.0, max(seen.size - 1, 0), THRESHOLDS)).astype(int))
+    thresholds = np.unique(seen[places]) if seen.size else np.zeros(0)
+    if values[rest].size == 0 or not thresholds.size:
+        return thresholds, np.zeros(thresholds.size), np.ones(thresholds.size)
+    order = np.argsort(values[rest], kind="stable")
+    w = weights[rest][order]
+    below = np.searchsorted(values[rest][order], thresholds, side="left")
+    sums = [np.concatenate([[0.0], np.cumsum(one)]) for one in (w, w * w)]
+    chance, n, early = delta / (2.0 * thresholds.size), w.size, weights[first]
+    ends = []
+    for upper in (True, False):
+        total, squares = ((one[-1] - one[below]) if upper else one[below] for one in sums)
+        hit = (values[first][None, :] >= thresholds[:, None]) == upper
+        centre = np.clip((hit * early).mean(axis=1), 0.0, 1.0)
+        ends.append(_lower_bound(total, squares - 2.0 * centre * total + n * centre**2, n, chance))
+    least, most = ends[0], 1.0 - ends[1]
+    return thresholds, np.maximum.accumulate(least[::-1])[::-1], np.minimum.accumulate(most)
+
+
+def lower_end(z: FloatArray, chance: float) -> float:
+    """A bound from below on the mean of numbers of at least 0, at all times at once."""
+    early, later = z[:WARM], z[WARM:]
+    if not later.size:
+        return 0.0
+    centre = min(max(float(early.mean()), 0.0), 1.0)
+    spread = float(np.sum((later - centre) ** 2))
+    return float(_lower_bound(np.array([later.sum()]), np.array([spread]), later.size, chance)[0])
+
+
+def _lower_bound(total: FloatArray, spread: FloatArray, n: int, chance: float) -> FloatArray:
+    """The greatest of the bounds of bets of several sizes, each of which has its part of the chance."""
+    psi = -np.log1p(-SIZES) - SIZES
+    needed = math.log(SIZES.size / chance)
+    each = (total[:, None] - (needed + psi * spread[:, None]) / SIZES) / n
+    return np.clip(each.max(axis=1), 0.0, 1.0)
+
+
+# -- values ------------------------------------------------------------------------------------------
+
+
+def is_mean(preference: Preference) -> bool:
+    """Whether values are means of utilities."""
+    return isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity)
+
+
+def tails_of(utilities: FloatArray, masses: FloatArray, full: float) -> tuple[FloatArray, FloatArray]:
+    """Utilities in ascending order, and P(U >= u) at each with a 0 at the end, made monotone and at most `full`."""
+    order = np.argsort(utilities, kind="stable")
+    above = np.clip(np.cumsum(masses[order][::-1])[::-1], 0.0, full)
+    return utilities[order], np.append(np.minimum(np.maximum.accumulate(above[::-1])[::-1], full), 0.0)
+
+
+def value_of(preference: Preference, points: FloatArray, tails: FloatArray, full: float) -> float:
+    """The value of the distribution with P(U >= points[i]) = tails[i]; what is below the first point has 1 - full."""
+    above = np.clip(tails[:-1], 0.0, 1.0)
+    gain, loss = np.maximum(points, 0.0), np.minimum(points, 0.0)
+    up = np.diff(gain, prepend=0.0)
+    value = float(up @ np.asarray(preference.gains(above)))
+    below = np.clip(full - np.clip(tails[1:], 0.0, full), 0.0, 1.0)  # P(U <= points[i])
+    down = np.append(np.diff(loss), -loss[-1])
+    return value - float(down @ np.asarray(preference.losses(below)))
+
+
+def last_where(points: FloatArray, holds: Callable[[float], bool]) -> float | None:
+    """The last of the points for which a condition holds that fails from some point on; None if for none."""
+    low, high = -1, points.size - 1
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if holds(float(points[middle])) else (low, middle - 1)
+    return None if low < 0 else float(points[low])

@@ -1,0 +1,222 @@
+"""Logs of decisions, and what other policies would have been worth."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from allais import NPTS, Bounded, cvar, expected_value, mixed, quantile
+from allais.evidence import choose_policy, evaluate, read_decisions, replay
+from allais.evidence.distributions import band, value_of
+from allais.preferences import Preference
+
+ARMS = ("a", "b", "c")
+LEVELS = {"a": 10.0, "b": 20.0, "c": 15.0}
+
+
+def _log(n=6_000, seed=1, context=False):
+    rng = np.random.default_rng(seed)
+    p = np.array([0.6, 0.3, 0.1])
+    arm = rng.choice(3, size=n, p=p)
+    rain = rng.random(n) < 0.5
+    outcome = np.array([LEVELS[ARMS[k]] for k in arm]) + rng.normal(0.0, 3.0, n) + (6.0 * rain * (arm == 2))
+    table = {"arm": [ARMS[k] for k in arm], "outcome": outcome, "propensity": p[arm]}
+    return read_decisions({**table, "rain": rain.tolist()}, context=["rain"]) if context else read_decisions(table)
+
+
+def test_each_estimator_finds_the_mean_of_an_arm_that_was_seldom_chosen():
+    # the standard error of the mean of 600 outcomes is 0.12; 6 of them leave a chance of 2e-9
+    for estimator, reach in (("doubly robust", 0.75), ("self-normalised", 0.75), ("importance-weighted", 4.5)):
+        found = evaluate(_log(), "b", expected_value(), estimator=estimator).worths[0]
+        assert found.value == pytest.approx(20.0, abs=reach)
+        assert found.interval[0] < found.value < found.interval[1]
+        assert found.untried == 0.0
+
+
+def test_the_logging_policy_is_worth_what_it_earned():
+    log = _log()
+    for preference in (expected_value(), quantile(0.95), cvar(0.1), Preference.tversky_kahneman()):
+        found = evaluate(log, "logging", preference).worths[0]
+        earned = preference.outcomes_of(preference.estimate(log.outcome))
+        assert found.value == pytest.approx(float(earned), rel=1e-7)
+
+
+def test_the_whole_distribution_is_that_of_the_target():
+    # against all outcomes of the arm: the doubly robust distribution of one arm is its own, but for folds
+    log = _log()
+    own = log.outcome[log.chosen == log.arms.index("b")]
+    for preference in (
+        quantile(0.95),
+        quantile(0.05, costs=True),
+        cvar(0.2),
+        Preference.tversky_kahneman(reference=12),
+    ):
+        found = evaluate(log, "b", preference).worths[0]
+        assert found.value == pytest.approx(float(preference.outcomes_of(preference.estimate(own))), rel=0.02)
+
+
+def test_a_target_may_depend_on_the_context_and_draw():
+    log = _log(20_000, context=True)
+    targets = {
+        "by weather": lambda context: "c" if context["rain"] else "b",
+        "half": {"a": 0.5, "b": 0.5},
+        "drawn": lambda context: {"a": 0.5, "c": 0.5},
+    }
+    found = evaluate(log, targets, expected_value())
+    values = [one.value for one in found.worths]
+    assert values == pytest.approx([20.5, 15.0, 14.0], abs=0.6)  # 6 standard errors or more
+    more, (low, high) = found.difference("by weather", "half")
+    assert low < 5.5 < high
+    assert more == pytest.approx(values[0] - values[1])
+    with pytest.raises(ValueError, match="a worth is of a target"):
+        found.worth("nobody")
+
+
+def test_what_nobody_tried_is_never_extrapolated():
+    log = _log()
+    found = evaluate(log, {"new": {"b": 0.5, "d": 0.5}}, expected_value(), bounds=(-50.0, 100.0))
+    worth = found.worths[0]
+    assert worth.untried == 0.5
+    assert "50.0% of new's decisions are on arms that nobody tried" in str(found)
+    assert worth.interval[0] < 0.5 * 20 - 0.5 * 50 + 1
+    assert worth.interval[1] > 0.5 * 20 + 0.5 * 100 - 1
+    assert worth.proven[0] <= worth.interval[0] + 2.0
+    unbounded = evaluate(log, {"new": {"b": 0.5, "d": 0.5}}, [expected_value(), quantile(0.25)]).worths
+    assert unbounded[0].interval == (-np.inf, np.inf)
+    assert evaluate(log, "d", quantile(0.5)).worths[0].interval == (-np.inf, np.inf)
+
+
+def test_proven_intervals_hold_on_the_log_of_a_policy_that_learned():
+    rng, misses = np.random.default_rng(3), 0
+    for seed in range(20):
+        learner = NPTS(expected_value(), Bounded(0, 1), draws=8, floor=0.05).start([0, 1], seed=seed)
+        rows = {"arm": [], "outcome": [], "propensity": []}
+        for _ in range(600):
+            choice = learner.ask()
+            outcome = float(rng.random() < (0.4, 0.6)[choice.arm])
+            learner.tell(choice, outcome)
+            for name, cell in zip(rows, (choice.arm, outcome, choice.propensity), strict=True):
+                rows[name].append(cell)
+        found = evaluate(read_decisions(rows), 0, [expected_value(), cvar(0.5)], bounds=(0.0, 1.0), delta=0.1)
+        misses += any(
+            not one.proven[0] <= truth <= one.proven[1] for one, truth in zip(found.worths, (0.4, 0.0), strict=True)
+        )
+    assert misses <= 12  # a chance of 0.1 each: more than 12 of 20 by luck in one of 1e7
+
+
+def test_the_band_holds_the_distribution_at_all_looks():
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        p = 0.25
+        weights = np.where(rng.random(3_000) < p, 1.0 / p, 0.0)
+        values = rng.random(3_000)
+        for n in (300, 1_000, 3_000):
+            thresholds, least, most = band(weights[:n], values[:n], 1e-8)
+            assert (least <= 1.0 - thresholds + 1e-9).all()
+            assert (most >= 1.0 - thresholds - 1e-9).all()
+    assert most.min() < 0.3  # and it says something
+    assert value_of(expected_value(), np.array([0.0, 1.0]), np.array([1.0, 0.5, 0.0]), 1.0) == 0.5
+
+
+def test_a_policy_that_learns_is_replayed():
+    log, policy = _log(30_000), NPTS(expected_value(), Bounded(-50, 100))
+    used = replay(log.told, policy)
+    assert used.size > 1_000
+    assert np.mean(log.chosen[used[-500:]] == log.arms.index("b")) > 0.9
+    worth = evaluate(log, {"NPTS": policy}, expected_value()).worths[0]
+    assert worth.value == pytest.approx(log.outcome[used].mean())
+
+
+def test_a_policy_is_chosen_on_one_part_and_valued_on_the_other():
+    found = choose_policy(_log(), {"a": "a", "b": "b", "c": "c"}, expected_value())
+    assert found.worths[0].target == "b"
+    assert found.log.n == 3_000
+    assert choose_policy(_log(), {"a": "a", "b": "b"}, expected_value(costs=True)).worths[0].target == "a"
+
+
+def test_a_log_says_what_is_wrong_with_it():
+    rng = np.random.default_rng(1)
+    n = 4_000
+    arm = rng.integers(2, size=n)
+    outcome = [None if k == 1 and rng.random() < 0.3 else 1.0 for k in arm]
+    sound = read_decisions({"arm": arm, "outcome": np.ones(n), "propensity": np.full(n, 0.5)})
+    assert sound.findings() == sound.findings(least=0.5) == ()
+    lost = read_decisions({"arm": arm, "outcome": outcome, "propensity": np.full(n, 0.5)})
+    assert "missing more often for some arms than for others" in " ".join(lost.findings())
+    small = read_decisions({"arm": arm, "outcome": np.ones(n), "propensity": np.full(n, 0.4)})
+    assert any("of 0 do not fit how often it was chosen: too small" in one for one in small.findings())
+    large = read_decisions({"arm": arm, "outcome": np.ones(n), "propensity": np.full(n, 0.7)})
+    assert large.findings() == ()  # arms may have been impossible now and then
+    assert any("too large" in one for one in large.findings(least=0.3))
+    with pytest.raises(ValueError, match="Give least="):
+        sound.calibration(-1)
+    few = read_decisions({"arm": ["a"] * 40 + ["b"], "outcome": np.ones(41), "propensity": np.full(41, 0.5)})
+    assert few.findings()[-1] == "1 of 2 arms were chosen fewer than 30 times (b)."
+    assert "rests on 1.0 outcomes in effect" in str(evaluate(few, "b", expected_value()))
+    assert "All outcomes that a rests on are equal" in str(evaluate(few, "a", expected_value()))
+    assert str(evaluate(few, "2", expected_value())).endswith("on arms that nobody tried.")
+
+
+BAD = [
+    ({"outcome": [1.0], "propensity": [0.5]}, "a column must be in the table; 'arm' is not"),
+    ({"arm": ["a"], "outcome": [1.0], "propensity": [0.0]}, "a propensity is a probability above 0; row 1 has 0"),
+    (
+        {"arm": ["a"], "outcome": [1.0], "propensity": [1.5]},
+        "a propensity is a probability of at most 1; row 1 has 1.5",
+    ),
+    ({"arm": ["a"], "outcome": [1.0], "propensity": [None]}, "every decision has its propensity; row 1 has none"),
+    ({"arm": ["a"], "outcome": ["x"], "propensity": [0.5]}, "an outcome is a number; row 1 has 'x'"),
+    ({"arm": [None], "outcome": [1.0], "propensity": [0.5]}, "every decision has its arm; row 1 has none"),
+    ({"arm": [], "outcome": [], "propensity": []}, "a log has one decision or more"),
+    ({"arm": ["a"], "outcome": [np.inf], "propensity": [0.5]}, "an outcome is a finite number"),
+]
+
+
+@pytest.mark.parametrize(("table", "sentence"), BAD)
+def test_a_bad_log_gets_one_sentence(table, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read_decisions(table)
+
+
+def test_a_bad_evaluation_gets_one_sentence():
+    log = _log(200, context=True)
+    with pytest.raises(ValueError, match="a target's probabilities sum to 1; got"):
+        evaluate(log, {"a": 0.5}, expected_value())
+    with pytest.raises(ValueError, match="a target gives each arm a probability"):
+        evaluate(log, {"half": {"a": -0.5}}, expected_value())
+    with pytest.raises(ValueError, match="it raised KeyError"):
+        evaluate(log, lambda context: context["snow"], expected_value())
+    with pytest.raises(ValueError, match="an estimator is one of"):
+        evaluate(log, "a", expected_value(), estimator="magic")
+    with pytest.raises(ValueError, match="bounds are the least and the greatest"):
+        evaluate(log, "a", expected_value(), bounds=(1.0, 0.0))
+    with pytest.raises(ValueError, match="outcomes lie within the bounds"):
+        evaluate(log, "a", expected_value(), bounds=(0.0, 12.0))
+    with pytest.raises(TypeError, match="a log is evaluated by a preference"):
+        evaluate(log, "a", "mean")
+    missing = read_decisions({"arm": ["a"], "outcome": [None], "propensity": [0.5]})
+    with pytest.raises(ValueError, match="this one has none"):
+        evaluate(missing, "a", expected_value())
+    jumpy = mixed((0.5, expected_value()), (0.5, quantile(0.5)))
+    with pytest.raises(ValueError, match="jumps"):
+        evaluate(log, "a", jumpy)
+
+
+def test_the_services_export_is_a_log(tmp_path):
+    lines = [
+        {"number": 1, "arm": "a", "state": "told", "outcome": 3.0, "propensity": 0.5},
+        {"number": 2, "arm": "b", "state": "expired", "outcome": None, "propensity": 0.5},
+        {"number": None, "arm": "b", "state": "imported", "outcome": 9.0, "propensity": None},
+    ]
+    path = tmp_path / "export.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+    log = read_decisions(path)
+    assert (log.arms, log.n, log.told.n) == (("a", "b"), 2, 1)
+    table = tmp_path / "export.csv"
+    table.write_text("arm,state,outcome,propensity\na,told,3.0,0.5\nb,expired,,0.5\nb,imported,9.0,\n")
+    assert read_decisions(table).n == 2
+    path.write_text("{}\nno\n")
+    with pytest.raises(ValueError, match="line 2 is none"):
+        read_decisions(path)
