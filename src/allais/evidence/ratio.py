@@ -65,7 +65,7 @@ def log_ratio_evidence(counts: ArrayLike, planned: FloatArray) -> FloatArray:
         planned: The shares, which sum to 1.
 
     >>> log_ratio_evidence([[500, 500], [5_000, 5_600]], np.array([0.5, 0.5])).round(1)
-    array([-1.2, 14.3])
+    array([-0.9, 14.7])
     """
     seen = np.atleast_2d(np.asarray(counts, dtype=np.float64))
     prior = STRENGTH * planned * planned.size
@@ -201,6 +201,7 @@ def forecast(
         rarest: The rarest event that matters, where `by` is no percentile.
         delta: The error rate of the test.
 
+    >>> from allais.evidence import forecast  # `searches` has one, too
     >>> waits = np.random.default_rng(1).lognormal(size=5_000)
     >>> plan = forecast(waits, "p95", change=0.15, per_day=1_000)
     >>> 3_000 < plan.units < 9_000

@@ -270,7 +270,7 @@ def metrics_of(
 def word_of(difference: Interval, relative: Interval | None, margin: Margin | None, costs: bool) -> Word:
     """The verdict that an interval gives.
 
-    >>> word_of(Interval(-1.0, 2.0, 5.0), None, Margin(6.0, False), costs=True)
+    >>> word_of(Interval(-9.0, -2.0, 5.0), None, Margin(6.0, False), costs=True)
     'no worse than the margin'
     """
     low, high = (difference.low, difference.high) if costs else (-difference.high, -difference.low)  # of the harm
