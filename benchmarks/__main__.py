@@ -8,7 +8,6 @@ from pathlib import Path
 
 from benchmarks import (
     bandits,
-    bets,
     budgets,
     cold,
     coordinator,
@@ -50,7 +49,7 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, percentiles, sampling, budgets,
-        coverage, screening, linear, executors, search, proofs, bets, verdicts, logs, many, coordinator, forecasts,
+        coverage, screening, linear, executors, search, proofs, verdicts, logs, many, coordinator, forecasts,
         people, interview, shared, tastes, worlds, serve, serve_limits, serve_long, traffic, networks, scenario,
     )
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """Bets: no more money is made against the truth than chance allows, and enough against what is wrong."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -26,11 +27,13 @@ from allais import (
     expected_value,
 )
 from allais.bands import DKW, Betting
-from allais.bands._wagers import DOWN, UP, no_wagers
-from allais.bands.betting import BAND, bet_on, betting_rule, find_remainders, log_evidence, log_wealth, look_at
+from allais.bands._curves import DOWN, UP, curves_of
+from allais.bands._wagers import RESERVE, no_wagers
+from allais.bands._wealth import HORIZONS, STAKES, _at_stake, least_wealth, log_wealth
+from allais.bands.betting import BAND, bet_on, betting_rule, find_remainders, log_evidence, look_at
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory
-from allais.weights import Identity
+from allais.weights import Identity, TailAverage
 
 PEOPLE = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
 RARE = Discrete({-1.0: 0.002, 0.0: 0.5, 0.1: 0.496, 1.0: 0.002})  # events at both ends
@@ -95,12 +98,43 @@ def test_tangents_lie_below_the_evidence(valued):
     samples, wagers = np.random.default_rng(1).normal(0.1, 0.2, 500).clip(-1, 1), no_wagers(1)
     memory = fed(band, samples, empty_memory(1), wagers)
     memory.value[0] = VALUED[valued].estimate(samples)
-    assert look_at(band, wagers, memory, 0)
     for side in (UP, DOWN):
+        assert look_at(band, wagers, memory, 0, side)
         limit = find_remainders(band, wagers, 0, 500, side, exponent)
         for q in np.linspace(0.0, limit, 40):
             exact = log_wealth(band, wagers, 0, 500, side, q)[0]
             assert log_evidence(wagers, 0, side, q) <= exact + 1e-9
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_least_wealth_lies_below_that_of_every_threshold(law):
+    band = betting_rule(cvar(0.1), [Bounded(-1, 1)], 4.0, 3.0, 3.0)
+    samples, wagers = LAWS[law].sample(np.random.default_rng(4), 400), no_wagers(1)
+    fed(band, samples, empty_memory(1), wagers)
+    begun = [*wagers.begun[0, : wagers.epochs[0]], samples.size]
+    for v in np.unique([*np.linspace(-0.999, 0.9, 12), -1.0, 0.5]):
+        low, rise = least_wealth(band, wagers, 0, samples.size, v + 1.0, 0.05)
+        for at, found in ((v, low), (v + 0.025, low + 0.025 * rise), (v + 0.05, low + 0.05 * rise)):
+            taus = at + (1.0 - at) * np.linspace(0.0, 1.0, 400)[1:] ** 2
+            wealth = np.full(taus.size, np.log(RESERVE))
+            for j in range(HORIZONS):
+                logs = np.zeros(taus.size)
+                for epoch, (start, end) in enumerate(pairwise(begun)):
+                    f = _at_stake(band, wagers, 0, epoch, UP, j)
+                    won = np.maximum(taus[:, None] - samples[start:end], 0.0) / (0.1 * (taus - at)[:, None])
+                    logs += np.log1p(f * (won - 1.0)).sum(axis=1)
+                wealth = np.logaddexp(wealth, np.log(STAKES[j]) + logs)
+            assert found <= wealth.min() + 1e-6
+
+
+@pytest.mark.parametrize("weight", [TverskyKahneman(0.61), Prelec(0.65), Prelec(0.65).dual(), TailAverage(0.1)])
+def test_no_place_of_a_curve_rises_higher_above_a_chord_than_its_bump(weight):
+    curves = curves_of(Preference(weight, weight), -1.0, 1.0)
+    p = np.random.default_rng(1).random(100_000) ** 3
+    i = np.minimum(np.searchsorted(curves.knots, p, side="right") - 1, curves.knots.size - 2)
+    for side, region, curve in ((0, 0, weight), (1, 0, weight.dual()), (0, 1, weight.dual()), (1, 1, weight)):
+        chord = np.interp(p, curves.knots, curves.heights[side, region])
+        assert (curve(p) <= chord + curves.bumps[side, region, i] + 1e-12).all()
 
 
 def test_it_is_narrower_than_a_band_of_the_whole_distribution():
@@ -110,7 +144,7 @@ def test_it_is_narrower_than_a_band_of_the_whole_distribution():
         assert ours.high - ours.low < theirs.high - theirs.low  # though DKW's holds for one look only
 
 
-def test_costs_and_references_are_felt_before_they_are_bet_on():
+def test_costs_and_references_are_felt_before_they_arebet_on():
     costs = np.random.default_rng(3).gamma(4.0, 5.0, size=800).clip(0, 100)
     seen = Betting().interval(expected_value(costs=True), Bounded(0, 100), costs)
     mirrored = Betting().interval(expected_value(), Bounded(-100, 0), -costs)
@@ -124,7 +158,7 @@ def test_too_few_samples_leave_the_whole_range():
     assert Betting().interval(expected_value(), Bounded(0, 1), [0.5] * 4) == (0.0, 0.5, 1.0)
 
 
-def test_what_cannot_be_bet_on_is_refused_in_a_sentence():
+def test_what_cannot_bebet_on_is_refused_in_a_sentence():
     jump = Weight.from_function(lambda p: (p >= 0.05) * 1.0, singularities=(0.05,), name="percentile")
     with pytest.raises(ValueError, match="bets need weights without jumps"):
         Betting().interval(Preference(jump), Bounded(0, 1), [0.5] * 20)

@@ -10,86 +10,32 @@ A bet on the mean of A is then a bet against Q >= q, and its wealth
     prod_t 1 - f + f r_t / (top + k - q),    r_t = top - A(Y_t) >= 0,
 
 rises in q, and its logarithm is convex in q (docs/theory/betting.md). A functional is chosen from the past only, and
-renewed whenever an arm's samples have doubled. What is kept of the samples since then is their mass on nodes, each
-split between its two neighbours: A is linear in between, so that a chord lies below the logarithm, and no evidence is
-invented.
+renewed whenever an arm's samples have grown by half. What is kept of the samples since then is their mass on nodes,
+each split between its two neighbours: A is linear in between, so that a chord lies below the logarithm, and no evidence
+is invented. CVaR is bounded from above by no functional, but by the least wealth over thresholds (`_wealth.py`).
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, routine
-from allais.bands._tail_walks import IDLE
-from allais.preferences import Preference
-from allais.weights import Weight
+from allais.bands._curves import UP, derivative_above, most_above
 
 NODES = 128  # places at which a functional may bend
-EPOCHS = 16  # functionals of an arm; the last one stays
+EPOCHS = 36  # functionals of an arm; the last one stays
+RENEWED = 1.5  # an epoch ends when samples have grown so many times
 FIRST = 4  # samples before the first bet, from which nodes are laid out
 POINTS = 12  # of a table of wealth: tangents at them lie below it
-UP, DOWN = 0, 1  # sides
-AT, LOG, RISE = 0, 1, 2  # rows of a table: q, log wealth, its derivative
-KNOTS = 512  # stretches of a curve, even in arcsin sqrt(p) but for knots at its singular points
-BETWEEN = 32  # places of a stretch at which a curve is compared with its chord
-ROUNDING = 1e-13  # of heights; a curve that rises less above its chord does not
-SURE = 1.05  # the greatest of BETWEEN places, so much larger, covers the places between them
-
-
-@by_reference
-class Curves(NamedTuple):
-    """The curves of both sides (up, down), for gains (0) and losses (1)."""
-
-    knots: FloatArray  # (KNOTS + 1,)
-    heights: FloatArray  # at the knots, (2, 2, KNOTS + 1)
-    bumps: FloatArray  # how far a curve rises above its chord from a knot to the next, at most
-    concave: NDArray[np.bool_]  # whether the curves of a side are: then no band of the distribution is needed; (2,)
-
-
-def curves_of(preference: Preference, low: float, high: float) -> Curves:
-    """The curves of a preference, for outcomes between two utilities; refused where a bet says nothing.
-
-    >>> curves_of(cvar(0.1), 0.0, 50.0).concave.tolist()
-    [False, True]
-    """
-    for weight in (preference.gains, preference.losses):
-        if not weight.is_monotone:
-            raise ValueError(f"bets need weights that never fall; {weight!r} does. Use WLUCB, which takes any weight.")
-        if weight.breaks:
-            raise ValueError(
-                f"bets need weights without jumps; {weight!r} has one at {weight.breaks[0]:g}. Use WLUCB, or KL(), "
-                "which take any weight."
-            )
-    return _curves(preference.gains, preference.losses, high > 0.0, low < 0.0)
-
-
-@lru_cache(maxsize=64)
-def _curves(gains: Weight, losses: Weight, has_gains: bool, has_losses: bool) -> Curves:
-    every = ((gains, losses.dual()), (gains.dual(), losses))
-    knots = np.sin(0.5 * np.pi * np.arange(KNOTS + 1) / KNOTS) ** 2
-    knots[-1] = 1.0
-    for weight in every[0] + every[1]:
-        for point in weight.singularities:
-            knots[np.abs(knots - point).argmin()] = point
-    heights, bumps = np.zeros((2, 2, KNOTS + 1)), np.zeros((2, 2, KNOTS + 1))
-    concave = np.ones(2, dtype=np.bool_)
-    share = np.linspace(0.0, 1.0, BETWEEN + 1)[:, None]
-    inside = knots[:-1] + share * np.diff(knots)
-    for side, pair in enumerate(every):
-        for region, weight in enumerate(pair):
-            at = heights[side, region] = weight(knots)
-            rise = weight(np.minimum(inside, 1.0)) - (at[:-1] + share * np.diff(at))
-            most = rise.max(axis=0)
-            bumps[side, region, :-1] = np.where(most > ROUNDING, SURE * most, ROUNDING)
-            if (has_gains, has_losses)[region]:
-                bends = np.diff(np.diff(at) / np.diff(knots))
-                concave[side] &= bool((bends <= 1e-9 / np.diff(knots)[1:]).all() and rise.min() > -1e-11)
-    return Curves(knots, heights, bumps, concave)
+AT, LOG, RISE, SPAN = 0, 1, 2, 3  # rows of a table: q, log wealth, the derivative of a line below it, how far it holds
+UNSEEN, UNSEEN_STEEP = 0.1, 0.5  # samples that are added at the losing end of a bet, where curves are concave or not
+RESERVE = 0.05  # of the money is never at stake
+FEW = 4  # arms among which the odds to lead are even from the start
+CAREFUL = 10.0  # times the spread where the tail's samples are all alike
+SEEN_TAIL = 3.0  # samples of the tail before the first bet on it
 
 
 @by_reference
@@ -99,40 +45,55 @@ class Wagers(NamedTuple):
     nodes: FloatArray  # places, ascending from the least outcome to the greatest; (n_arms, NODES)
     seen: IntArray  # samples at a node (2 i), and between it and the next (2 i + 1); (n_arms, 2 NODES)
     mass: FloatArray  # samples of an epoch on nodes, (n_arms, EPOCHS, NODES)
+    inner: FloatArray  # that part of a node's mass that lies beyond it, before the next; (n_arms, EPOCHS, NODES)
     distance: FloatArray  # r at the nodes, (n_arms, EPOCHS, 2, NODES)
     ratio: FloatArray  # mean of r over its standard deviation, in the past of an epoch; (n_arms, EPOCHS, 2)
+    bold: FloatArray  # the edge that is bet for, in standard deviations; (n_arms, EPOCHS, 2)
     sure: FloatArray  # k where no band is needed
+    begun: IntArray  # samples when an epoch began, (n_arms, EPOCHS)
     epochs: IntArray  # how many have begun, (n_arms,)
-    looked: IntArray  # samples when an arm was last looked at
+    since: IntArray  # the first epoch that counts for an arm as the leader, (n_arms,)
+    log_prior: FloatArray  # log of the odds that an arm leads, fixed before that epoch; -inf while they are open
+    aim: FloatArray  # how far from its value an arm will have to be refuted, (n_arms, 2)
+    looked: IntArray  # samples when an arm was last looked at, (n_arms, 2)
     ends: FloatArray  # q at which the wealth is e^stake, (n_arms, 2)
     limit: FloatArray  # beyond this q no distribution within the band is left
     widths: FloatArray  # how far beyond the value the wealth is e^(stake / 2)
-    table: FloatArray  # (n_arms, 2, 3, POINTS)
+    table: FloatArray  # (n_arms, 2, 4, POINTS)
     done: IntArray  # the arm that was found to be the best and 1, or 0; (1,)
     hardest: IntArray  # the rival that was last found not to be parted from the leader, (1,)
     tails: FloatArray  # scratch: the band of P(Y > node) and P(Y >= node), (n_arms, 2, NODES)
     remainder: FloatArray  # scratch: k, (n_arms, EPOCHS, 2)
+    blocks: IntArray  # scratch: stretches of thresholds that are still to be looked at, (64, 2)
+    guess: IntArray  # scratch: the threshold that had the least wealth, (n_arms,)
 
     @property
     def scratch(self) -> tuple[str, ...]:
         """Parts that are written before they are read: in no file."""
-        return "tails", "remainder"
+        return "tails", "remainder", "blocks", "guess"
 
 
 def no_wagers(n_arms: int) -> Wagers:
     """Nothing has been bet yet."""
-    table = np.zeros((n_arms, 2, 3, POINTS))
-    table[:, :, LOG] = np.log(IDLE)
+    table = np.zeros((n_arms, 2, 4, POINTS))
+    table[:, :, LOG] = np.log(RESERVE)
     none = np.zeros(n_arms, dtype=np.int64)
+    prior = np.full(n_arms, -np.log(max(n_arms - 1, 1)) if n_arms <= FEW else -np.inf)
     return Wagers(
         np.zeros((n_arms, NODES)),
         np.zeros((n_arms, 2 * NODES), dtype=np.int64),
         np.zeros((n_arms, EPOCHS, NODES)),
+        np.zeros((n_arms, EPOCHS, NODES)),
         np.zeros((n_arms, EPOCHS, 2, NODES)),
         np.zeros((n_arms, EPOCHS, 2)),
         np.zeros((n_arms, EPOCHS, 2)),
+        np.zeros((n_arms, EPOCHS, 2)),
+        np.zeros((n_arms, EPOCHS), dtype=np.int64),
         none,
         none.copy(),
+        prior,
+        np.zeros((n_arms, 2)),
+        np.zeros((n_arms, 2), dtype=np.int64),
         np.full((n_arms, 2), -1.0),
         np.full((n_arms, 2), np.inf),
         np.full((n_arms, 2), np.inf),
@@ -141,68 +102,9 @@ def no_wagers(n_arms: int) -> Wagers:
         np.zeros(1, dtype=np.int64),
         np.zeros((n_arms, 2, NODES)),
         np.zeros((n_arms, EPOCHS, 2)),
+        np.zeros((64, 2), dtype=np.int64),
+        none.copy(),
     )
-
-
-# -- curves -----------------------------------------------------------------------------------------
-
-
-@kernel
-def _knot(knots, p):
-    """The last knot that is not above p, and never the last of all."""
-    i = int(np.arcsin(np.sqrt(min(max(p, 0.0), 1.0))) * KNOTS / (0.5 * np.pi))
-    i = min(max(i, 0), KNOTS - 1)
-    while i > 0 and knots[i] > p:
-        i -= 1
-    while i < KNOTS - 1 and knots[i + 1] <= p:
-        i += 1
-    return i
-
-
-@kernel
-def _height(curves, side, region, i, p):
-    knots, g = curves.knots, curves.heights
-    share = (p - knots[i]) / (knots[i + 1] - knots[i])
-    return g[side, region, i] + (g[side, region, i + 1] - g[side, region, i]) * share
-
-
-@routine
-def most_above(curves, side, region, c, low, high):
-    """The greatest g(p) - c p of all p between two, rounded up."""
-    knots, g, bumps = curves.knots, curves.heights, curves.bumps
-    first, last = _knot(knots, low), _knot(knots, high)
-    here, best = _height(curves, side, region, first, low) - c * low, -np.inf
-    for i in range(first, last + 1):
-        if i < last:
-            after = g[side, region, i + 1] - c * knots[i + 1]
-        else:
-            after = _height(curves, side, region, i, high) - c * high
-        best = max(best, max(here, after) + bumps[side, region, i])
-        here = after
-    return best
-
-
-@routine
-def derivative_above(curves, side, region, p, low, high):
-    """The derivative at p of the least concave function above g between two: the smallest k that one can have."""
-    knots, g = curves.knots, curves.heights
-    first, last = _knot(knots, low), min(_knot(knots, high) + 1, KNOTS)
-    middle = min(max(_knot(knots, p), first), last - 1)
-    a, b = middle, middle + 1
-    c = 0.0
-    for _ in range(60):  # the two points of its face at p, by turns; five are usual
-        c = (g[side, region, b] - g[side, region, a]) / (knots[b] - knots[a])
-        left, right = a, b
-        for i in range(first, middle + 1):
-            if g[side, region, i] - c * knots[i] > g[side, region, left] - c * knots[left] + 1e-15:
-                left = i
-        for i in range(middle + 1, last + 1):
-            if g[side, region, i] - c * knots[i] > g[side, region, right] - c * knots[right] + 1e-15:
-                right = i
-        if left == a and right == b:
-            break
-        a, b = left, right
-    return c
 
 
 # -- samples ----------------------------------------------------------------------------------------
@@ -216,9 +118,11 @@ def _lay_nodes(band, own, memory, arm):
         for i in range(NODES):
             nodes[i] = band.places[arm, i]
         return
-    size = memory.sizes[arm]
+    size, tail = memory.sizes[arm], band.curves.tail
     centre = memory.utility[arm, size // 2]
     spread = 0.25 * (memory.utility[arm, size - 1] - memory.utility[arm, 0])
+    if tail > 0.0:  # a range of four is about two standard deviations
+        centre = min(max(centre + 2.0 * spread * band.curves.middle, low), high)
     if spread <= 0.0:
         spread = (high - low) / NODES
     start, end = np.arcsinh((low - centre) / spread), np.arcsinh((high - centre) / spread)
@@ -231,7 +135,7 @@ def _lay_nodes(band, own, memory, arm):
 
 
 @kernel
-def _cell(nodes, y):
+def place_of(nodes, y):
     """The last node that is not above y."""
     low, high = 0, NODES
     while high - low > 1:
@@ -248,7 +152,7 @@ def _move_node(nodes, y):
     """Move the nearest inner node to a place, if no other place has it."""
     if not nodes[0] < y < nodes[NODES - 1]:
         return
-    i = _cell(nodes, y)
+    i = place_of(nodes, y)
     if nodes[i] == y:
         return
     if i == 0 or (i + 1 < NODES - 1 and nodes[i + 1] - y < y - nodes[i]):
@@ -260,20 +164,21 @@ def _move_node(nodes, y):
 @kernel
 def _count(own, arm, y):
     """Count a sample: at a node, or between two."""
-    i = _cell(own.nodes[arm], y)
+    i = place_of(own.nodes[arm], y)
     own.seen[arm, 2 * i + (0 if own.nodes[arm, i] == y else 1)] += 1
 
 
 @kernel
 def _place(own, arm, epoch, y):
     """Split a sample of an epoch between the two nodes beside it."""
-    i = _cell(own.nodes[arm], y)
+    i = place_of(own.nodes[arm], y)
     here = own.nodes[arm, i]
     if here == y or i == NODES - 1:
         own.mass[arm, epoch, i] += 1.0
         return
     share = (y - here) / (own.nodes[arm, i + 1] - here)
     own.mass[arm, epoch, i] += 1.0 - share
+    own.inner[arm, epoch, i] += 1.0 - share
     own.mass[arm, epoch, i + 1] += share
 
 
@@ -281,13 +186,20 @@ def _place(own, arm, epoch, y):
 
 
 @routine
-def _begin(band, own, arm, pulls):
+def begin_epoch(band, own, arm, pulls):
     """Choose the functionals of the next epoch, from what was seen so far."""
     epoch, curves, nodes = own.epochs[arm], band.curves, own.nodes[arm]
-    least = min(0.5 * band.stake / (2.0 * pulls), 0.5)  # tails that cannot be told from none by the epoch's end
-    reach = np.sqrt(band.expected / (4.0 * pulls))  # of the band at the epoch's end, in arcsin sqrt(p)
+    if epoch == EPOCHS:
+        return
+    own.begun[arm, epoch] = pulls
+    least = min(0.25 * band.stake / pulls, 0.5)  # tails that cannot be told from none by the epoch's end
+    reach = np.sqrt(band.expected / (2.0 * RENEWED * pulls))  # of the band at the epoch's end, in arcsin sqrt(p)
     for side in range(2):
         own.sure[arm, epoch, side] = 0.0
+        if side == UP and curves.tail > 0.0:
+            mean, spread = _moments_below(curves.tail, own, arm, pulls)
+            _judge(band, own, arm, epoch, side, pulls, mean / spread if spread > 0.0 else 0.0, spread / curves.tail)
+            continue
         r = own.distance[arm, epoch, side]
         beyond = pulls - own.seen[arm, 0]  # samples above the node at hand
         r[0] = 0.0
@@ -310,13 +222,14 @@ def _begin(band, own, arm, pulls):
         top = r[NODES - 1]
         for i in range(NODES if side == UP else 0):
             r[i] = top - r[i]
-        own.ratio[arm, epoch, side] = _steadiness(own, arm, epoch, side, pulls)
+        mean, spread = _moments(band, own, arm, epoch, side, pulls)
+        _judge(band, own, arm, epoch, side, pulls, mean / spread if spread > 0.0 else 0.0, spread)
     own.epochs[arm] = epoch + 1
 
 
 @kernel
-def _steadiness(own, arm, epoch, side, pulls):
-    """The mean of r over its standard deviation; half a sample at the end where a bet loses all counts, too."""
+def _moments(band, own, arm, epoch, side, pulls):
+    """The mean and the standard deviation of r; a part of a sample at the end where a bet loses all counts, too."""
     r, total, squares = own.distance[arm, epoch, side], 0.0, 0.0
     for i in range(NODES):
         at, inside = own.seen[arm, 2 * i], own.seen[arm, 2 * i + 1]
@@ -324,8 +237,51 @@ def _steadiness(own, arm, epoch, side, pulls):
         total += at * r[i] + inside * between
         squares += at * r[i] * r[i] + inside * between * between
     mean = total / pulls
-    variance = max(squares - total * mean, 0.0) + 0.5 * mean * mean
-    return mean / np.sqrt(variance / (pulls + 0.5)) if variance > 0.0 else 0.0
+    unseen = UNSEEN if band.curves.concave[side] else UNSEEN_STEEP
+    return mean, np.sqrt((max(squares - total * mean, 0.0) + unseen * mean * mean) / (pulls + unseen))
+
+
+@kernel
+def _moments_below(tail, own, arm, pulls):
+    """The same for (tau - Y)+, tau the tail's quantile; one sample more lies as far out as the tail on average.
+
+    Where the tail's samples are all alike, tau is the next node above them, and the spread is taken to be CAREFUL
+    times as large: no bet may be ruinous before the first worse outcome is seen.
+    """
+    last, below, care = 0, own.seen[arm, 0] + own.seen[arm, 1], 1.0
+    while last < NODES - 2 and below <= tail * pulls:
+        last += 1
+        below += own.seen[arm, 2 * last] + own.seen[arm, 2 * last + 1]
+    mean, squares = _below(own, arm, pulls, last)
+    if mean <= 0.0:
+        last, care = last + 1, CAREFUL
+        mean, squares = _below(own, arm, pulls, last)
+    if tail * pulls < SEEN_TAIL:
+        return 0.0, 1.0
+    more = (mean / tail) ** 2 + UNSEEN * mean * mean
+    spread = np.sqrt((max(squares - pulls * mean * mean, 0.0) + more) / (pulls + 1.0))
+    return mean, care * max(spread, mean / np.sqrt(tail))
+
+
+@kernel
+def _below(own, arm, pulls, last):
+    """The mean and the sum of squares of (tau - Y)+, tau a node."""
+    nodes, total, squares = own.nodes[arm], 0.0, 0.0
+    for i in range(last):
+        at, inside = own.seen[arm, 2 * i], own.seen[arm, 2 * i + 1]
+        r, between = nodes[last] - nodes[i], nodes[last] - 0.5 * (nodes[i] + nodes[i + 1])
+        total += at * r + inside * between
+        squares += at * r * r + inside * between * between
+    return total / pulls, squares
+
+
+@kernel
+def _judge(band, own, arm, epoch, side, pulls, ratio, spread):
+    """Note how steady r was, and which edge to bet for: `aim`, or what 16 times as many samples would show."""
+    own.ratio[arm, epoch, side] = ratio
+    most = np.sqrt(2.0 * band.stake / pulls)  # a bolder bet would be done by now
+    bold = own.aim[arm, side] / spread if spread > 0.0 else 0.0
+    own.bold[arm, epoch, side] = min(max(bold, 0.25 * most), most)
 
 
 @kernel
@@ -339,9 +295,9 @@ def note_outcome(band, own, memory, arm, y):
         for i in range(memory.sizes[arm]):
             for _ in range(memory.counts[arm, i]):
                 _count(own, arm, memory.utility[arm, i])
-        _begin(band, own, arm, pulls)
+        begin_epoch(band, own, arm, pulls)
         return
     _count(own, arm, y)
     _place(own, arm, own.epochs[arm] - 1, y)
-    if own.epochs[arm] < EPOCHS and pulls == FIRST << own.epochs[arm]:
-        _begin(band, own, arm, pulls)
+    if pulls >= RENEWED * own.begun[arm, own.epochs[arm] - 1]:
+        begin_epoch(band, own, arm, pulls)

@@ -12,22 +12,21 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, share
 from allais._kernels import kernel, routine
-from allais.bands._tail_walks import IDLE, ceiling
+from allais.bands._curves import DOWN, UP, Curves, curves_of, most_above
+from allais.bands._tail_walks import ceiling
 from allais.bands._wagers import (
     AT,
-    DOWN,
     FIRST,
     LOG,
     NODES,
     POINTS,
+    RESERVE,
     RISE,
-    UP,
-    Curves,
-    curves_of,
-    most_above,
+    SPAN,
     no_wagers,
     note_outcome,
 )
+from allais.bands._wealth import NEAREST, log_wealth, wealth_and_line
 from allais.bands.base import Interval, bounds_of, refuse_unbounded
 from allais.bands.kl import KLShape, kl_shape
 from allais.preferences import Preference
@@ -36,15 +35,9 @@ from allais.samples.layout import grown
 from allais.samples.memory import empty_memory, insert, is_full
 
 BAND = 0.15  # of the failures are left to the band of the distribution, where one is needed
-HORIZONS = 8  # bets for 2^5, 2^7, ... samples: with a bet for half or twice the samples, a tenth of the growth is lost
-SHARES = tuple(1.0 / (1.0 + ((j - 2.0) / 3.0) ** 2) for j in range(HORIZONS))  # odds of each: most for 2^7 to 2^11
-STAKES = tuple((1.0 - IDLE) * share / sum(SHARES) for share in SHARES)
-BEFORE = 32.0  # a bet for N samples does not join in before N / BEFORE: functionals of fewer are poor
-COUNTED = 4  # horizons around the number of samples: leaving others out only lowers the wealth
-BOLDEST = 0.98  # of the money is at stake at most, so that no sample is ruinous
-GROWTH = 20  # an arm is looked at again after 1 / GROWTH more samples
-NEAREST = 1e-7  # how near to its end a bet goes, as a share of the range: beyond it, rounding would count as money
+GROWTH = 30  # an arm is looked at again after 1 / GROWTH more samples
 CERTAIN = 700.0  # log of the evidence against what cannot be; e^700 is still a number
+BEYOND = 1.25  # how far a table reaches, times the distance at which the wealth is e^stake
 GRID = 6.5  # about what a point of that band's grid pays, from 1,000 samples on
 
 
@@ -102,6 +95,7 @@ class BettingRule(NamedTuple):
     expected: float  # the exponent of the band, with what its grid pays
     exponent_up: float  # of the band that holds an arm's value from above
     exponent_down: float
+    aimed: bool  # whether a policy says how far from its value an arm will have to be refuted
 
     def kept(self, n_arms: int) -> tuple[()]:
         """What bets have made is no function of what was seen: the policy keeps it."""
@@ -114,7 +108,13 @@ class BettingRule(NamedTuple):
 
 
 def betting_rule(
-    preference: Preference, rewards: Sequence[Rewards], stake: float, exponent_up: float, exponent_down: float
+    preference: Preference,
+    rewards: Sequence[Rewards],
+    stake: float,
+    exponent_up: float,
+    exponent_down: float,
+    *,
+    aimed: bool = False,
 ) -> BettingRule:
     """What the kernels read.
 
@@ -124,6 +124,7 @@ def betting_rule(
         stake: The log of the wealth that bets are made for.
         exponent_up: The band that holds an arm's value from above fails with probability e^-exponent_up at most.
         exponent_down: The same from below.
+        aimed: Whether bets are made for `aim`, and not for numbers of samples.
     """
     refuse_unbounded("the betting band", rewards)
     ends = [bounds_of(preference, known) for known in rewards]
@@ -139,7 +140,7 @@ def betting_rule(
                 places[arm] = np.append(felt, np.full(NODES - felt.size, felt[-1]))
     low, high = (np.array([pair[i] for pair in ends]) for i in (0, 1))
     shape = kl_shape(preference, rewards, always=True)
-    return BettingRule(curves, shape, places, low, high, stake, exponent_down + GRID, exponent_up, exponent_down)
+    return BettingRule(curves, shape, places, low, high, stake, exponent_down + GRID, exponent_up, exponent_down, aimed)
 
 
 # -- compiled -------------------------------------------------------------------------------------
@@ -165,6 +166,8 @@ def find_remainders(band, own, arm, pulls, side, exponent):
     """
     nodes, tails = own.nodes[arm], own.tails[arm]
     limit = most = band.high[arm] - band.low[arm]
+    if side == UP and band.curves.tail > 0.0:
+        return limit + NEAREST * most
     if not band.curves.concave[side]:
         _bound_tails(band, own, arm, pulls, exponent)
     for epoch in range(own.epochs[arm]):
@@ -185,35 +188,6 @@ def find_remainders(band, own, arm, pulls, side, exponent):
         top = own.distance[arm, epoch, side, 0 if side == UP else NODES - 1]
         limit = min(limit, top + k)
     return limit + NEAREST * most
-
-
-@routine
-def log_wealth(band, own, arm, pulls, side, q):
-    """log of the wealth against Q >= q, and its derivative in q."""
-    first = min(max((int(np.log2(pulls)) - 5) // 2 - 1, 0), HORIZONS - COUNTED)
-    closest = NEAREST * (band.high[arm] - band.low[arm])
-    most, wealth, rise = 0.0, IDLE, 0.0  # wealth and rise are in units of e^most
-    for j in range(first, first + COUNTED):
-        horizon = 2.0 ** (5 + 2 * j)
-        boldness, total, derivative = np.sqrt(2.0 * band.stake / horizon), 0.0, 0.0
-        for epoch in range(own.epochs[arm]):
-            if FIRST * 2.0**epoch * BEFORE < horizon:
-                continue
-            r, mass = own.distance[arm, epoch, side], own.mass[arm, epoch]
-            f = min(boldness * own.ratio[arm, epoch, side], BOLDEST)
-            top = r[0] if side == UP else r[NODES - 1]
-            room = max(top + own.remainder[arm, epoch, side] - q, closest)
-            for i in range(NODES):
-                if mass[i] > 0.0:
-                    won = f * r[i] / room
-                    total += mass[i] * np.log(1.0 - f + won)
-                    derivative += mass[i] * won / ((1.0 - f + won) * room)
-        if total > most:
-            scale = np.exp(most - total)
-            wealth, rise, most = wealth * scale, rise * scale, total
-        part = STAKES[j] * np.exp(total - most)
-        wealth, rise = wealth + part, rise + part * derivative
-    return most + np.log(wealth), rise / wealth
 
 
 @routine
@@ -241,48 +215,54 @@ def wealth_end(band, own, arm, pulls, side, level, start, limit):
 
 
 @routine
-def look_at(band, own, memory, arm):
-    """Write an arm's table of wealth, if its samples have grown enough since the last look."""
-    pulls = memory.pulls[arm]
-    if own.epochs[arm] == 0 or pulls < own.looked[arm] + max(own.looked[arm] // GROWTH, 1):
+def look_at(band, own, memory, arm, side):
+    """Write a side's table of wealth, if the arm's samples have grown enough since the last look."""
+    pulls, before = memory.pulls[arm], own.looked[arm, side]
+    if own.epochs[arm] == 0 or pulls < before + max(before // GROWTH, 1):
         return False
-    own.looked[arm] = pulls
-    for side in range(2):
-        exponent = band.exponent_up if side == UP else band.exponent_down
-        limit = own.limit[arm, side] = find_remainders(band, own, arm, pulls, side, exponent)
-        centre = memory.value[arm] - band.low[arm] if side == UP else band.high[arm] - memory.value[arm]
-        start = own.ends[arm, side]
-        if start < 0.0:
-            start = centre + 0.1 * (band.high[arm] - band.low[arm])
+    own.looked[arm, side] = pulls
+    exponent = band.exponent_up if side == UP else band.exponent_down
+    limit = own.limit[arm, side] = find_remainders(band, own, arm, pulls, side, exponent)
+    centre = memory.value[arm] - band.low[arm] if side == UP else band.high[arm] - memory.value[arm]
+    most, end, table = band.high[arm] - band.low[arm], own.ends[arm, side], own.table[arm, side]
+    if pulls > 1.5 * before:
+        start = end if end >= 0.0 else centre + 0.1 * most
         end = wealth_end(band, own, arm, pulls, side, band.stake, start, limit)
-        own.ends[arm, side] = end
-        table = own.table[arm, side]
-        for i in range(POINTS):
-            q = min(centre + max(end - centre, 0.0) * 1.15 * (i + 1) / POINTS, limit)
-            log, rise = log_wealth(band, own, arm, pulls, side, q)
-            table[AT, i], table[LOG, i], table[RISE, i] = q, log, rise
-        most = band.high[arm] - band.low[arm]
-        own.widths[arm, side] = max(min(_end_by(table, 0.5 * band.stake), most, limit) - centre, 1e-9 * most)
+    reach = max(end - centre, 1e-4 * most)
+    step, is_line = reach * BEYOND / POINTS, side == UP and band.curves.tail > 0.0
+    for i in range(POINTS):
+        q = min(centre + step * (i + 1), limit)
+        table[AT, i], table[SPAN, i] = q, step if is_line else np.inf
+        table[LOG, i], table[RISE, i] = wealth_and_line(band, own, arm, pulls, side, q, step)
+    # soon afterwards no search for the end is needed: the next table is laid out by this one
+    own.ends[arm, side] = min(_end_by(table, band.stake), centre + 2.0 * reach)
+    own.widths[arm, side] = max(min(_end_by(table, 0.5 * band.stake), most, limit) - centre, 1e-9 * most)
     return True
 
 
 @kernel
 def _end_by(table, level):
+    """Where a table says that the wealth is e^level, at most."""
     end = np.inf
     for i in range(POINTS):
         if table[RISE, i] > 0.0:
-            end = min(end, table[AT, i] + (level - table[LOG, i]) / table[RISE, i])
+            after = (level - table[LOG, i]) / table[RISE, i]
+            if table[SPAN, i] == np.inf:
+                end = min(end, table[AT, i] + after)
+            elif after <= table[SPAN, i]:
+                end = min(end, table[AT, i] + max(after, 0.0))
     return end
 
 
 @kernel
 def log_evidence(own, arm, side, q):
-    """At least so much stands against Q >= q, by the tangents of a table."""
-    found, table = np.log(IDLE), own.table[arm, side]
+    """At least so much stands against Q >= q, by the lines of a table; evidence never falls in q."""
+    found, table = np.log(RESERVE), own.table[arm, side]
     if q > own.limit[arm, side]:
         return CERTAIN
     for i in range(POINTS):
-        found = max(found, table[LOG, i] + table[RISE, i] * (q - table[AT, i]))
+        if q >= table[AT, i] or table[SPAN, i] == np.inf:
+            found = max(found, table[LOG, i] + table[RISE, i] * min(q - table[AT, i], table[SPAN, i]))
     return found
 
 

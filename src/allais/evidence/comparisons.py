@@ -15,8 +15,8 @@ import numpy as np
 from allais._checks import FloatArray
 from allais.bands import Interval
 from allais.bands import quantiles as pairs
-from allais.bands._tail_walks import IDLE
-from allais.bands._wagers import AT, DOWN, LOG, RISE, UP, no_wagers
+from allais.bands._curves import DOWN, UP
+from allais.bands._wagers import AT, LOG, RESERVE, RISE, SPAN, no_wagers
 from allais.bands.asymptotic import FAR, LEAST, half_widths, log_crossing, multiple, require_unbroken
 from allais.bands.base import bounds_of
 from allais.bands.betting import BAND, CERTAIN, bet_on, betting_rule, ends_by_bets, look_at
@@ -186,7 +186,8 @@ class Bets:
         self.done = outcomes.size
         self.memory.value[0] = self.preference.estimate(outcomes)
         self.own.looked[0] = 0
-        look_at(self.band, self.own, self.memory, 0)
+        for side in (UP, DOWN):
+            look_at(self.band, self.own, self.memory, 0, side)
         ends = ends_by_bets(self.band, self.own, self.memory, 0, math.log(1.0 / self.delta))
         low, high = (float(end) for end in ends)
         amounts = self.preference.outcomes_of(np.array([low, float(self.memory.value[0]), high]))
@@ -199,13 +200,15 @@ class Bets:
         return self.preference.utility is None and all(isinstance(weight, Identity) for weight in weights)
 
     def against(self, amounts: FloatArray, *, at_least: bool) -> FloatArray:
-        """log of what was won against "the amount is at least (or at most) so much": tangents lie below it."""
+        """log of what was won against "the amount is at least (or at most) so much": lines lie below it."""
         value = self.preference.utilities(amounts)
         side = UP if at_least != self.preference.costs else DOWN
         low, high = float(self.band.low[0]), float(self.band.high[0])
         q = value - low if side == UP else high - value
-        at, log, rise = (self.own.table[0, side, part] for part in (AT, LOG, RISE))
-        found = np.maximum((log + rise * (q[:, None] - at)).max(axis=1), math.log(IDLE))
+        at, log, rise, span = (self.own.table[0, side, part] for part in (AT, LOG, RISE, SPAN))
+        beyond = q[:, None] - at
+        lines = np.where((beyond >= 0.0) | np.isinf(span), log + rise * np.minimum(beyond, span), -np.inf)
+        found = np.maximum(lines.max(axis=1), math.log(RESERVE))
         return np.where(q > self.own.limit[0, side], CERTAIN, found)
 
 

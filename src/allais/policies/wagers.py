@@ -9,7 +9,18 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._kernels import kernel, routine
-from allais.bands._wagers import DOWN, EPOCHS, FIRST, UP, Wagers, note_outcome
+from allais.bands._curves import DOWN, UP
+from allais.bands._wagers import (
+    AT,
+    EPOCHS,
+    FIRST,
+    LOG,
+    RESERVE,
+    RISE,
+    Wagers,
+    begin_epoch,
+    note_outcome,
+)
 from allais.bands.betting import BAND, BettingRule, betting_rule, ends_by_bets, log_evidence, look_at
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import best_value, issue, judged, pick_highest, survey
@@ -19,8 +30,11 @@ from allais.rewards import Rewards
 from allais.samples.memory import Worth
 
 # Shares of a pair's evidence: the product of both arms', the rival's alone, and the leader's alone. Only one arm is the
-# best, so what stands against it alone need not be shared among the K - 1 leaders that it might be mistaken for.
-PRODUCT, RIVAL, LEADER = 0.35, 0.55, 0.1
+# best, so what stands against it alone need not be shared among the leaders that it might be mistaken for.
+PRODUCT, RIVAL, LEADER = 0.6, 0.35, 0.05
+SURVEYED = 30  # samples per arm, on average, before the odds to lead are fixed, where arms are more than FEW
+EVEN = 0.1  # of these odds are shared evenly
+AIM_UP, AIM_DOWN = 0.55, 0.45  # the parts of a distance that a rival and the leader have to prove
 FINEST = 1.0 / 256.0  # of the leader's half-width: smaller cells of v would save less than one sample in 100
 CLOSE = 2.0  # rivals at most so many times as far from the leader as the closest, in evidence, share its samples
 
@@ -31,7 +45,6 @@ class WagerRule(NamedTuple):
     worth: Worth
     band: BettingRule
     level: float  # log(1 / delta), less what the band of the distribution takes
-    log_rivals: float  # log(K - 1)
     log_share: float  # log(K / delta), for the intervals that are shown
     tolerance: float
     first: int
@@ -45,24 +58,25 @@ def wager_rule(
     rivals = max(n_arms - 1, 1)
     # the best arm must keep within the band that bounds it from above, every other one within that from below
     exponent_up, exponent_down = (math.log(2.0 * count / (BAND * delta)) for count in (1, rivals))
-    band = betting_rule(preference, rewards, math.log(rivals / delta) + 1.0, exponent_up, exponent_down)
+    stake = math.log(rivals / delta) + 1.0
+    band = betting_rule(preference, rewards, stake, exponent_up, exponent_down, aimed=True)
     left = delta * (1.0 - BAND) if band.needs_band else delta
-    return WagerRule(worth, band, math.log(1.0 / left), math.log(rivals), math.log(n_arms / delta), tolerance, FIRST)
+    return WagerRule(worth, band, math.log(1.0 / left), math.log(n_arms / delta), tolerance, FIRST)
 
 
 def check_wagers(own: Wagers, n_arms: int) -> None:
     """Refuse numbers that point at nothing."""
-    if own.epochs.min() < 0 or own.epochs.max() > EPOCHS or own.looked.min() < 0:
+    if own.epochs.min() < 0 or own.epochs.max() > EPOCHS or own.looked.min() < 0 or own.since.min() < 0:
         raise ValueError("a saved bet must be of an epoch that there is; this one is not. Use a backup.")
     require_place("best arm", int(own.done[0]), 0, n_arms)
     require_place("rival", int(own.hardest[0]), 0, n_arms - 1)
 
 
 @kernel
-def _together(rule, of_leader, of_rival):
+def _together(log_prior, of_leader, of_rival):
     """log of the mixture of what stands against two arms."""
-    product = np.log(PRODUCT) + of_leader + of_rival - rule.log_rivals
-    alone, first = np.log(RIVAL) + of_rival, np.log(LEADER) + of_leader - rule.log_rivals
+    product = np.log(PRODUCT) + of_leader + of_rival + log_prior
+    alone, first = np.log(RIVAL) + of_rival, np.log(LEADER) + of_leader + log_prior
     most = max(product, alone, first)
     return most + np.log(np.exp(product - most) + np.exp(alone - most) + np.exp(first - most))
 
@@ -81,7 +95,7 @@ def _parted(rule, own, leader, rival):
         right = min(v + step, last)
         of_leader = log_evidence(own, leader, DOWN, band.high[leader] - right)
         of_rival = log_evidence(own, rival, UP, v + tolerance - band.low[rival])
-        if _together(rule, of_leader, of_rival) >= rule.level:
+        if _together(own.log_prior[leader], of_leader, of_rival) >= rule.level:
             if right >= last:
                 return True
             v = right
@@ -107,16 +121,6 @@ def _find(rule, state):
     own.done[0] = leader + 1
 
 
-@learn.of(WagerRule)
-def _(rule, state, arm, utility, raw, ticket):
-    take_in(rule, state, arm, utility, raw, ticket)
-    if rule.band.high[arm] > rule.band.low[arm]:
-        note_outcome(rule.band, state.own, state.memory, arm, utility)
-    looked = look_at(rule.band, state.own, state.memory, arm)
-    if (looked or rule.band.high[arm] == rule.band.low[arm]) and state.own.done[0] == 0 and judged(rule.first, state):
-        _find(rule, state)
-
-
 @kernel
 def _width(rule, state, arm, side):
     """How far an arm's value may lie on one side, once everything that is out has come back."""
@@ -124,7 +128,70 @@ def _width(rule, state, arm, side):
         return 0.0
     own = state.own
     most = rule.band.high[arm] - rule.band.low[arm]
-    return min(own.widths[arm, side] * np.sqrt(own.looked[arm] / max(state.asked[arm], 1)), most)
+    if own.looked[arm, side] == 0:
+        return most
+    return min(own.widths[arm, side] * np.sqrt(own.looked[arm, side] / max(state.asked[arm], 1)), most)
+
+
+@routine
+def _aim(rule, state, arm):
+    """Note how far from its value an arm will have to be refuted, as far as one can tell."""
+    value, leader = state.memory.value, best_value(state)
+    second = -np.inf
+    for other in range(value.size):
+        if other != leader and state.active[other]:
+            second = max(second, value[other])
+    ahead = value[leader] - second if arm == leader and second > -np.inf else 0.0
+    state.own.aim[arm, UP] = AIM_UP * (max(value[leader] - value[arm], ahead) + rule.tolerance)
+    state.own.aim[arm, DOWN] = AIM_DOWN * (ahead + rule.tolerance)
+
+
+@routine
+def _fix_odds(rule, state):
+    """Fix the odds to lead by what was seen so far; evidence against a leader counts from here on (betting.md)."""
+    own, value, leader, total = state.own, state.memory.value, best_value(state), 0.0
+    down = _width(rule, state, leader, DOWN)
+    for arm in range(value.size):
+        up, gap = _width(rule, state, arm, UP), value[leader] - value[arm]
+        spread = down * down + up * up
+        own.log_prior[arm] = np.exp(-0.25 * rule.band.stake * gap * gap / spread) if spread > 0.0 else 1.0
+        total += own.log_prior[arm]
+    for arm in range(value.size):
+        own.log_prior[arm] = np.log((1.0 - EVEN) * own.log_prior[arm] / total + EVEN / value.size)
+        epochs = own.epochs[arm]
+        if epochs > 0 and state.memory.pulls[arm] > own.begun[arm, epochs - 1]:
+            begin_epoch(rule.band, own, arm, state.memory.pulls[arm])
+        last = own.epochs[arm] - 1
+        own.since[arm] = max(last, 0)
+        if last >= 0 and own.begun[arm, last] < state.memory.pulls[arm]:
+            own.since[arm] = EPOCHS  # no epoch was left to begin: such an arm has no evidence as a leader
+        own.table[arm, DOWN, AT], own.table[arm, DOWN, LOG] = 0.0, np.log(RESERVE)
+        own.table[arm, DOWN, RISE], own.looked[arm, DOWN] = 0.0, 0
+
+
+@kernel
+def _is_surveyed(state):
+    """Whether enough samples are there to fix the odds to lead."""
+    total = 0
+    for pulls in state.memory.pulls:
+        total += pulls
+    return total >= SURVEYED * state.asked.size
+
+
+@learn.of(WagerRule)
+def _(rule, state, arm, utility, raw, ticket):
+    take_in(rule, state, arm, utility, raw, ticket)
+    own = state.own
+    if rule.band.high[arm] > rule.band.low[arm]:
+        _aim(rule, state, arm)
+        note_outcome(rule.band, own, state.memory, arm, utility)
+    leader = best_value(state)
+    looked = look_at(rule.band, own, state.memory, leader, DOWN)
+    looked = (arm != leader and look_at(rule.band, own, state.memory, arm, UP)) or looked
+    if looked and own.log_prior[0] == -np.inf and _is_surveyed(state):
+        _fix_odds(rule, state)
+    if (looked or rule.band.high[arm] == rule.band.low[arm]) and own.done[0] == 0 and judged(rule.first, state):
+        _find(rule, state)
 
 
 @routine
