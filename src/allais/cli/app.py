@@ -10,7 +10,6 @@ import typer
 
 from allais import __version__
 from allais.cli.best_arm import best_arm_command
-from allais.cli.evaluate import evaluate_command
 from allais.cli.interview import interview_command
 from allais.cli.options import Commands, say_warning
 from allais.cli.paper import app as paper
@@ -21,7 +20,7 @@ from allais.cli.serve import backup_command
 from allais.cli.serve import key as keys
 from allais.cli.simulate import simulate_command
 from allais.cli.traffic import app as traffic
-from allais.cli.value import value_command, verdict_command, weight_command
+from allais.cli.value import evaluate_command, value_command, verdict_command, weight_command
 
 
 def warm_command(

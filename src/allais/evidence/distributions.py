@@ -104,3 +104,16 @@ def last_where(points: FloatArray, holds: Callable[[float], bool]) -> float | No
         middle = (low + high + 1) // 2
         low, high = (middle, high) if holds(float(points[middle])) else (low, middle - 1)
     return None if low < 0 else float(points[low])
+
+
+def shown(preference: Preference, value: float) -> float:
+    """A value in the unit of outcomes."""
+    if not math.isfinite(value):
+        return -value if preference.costs else value
+    return float(preference.outcomes_of(np.float64(value)))
+
+
+def pair_of(preference: Preference, low: float, high: float) -> tuple[float, float]:
+    """Two values in the unit of outcomes, ascending."""
+    ends = sorted((shown(preference, low), shown(preference, high)))
+    return ends[0], ends[1]

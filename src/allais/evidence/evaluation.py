@@ -23,7 +23,7 @@ from scipy import special
 
 from allais._checks import FloatArray, share
 from allais.evidence.decisions import FEW, Decisions
-from allais.evidence.distributions import band, is_mean, last_where, lower_end, tails_of, value_of
+from allais.evidence.distributions import band, is_mean, last_where, lower_end, pair_of, shown, tails_of, value_of
 from allais.evidence.targets import Rows, rows_of
 from allais.preferences import Preference
 from allais.preferences.named import in_words
@@ -98,16 +98,16 @@ class Evaluation:
             target: What it is called.
             by: One of the preferences; the first if left out.
         """
-        preference = self.preferences[0] if by is None else by
-        for one in self.worths:
-            if one.target == target and one.by == in_words(preference):
-                return one
+        wanted = target, in_words(self.preferences[0] if by is None else by)
+        found = next((one for one in self.worths if (one.target, one.by) == wanted), None)
+        if found is not None:
+            return found
         raise ValueError(f"a worth is of a target and a preference that were evaluated; got {target!r}. Check both.")
 
     def __str__(self) -> str:
         lines = [f"{'target':<20} {'by':<24} {'value':>10} {'interval':>23} {'proven':>23} {'outcomes':>9}"]
         for one in self.worths:
-            proven = "" if one.proven is None else f"{one.proven[0]:.4g} to {one.proven[1]:.4g}"
+            proven = f"{one.proven[0]:.4g} to {one.proven[1]:.4g}" if one.proven else ""
             held, what = f"{one.interval[0]:.4g} to {one.interval[1]:.4g}", f"{one.target[:20]:<20} {one.by[:24]:<24}"
             lines.append(f"{what} {one.value:>10.4g} {held:>23} {proven:>23} {one.effective:>9.0f}")
         caveats = [one.caveat for one in self.worths if one.caveat]
@@ -135,8 +135,8 @@ class Evaluation:
             value = min(max(value / (1.0 - rows.untried), worst), best)  # of what was tried
         proven = None if self.bounds is None else self._proven(rows, preference)
         return Worth(
-            name, in_words(preference), _shown(preference, value), _pair(preference, low, high),
-            None if proven is None else _pair(preference, *proven), rows.effective, rows.untried,
+            name, in_words(preference), shown(preference, value), pair_of(preference, low, high),
+            None if proven is None else pair_of(preference, *proven), rows.effective, rows.untried,
             bool(rows.effective) and np.ptp(self._told.outcome[rows.weights > 0.0]) == 0.0,
         )  # fmt: skip
 
@@ -352,7 +352,7 @@ def evaluate(
         raise ValueError("a log is evaluated by its outcomes; this one has none. Wait for some.")
     if bounds is not None and not (math.isfinite(bounds[0]) and math.isfinite(bounds[1]) and bounds[0] < bounds[1]):
         raise ValueError(f"bounds are the least and the greatest outcome; got {bounds}. Give two numbers that ascend.")
-    named = targets if _are_named(log, targets) else {_name_of(targets): targets}
+    named = targets if _are_named(targets) else {_name_of(targets): targets}
     return Evaluation(log, named, preferences, share("delta", delta), bounds, estimator)
 
 
@@ -378,19 +378,7 @@ def choose_policy(
 # -- pieces ---------------------------------------------------------------------------------------
 
 
-def _shown(preference: Preference, value: float) -> float:
-    """A value in the unit of outcomes."""
-    if not math.isfinite(value):
-        return -value if preference.costs else value
-    return float(preference.outcomes_of(np.float64(value)))
-
-
-def _pair(preference: Preference, low: float, high: float) -> tuple[float, float]:
-    ends = sorted((_shown(preference, low), _shown(preference, high)))
-    return ends[0], ends[1]
-
-
-def _are_named(log: Decisions, targets: Any) -> bool:
+def _are_named(targets: Any) -> bool:
     """Whether targets are given by names, and not one target by its probabilities."""
     if not isinstance(targets, Mapping):
         return False

@@ -33,6 +33,8 @@ class Choice(_Numbered):
     [Choice(id=1, arm='A21'), Choice(id=2, arm='A28')]
     """
 
+    id: int
+    arm: Hashable
     propensity: float | None = None  # beside the pair: it is no part of which choice this is
 
 

@@ -67,7 +67,13 @@ class LinTS(LinearPolicy):
         return LinTSRule(self.world(rows), self.inflation, self.draws, self.floor)
 
     def drawn_thetas(self, rule: LinTSRule, state: LinearState, u: float) -> tuple[list[FloatArray], float]:
-        """Draws of theta, for sets of arms that are not listed; and a uniform draw that chooses between them."""
+        """Draws of theta, for sets of arms that are not listed; and a uniform draw that chooses between them.
+
+        Args:
+            rule: The rule of the policy.
+            state: What was learned.
+            u: A uniform draw.
+        """
         if self.floor > 0.0:
             raise ValueError("a floor needs arms that are listed, each of which has it; got a set. Leave it out.")
         *more, choosing = np.random.default_rng(int(u * 2.0**53)).random(self.draws).tolist()

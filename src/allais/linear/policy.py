@@ -154,7 +154,13 @@ class LinearPolicy(Policy):
         return LinearLearner(placed, arms, seed, exact=exact)
 
     def drawn_thetas(self, rule: Any, state: LinearState, u: float) -> tuple[list[FloatArray], float]:
-        """Draws of theta, for a policy that chooses by them: that needs an oracle only, and no list of arms."""
+        """Draws of theta, for a policy that chooses by them: that needs an oracle only, and no list of arms.
+
+        Args:
+            rule: The rule of the policy.
+            state: What was learned.
+            u: A uniform draw.
+        """
         raise ValueError(f"{type(self).__name__} cannot choose among arms that are not listed. Use LinTS, which can.")
 
     def world(self, features: FloatArray) -> World:
