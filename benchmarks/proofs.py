@@ -42,7 +42,7 @@ from benchmarks.wlucb import MOST, recorded
 
 REPETITIONS = {"mean": 20, "CVaR .1": 6, "TK": 3}  # of a search
 SLOW = ("inventory, mean", "emergency, mean", "emergency, CVaR .1")  # W-LUCB takes a quarter of an hour for others
-BOUNDS, FEWER = (1_500, 2_000, 4_000, 8_000), 3  # declared for the inventory's costs, and repetitions of each
+BOUNDS, FEWER = (2_000, 4_000, 8_000, 16_000), 3  # declared for the inventory's costs, and repetitions of each
 ERRORS, ERROR_DELTA = 40, 0.1  # runs of each of the eight problems
 CROSSINGS, LOOKS = 60, (8, 16, 32, 64, 128, 256, 512, 1_000)
 PEOPLE = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
