@@ -308,7 +308,7 @@ def test_asking_in_vain_changes_no_later_recommendation():
 @pytest.mark.parametrize("policy", [FIXED["W-LUCB"], FIXED["LUCB"]], ids=["W-LUCB", "LUCB"])
 def test_a_policy_of_fixed_confidence_says_when_it_is_settled_and_at_what_delta(policy):
     learner = policy.start(["A", "B"], seed=1)
-    assert learner.recommend()[3:] == (False, 0.1, "proven", "")
+    assert learner.recommend()[3:7] == (False, 0.1, "proven", "")
     while not learner.is_settled():
         choice = learner.ask()
         learner.tell(choice, 50.0 if choice.arm == "B" else 0.0)
@@ -330,5 +330,5 @@ def test_other_policies_recommend_without_a_confidence():
     answer = started(rounds=10).recommend()
     assert (answer.settled, answer.delta) == (False, None)
     assert answer.interval.low < answer.value < answer.interval.high
-    assert started(FIXED["W-SR"], rounds=6).recommend()[2:] == (None, False, None, "none", "")
+    assert started(FIXED["W-SR"], rounds=6).recommend()[2:7] == (None, False, None, "none", "")
     assert started().recommend().arm == "A21"

@@ -36,11 +36,11 @@ def lived_again(address: str, settings: dict[str, Any]) -> Learner:
         event = json.loads(row.body)
         match event:
             case {"ask": [[number, arm]], **more}:
-                choice, repeated, _ = experiment.ask(learner, None, more.get("allowed"))
+                choice, repeated = experiment.ask(learner, None, more.get("allowed"))
                 assert (choice.id, choice.arm) == (number, arm), f"choice {number} differs from that of a run in peace"
                 assert repeated == event
             case {"chose": number, "arm": row}:
-                choice, repeated, _ = ask(learner, settings)
+                choice, repeated = ask(learner, settings)
                 assert (choice.id, choice.arm) == (number, row), f"choice {number} differs from that of a run in peace"
                 assert repeated == event
             case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -85,7 +86,9 @@ class ServedByFork(Served):
             pass
 
     def close(self) -> None:
-        """End both."""
+        """End both: the server, too, after a test that failed."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
         self._process.communicate()
 
 

@@ -42,7 +42,7 @@ def survive(folder: Path, database: str, kills: int, seed: int, settings: dict[s
     served = ServedByFork(folder, database, settings)
     try:
         practising = lived_again(database, settings)  # so that the compiler does not take all the time between kills
-        choice, _, _ = ask(practising, settings)
+        choice, _ = ask(practising, settings)
         practising.tell(choice, outcome(1))
         for kill in range(kills):
             if kill:
@@ -59,7 +59,7 @@ def survive(folder: Path, database: str, kills: int, seed: int, settings: dict[s
         served.start()
         with served.client() as client:
             for _ in range(20):
-                expected, _, _ = ask(learner, settings)
+                expected, _ = ask(learner, settings)
                 answer = client.post("/v1/experiments/routes/decide", json={}).json()
                 arm = settings["arms"][expected.arm] if "terms" in settings else expected.arm
                 assert (answer["choice"], answer["arm"]) == (expected.id, arm)

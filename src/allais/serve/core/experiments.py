@@ -25,7 +25,6 @@ from allais.serve.core.parse_settings import (
     preference_from,
     rows_of_arms,
     setting_from,
-    with_draws,
 )
 from allais.serve.core.service import Service
 from allais.serve.store import tables
@@ -51,7 +50,6 @@ async def create(service: Service, name: str, settings: ExperimentSettings, key:
         raise _taken(name)
     if settings.arms_by_rank is None:
         settings = settings.model_copy(update={"arms_by_rank": False})
-    settings = settings.model_copy(update={"policy": with_draws(settings.policy)})
     learner = await asyncio.to_thread(learner_from_settings, settings)  # it may compile
     text = settings.model_dump_json()
     document = await asyncio.to_thread(_readable, service, settings, text, learner)

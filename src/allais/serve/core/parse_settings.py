@@ -70,7 +70,7 @@ def _guardrail(given: Any) -> Any:
 
 def learner_from_settings(settings: ExperimentSettings) -> Learner:
     """The learner that an experiment begins with."""
-    policy = policy_from(settings)
+    policy = policy_from(settings.model_copy(update={"policy": with_draws(settings.policy)}))
     seed = secrets.randbits(63) if settings.seed is None else settings.seed
     rows = settings.features
     if settings.terms is not None:
