@@ -85,6 +85,8 @@ def test_what_nobody_tried_is_never_extrapolated():
     assert worth.proven[0] <= worth.interval[0] + 2.0
     unbounded = evaluate(log, {"new": {"b": 0.5, "d": 0.5}}, [expected_value(), quantile(0.25)]).worths
     assert unbounded[0].interval == (-np.inf, np.inf)
+    alone = evaluate(log, "b", quantile(0.25)).worths[0].value
+    assert unbounded[1].value == pytest.approx(alone, rel=0.01)  # of what was tried
     assert evaluate(log, "d", quantile(0.5)).worths[0].interval == (-np.inf, np.inf)
 
 

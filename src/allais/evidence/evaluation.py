@@ -133,6 +133,9 @@ class Evaluation:
             value = math.nan  # nothing of it was tried
         elif is_mean(preference):
             value = min(max(value / (1.0 - rows.untried), worst), best)  # of what was tried
+        elif rows.untried > 0.0:
+            points, above = self._distribution(rows, preference)
+            value = value_of(preference, points, np.append(above / (1.0 - rows.untried), 0.0), 1.0)
         proven = None if self.bounds is None else self._proven(rows, preference)
         return Worth(
             name, in_words(preference), shown(preference, value), pair_of(preference, low, high),

@@ -17,7 +17,7 @@ from allais.serve.core.errors import Refused
 from allais.serve.core.features import Encoding, flat
 from allais.settings import from_spec, kind_named
 
-DRAWS = 16  # by which a choice is made, where the policy does not say otherwise (benchmarks/results.md, logs)
+DRAWS = 16  # by which a choice is made, where the policy does not say otherwise (`python -m benchmarks logs`)
 
 
 def preference_from(document: dict[str, Any]) -> Preference:
