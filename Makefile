@@ -42,6 +42,7 @@ docs: $(VENV)/installed  ## the documentation as a site that opens from disk; br
 figures: $(VENV)/installed  ## the pictures of the documentation
 	$(BIN)/python -m tools.figures docs/figures
 	$(BIN)/python tools/layers.py docs/figures
+	$(BIN)/python -m tools.gallery docs/gallery
 
 notebooks: $(VENV)/installed  ## the notebooks of the examples, run again
 	$(BIN)/python -m tools.notebooks

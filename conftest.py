@@ -1,5 +1,6 @@
 """Examples in docstrings may use the public names and numpy without importing them; those of pages run as pasted."""
 
+import gc
 from importlib import import_module
 from pathlib import Path
 
@@ -12,6 +13,13 @@ settings.register_profile("allais", deadline=None, derandomize=True)
 settings.load_profile("allais")
 
 collect_ignore_glob = ["src/allais/serve/migrations/*"]  # scripts that only Alembic can run
+
+
+def pytest_collection_finish() -> None:
+    """What is loaded by now stays to the end: the collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
 
 # examples of the reference may use what stands on the same page
 DOORS = (

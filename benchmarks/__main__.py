@@ -9,7 +9,9 @@ from pathlib import Path
 from benchmarks import (
     bandits,
     budgets,
+    censored,
     cold,
+    context,
     coordinator,
     coverage,
     executors,
@@ -22,6 +24,7 @@ from benchmarks import (
     many,
     memory,
     networks,
+    own_preferences,
     people,
     percentiles,
     proofs,
@@ -36,7 +39,8 @@ from benchmarks import (
     shared,
     sharper,
     streams,
-    tastes,
+    studies,
+    tail_routing,
     traffic,
     values,
     verdicts,
@@ -49,8 +53,9 @@ SECTIONS = {
     part.__name__.rpartition(".")[2]: part
     for part in (
         values, cold, bandits, streams, memory, sharper, rare, identify, joint, percentiles, sampling, budgets,
-        coverage, screening, linear, executors, search, proofs, verdicts, logs, many, coordinator, forecasts,
-        people, interview, shared, tastes, worlds, serve, serve_limits, serve_long, traffic, networks, scenario,
+        coverage, screening, linear, context, executors, search, proofs, verdicts, logs, many, coordinator, forecasts,
+        studies, people, interview, shared, own_preferences, worlds, serve, serve_limits, serve_long, traffic, networks,
+        scenario, censored, tail_routing,
     )
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ from allais import (
     Discrete,
     Finite,
     Lottery,
+    Mixture,
     Normal,
     PatientRejects,
     PatientTopTwo,
@@ -28,6 +29,7 @@ from allais import (
     Uniform,
     simulate,
 )
+from allais.bands import Betting
 from allais.paper.problems import SETUP, THREE
 from allais.policies import Policy, UniformSampling
 from allais.report.markup import markdown_table
@@ -38,7 +40,7 @@ DELTA = 0.05
 
 
 def run() -> str:
-    return "## The best arm\n\n" + "\n\n".join([_confidence(), _budgets()])
+    return "\n\n".join(["## The best arm", _confidence(), by_bets(), _budgets()])
 
 
 def _run(policy: Policy, problem: Bandit, rounds: int, runs: int) -> Results:
@@ -80,9 +82,10 @@ def _all(problem: Bandit) -> Finite:
     return Finite(np.concatenate([known.values for known in _own(problem)]))
 
 
-def _confidence() -> str:
+def _cases() -> list[tuple[str, Bandit, Any, int]]:
+    """Problems, what is known about their rewards, and how often they are run."""
     coins, disaster, jackpot = twenty_coins(), rare_disaster(), rare_jackpot()
-    cases: list[tuple[str, Bandit, Any, int]] = [
+    return [
         ("three-armed, each arm's values known", THREE, _own(THREE), 100),
         ("three-armed, values known", THREE, _all(THREE), 50),
         ("three-armed, bounds known", THREE, Bounded(0, 50), 10),
@@ -97,8 +100,11 @@ def _confidence() -> str:
         ("rare jackpot, each arm's values known", jackpot, _own(jackpot), 100),
         ("rare jackpot, values known", jackpot, _all(jackpot), 20),
     ]  # fmt: skip
+
+
+def _confidence() -> str:
     rows = []
-    for name, problem, rewards, runs in cases:
+    for name, problem, rewards, runs in _cases():
         results = [_run(policy(BOTH, rewards, delta=DELTA), problem, 10**8, runs) for policy in (WLUCB, TopTwo)]
         means = [one.samples.mean() for one in results]
         errors = [one.samples.std(ddof=1) / math.sqrt(runs) for one in results]
@@ -107,6 +113,39 @@ def _confidence() -> str:
         rows.append((name, *shown, f"{means[1] / means[0]:.2f}", str(runs), wrong))
         print(*rows[-1], flush=True)  # it takes minutes
     header = ("samples at delta = 0.05, with standard errors", "W-LUCB", "top-two", "ratio", "runs", "wrong")
+    return markdown_table(header, rows)
+
+
+def _continuous() -> list[tuple[str, Bandit, Any]]:
+    """Problems of continuous rewards: those of `benchmarks sampling`."""
+    smooth = [Continuous(stats.beta(4, 2)), Continuous(stats.beta(2, 2)), Continuous(stats.beta(1, 3))]
+    risky = Mixture([Uniform(0.6, 1), Uniform(-1, -0.5)], [0.99, 0.01])
+    uniform = [Uniform(0.2, 1), Uniform(0.1, 0.9), Uniform(0, 0.8), Uniform(0, 0.7)]
+    return [
+        ("three beta distributions, bounds known", Bandit(smooth), Bounded(0, 1)),
+        ("four arms, a rare disaster, bounds known",
+         Bandit([risky, Uniform(0.3, 0.7), Uniform(0, 0.9), Uniform(0.2, 0.5)]), Bounded(-1, 1)),
+        ("four uniform distributions, bounds known", Bandit(uniform), Bounded(0, 1)),
+    ]  # fmt: skip
+
+
+BET_RUNS, BET_MOST = 20, 100_000  # of each problem, and samples of a run
+
+
+def by_bets() -> str:
+    """Top-two by likelihood ratios and by bets, on the same outcomes."""
+    rows = []
+    for name, problem, rewards in [*(case[:3] for case in _cases()), *_continuous()]:
+        shown, means, wrong = [], [], []
+        for evidence in (None, Betting()):
+            policy = TopTwo(BOTH, rewards, delta=DELTA, evidence=evidence)
+            found = _run(policy, problem, BET_MOST, BET_RUNS)
+            means.append(found.samples.mean())
+            shown.append(f"{means[-1]:,.0f} ± {found.samples.std(ddof=1) / math.sqrt(BET_RUNS):,.0f}")
+            wrong.append(f"{found.error_rate[-1]:.2f}")
+        rows.append((name, *shown, f"{means[1] / means[0]:.2f}", ", ".join(wrong)))
+        print(*rows[-1], flush=True)
+    header = (f"samples at delta = 0.05, {BET_RUNS} runs", "top-two", "top-two, bets", "bets / without", "wrong")
     return markdown_table(header, rows)
 
 

@@ -21,7 +21,7 @@ from scipy import special
 
 from allais._checks import FloatArray
 from allais.people import Choices, Family, Interview, posterior, study
-from allais.people.interview.page import planned
+from allais.people.interview.files import planned
 from allais.people.interview.study import answer_of
 from allais.report.markup import markdown_table
 

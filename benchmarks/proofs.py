@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing import get_context
 from time import process_time
 
 import numpy as np
@@ -40,22 +42,27 @@ from benchmarks.pools import Pool, table_of
 from benchmarks.search import DELTA, RAREST, SIMULATORS, objectives
 from benchmarks.wlucb import MOST, recorded
 
-REPETITIONS = {"mean": 20, "CVaR .1": 6, "TK": 3}  # of a search
+REPETITIONS = {"mean": 20, "CVaR .1": 20, "TK": 5}  # of a search
 SLOW = ("inventory, mean", "emergency, mean", "emergency, CVaR .1")  # W-LUCB takes a quarter of an hour for others
 BOUNDS, FEWER = (2_000, 4_000, 8_000, 16_000), 3  # declared for the inventory's costs, and repetitions of each
-ERRORS, ERROR_DELTA = 40, 0.1  # runs of each of the eight problems
-CROSSINGS, LOOKS = 60, (8, 16, 32, 64, 128, 256, 512, 1_000)
+ERRORS, ERROR_DELTA = 300, 0.1  # runs of each of the eight problems
+CROSSINGS, LOOKS = 100, (8, 16, 32, 64, 128, 256, 512, 1_000)
+RATES = (0.5, 0.2, 0.05)
+BATCH, TOTAL = 25, 1_000  # outcomes that the arm of the higher mean so far gets at a time, and of both arms in all
+PROCESSES = 3
+BETS, LUCB, SCREENING = "proven, bets", "proven, W-LUCB", "asymptotic screening"
 PEOPLE = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
+VALUED = {"mean": expected_value(), "CVaR .1": cvar(0.1), "TK": PEOPLE}
 
 HARD: dict[str, tuple[Sequence[Lottery], float, Preference]] = {  # lotteries in [0, 1], tolerance, valued by
     "a near tie at the tolerance": ([Uniform(0, 1), Uniform(0.11, 1)], 0.05, expected_value()),
-    "a rare loss": ([Discrete({0.5: 0.98, 0.0: 0.02}), Discrete({0.41: 1.0})], 0.0, expected_value()),
-    "a rare loss, CVaR": ([Discrete({0.5: 0.98, 0.0: 0.02}), Discrete({0.41: 1.0})], 0.0, cvar(0.1)),
-    "a rare gain, TK": ([Discrete({0.1: 0.99, 1.0: 0.01}), Discrete({0.12: 1.0})], 0.01, PEOPLE),
-    "bounds that are met, TK": ([Bernoulli(0.5), Bernoulli(0.7)], 0.0, PEOPLE),
-    "two points, CVaR": ([Discrete({0.0: 0.05, 1.0: 0.95}), Discrete({0.4: 0.5, 0.6: 0.5})], 0.0, cvar(0.1)),
-    "30 arms": ([Bernoulli(0.5)] * 29 + [Bernoulli(0.7)], 0.1, expected_value()),
-    "30 equal arms": ([Uniform(0, 1)] * 30, 0.2, expected_value()),
+    "a rare loss": ([Discrete({0.6: 0.9, 0.0: 0.1}), Discrete({0.57: 1.0})], 0.0, expected_value()),
+    "a rare loss, CVaR .5": ([Discrete({0.6: 0.9, 0.0: 0.1}), Discrete({0.55: 1.0})], 0.0, cvar(0.5)),
+    "a rare gain, TK": ([Discrete({0.1: 0.9, 1.0: 0.1}), Discrete({0.4: 1.0})], 0.1, PEOPLE),
+    "bounds that are met, TK": ([Bernoulli(0.3), Bernoulli(0.8)], 0.15, PEOPLE),
+    "two points, CVaR .5": ([Discrete({0.0: 0.25, 1.0: 0.75}), Discrete({0.7: 0.5, 0.9: 0.5})], 0.15, cvar(0.5)),
+    "30 arms": ([Bernoulli(0.4)] * 29 + [Bernoulli(0.8)], 0.2, expected_value()),
+    "15 ties, 15 just too far": ([Bernoulli(0.45)] * 15 + [Bernoulli(0.8)] * 15, 0.34, expected_value()),
 }
 LAWS: dict[str, Lottery] = {
     "events of .002 at both ends": Discrete({-1.0: 0.002, 0.0: 0.5, 0.1: 0.496, 1.0: 0.002}),
@@ -66,58 +73,74 @@ LAWS: dict[str, Lottery] = {
 
 
 def run() -> str:
-    return "\n\n".join(["## Proofs on simulators", _searches(), _bounds(), _errors(), _crossings()])
+    policy = TopTwo(PEOPLE, Bounded(0, 1), delta=DELTA, tolerance=0.2, evidence=Betting())
+    best_arm(policy, Bandit([Bernoulli(0.2), Uniform(0.3, 0.9)] * 3), seed=0)  # compiles, for all that follow
+    for name in SIMULATORS:
+        table_of(name)
+    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
+        return "\n\n".join(["## Proofs on simulators", _searches(pool), _bounds(pool), _errors(pool), _crossings(pool)])
 
 
-def _searches() -> str:
-    rows = []
-    for name, (_, indifference, reference, bounds) in SIMULATORS.items():
-        table, _ = table_of(name)
-        for kind, preference in objectives(reference, costs=True).items():
-            slack = 2.0 * indifference if kind.startswith("CVaR") else indifference
-            proven = TopTwo(preference, bounds, delta=DELTA, tolerance=slack, evidence=Betting())
-            screened = PairwiseScreening(preference, delta=DELTA, tolerance=slack, rarest=RAREST)
-            rows.append(_row(name, kind, slack, "proven, bets", proven, table))
-            if f"{name}, {kind}" in SLOW:
-                rows.append(_slow_row(name, kind, slack))
-            rows.append(_row(name, kind, slack, "asymptotic screening", screened, table))
+def _searches(pool: Executor) -> str:
+    tasks = [
+        (name, kind, promise)
+        for name, (_, _, reference, _) in SIMULATORS.items()
+        for kind in objectives(reference, costs=True)
+        for promise in (BETS, LUCB, SCREENING)
+        if promise != LUCB or f"{name}, {kind}" in SLOW
+    ]
     header = ("valued by", "indifference", "promise, by", "runs", "standard error", "least and most", "good enough",
               "settled", "CPU per run")  # fmt: skip
     return (
         f"The simulators of `python -m benchmarks search`, bounds known, delta = {DELTA:g}, at most {MOST:,} runs of a "
-        "search. W-LUCB is slow: it has one repetition, which is kept beside the recorded outcomes, and none where one "
-        "takes longest (when it was last run: emergency department, TK 296,122 runs; inventory, TK 276,530 and CVaR .1 "
-        "197,100). CPU is the "
-        f"process's, beside other work:\n\n{markdown_table(header, rows)}"
+        "search. W-LUCB is slow: it has one repetition, recorded in an earlier run on the same pools, and none where "
+        "one takes longest (when it was last run: emergency department, TK 296,122 runs; inventory, TK 276,530 and "
+        f"CVaR .1 197,100). CPU is the process's, beside other work:\n\n"
+        f"{markdown_table(header, list(pool.map(_search, tasks)))}"
     )
+
+
+def _search(task: tuple[str, str, str]) -> tuple[str, ...]:
+    """A row of searches."""
+    name, kind, promise = task
+    _, indifference, reference, bounds = SIMULATORS[name]
+    preference = objectives(reference, costs=True)[kind]
+    slack = 2.0 * indifference if kind.startswith("CVaR") else indifference
+    if promise == LUCB:
+        return _slow_row(name, kind, slack)
+    policy: Policy = PairwiseScreening(preference, delta=DELTA, tolerance=slack, rarest=RAREST)
+    if promise == BETS:
+        policy = TopTwo(preference, bounds, delta=DELTA, tolerance=slack, evidence=Betting())
+    return _row(name, kind, slack, promise, policy, table_of(name)[0])
 
 
 def _slow_row(name: str, kind: str, slack: float) -> tuple[str, ...]:
     """One search by W-LUCB."""
     found = recorded(name, kind)
     runs, cpu = f"{found['runs']:,.0f}", f"{1e6 * found['seconds'] / found['runs']:.0f} us"
-    row = (f"{name}, {kind}", f"{slack:g}", "proven, W-LUCB", runs, "", runs, f"{found['good']:.0f} of 1",
+    row = (f"{name}, {kind}", f"{slack:g}", LUCB, runs, "", runs, f"{found['good']:.0f} of 1",
            f"{found['settled']:.0f} of 1", cpu)  # fmt: skip
     print(*row, flush=True)
     return row
 
 
-def _bounds() -> str:
+def _bounds(pool: Executor) -> str:
     """Runs against the declared bound: the price of a disaster that was never seen."""
-    _, indifference, _, _ = SIMULATORS["inventory"]
-    table, _ = table_of("inventory")
-    rows = []
-    for most in BOUNDS:
-        policy = TopTwo(
-            expected_value(costs=True), Bounded(0, most), delta=DELTA, tolerance=indifference, evidence=Betting()
-        )
-        runs = [best_arm(policy, Pool(table), seed=1_000 + seed).samples for seed in range(FEWER)]
-        rows.append((f"{most:,}", f"{np.mean(runs):,.0f}", f"{np.std(runs, ddof=1) / math.sqrt(FEWER):,.0f}"))
-        print(*rows[-1], flush=True)
+    rows = list(pool.map(_bound, BOUNDS))
     return (
         f"What a declared bound costs: the inventory by the mean, {FEWER} repetitions each; its costs reach "
-        f"{table.max():,.0f}:\n\n{markdown_table(('costs are at most', 'runs', 'standard error'), rows)}"
+        f"{table_of('inventory')[0].max():,.0f}:\n\n"
+        f"{markdown_table(('costs are at most', 'runs', 'standard error'), rows)}"
     )
+
+
+def _bound(most: int) -> tuple[str, ...]:
+    slack, table = SIMULATORS["inventory"][1], table_of("inventory")[0]
+    policy = TopTwo(expected_value(costs=True), Bounded(0, most), delta=DELTA, tolerance=slack, evidence=Betting())
+    runs = [best_arm(policy, Pool(table), seed=1_000 + seed).samples for seed in range(FEWER)]
+    row = (f"{most:,}", f"{np.mean(runs):,.0f}", f"{np.std(runs, ddof=1) / math.sqrt(FEWER):,.0f}")
+    print(*row, flush=True)
+    return row
 
 
 def _row(name: str, kind: str, slack: float, promise: str, policy: Policy, table: FloatArray) -> tuple[str, ...]:
@@ -137,53 +160,85 @@ def _row(name: str, kind: str, slack: float, promise: str, policy: Policy, table
     return row
 
 
-def _errors() -> str:
-    rows = []
-    for name, (lotteries, tolerance, preference) in HARD.items():
-        problem = Bandit(lotteries)
-        values = problem.true_values(preference)
-        policy = TopTwo(preference, Bounded(0, 1), delta=ERROR_DELTA, tolerance=tolerance, evidence=Betting())
-        answers = [best_arm(policy, problem, seed=seed, max_samples=100_000) for seed in range(ERRORS)]
-        settled = [one for one in answers if one.settled]
-        wrong = sum(values[int(str(one.arm))] < values.max() - tolerance for one in settled)
-        runs = np.mean([one.samples for one in answers])
-        rows.append((name, f"{tolerance:g}", f"{runs:,.0f}", f"{len(settled)} of {ERRORS}", str(wrong)))
-        print(*rows[-1], flush=True)
+def _errors(pool: Executor) -> str:
     header = ("problem", "tolerance", "samples", "settled", "wrong")
     return (
         f"Errors of top-two by bets at delta = {ERROR_DELTA:g} on problems that are built to hurt, {ERRORS} runs "
-        f"each:\n\n"
-        f"{markdown_table(header, rows)}"
+        f"each:\n\n{markdown_table(header, list(pool.map(_error, HARD)))}"
     )
 
 
-def _crossings() -> str:
-    rows = []
-    valued = {"mean": expected_value(), "CVaR .1": cvar(0.1), "TK": PEOPLE}
-    for name, law in LAWS.items():
-        for kind, preference in valued.items():
-            rng = np.random.default_rng(1)
-            won = np.array([_most_won(preference, law, rng) for _ in range(CROSSINGS)])
-            for side, word in ((UP, "above"), (DOWN, "below")):
-                shares = [f"{(won[:, side] >= math.log(1.0 / rate)).mean():.3f}" for rate in (0.5, 0.2, 0.05)]
-                rows.append((name, kind, word, *shares))
-    header = ("outcomes in [-1, 1]", "valued by", "bound from", "delta .5", "delta .2", "delta .05")
+def _error(name: str) -> tuple[str, ...]:
+    lotteries, tolerance, preference = HARD[name]
+    problem = Bandit(lotteries)
+    values = problem.true_values(preference)
+    policy = TopTwo(preference, Bounded(0, 1), delta=ERROR_DELTA, tolerance=tolerance, evidence=Betting())
+    answers = [best_arm(policy, problem, seed=seed, max_samples=100_000) for seed in range(ERRORS)]
+    settled = [one for one in answers if one.settled]
+    wrong = sum(values[int(str(one.arm))] < values.max() - tolerance for one in settled)
+    runs = np.mean([one.samples for one in answers])
+    row = (name, f"{tolerance:g}", f"{runs:,.0f}", f"{len(settled)} of {ERRORS}", str(wrong))
+    print(*row, flush=True)
+    return row
+
+
+def _crossings(pool: Executor) -> str:
+    tasks = [(name, kind) for name in LAWS for kind in VALUED]
+    header = ("outcomes in [-1, 1]", "valued by", "sampled", "bound from", "delta .5", "delta .2", "delta .05")
     return (
         f"How often the wealth against the true value ever reached 1 / delta, of {CROSSINGS} runs with up to "
-        f"{LOOKS[-1]:,} samples; a share above delta would refute the proof:\n\n{markdown_table(header, rows)}"
+        f"{LOOKS[-1]:,} samples (all), or of two such arms each, of which the one with the higher mean so far gets the "
+        f"next {BATCH} samples, {TOTAL:,} in all (greedy); a share above delta would refute the proof:\n\n"
+        f"{markdown_table(header, [row for rows in pool.map(_crossing, tasks) for row in rows])}"
     )
 
 
-def _most_won(preference: Preference, law: Lottery, rng: np.random.Generator) -> list[float]:
-    """log of the most that was won against the truth on each side; the band holds but for a chance of BAND / 20."""
-    exponent = math.log(20.0 / BAND)
-    band = betting_rule(preference, [Bounded(-1, 1)], math.log(40.0), exponent, exponent)
-    samples, memory, wagers, done = law.sample(rng, LOOKS[-1]), empty_memory(1), no_wagers(1), 0
-    truth, most = preference.value(law), [-math.inf, -math.inf]
+def _crossing(task: tuple[str, str]) -> list[tuple[str, ...]]:
+    name, kind = task
+    rows = []
+    for way, most_won in (("all", _most_won), ("greedy", _most_won_greedily)):
+        rng = np.random.default_rng(1)
+        won = np.array([pair for _ in range(CROSSINGS) for pair in most_won(VALUED[kind], LAWS[name], rng)])
+        for side, word in ((UP, "above"), (DOWN, "below")):
+            shares = [f"{(won[:, side] >= math.log(1.0 / rate)).mean():.3f}" for rate in RATES]
+            rows.append((name, kind, way, word, *shares))
+            print(*rows[-1], flush=True)
+    return rows
+
+
+class _Arm:
+    """An arm's bets, and the most that was won against its true value on each side."""
+
+    def __init__(self, preference: Preference, law: Lottery) -> None:
+        self.exponent = math.log(20.0 / BAND)  # the band fails with a probability of BAND / 20 at most
+        self.band = betting_rule(preference, [Bounded(-1, 1)], math.log(40.0), self.exponent, self.exponent)
+        self.memory, self.wagers, self.done, self.total = empty_memory(1), no_wagers(1), 0, 0.0
+        self.truth, self.most = preference.value(law), [-math.inf, -math.inf]
+
+    def take(self, samples: FloatArray) -> None:
+        start = 0
+        while (start := int(bet_on(self.band, self.wagers, self.memory, samples, samples, start))) < samples.size:
+            self.memory = grown(self.memory, 0)
+        self.done, self.total = self.done + samples.size, self.total + float(samples.sum())
+        for side, q in ((UP, self.truth + 1.0), (DOWN, 1.0 - self.truth)):
+            beyond = q > find_remainders(self.band, self.wagers, 0, self.done, side, self.exponent)
+            won = math.inf if beyond else log_wealth(self.band, self.wagers, 0, self.done, side, q)[0]
+            self.most[side] = max(self.most[side], won)
+
+
+def _most_won(preference: Preference, law: Lottery, rng: np.random.Generator) -> list[list[float]]:
+    """One arm that gets all samples."""
+    arm = _Arm(preference, law)
     for look in LOOKS:
-        while (done := int(bet_on(band, wagers, memory, samples[:look], samples[:look], done))) < look:
-            memory = grown(memory, 0)
-        for side, q in ((UP, truth + 1.0), (DOWN, 1.0 - truth)):
-            beyond = q > find_remainders(band, wagers, 0, look, side, exponent)
-            most[side] = max(most[side], math.inf if beyond else log_wealth(band, wagers, 0, look, side, q)[0])
-    return most
+        arm.take(law.sample(rng, look - arm.done))
+    return [arm.most]
+
+
+def _most_won_greedily(preference: Preference, law: Lottery, rng: np.random.Generator) -> list[list[float]]:
+    """Two arms, one of which is sampled while it is the better one: its looks are where it did well."""
+    arms = [_Arm(preference, law), _Arm(preference, law)]
+    for arm in arms:
+        arm.take(law.sample(rng, BATCH))
+    while sum(arm.done for arm in arms) < TOTAL:
+        max(arms, key=lambda arm: arm.total / arm.done).take(law.sample(rng, BATCH))
+    return [arm.most for arm in arms]

@@ -22,12 +22,11 @@ from starlette.types import Receive, Scope, Send
 from tests.serve.conftest import ROUTES
 
 from allais.report.markup import markdown_table
-from allais.serve.api.app import make_app
 from allais.serve.api.http import answered
 from allais.serve.api.schemas import MOST_ARMS, NewKey
 from allais.serve.core.experiments import make_key
 from allais.serve.core.service import Service
-from allais.serve.running import config_for, share_the_interpreter
+from allais.serve.running import config_for, make_app, share_the_interpreter
 from allais.serve.settings_file import ServerSettings
 from benchmarks.serve import server
 

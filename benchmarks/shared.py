@@ -13,7 +13,7 @@ from allais.report.markup import markdown_table
 from allais.weights import Identity
 
 NEUTRAL = 9.0  # below it, everybody feels a loss
-TASTES = {
+PREFERENCES = {
     "the mean": Preference(Identity(), reference=NEUTRAL),
     "Tversky and Kahneman's weights": Preference(TverskyKahneman(0.61), reference=NEUTRAL),
     "strong weights": Preference(TverskyKahneman(0.45), reference=NEUTRAL),
@@ -40,36 +40,38 @@ def run() -> str:
     return (
         "## Many people on one memory\n\n"
         + _preface()
-        + "".join(_table(kind(TASTES["the mean"], REWARDS)) for kind in (NPTS, WUCB))
+        + "".join(_table(kind(PREFERENCES["the mean"], REWARDS)) for kind in (NPTS, WUCB))
     )
 
 
 def _preface() -> str:
-    best = {name: PROBLEM.arms[int(np.argmax(PROBLEM.true_values(taste)))] for name, taste in TASTES.items()}
-    rows = [(name, repr(best[name])) for name in TASTES]
+    best = {name: PROBLEM.arms[int(np.argmax(PROBLEM.true_values(one)))] for name, one in PREFERENCES.items()}
+    rows = [(name, repr(best[name])) for name in PREFERENCES]
     return (
-        f"Five arms, {EACH * len(TASTES)} people with five preferences, {EACH * len(TASTES) * VISITS:,} rounds, "
-        f"{RUNS} runs, seed 1.\n\n" + markdown_table(("preference", "its best arm"), rows) + "\n\n"
+        f"Five arms, {EACH * len(PREFERENCES)} people with five preferences, "
+        f"{EACH * len(PREFERENCES) * VISITS:,} rounds, {RUNS} runs, seed 1.\n\n"
+        + markdown_table(("preference", "its best arm"), rows)
+        + "\n\n"
     )
 
 
 def _table(policy: Policy) -> str:
-    people = {f"{name}, {k}": taste for k in range(EACH) for name, taste in TASTES.items()}
+    people = {f"{name}, {k}": preference for k in range(EACH) for name, preference in PREFERENCES.items()}
     rounds = len(people) * VISITS
     begin = time.perf_counter()
     shared = simulate(policy, PROBLEM, rounds, RUNS, seed=1, checkpoints=[rounds], progress=False, people=people)
     each = (time.perf_counter() - begin) / (rounds * RUNS) * 1e6
     of_run = shared.regret[:, :, -1]
     rows = []
-    for name, taste in TASTES.items():
+    for name, preference in PREFERENCES.items():
         members = [k for k, person in enumerate(shared.people) if str(person).startswith(f"{name},")]
         ours = _mean(of_run[:, members].mean(axis=1))
-        alone = simulate(policy.but(preference=taste), PROBLEM, VISITS, 20 * RUNS, seed=2, checkpoints=[VISITS])
+        alone = simulate(policy.but(preference=preference), PROBLEM, VISITS, 20 * RUNS, seed=2, checkpoints=[VISITS])
         group = simulate(
-            policy.but(preference=taste), PROBLEM, EACH * VISITS, RUNS, seed=3, checkpoints=[EACH * VISITS]
+            policy.but(preference=preference), PROBLEM, EACH * VISITS, RUNS, seed=3, checkpoints=[EACH * VISITS]
         )
         average = simulate(
-            policy.but(preference=AVERAGE), PROBLEM, rounds, RUNS, seed=4, checkpoints=[rounds], judge=taste
+            policy.but(preference=AVERAGE), PROBLEM, rounds, RUNS, seed=4, checkpoints=[rounds], judge=preference
         )
         rows.append(
             (

@@ -1,5 +1,6 @@
-"""What hypothesis draws from: weights, lotteries and samples of ordinary and extreme shape."""
+"""What hypothesis draws from: weights, lotteries and samples of ordinary and extreme shape; and pairs of cases."""
 
+import pytest
 from hypothesis import strategies as st
 
 from allais import Discrete, GonzalezWu, Power, Prelec, TverskyKahneman, Wang
@@ -26,3 +27,18 @@ def discrete_lotteries(draw, elements=outcomes):
     values = draw(st.lists(elements, min_size=1, max_size=8, unique=True))
     parts = draw(st.lists(st.integers(1, 1000), min_size=len(values), max_size=len(values)))
     return Discrete({value: part / sum(parts) for value, part in zip(values, parts, strict=True)})
+
+
+def covering(rows, columns, times=1):
+    """All pairs of cases; those beyond a set in which each case comes up, so many `times` at least, are slow."""
+    rows, columns = list(rows), list(columns)
+    met = {
+        (k % len(rows), (k + 3 * turn) % len(columns))
+        for k in range(max(len(rows), len(columns)))
+        for turn in range(times)
+    }
+    return [
+        pytest.param(row, column, marks=() if (i, j) in met else pytest.mark.slow)
+        for i, row in enumerate(rows)
+        for j, column in enumerate(columns)
+    ]

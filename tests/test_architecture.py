@@ -52,16 +52,22 @@ def classes(module: str) -> dict[str, ast.ClassDef]:
     return {node.name: node for node in tree(module).body if isinstance(node, ast.ClassDef)}
 
 
+@cache
+def imported(module: str) -> dict[str, tuple[str, str]]:
+    """What a module imports from modules of ours: where each name comes from, and what it is called there."""
+    return {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in reversed(list(ast.walk(tree(module))))
+        if isinstance(node, ast.ImportFrom) and node.module in MODULES
+        for alias in node.names
+    }
+
+
 def home_of(module: str, name: str) -> tuple[str, str] | None:
     """Where a class that a module calls by this name is defined, if it is one of ours."""
     if name in classes(module):
         return module, name
-    for node in ast.walk(tree(module)):
-        if isinstance(node, ast.ImportFrom) and node.module in MODULES:
-            for alias in node.names:
-                if (alias.asname or alias.name) == name:
-                    return home_of(node.module, alias.name)
-    return None
+    return home_of(*imported(module)[name]) if name in imported(module) else None
 
 
 def ancestors(module: str, name: str) -> set[tuple[str, str]]:

@@ -13,14 +13,14 @@ from matplotlib.patches import FancyBboxPatch
 
 # From the top down: who uses it, and the packages, side by side where neither imports the other.
 FLOORS = [
-    ("commands and studies", [["cli"], ["serve"], ["paper"], ["traffic"], ["people"]]),
+    ("commands and studies", [["cli"], ["mcp", "serve"], ["paper"], ["traffic"], ["people"]]),
     ("what you read, extend and check", [["report", "extend", "testing"]]),
     ("policies at work", [["searches"], ["simulation"], ["evidence", "learner", "streams"]]),
     ("what to try next", [["linear"], ["policies", "problems"]]),
-    ("what is known for certain", [["theory"], ["bands"]]),
+    ("what is known for certain", [["theory"], ["bands", "forests"]]),
     ("what was seen", [["samples"]]),
     ("what is maximised", [["preferences"], ["lotteries", "rewards"], ["numerics"], ["weights"]]),
-    ("underneath", [["settings", "_kernels", "_random"], ["files", "_system"], ["_checks", "client", "errors"]]),
+    ("underneath", [["settings", "_kernels"], ["files", "_system"], ["_checks", "client", "errors"]]),
 ]
 SHADES = ["#2a5da8", "#3f74b5", "#5489c0", "#6d9dca", "#86b1d4", "#a1c4de", "#bcd6e8", "#d8e6f1"]
 ROW, GAP, LEFT, WIDTH = 0.62, 0.22, 3.3, 6.2

@@ -62,9 +62,9 @@ def of_learner(learner: allais.Learner) -> tuple[Way, Way]:
 
 async def of_service(folder: Path) -> Way:
     """The way of a decide, from the request to the answer."""
-    from allais.serve.api.app import make_app
     from allais.serve.api.schemas import NewKey
     from allais.serve.core.experiments import make_key
+    from allais.serve.running import make_app
     from allais.serve.settings_file import ServerSettings
 
     keys: list[str] = []

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         PatientTopTwo,
         SequentialHalving,
         TopTwo,
+        recommended,
     )
     from allais.problems import Bandit, Program, Simulator
     from allais.searches import search
@@ -124,6 +125,7 @@ __all__ = [
     "expected_value",
     "mixed",
     "quantile",
+    "recommended",
     "search",
     "simulate",
 ]

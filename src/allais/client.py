@@ -8,27 +8,33 @@
     advisor.reward("to-work", choice, delay)
     advisor.recommend("to-work", person="alice")["arm"]
 
-A call that got no answer is repeated with the same key, so that it counts once. Where a proxy sends callers from http
-to https on the same host, the client goes there with the same call; it follows no other redirect, since the key would
-go along.
+`AsyncClient` has the same calls, to be awaited. A call that got no answer is repeated with the same key, so that it
+counts once. Where a proxy sends callers from http to https on the same host, the client goes there with the same call;
+it follows no other redirect, since the key would go along.
 """
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import http.client
 import json
 import threading
 import time
 import uuid
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
-__all__ = ["Client", "Decision", "ServiceError"]
+__all__ = ["AsyncClient", "Client", "Decision", "ServiceError"]
 
+Takes = ParamSpec("Takes")
+Answer = TypeVar("Answer")
 AGAIN = (429, 502, 503, 504)  # answers after which the same call may succeed
 KEPT = (307, 308)  # redirects that keep the method and the body
 LONGEST_PAUSE = 5.0  # seconds between two attempts
+STRANGE = "the service or a proxy before it answered {} without a reason. Check the address, and its log."
 
 
 class ServiceError(RuntimeError):
@@ -78,6 +84,7 @@ class Client:
         self._address, self._path, self._timeout, self._tries = found, found.path.rstrip("/"), timeout, tries
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
         self._mine = threading.local()
+        self._opened: set[http.client.HTTPConnection] = set()  # of all threads
 
     def decide(
         self, experiment: str, person: str | None = None, *, allowed: Sequence[str] | None = None,
@@ -94,25 +101,31 @@ class Client:
             context: Features that all arms share.
             did: What the application did, in an apprentice's experiment.
             key: Your own name for the decision, so that a repeated call gets the same answer; by default a new one.
-
-        Raises:
-            ServiceError: If the service refuses the call, or does not answer.
         """
         body = {
             "person": person, "allowed": allowed, "features": features, "context": context, "did": did,
             "key": key or uuid.uuid4().hex,
         }  # fmt: skip
-        return _decision(self._post(experiment, "decide", {name: it for name, it in body.items() if it is not None}))
+        given = {name: it for name, it in body.items() if it is not None}
+        return _decision(self.call("POST", _path(experiment, "decide"), given))
 
-    def reward(self, experiment: str, choice: Decision | int | str, outcome: float) -> dict[str, Any]:
+    def reward(
+        self, experiment: str, choice: Decision | int | str, outcome: float | None = None, *,
+        at_least: float | None = None, at_most: float | None = None, final: bool = False,
+    ) -> dict[str, Any]:  # fmt: skip
         """Tell what a choice brought: late, in any order, and repeated if need be; it counts once.
 
         Args:
             experiment: The experiment's name.
             choice: What `decide` answered, its number, or the `key` that `decide` was called with.
-            outcome: What it brought, in the experiment's unit.
+            outcome: What it brought, in the experiment's unit; left out if that is the time until this call.
+            at_least: Of an outcome that is not finished, what it will be at least.
+            at_most: What it will be at most.
+            final: Whether no more will ever be known of it, as after a time-out.
         """
-        answer = self._post(experiment, "reward", {**_choice(choice), "outcome": float(outcome)})
+        told = {"outcome": outcome, "at_least": at_least, "at_most": at_most, "final": final or None}
+        body = {name: it if it is True else float(it) for name, it in told.items() if it is not None}
+        answer = self.call("POST", _path(experiment, "reward"), _choice(choice) | body)
         return _require(answer, "choice", "state", "outcome")
 
     def cancel(self, experiment: str, choice: Decision | int | str) -> dict[str, Any]:
@@ -122,7 +135,7 @@ class Client:
             experiment: The experiment's name.
             choice: What `decide` answered, its number, or its `key`.
         """
-        return _require(self._post(experiment, "cancel", _choice(choice)), "choice", "state")
+        return _require(self.call("POST", _path(experiment, "cancel"), _choice(choice)), "choice", "state")
 
     def decide_each(self, experiment: str, calls: Sequence[Mapping[str, Any]]) -> list[Decision | ServiceError]:
         """Many decisions in one call, up to 500.
@@ -133,10 +146,8 @@ class Client:
             experiment: The experiment's name.
             calls: What `decide` takes, by name, for each decision.
         """
-        keyed = [{"key": uuid.uuid4().hex, **call} for call in calls]
-        return [
-            one if isinstance(one, ServiceError) else _decision(one) for one in self._each(experiment, "decide", keyed)
-        ]
+        each = self._each(experiment, "decide", [{"key": uuid.uuid4().hex, **call} for call in calls])
+        return [one if isinstance(one, ServiceError) else _decision(one) for one in each]
 
     def reward_each(
         self, experiment: str, outcomes: Sequence[tuple[Decision | int | str, float]]
@@ -150,14 +161,15 @@ class Client:
         told = [{**_choice(choice), "outcome": float(outcome)} for choice, outcome in outcomes]
         return self._each(experiment, "reward", told)
 
-    def change(self, experiment: str, **changes: Any) -> dict[str, Any]:
+    def change(self, /, experiment: str, **changes: Any) -> dict[str, Any]:
         """Change a running experiment.
 
         Args:
             experiment: The experiment's name.
-            **changes: Wider `rewards`, another `preference`, further `terms`, `expires_after`.
+            **changes: Wider `rewards`, another `preference`, further `terms`, `expires_after`; of a `test`, its
+                `shares` and whether it is to `stop`.
         """
-        return _require(self.call("PATCH", f"/v1/experiments/{quote(experiment, safe='')}", changes), "name", "state")
+        return _require(self.call("PATCH", _path(experiment), changes), "name", "state")
 
     def delete(self, experiment: str) -> None:
         """Delete an archived experiment with all its decisions. This cannot be undone.
@@ -165,7 +177,7 @@ class Client:
         Args:
             experiment: The experiment's name.
         """
-        self._gone(f"/v1/experiments/{quote(experiment, safe='')}")
+        self.call("DELETE", _path(experiment))
 
     def erase(self, person: str) -> None:
         """Erase a person: the preference, the interviews, and the name wherever it is kept.
@@ -173,14 +185,11 @@ class Client:
         Args:
             person: The person's name.
         """
-        self._gone(f"/v1/people/{quote(person, safe='')}")
-
-    def _gone(self, path: str) -> None:
-        self.call("DELETE", path)
+        self.call("DELETE", f"/v1/people/{quote(person, safe='')}")
 
     def _each(self, experiment: str, verb: str, calls: list[dict[str, Any]]) -> list[Any]:
-        answers = _require(self._post(experiment, f"{verb}/batch", {"calls": calls}), "answers")["answers"]
-        return [one["answer"] if one["status"] == 200 else ServiceError(one["error"], one["status"]) for one in answers]
+        found = _require(self.call("POST", _path(experiment, f"{verb}/batch"), {"calls": calls}), "answers")
+        return [one["answer"] or ServiceError(one["error"], one["status"]) for one in found["answers"]]
 
     def recommend(self, experiment: str, person: str | None = None) -> dict[str, Any]:
         """The best arm so far, for a person or by the experiment's own preference.
@@ -189,8 +198,7 @@ class Client:
             experiment: The experiment's name.
             person: Whose preference decides; None for the experiment's own.
         """
-        place = f"/v1/experiments/{quote(experiment, safe='')}/recommend{_query(person)}"
-        return _require(self.call("GET", place), "arm")
+        return _require(self.call("GET", _path(experiment, "recommend", person=person)), "arm")
 
     def value(self, experiment: str, person: str | None = None) -> dict[str, Any]:
         """What every arm is worth to a person, and what the mean would choose.
@@ -199,11 +207,26 @@ class Client:
             experiment: The experiment's name.
             person: Whose preference decides; None for the experiment's own.
         """
-        place = f"/v1/experiments/{quote(experiment, safe='')}/value{_query(person)}"
-        return _require(self.call("GET", place), "arms")
+        return _require(self.call("GET", _path(experiment, "value", person=person)), "arms")
 
-    def _post(self, experiment: str, verb: str, body: dict[str, Any]) -> Any:
-        return self.call("POST", f"/v1/experiments/{quote(experiment, safe='')}/{verb}", body)
+    def verdict(self, experiment: str) -> dict[str, Any]:
+        """Which arms are better or worse than the control, by the outcomes so far: as often as one likes.
+
+        The answer has a `summary`, `decided`, `verdicts` of each arm and metric, `groups`, `notes`, and how it `ended`.
+
+        Args:
+            experiment: The experiment's name.
+        """
+        return _require(self.call("GET", _path(experiment, "verdict")), "summary", "decided", "verdicts")
+
+    def evaluation(self, /, experiment: str, **wanted: Any) -> dict[str, Any]:
+        """What other policies would have brought, by the decisions so far: a `summary`, `targets`, and `notes`.
+
+        Args:
+            experiment: The experiment's name.
+            **wanted: `by`, names of further preferences; a `floor` of every arm; a `person` whose own counts, too.
+        """
+        return _require(self.call("GET", _path(experiment, "evaluation", **wanted)), "summary", "targets")
 
     def call(self, method: str, path: str, body: Any = None) -> Any:
         """Make any other call, such as `call("PUT", "/v1/people/alice", {...})`, and return its answer.
@@ -230,7 +253,7 @@ class Client:
                     return answer
                 if status not in AGAIN or not left:
                     said = answer.get("error") if isinstance(answer, dict) else None
-                    raise ServiceError(said if isinstance(said, str) else _strange(status), status)
+                    raise ServiceError(said if isinstance(said, str) else STRANGE.format(status), status)
                 pause = max(pause, wait)
             time.sleep(pause)
             pause = min(2.0 * pause, LONGEST_PAUSE)
@@ -276,6 +299,7 @@ class Client:
             kind = http.client.HTTPSConnection if address.scheme == "https" else http.client.HTTPConnection
             assert address.hostname is not None
             connection = self._mine.connection = kind(address.hostname, address.port, timeout=self._timeout)
+            self._opened.add(connection)
         sent = None if body is None else json.dumps(body)
         connection.request(method, self._path + path, sent, self._headers)
         response = connection.getresponse()
@@ -292,7 +316,65 @@ class Client:
         connection = getattr(self._mine, "connection", None)
         if connection is not None:
             connection.close()
+            self._opened.discard(connection)
             self._mine.connection = None
+
+
+def _awaited(
+    method: Callable[Concatenate[Client, Takes], Answer],
+) -> Callable[Concatenate[AsyncClient, Takes], Coroutine[Any, Any, Answer]]:
+    """A call of `Client` as one of `AsyncClient`: made by a thread of its pool."""
+
+    async def calling(self: AsyncClient, /, *given: Takes.args, **named: Takes.kwargs) -> Answer:
+        work = functools.partial(method, self._client, *given, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    functools.update_wrapper(calling, method)
+    return calling
+
+
+class AsyncClient:
+    """The calls of `Client`, for programs on asyncio: each takes and returns the same, and is awaited.
+
+        async with AsyncClient("http://127.0.0.1:8420", key) as advisor:
+            choice = await advisor.decide("to-work", person="alice")
+            await advisor.reward("to-work", choice, await drive(choice.arm))
+
+    Calls are made by threads with a connection each, so that the event loop never waits for one. A call whose task is
+    cancelled may still reach the service; with a `key` of your own, asking again gets the same decision.
+
+    Args:
+        address: Where the service is, such as `https://advisor.example.org`.
+        key: The API key.
+        timeout: Seconds to wait for an answer.
+        tries: How often a call is tried.
+        connections: How many calls are made at a time; further ones wait.
+    """
+
+    def __init__(self, address: str, key: str, *, timeout: float = 10.0, tries: int = 6, connections: int = 16) -> None:
+        if connections < 1:
+            raise ValueError(f"calls need a connection; got connections={connections!r}. Give a whole number.")
+        self._client = Client(address, key, timeout=timeout, tries=tries)
+        self._pool = ThreadPoolExecutor(connections, thread_name_prefix="allais-client")
+
+    decide, decide_each = _awaited(Client.decide), _awaited(Client.decide_each)
+    reward, reward_each = _awaited(Client.reward), _awaited(Client.reward_each)
+    cancel, change = _awaited(Client.cancel), _awaited(Client.change)
+    delete, erase = _awaited(Client.delete), _awaited(Client.erase)
+    recommend, value = _awaited(Client.recommend), _awaited(Client.value)
+    verdict, evaluation, call = _awaited(Client.verdict), _awaited(Client.evaluation), _awaited(Client.call)
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Wait for the calls that are under way, and close all connections."""
+        await asyncio.to_thread(self._pool.shutdown, cancel_futures=True)
+        while opened := self._client._opened:  # by threads that have ended
+            opened.pop().close()
 
 
 def _decision(answer: Any) -> Decision:
@@ -301,23 +383,18 @@ def _decision(answer: Any) -> Decision:
 
 
 def _choice(choice: Decision | int | str) -> dict[str, Any]:
-    if isinstance(choice, str):
-        return {"decision_key": choice}
-    return {"choice": choice.choice if isinstance(choice, Decision) else int(choice)}
+    number = choice.choice if isinstance(choice, Decision) else choice
+    return {"decision_key": number} if isinstance(number, str) else {"choice": int(number)}
 
 
 def _require(answer: Any, *names: str) -> dict[str, Any]:
     """An answer that has what the service's own have; that of anything else in between is none."""
     if not isinstance(answer, dict) or any(name not in answer for name in names):
-        said = repr(answer)
-        short = said if len(said) <= 100 else f"{said[:99]}…"
-        raise ServiceError(f"an answer must have {', '.join(names)}; got {short}. Is that the service's address?")
+        listed = ", ".join(names)
+        raise ServiceError(f"an answer must have {listed}; got {answer!r:.100}. Is that the service's address?")
     return answer
 
 
-def _strange(status: int) -> str:
-    return f"the service or a proxy before it answered {status} without a reason. Check the address, and its log."
-
-
-def _query(person: str | None) -> str:
-    return "" if person is None else "?" + urlencode({"person": person})
+def _path(experiment: str, verb: str = "", **asked: Any) -> str:
+    query = urlencode({name: it for name, it in asked.items() if it is not None}, doseq=True)
+    return f"/v1/experiments/{quote(experiment, safe='')}{'/' * bool(verb)}{verb}{'?' * bool(query)}{query}"

@@ -9,6 +9,7 @@ __all__ = [
     "MissingFile",
     "NotAdmitted",
     "OutOfBounds",
+    "RunCut",
     "RunFailed",
     "RunRefused",
     "SpeedWarning",
@@ -47,6 +48,14 @@ class RunFailed(RuntimeError):  # noqa: N818
     def __init__(self, sentence: str, details: str = "") -> None:
         super().__init__(sentence)
         self.details = details  # a traceback, or what a program printed: for a log
+
+
+class RunCut(RunFailed):
+    """A run that was cut off: its outcome, had it gone on, would be at least `at_least`."""
+
+    def __init__(self, sentence: str, details: str = "", *, at_least: float) -> None:
+        super().__init__(sentence, details)
+        self.at_least = at_least
 
 
 class RunRefused(RunFailed, ValueError):  # noqa: N818

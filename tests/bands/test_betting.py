@@ -1,6 +1,7 @@
 """Bets: no more money is made against the truth than chance allows, and enough against what is wrong."""
 
 import math
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from scipy import stats
 
 from allais import (
+    WLUCB,
     WUCB,
     Bandit,
     Bernoulli,
@@ -21,16 +23,20 @@ from allais import (
     TopTwo,
     TverskyKahneman,
     Uniform,
+    ValueStream,
     Weight,
     best_arm,
     cvar,
     expected_value,
 )
-from allais.bands import DKW, Betting
+from allais.bands import DKW, KL, Betting
 from allais.bands._curves import DOWN, UP, curves_of
-from allais.bands._wagers import RESERVE, no_wagers
+from allais.bands._tail_walks import STRENGTH
+from allais.bands._wagers import LOG_CUTS, RESERVE, no_wagers
 from allais.bands._wealth import HORIZONS, STAKES, _at_stake, least_wealth, log_wealth
 from allais.bands.betting import BAND, bet_on, betting_rule, find_remainders, log_evidence, look_at
+from allais.bands.kl import mixture_ceiling
+from allais.policies.wagers import _lead
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory
 from allais.weights import Identity, TailAverage
@@ -89,6 +95,30 @@ def test_a_cvar_that_is_the_bound_itself_is_never_refused():
     low, value, high = Betting().interval(cvar(0.1), Bounded(-1, 1), samples)
     assert low == value == -1.0
     assert high < -0.9
+
+
+def test_samples_that_laid_the_nodes_out_do_not_count_in_the_band():
+    band, wagers = betting_rule(PEOPLE, [Bounded(-1, 1)], 4.0, 5.0, 5.0), no_wagers(1)
+    fed(band, np.append([0.9] * 4, [0.1] * 60), empty_memory(1), wagers)
+    find_remainders(band, wagers, 0, 64, UP, 5.0)
+    above = wagers.nodes[0] > 0.2
+    none, one = (mixture_ceiling(count, 60, STRENGTH, 5.0 + LOG_CUTS) for count in (0, 1))
+    assert wagers.tails[0, 1][above][:-1] == pytest.approx(none, rel=1e-9)
+    assert none < one
+
+
+def test_the_lead_stays_where_most_is_proven_unless_another_is_better_by_the_tolerance():
+    policy = TopTwo(expected_value(), Bounded(0, 1), delta=0.05, tolerance=0.1, evidence=Betting())
+    learner, rng = policy.start(2, seed=1), np.random.default_rng(1)
+    for _ in range(60):
+        learner.tell(learner.ask(), float(rng.random()))
+    rule, state = learner._engine.rule, learner._engine.state
+    leader = int(state.own.leading[0])
+    other, state.asked[leader] = 1 - leader, 10_000
+    for ahead, leads in ((0.001, leader), (0.11, other)):
+        state.memory.value[other] = state.memory.value[leader] + ahead
+        _lead(rule, state)
+        assert state.own.leading[0] == leads
 
 
 @pytest.mark.parametrize("valued", VALUED)
@@ -164,8 +194,13 @@ def test_what_cannot_bebet_on_is_refused_in_a_sentence():
         Betting().interval(Preference(jump), Bounded(0, 1), [0.5] * 20)
     with pytest.raises(ValueError, match="needs bounded rewards"):
         TopTwo(expected_value(), SubGaussian(1.0, 5.0), delta=0.1, evidence=Betting())
-    with pytest.raises(ValueError, match="bets follow the order"):
+    with pytest.raises(ValueError, match="where regret counts, in which NPTS loses less"):
         WUCB(expected_value(), Bounded(0, 1), band=Betting())
+    with pytest.raises(ValueError, match="not about w"):
+        WLUCB(PEOPLE, Bounded(0, 1), delta=0.1, band=Betting(), of_mean=True)
+    learner = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Betting()).start(2, seed=1)
+    with pytest.raises(ValueError, match="learns from its own choices only"):
+        learner.observe(0, [0.5])
     with pytest.raises(TypeError, match="evidence must be Betting"):
         TopTwo(expected_value(), Bounded(0, 1), delta=0.1, evidence="betting")
 
@@ -201,10 +236,21 @@ def test_one_arm_and_sure_arms_are_settled_at_once():
     answer = best_arm(sure, Bandit([Discrete({0.2: 1.0}), Discrete({0.7: 1.0}), Bernoulli(0.1)]), seed=1)
     assert answer.arm == 1
     assert answer.settled
+    risky = Bandit([Discrete({1.0: 0.9, 0.0: 0.1}), Discrete({0.5: 1.0})])  # nothing is to be learned of the sure one
+    answer = best_arm(policy.but(rewards=[Finite([0.0, 1.0]), Finite([0.5])]), risky, seed=1, max_samples=5_000)
+    assert answer.arm == 0
+    assert answer.settled
 
 
-def test_bets_survive_a_file(tmp_path):
-    policy = TopTwo(PEOPLE, Bounded(-1, 1), delta=0.05, tolerance=0.01, evidence=Betting())
+@pytest.mark.parametrize(
+    "policy",
+    [
+        TopTwo(PEOPLE, Bounded(-1, 1), delta=0.05, tolerance=0.01, evidence=Betting()),
+        WLUCB(cvar(0.1), Bounded(-1, 1), delta=0.05, tolerance=0.01, band=Betting()),
+    ],
+    ids=["top-two", "W-LUCB"],
+)
+def test_bets_survive_a_file(policy, tmp_path):
     learner, rng = policy.start(2, seed=1), np.random.default_rng(1)
     for _ in range(200):
         choice = learner.ask()
@@ -219,3 +265,68 @@ def test_bets_survive_a_file(tmp_path):
         learner.tell(choice, reward)
         again.tell(choice, reward)
     assert again.intervals() == learner.intervals()
+
+
+def test_what_a_learner_shows_is_the_interval_of_its_samples_or_a_little_wider():
+    policy = WLUCB(PEOPLE, Bounded(-1, 1), delta=0.05, band=Betting())
+    learner, seen, rng = policy.start(2, seed=1), {0: [], 1: []}, np.random.default_rng(2)
+    for _ in range(600):
+        choice = learner.ask()
+        seen[choice.arm].append(float(rng.uniform(-1, 0.2 + 0.1 * choice.arm)))
+        learner.tell(choice, seen[choice.arm][-1])
+    for arm in (0, 1):
+        shown, exact = learner.interval(arm), Betting().interval(PEOPLE, Bounded(-1, 1), seen[arm], 1.0 - 0.05 / 2)
+        assert shown.value == pytest.approx(exact.value)
+        assert exact.low - 0.02 <= shown.low <= exact.low + 0.01  # the last look was a thirtieth of the samples ago
+        assert exact.high - 0.01 <= shown.high <= exact.high + 0.02
+    reached = learner.reached_delta()
+    assert learner.reached_delta() == reached  # to look changes nothing
+
+
+def test_wlucb_proves_more_with_bets_than_with_a_band_of_the_distribution():
+    problem = Bandit([Uniform(0, 1), Uniform(0.2, 1)])
+    plain, bets = (WLUCB(expected_value(), Bounded(0, 1), delta=0.05, band=band) for band in (KL(), Betting()))
+    assert all(best_arm(bets, problem, seed=seed).arm == 1 for seed in range(3))
+    ours, theirs = (np.mean([best_arm(one, problem, seed=seed).samples for seed in range(3)]) for one in (bets, plain))
+    assert ours < 0.5 * theirs
+
+
+@pytest.mark.parametrize("valued", ["mean", "cvar", "people"])
+def test_a_stream_bets_on_every_sample_however_they_come_and_goes_on_from_a_file(valued, tmp_path):
+    samples = RARE.sample(np.random.default_rng(5), 400)
+    preference, rewards = VALUED[valued], Bounded(-1, 1)
+    stream, block = (ValueStream(preference, rewards, max_blocks=most, band=Betting()) for most in (None, 10))
+    for sample in samples[:150].tolist():
+        stream.add(sample)
+    block.add_many(samples)
+    stream.save(tmp_path / "stream.npz")
+    loaded, copied = ValueStream.load(tmp_path / "stream.npz"), pickle.loads(pickle.dumps(stream))
+    for one in (stream, loaded, copied):
+        one.add_many(samples[150:])
+    low, value, high = stream.interval()
+    for one in (loaded, copied, block):
+        assert (one.interval().low, one.interval().high) == (low, high)
+    whole = Betting().interval(preference, rewards, samples)
+    assert (low, value, high) == pytest.approx(whole, abs=1e-4)
+    with pytest.raises(ValueError, match="bets follow the order of one stream"):
+        stream.merge(loaded)
+
+
+def test_a_stream_of_bets_with_a_damaged_file_is_refused(tmp_path):
+    stream = ValueStream(expected_value(), Bounded(0, 1), band=Betting())
+    stream.add_many(np.random.default_rng(1).random(50))
+    stream.save(tmp_path / "stream.npz")
+    with np.load(tmp_path / "stream.npz") as stored:
+        arrays = dict(stored)
+    for name, wrong in (
+        ("bets_epochs", np.array([99])),
+        ("bets_mass", np.zeros(3)),
+        ("bets_first", np.array([7.0] * 4)),
+    ):
+        np.savez_compressed(tmp_path / "wrong.npz", **{**arrays, name: wrong})
+        with pytest.raises(ValueError, match="Use a backup"):
+            ValueStream.load(tmp_path / "wrong.npz")
+    with pytest.raises(TypeError, match="the band of a stream must be Betting"):
+        ValueStream(expected_value(), Bounded(0, 1), band=KL())
+    with pytest.raises(ValueError, match="bets need to know the samples' bounds"):
+        ValueStream(expected_value(), band=Betting())

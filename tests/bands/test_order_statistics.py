@@ -21,8 +21,8 @@ from allais import (
     quantile,
 )
 from allais.bands import Asymptotic
-from allais.bands._distribution_bounds import memory_of
-from allais.bands._order_statistics import SPREAD, count_up_to, meeting, order_statistic, quantile_ends, quantile_rule
+from allais.bands._distribution_bounds import ends_of, memory_of
+from allais.bands._order_statistics import SPREAD, count_up_to, meeting, order_statistic, quantile_rule
 from allais.bands._tail_walks import IDLE
 from allais.learner import Learner
 from allais.theory import characteristic_time, k_inf
@@ -54,9 +54,9 @@ def test_an_interval_holds_the_order_statistics_whose_counts_may_be(tau, n, atom
     low = ordered[possible[0] - 1] if possible[0] > 0 else -np.inf
     high = ordered[possible[-1]] if possible[-1] < n else np.inf
     memory = memory_of(preference, samples)
-    assert quantile_ends(quantile_rule(preference, [], always=True), memory, 0, exponent) == (low, high)
+    assert ends_of(quantile_rule(preference, [], always=True), memory, 0, exponent) == (low, high)
     costs = quantile(1.0 - tau, costs=True)  # the mirror image
-    assert quantile_ends(quantile_rule(costs, [], always=True), memory_of(costs, -samples), 0, exponent) == (low, high)
+    assert ends_of(quantile_rule(costs, [], always=True), memory_of(costs, -samples), 0, exponent) == (low, high)
 
 
 def test_ranks_and_counts_are_those_of_the_sorted_samples():
@@ -84,7 +84,7 @@ def test_an_interval_in_all_rounds_ever_fails_with_its_chance_at_atoms_and_gaps(
         for _ in range(300):
             samples = draw(2_000)
             looks = [
-                quantile_ends(rule, memory_of(quantile(0.9), samples[:n]), 0, math.log(20.0))
+                ends_of(rule, memory_of(quantile(0.9), samples[:n]), 0, math.log(20.0))
                 for n in (20, 50, 100, 200, 400, 700, 1_000, 1_500, 2_000)
             ]
             failed += any(low > most or high < least for low, high in looks)

@@ -118,6 +118,13 @@ def test_a_known_run_is_looked_up_and_others_are_done():
     assert problem.arms == tuple(ARMS)
 
 
+def test_the_recommended_policy_says_why_it_was_taken(spec):
+    spec.write_text(spec.read_text().replace('"WSR"', '"auto"'))
+    result = run(spec)
+    assert result.exit_code == 0, result.output
+    assert "note: PatientTopTwo: it erred least with rare gains" in result.output
+
+
 def test_a_limit_ends_with_the_best_known_answer_and_resume_goes_on_to_the_same_end(spec):
     whole = run(spec, "--journal", spec.parent / "whole.jsonl")
     assert whole.exit_code == 0
@@ -238,6 +245,8 @@ def test_an_unreachable_scheduler_is_one_sentence(spec, monkeypatch):
             "[failures]\nthen = 'ignore'\n[problem]",
             "line 4: what a failure leads to must be",
         ),
+        ('type = "WSR"\nbudget = 60', 'type = "auto"', "line 17: best-arm needs a policy that stops. Give delta"),
+        ('type = "WSR"', 'type = "auto"\nfloors = 1', "PatientTopTwo, which fits this goal, takes no 'floors'"),
         ('arms = ["A", "B", "C"]', 'arms = ["A", "A"]', "arms must have distinct names"),
         ('function = "tests.searches.simulators:coin"', 'command = "sim {arm} {plan}"', "got {plan}"),
     ],

@@ -121,7 +121,11 @@ def command(*arguments, **settings):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-@pytest.mark.parametrize("arguments", [("value", "50:0.1,0:0.9"), ("weight",), ("paper", "list")], ids=lambda a: a[0])
+@pytest.mark.parametrize(
+    "arguments",
+    [("value", "50:0.1,0:0.9"), pytest.param(("weight",), marks=pytest.mark.slow), ("paper", "list")],
+    ids=lambda a: a[0],
+)
 def test_an_output_that_is_full_ends_in_one_sentence(arguments):
     with open("/dev/full", "w") as full:
         done = command(*arguments, stdout=full)

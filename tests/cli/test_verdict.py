@@ -63,6 +63,24 @@ def test_nothing_decided_and_nothing_worse_is_no_failure(log):
     assert gains.exit_code == 1
 
 
+def test_the_direction_is_that_of_the_unit_or_must_be_given(tmp_path):
+    rng, log = np.random.default_rng(1), tmp_path / "log.csv"
+    rows = [
+        f"{group},{rng.lognormal(4.0, 0.5) * more:.2f}"
+        for _ in range(4_000)
+        for group, more in (("old", 1.0), ("new", 1.3))
+    ]
+    log.write_text("\n".join(["variant,revenue", *rows]) + "\n", encoding="utf-8")
+    asked = ("--group", "variant", "--outcome", "revenue", "--by", "p50", "--control", "old")
+    refused = run(log, *asked)
+    assert refused.exit_code == 2
+    assert "the column 'revenue' does not say it. Add --less-is-better or --more-is-better" in " ".join(
+        refused.output.split()
+    )
+    assert run(log, *asked, "--more-is-better").output.startswith('"new" is better than "old"')
+    assert run(log, *asked, "--costs").output.startswith('"new" is worse than "old"')
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from allais._kernels.verbs import Verb
+from allais._kernels import Verb
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = [

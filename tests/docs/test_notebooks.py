@@ -5,7 +5,7 @@ from importlib import import_module
 
 import nbformat
 import pytest
-from tools.notebooks import NOTEBOOKS, executed
+from tools.notebooks import FOLDER, NOTEBOOKS, OF_PAGES, executed, of_page
 
 LARGEST = 200_000  # bytes; pictures are small, so that the repository stays so
 
@@ -25,8 +25,15 @@ def code_of(notebook) -> list:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def test_there_are_three():
-    assert [path.stem for path in NOTEBOOKS] == ["own_simulator", "paper_story", "tutorial"]
+def test_there_are_six():
+    names = ["inventory", "other_policy", "own_simulator", "paper_story", "questions", "tutorial"]
+    assert [path.stem for path in NOTEBOOKS] == names
+
+
+@pytest.mark.parametrize("name", OF_PAGES)
+def test_a_notebook_of_the_gallery_has_the_code_of_its_page(name):
+    stored = nbformat.read(FOLDER / f"{name.replace('-', '_')}.ipynb", 4)
+    assert [cell["source"] for cell in stored["cells"]] == [cell["source"] for cell in of_page(name)["cells"]]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -277,7 +277,72 @@ def test_equal_groups_seldom_raise_an_alarm_over_thirty_looks(by):
     assert alarms <= 36
 
 
+def test_a_day_without_outcomes_of_a_group_is_looked_at_as_any_other():
+    hours = np.arange(200) * 3_600.0
+    log = {
+        "variant": np.where((hours > 3e5) & (hours < 5e5), "b", np.tile(["a", "b"], 100)),
+        "ms": hours % 7,
+        "at": hours,
+    }
+    found = verdict(log, group="variant", outcome="ms", time="at", by="mean", bounds=(0, 10), shares="any")
+    assert len(found[0].looks) == 9
+
+
 def test_everything_public_is_documented():
     for name in evidence.__all__:
         assert getattr(evidence, name).__doc__
     assert Bounded(0, 1)
+
+
+def with_covariate(rng, n, effect=0.0, users=1):
+    """Amounts that hang on what was known before; a user's outcomes share it."""
+    before = np.repeat(rng.lognormal(3.0, 0.6, n), users)
+    canary = np.repeat(rng.random(n) < 0.5, users)
+    amount = before + effect * canary + rng.normal(0.0, 5.0, n * users)
+    who = np.repeat(np.arange(n), users)
+    return {"variant": np.where(canary, "canary", "control"), "before": before, "amount": amount, "user": who}
+
+
+GIVEN = {"group": "variant", "outcome": "amount", "by": "mean", "rarest": 0.02, "costs": False, "shares": "any"}
+
+
+@pytest.mark.parametrize("users", [1, 3])
+def test_what_was_known_before_makes_the_interval_of_a_mean_narrow(users):
+    table = with_covariate(np.random.default_rng(1), 2_000, effect=2.0, users=users)
+    units = {"user": "user"} if users > 1 else {}
+    plain, sharp = (verdict(table, **GIVEN, **units, covariates=known)[0] for known in ([], ["before"]))
+    assert sharp.word == "better"
+    widths = [one.difference.high - one.difference.low for one in (plain, sharp)]
+    r2 = np.var(table["before"]) / (np.var(table["before"]) + 25.0 / users)  # of users' means
+    assert widths[1] == pytest.approx(widths[0] * np.sqrt(1.0 - r2), rel=0.15)
+    # 2 lies within it but for delta = 0.05; the seed is fixed
+    assert sharp.difference.low < 2.0 < sharp.difference.high
+    assert any("adjusted for before" in line for line in verdict(table, **GIVEN, covariates=["before"]).assumptions)
+
+
+def test_equal_groups_with_a_covariate_raise_few_false_alarms():
+    rng, alarms = np.random.default_rng(2), 0
+    for _ in range(60):
+        table = with_covariate(rng, 1_200)
+        table["day"] = np.sort(rng.uniform(0.0, 6 * 86_400.0, 1_200))
+        alarms += verdict(table, **GIVEN, covariates=["before"], time="day")[0].word != "not yet"
+    assert alarms <= 15  # with a chance of 0.05 each: more than 15 of 60 by luck in less than one of 1e7
+
+
+@pytest.mark.parametrize(
+    ("changed", "columns", "sentence"),
+    [
+        ({"by": "p95"}, {}, "covariates sharpen means without bounds; got 'p95'"),
+        ({"by": ["mean", "cvar:0.1"]}, {}, "got 'cvar:0.1'"),
+        ({"bounds": (-100.0, 1e4)}, {}, "got 'mean' with bounds"),
+        ({}, {"before": [None] + [1.0] * 199}, "'before', a covariate, is a finite number; row 1 has nan"),
+        ({}, {"before": np.r_[np.arange(100.0), np.arange(1_000.0, 1_100.0)]}, "'before' differs between them"),
+        ({}, {"before": np.repeat([0.0, 1.0], 100)}, "'before' differs between them"),
+        ({"covariates": ["befor"]}, {}, "Did you mean 'before'"),
+    ],
+)
+def test_a_covariate_that_does_not_fit_gets_one_sentence(changed, columns, sentence):
+    table = with_covariate(np.random.default_rng(3), 200)
+    table["variant"] = ["control"] * 100 + ["canary"] * 100
+    with pytest.raises(ValueError, match=sentence):
+        verdict({**table, **columns}, **{**GIVEN, "covariates": ["before"], **changed})

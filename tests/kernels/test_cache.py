@@ -55,7 +55,7 @@ def test_the_digest_covers_every_kernel_and_all_that_kernels_use(path):
     assert all(is_covered(source_of(module)) for module in used)
 
 
-@pytest.mark.parametrize(("edited", "same"), [("serve/api/app.py", True), ("bands/kl.py", False)])
+@pytest.mark.parametrize(("edited", "same"), [("serve/running.py", True), ("bands/kl.py", False)])
 def test_an_edit_outside_of_kernels_leaves_the_compiled_code_as_it_is(tmp_path, edited, same):
     shutil.copytree(PACKAGE, tmp_path / "allais", ignore=shutil.ignore_patterns("__pycache__"))
     code = "from allais._kernels import cache_folder; print(cache_folder().name)"

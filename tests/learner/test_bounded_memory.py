@@ -34,6 +34,7 @@ from allais.samples.cells import HIGH, LIMIT, LOW
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.testing import check_policy
 from allais.weights import SteepMiddle
+from tests.strategies import covering
 
 KNOWN = Bounded(-1001, 1001)
 TK = Preference.tversky_kahneman()
@@ -87,8 +88,7 @@ PREFERENCES = {
 
 
 @pytest.mark.parametrize("sizes", [(700, 5_000), pytest.param((3_000, 20_000), marks=pytest.mark.slow)])
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("name", PREFERENCES)
+@pytest.mark.parametrize(("name", "distribution"), covering(PREFERENCES, DISTRIBUTIONS, times=2))
 def test_values_are_as_near_as_certified(distribution, name, sizes, small):
     preference = PREFERENCES[name]
     learner = NPTS(preference, KNOWN).start(1, seed=1)
@@ -128,8 +128,7 @@ def fresh_ends(rule, preference, samples, exponent, monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore::allais.errors.DominanceWarning")
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("name", ["TK", "costs", "utility", "falls"])
+@pytest.mark.parametrize(("name", "distribution"), covering(["TK", "costs", "utility", "falls"], DISTRIBUTIONS))
 def test_bands_on_probabilities_hold_what_the_outcomes_themselves_would_give(distribution, name, small, monkeypatch):
     falls = Weight.from_function(lambda p: p + 0.4 * np.sin(2.0 * np.pi * p), holder=(3.6, 1.0))
     preference = Preference(falls) if name == "falls" else PREFERENCES[name]
@@ -160,8 +159,7 @@ def test_the_envelope_holds_what_the_outcomes_themselves_would_give(small, monke
 
 
 @pytest.mark.filterwarnings("ignore::allais.errors.DominanceWarning")
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-@pytest.mark.parametrize("name", ["TK", "costs", "falls"])
+@pytest.mark.parametrize(("name", "distribution"), covering(["TK", "costs", "falls"], DISTRIBUTIONS))
 def test_the_holder_band_holds_what_the_outcomes_themselves_would_give(distribution, name, small):
     falls = Weight.from_function(lambda p: p + 0.4 * np.sin(2.0 * np.pi * p), holder=(3.6, 1.0))
     preference = Preference(falls) if name == "falls" else PREFERENCES[name]

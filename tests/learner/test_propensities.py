@@ -150,3 +150,18 @@ def test_draws_are_chosen_alike_live_and_simulated():
     problem = LinearBandit([[1, 0], [0, 1]], theta=[0.5, 0.2], noise=ParameterNoise())
     found = simulate(LinTS(TK, ParameterNoise(), draws=4, floor=0.1), problem, n_rounds=500, n_runs=2, seed=1)
     assert (found.pulls[:, -1] >= 20).all()  # 50 are expected by the floor alone; below 20 by a chance of 1e-6
+
+
+def test_a_floor_of_one_arm_is_a_control_share():
+    learner, rounds, total = _prepared(NPTS(TK, Bounded(0, 1), draws=4, floor=[0.3, 0.0])), 1_000, 0.0
+    for _ in range(rounds):
+        choice = learner.ask()
+        if choice.arm == "A":
+            assert choice.propensity >= 0.3
+            total += 1.0 / choice.propensity
+        learner.cancel(choice)
+    assert abs(total / rounds - 1.0) < 6.0 * np.sqrt((1 / 0.3 - 1.0) / rounds)  # a chance below 1e-8
+    with pytest.raises(ValueError, match="sum to 1 at most"):
+        NPTS(TK, Bounded(0, 1), floor=[0.6, 0.6])
+    with pytest.raises(ValueError, match="one number for each arm"):
+        NPTS(TK, Bounded(0, 1), floor=[0.1] * 4).start(2, seed=1)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from allais.bands import Holder
-from allais.paper.batched import stops
 from allais.paper.experiments import (
     BY_NAME,
     EXPERIMENTS,
@@ -22,6 +21,7 @@ from allais.paper.experiments import (
     sharper,
 )
 from allais.paper.findings import SCALES, ExperimentResult
+from allais.paper.measure import stops
 from allais.paper.problems import PEOPLE, RANGE_SETUP, RANGE_THREE, SETUP, THREE, printed_statements
 from allais.policies import WLUCB, WUCB
 from allais.preferences import Preference

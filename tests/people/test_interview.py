@@ -11,8 +11,7 @@ from allais import Discrete, Preference
 from allais.learner.choices import NotNow
 from allais.people import Choices, Family, Fitted, Interview, Prior, posterior
 from allais.people.data.choices import dominates
-from allais.people.interview.candidates import decision_information, parameter_information, pool
-from allais.people.interview.questions import Question
+from allais.people.interview.candidates import Question, decision_information, parameter_information, pool
 
 FAMILY = Family(stake=100)
 TRUE = np.array([[0.61, 0.88, 2.25, 3.0]])

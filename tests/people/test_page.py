@@ -9,7 +9,7 @@ import pytest
 
 from allais.people import Choices, Family, posterior, write_page
 from allais.people.interview.candidates import parameter_information
-from allais.people.interview.page import CHECK_EVERY, PAIRS, PEOPLE, planned
+from allais.people.interview.files import CHECK_EVERY, PAIRS, PEOPLE, planned
 from tests.browser import chromium as opened_browser
 from tests.browser import opened_without_complaint
 

@@ -27,6 +27,7 @@ from allais import (
     TverskyKahneman,
     Uniform,
     Weight,
+    cvar,
     testing,
 )
 from allais.bands import DKW, KL, Asymptotic, Betting, Envelope, Holder
@@ -63,6 +64,8 @@ POLICIES = [
     TopTwo(ROUTES, Finite([0, 0.2, 1]), delta=0.1, tolerance=0.01),
     TopTwo(PEOPLE, UNIT, delta=0.1, evidence=Betting()),
     TopTwo(ROUTES, Finite([0, 0.2, 1]), delta=0.1, tolerance=0.01, evidence=Betting()),
+    WLUCB(PEOPLE, UNIT, delta=0.1, band=Betting()),
+    WLUCB(cvar(0.2), Finite([0, 0.2, 1]), delta=0.1, tolerance=0.01, band=Betting()),
     WLUCB(PEOPLE, delta=0.1, band=Asymptotic(rarest=0.05)),
     WUCB(ROUTES, band=Asymptotic(rarest=0.05)),
     PairwiseScreening(PEOPLE, delta=0.1, rarest=0.05),

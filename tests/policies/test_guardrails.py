@@ -36,13 +36,13 @@ from allais.simulation.rollout import Rollout, outcomes_of
 TIMES = Bounded(0, 1_000)
 # the best mean breaks the guardrail: one request in twenty takes 600 ms
 FAST, STEADY, SLOW = Discrete({50: 0.95, 600: 0.05}), Discrete({150: 0.9, 200: 0.1}), Discrete({250: 0.9, 280: 0.1})
-MEAN = expected_value(costs=True)
+MEAN, MEDIAN = expected_value(costs=True), quantile(0.5, costs=True)
 LIMIT = Guardrail(quantile(0.9, costs=True), at_most=300)
 TAIL = Guardrail("p99", at_most=300)
 POLICIES = [
     WLUCB(MEAN, TIMES, delta=0.05, guardrails=[TAIL]),
+    TopTwo(MEDIAN, TIMES, delta=0.05, guardrails=[TAIL]),
     TopTwo(MEAN, TIMES, delta=0.05, guardrails=[TAIL]),
-    TopTwo(quantile(0.5, costs=True), TIMES, delta=0.05, guardrails=[TAIL]),
     PairwiseScreening(MEAN, delta=0.05, rarest=0.05, guardrails=[TAIL]),
     PatientTopTwo(MEAN, TIMES, budget=6_000, guardrails=[TAIL]),
     PatientRejects(MEAN, budget=6_000, guardrails=[TAIL]),
@@ -177,15 +177,15 @@ def test_guardrails_survive_files_and_a_kill(tmp_path):
 def test_errors_about_guardrails_stay_within_delta():
     """An arm that keeps the limit is dropped, or the answer breaks it, with a chance of 0.05 at most in all.
 
-    More than 20 of 100 runs have a chance below 1e-6.
+    More than 10 of 30 runs have a chance of 2e-7. What is maximised is a median, whose intervals cost little.
     """
     keeps, breaks = Discrete({100: 0.905, 400: 0.095}), Discrete({90: 0.88, 400: 0.12})
-    policy = WLUCB(MEAN, TIMES, delta=0.05, tolerance=60.0, guardrails=[Guardrail("p90", at_most=300)])
+    policy = WLUCB(MEDIAN, TIMES, delta=0.05, tolerance=60.0, guardrails=[Guardrail("p90", at_most=300)])
     wrong = 0
-    for seed in range(100):
-        answer = best_arm(policy, Bandit([keeps, breaks]), seed=seed, max_samples=4_000)
+    for seed in range(30):
+        answer = best_arm(policy, Bandit([keeps, breaks]), seed=seed, max_samples=2_000)
         wrong += (answer.settled and answer.arm == 1) or not bool(answer.learner.state.active[0])
-    assert wrong <= 20
+    assert wrong <= 10
 
 
 def test_looks_are_a_function_of_the_number_of_samples():

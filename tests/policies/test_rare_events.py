@@ -23,8 +23,7 @@ from allais import (
 )
 from allais._kernels import loop
 from allais.policies.npts import SHARE, arrange, bins_for, draw_value
-from allais.samples.draws import stream_of
-from allais.samples.groups import stride
+from allais.samples.draws import stream_of, stride
 from allais.samples.layout import outcomes_of_arm, remembered
 from allais.samples.memory import measure
 from allais.weights import SteepMiddle

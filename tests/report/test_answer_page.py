@@ -30,11 +30,12 @@ from allais import (
     search,
 )
 from allais.bands import Interval
+from allais.learner.reading import sure_interval
 from allais.linear import LinearBandit, LinGapE, ParameterNoise
 from allais.preferences.valuation import sure_amount
 from allais.report import write_page
 from allais.report.page import closing
-from allais.report.words import recommendation, sure_interval
+from allais.report.words import recommendation
 from allais.searches import chances_of_best, least_proof
 from allais.simulation.history import MOST_ARMS, History
 from tests.browser import chromium as opened_browser

@@ -10,7 +10,7 @@ import pytest
 from allais import LUCB, WLUCB, WSR, Bounded, Finite, Normal, Preference, Simulator, TopTwo, TverskyKahneman, search
 from allais.linear import AdditiveNoise, LinGapE
 from allais.policies.core.base import setting
-from allais.searches.adapt import with_common_numbers
+from allais.searches.asynchronous import with_common_numbers
 from allais.searches.runs import Seeds
 from tests.cli.test_best_arm import COIN as SPEC
 from tests.cli.test_best_arm import run, runs_of

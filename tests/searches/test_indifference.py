@@ -26,7 +26,7 @@ from allais import (
     search,
 )
 from allais.searches import closer_forecast, costs_of_indifference, forecast, with_indifference
-from allais.searches.adapt import worth_asking
+from allais.searches.asynchronous import worth_asking
 from allais.searches.forecast import LOOKS
 from allais.searches.pilot_simulation import Together, _tilted, _trial, tried_out
 from tests.cli.test_best_arm import COIN as SPEC

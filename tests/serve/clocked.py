@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 from allais.cli.app import app
-from allais.serve.core import limits
+from allais.serve.core import keys
 
-_time, _steady = time.time, limits.steady
+_time, _steady = time.time, keys.steady
 
 
 def moved() -> tuple[float, float]:
@@ -24,5 +24,5 @@ def moved() -> tuple[float, float]:
 
 if __name__ == "__main__":
     time.time = lambda: _time() + sum(moved())
-    limits.steady = lambda: _steady() + moved()[0]
+    keys.steady = lambda: _steady() + moved()[0]
     app(["serve", *sys.argv[1:]])

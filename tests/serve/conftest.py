@@ -15,12 +15,11 @@ import httpx
 import pytest
 import uvicorn
 
-from allais.serve.api.app import make_app
 from allais.serve.api.schemas import NewKey
 from allais.serve.core.experiments import make_key
 from allais.serve.core.service import Service
 from allais.serve.dashboard.dashboard_state import Dashboard
-from allais.serve.running import config_for
+from allais.serve.running import config_for, make_app
 from allais.serve.settings_file import ServerSettings
 from tests.serve.postgres import ABSENT, Postgres, binaries
 
@@ -87,9 +86,24 @@ class Caller(httpx.Client):
 
 
 # what these check happens before a database is reached, so that one kind is enough outside of the slow set
-BEFORE_DATABASES = ("client", "edge", "features", "keys", "links", "page_numbers", "refusals", "scopes")
-# what this checks happens once its rows are read
-AFTER_DATABASES = ("test_a_damaged_experiment_does_not_keep_the_others_from_starting",)
+BEFORE_DATABASES = (
+    *("client", "connections", "edge", "features", "keys", "links", "page", "page_numbers", "page_parts", "refusals"),
+    *("contexts", "scopes"),
+)
+# what these check happens once their rows are read
+AFTER_DATABASES = (
+    "test_a_damaged_experiment_does_not_keep_the_others_from_starting",
+    "test_an_experiment_may_only_raise_an_alarm",
+    "test_what_is_no_guardrail_is_refused",
+    "test_people_keep_their_arm_and_groups_have_their_shares",
+    "test_what_is_late_or_lost_is_said_and_withholds_the_verdict_where_groups_differ",
+    "test_an_arm_without_outcomes_is_not_decided_and_one_person_is_no_group",
+    "test_a_bandit_has_a_verdict_and_a_control_share_with_exact_propensities",
+    "test_what_is_no_test_is_refused",
+    "test_calls_that_do_not_fit_a_test_are_refused",
+    "test_the_page_of_a_test_begins_with_its_verdict",
+    "test_the_lines_of_the_canary_page_run_as_they_stand",
+)
 
 
 @pytest.hookimpl(tryfirst=True)  # before slow tests are left out

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
+import inspect
 import socket
+import textwrap
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 import allais.client
-from allais.client import Client, ServiceError
+from allais.client import AsyncClient, Client, ServiceError
 
 
 @pytest.fixture
@@ -240,3 +243,70 @@ def test_a_refusal_without_a_reason_is_a_sentence():
 def test_an_export_is_text(client):
     client.decide("routes")
     assert client.call("GET", "/v1/experiments/routes/export?format=csv").startswith("number,arm,")
+
+
+def test_the_asynchronous_client_has_every_call_of_the_other():
+    def calls(kind):
+        public = inspect.getmembers(kind, inspect.isroutine)
+        return {name: inspect.signature(one) for name, one in public if name[0] != "_" and name != "close"}
+
+    assert calls(AsyncClient) == calls(Client)
+    assert AsyncClient.decide.__doc__ == Client.decide.__doc__
+
+
+def test_the_example_of_the_asynchronous_client_runs(caller):
+    caller.create("to-work")
+    caller.put("/v1/people/alice", json={"preference": {"name": "expected_value"}}).raise_for_status()
+    lines = [line for line in AsyncClient.__doc__.splitlines() if line.startswith("        ") and ": " not in line]
+    example = textwrap.indent(textwrap.dedent("\n".join(lines)), "    ")
+    example = f"async def run():\n{example}".replace("http://127.0.0.1:8420", str(caller.base_url))
+
+    async def drive(arm):
+        return 7.0
+
+    names = {"key": caller.key, "drive": drive, "AsyncClient": AsyncClient}
+    exec(example, names)
+    asyncio.run(names["run"]())
+    assert caller.get("/v1/experiments/to-work").json()["outcomes"] == 1
+
+
+def test_many_tasks_call_at_once_and_a_lost_answer_counts_once(caller):
+    way = Cutting((caller.base_url.host, caller.base_url.port), lose=2)
+
+    async def run():
+        async with AsyncClient(way.address, caller.key, connections=1) as client:
+            first = await client.decide("routes")
+        async with AsyncClient(str(caller.base_url), caller.key, connections=4) as client:
+            some = await asyncio.gather(*(client.decide("routes", key=f"k{number}") for number in range(40)))
+            await asyncio.gather(*(client.reward("routes", one, 7.0) for one in (first, *some)))
+            with pytest.raises(ServiceError, match="an experiment must exist") as caught:
+                await client.decide("none")
+            assert caught.value.status == 404
+            return first, some
+
+    first, some = asyncio.run(run())
+    way.close()
+    assert way.calls >= 3
+    assert {first.choice, *(one.choice for one in some)} == set(range(1, 42))
+    found = caller.get("/v1/experiments/routes").json()
+    assert (found["outcomes"], found["open_decisions"]) == (41, 0)
+
+
+def test_the_event_loop_goes_on_while_a_call_waits():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+
+        async def run():
+            address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+            async with AsyncClient(address, "alk_x_y", timeout=0.3, tries=1) as client:
+                call = asyncio.create_task(client.recommend("routes"))
+                turns = 0
+                while not call.done():
+                    await asyncio.sleep(0.01)
+                    turns += 1
+                with pytest.raises(ServiceError, match="does not answer"):
+                    await call
+                return turns
+
+        assert asyncio.run(run()) >= 3
+    with pytest.raises(ValueError, match="calls need a connection"):
+        AsyncClient("http://127.0.0.1:1", "key", connections=0)

@@ -1,4 +1,4 @@
-"""The demonstration: recorded delays on which tastes part, travellers who call the service, and files to deploy it."""
+"""The demonstration: delays on which preferences differ, travellers who call the service, and files to deploy it."""
 
 from __future__ import annotations
 

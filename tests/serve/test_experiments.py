@@ -22,6 +22,19 @@ def test_a_paused_experiment_takes_rewards_and_decides_nothing(caller):
     assert caller.ask()["choice"] == number + 1
 
 
+def test_the_recommended_policy_is_chosen_once(calling):
+    with calling() as caller:
+        refused = caller.post(
+            "/v1/experiments", json={**ROUTES, "name": "other", "policy": {"type": "auto", "budget": 100}}
+        )
+        assert (refused.status_code, "runs on" in refused.json()["error"]) == (422, True)
+        caller.create(policy={"type": "auto", "floor": 0.02})
+        assert caller.get(URL).json()["policy"]["type"] == "NPTS"
+    with calling() as caller:
+        policy = caller.get(URL).json()["policy"]
+        assert (policy["type"], policy["floor"], policy["draws"]) == ("NPTS", 0.02, 16)
+
+
 def test_an_archived_experiment_is_read_only_also_after_a_restart(calling):
     with calling() as caller:
         caller.create()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from allais.serve.api.schemas import Decide
-from allais.serve.core import decisions, limits
+from allais.serve.core import decisions, keys
 from tests.serve.conftest import Caller
 from tests.serve.test_broken import change
 
@@ -22,9 +22,9 @@ class Clocks:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.jumped = self.passed = 0.0
-        real, steady = time.time, limits.steady
+        real, steady = time.time, keys.steady
         monkeypatch.setattr(time, "time", lambda: real() + self.jumped + self.passed)
-        monkeypatch.setattr(limits, "steady", lambda: steady() + self.passed)
+        monkeypatch.setattr(keys, "steady", lambda: steady() + self.passed)
 
 
 @pytest.fixture

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from allais import Normal, expected_value
+from allais.forests.encoding import flat
 from allais.linear import AdditiveNoise, LinTS
-from allais.serve.core.features import Encoding, flat
+from allais.serve.core.features import Encoding
 from allais.serve.core.parse_settings import DRAWS
 from allais.serve.store import tables
 from tests.serve.events import rows_of
@@ -189,6 +190,8 @@ def test_an_apprentice_with_features_learns_from_what_was_done(calling):
         caller.tell(answer["choice"], 4.0, "menu")
         body = {"actions": [{"id": "soup", "features": [{"price": 5}]}, {"id": "pasta"}]}
         found = caller.get(f"{URL}/apprentice").json()
+        refused = caller.get(f"{URL}/evaluation")
+        assert (refused.status_code, "arms without features" in refused.json()["error"]) == (409, True)
         theta, would = twin.theta, {"pasta": PASTA, "soup": SOUP}[answer["would"]]
         assert (found["decisions"], found["agreed"]) == (1, int(answer["would"] == "pasta"))
         assert found["worth"] == pytest.approx(float(theta @ PASTA))

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from allais.serve.core.errors import Refused
-from allais.serve.core.limits import MOST, RateLimit
+from allais.serve.core.keys import MOST, RateLimit
 from allais.serve.store import tables
 from tests.serve.conftest import ROUTES
 from tests.serve.events import rows_of

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import re
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.errors import Unsatisfiable
 
+from allais.serve.api.http import API_VERSION
+from allais.serve.running import make_app
 from allais.serve.settings_file import ServerSettings
 from tests.serve.conftest import Caller
 
@@ -62,3 +66,11 @@ def examine(operation, mode, caller, examples) -> None:
 
     with contextlib.suppress(Unsatisfiable):  # nothing can be wrong about a call that takes nothing
         one()
+
+
+def test_the_page_of_versions_has_every_call_and_the_version_of_the_answers():
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "http-api.md").read_text(encoding="utf-8")
+    assert re.search(r"^## (\S+)", page, re.MULTILINE)[1] == API_VERSION
+    listed = set(re.findall(r"`((?:GET|POST|PUT|PATCH|DELETE) /\S+)`", page.partition("\n## ")[2]))
+    paths = make_app(ServerSettings()).app.openapi()["paths"]
+    assert listed == {f"{verb.upper()} {path}" for path, verbs in paths.items() for verb in verbs}

@@ -12,6 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
 from allais.cli.app import app
+from allais.serve.api.http import API_VERSION
+from allais.serve.api.metrics import AsJSON
 from allais.serve.settings_file import ServerSettings
 from allais.serve.store import tables
 from tests.serve.conftest import ROUTES, Caller
@@ -111,13 +113,33 @@ def test_requests_are_logged_without_secrets_and_timed_by_route(calling, caplog)
         "GET /v1/experiments/{name} 200", "GET /v1/people/{person} 404", "GET other 401", "GET other 404",
         "GET /metrics 200",
     ]  # fmt: skip
-    assert [line.rpartition("key=")[2] for line in lines] == ["test"] * 5 + ["-"] * 3
+    assert [line.rpartition("key=")[2].partition(" ")[0] for line in lines] == ["test"] * 5 + ["-"] * 3
     assert not any(secret in line for line in lines for secret in ("alk_", "ann", "nobody", "routes"))
     family = {one.name: one for one in text_string_to_metric_families(figures)}["allais_request_seconds"]
     counts = {tuple(one.labels.values()): one.value for one in family.samples if one.name.endswith("_count")}
     assert counts["POST", "/v1/experiments/{name}/decide", "2xx"] == 1.0
     assert counts["GET", "/v1/people/{person}", "4xx"] == 1.0
     assert sum(counts.values()) == len(lines) - 1
+
+
+def test_a_request_has_an_id_in_its_answer_and_in_the_log(calling, caplog):
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    with calling(request_log=True) as caller, caplog.at_level(logging.INFO, "allais.serve.requests"):
+        caller.create()
+        path = "/v1/experiments/routes/decide"
+        given = caller.post(path, json={}, headers={"X-Request-Id": "shop:42", "Traceparent": trace})
+        made = [caller.post(path, json=body) for body in ({}, {"allowed": ["B9"]})]
+        bad = caller.post(path, json={}, headers={"X-Request-Id": "two\twords"})
+        lines = [json.loads(AsJSON().format(record)) for record in caplog.records if hasattr(record, "facts")][1:]
+    assert given.headers["x-request-id"] == "shop:42"
+    assert [line["request"] for line in lines] == [answer.headers["x-request-id"] for answer in (given, *made, bad)]
+    assert len({line["request"] for line in lines}) == 4
+    assert "words" not in bad.headers["x-request-id"]
+    assert [line["status"] for line in lines] == [200, 200, 422, 200]
+    assert (lines[0]["trace_id"], lines[0]["span_id"]) == (trace[3:35], trace[36:52])
+    assert "trace_id" not in lines[1]
+    assert lines[1]["route"] == "/v1/experiments/{name}/decide"
+    assert {answer.headers["allais-api-version"] for answer in (given, *made)} == {API_VERSION}
 
 
 def test_requests_are_not_logged_unless_asked_for(caller, caplog):

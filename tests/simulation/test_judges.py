@@ -18,7 +18,7 @@ from allais import (
     expected_value,
     simulate,
 )
-from allais.simulation import Results
+from allais.simulation import Comparison, Results
 
 PEOPLE, FIFTY = Preference(TverskyKahneman(0.61)), Bounded(0, 50)
 LOTTERY = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -77,7 +77,7 @@ def test_judges_of_one_name_are_told_apart():
     comparison = compare(policies, coins, 200, seed=1)
     assert len({row["judge"] for row in comparison.rows()}) == 2
     for policy, curve in zip(policies, curves, strict=True):
-        worth = [judged for judged in comparison.worths.values() if np.allclose(judged, curve(np.array([0.4, 0.6])))]
+        worth = [judged for judged in comparison.values.values() if np.allclose(judged, curve(np.array([0.4, 0.6])))]
         assert len(worth) == 1, policy
     shifted = [NPTS(expected_value(reference=r), Bounded(0, 1), name=f"{r}") for r in (0.0, 0.5)]
     words = [row["judge"] for row in compare(shifted, coins, 200, seed=1).rows()]
@@ -88,3 +88,9 @@ def test_results_keep_their_judge_in_a_file(tmp_path):
     results = simulate(OURS, LOTTERY, 100, seed=1)
     results.save(tmp_path / "results.npz")
     assert Results.load(tmp_path / "results.npz").judge == TK
+
+
+def test_the_former_name_of_the_values_of_a_comparison_works_with_a_warning():
+    comparison = Comparison({}, {"the mean": np.array([0.4, 0.6])})
+    with pytest.warns(DeprecationWarning, match="`worths` is now `values`"):
+        assert comparison.worths is comparison.values

@@ -67,6 +67,11 @@ def test_a_probe_that_does_not_arrive_is_counted_and_has_no_delay(network, route
     assert passages.lost == 1
     assert np.isnan(passages.delay[1])
     assert passages.arrived.tolist() == [0]
+    assert passages.at_least[1] == 200.0  # it had been under way for so long when the simulation ended
+    assert np.isnan(passages.at_least[0])
+    late = passages.sample(11)
+    assert (late.unfinished, late.low.tolist(), late.exact.size) == (1, [200.0], 0)
+    assert passages.sample(0).unfinished == 0
 
 
 def test_a_teleported_probe_is_recognised_from_what_sumo_says(network, routes, tmp_path: Path):

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from allais import WLUCB, WUCB, Bounded, Preference, TverskyKahneman, best_arm, simulate
+from allais.errors import RunCut
 from allais.traffic import Crossing, TrafficProblem, grid_problem
+from allais.traffic.probes import Passages
 from tests.traffic.needs import needs_sumo
 
 pytestmark = needs_sumo
@@ -61,6 +63,18 @@ def test_a_learner_a_simulation_and_a_search_run_on_the_simulator(grid):
     answer = best_arm(WLUCB(PEOPLE, SHORT, delta=0.1), stream, seed=1, max_samples=20)
     assert answer.samples == 20
     assert not answer.settled
+
+
+def test_a_probe_that_has_not_arrived_may_count_as_cut_off(grid, monkeypatch):
+    problem = TrafficProblem(grid.network, grid.routes[:2], grid.demand, "fresh", cut=True)
+    problem._moments = [(0.0, "")]
+    nothing, late = np.array([np.nan]), np.array([7200.0])
+    monkeypatch.setattr(problem, "_one", lambda *_: Passages(np.array([0]), nothing, ((),), 0, 1, late))
+    with pytest.raises(RunCut, match="within 7200 s") as cut:
+        problem.draw(0, np.random.default_rng(1), 1)
+    assert cut.value.at_least == 7200.0
+    with pytest.raises(ValueError, match="one by one, in fresh draws"):
+        TrafficProblem(grid.network, grid.routes[:2], grid.demand, "stream", cut=True)
 
 
 def test_a_stream_gives_as_many_draws_as_asked_and_says_what_it_is(grid):

@@ -12,15 +12,72 @@ from typing import Any, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.datamodel import register_default
 from numba.core.datamodel.models import OpaqueModel
 
 from allais._kernels.compiling import CACHE, found_on_disk, ready, undisturbed
-from allais._kernels.inline_codegen import CompilerOfCopied
 from allais._kernels.late_calls import LateCall, announce, is_own
 from allais._kernels.references import is_outside
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+# Code that is only ever copied into other code. Numba optimises each function as a whole and makes machine code of it,
+# also of one that is copied into each of its callers. Here both are left out, which halves LLVM's work.
+
+
+class CopiedCode(JITCodeLibrary):
+    """The code of a kernel, to be linked into other code."""
+
+    def finalize(self) -> None:
+        """Link what it calls; nothing more is done before it is copied."""
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """None: there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        """Numba's, but for the place that a function's own constants have in machine code."""
+        return _WithoutPlaces(self._codegen)
+
+    def serialize_using_object_code(self) -> Any:
+        """What goes to disk: the code before it is compiled."""
+        return self.serialize_using_bitcode()
+
+
+class _WithoutPlaces:
+    def __init__(self, codegen: Any) -> None:
+        self._codegen = codegen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._codegen, name)
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Nothing to set."""
+
+
+class CompilerOfCopied(CompilerBase):
+    """Numba's compiler, but for the library that it writes to."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        name = self.state.func_id.func_qualname if self.state.func_id is not None else "kernel"
+        self.state.library = CopiedCode(self.state.targetctx.codegen(), name)
+
+    def define_pipelines(self) -> list[Any]:
+        """As numba's own."""
+        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+
 # Kernels allocate nothing, so they run without numba's reference counts: counting the dozens of
 # arrays of a rule and a state at every call cost ten times what the mathematics does.
 BARE: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False, "no_cfunc_wrapper": True}

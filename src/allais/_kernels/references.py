@@ -4,23 +4,32 @@ Numba passes a tuple by value: a state of forty arrays is three hundred argument
 spelled out, optimised and copied. Here it is one pointer. A call from Python writes the tuple into a block on its
 stack, and kernels read from it what they need. No kernel changes a tuple, so what was read once need not be
 read again, whatever is written to arrays in between: `invariant.load` tells LLVM so.
+
+To write a tuple into a block takes longer than most kernels do. A learner calls the same kernels with the same arrays
+over and over: it holds the blocks (`held`), and passes where they lie.
 """
 
 from __future__ import annotations
 
+import ctypes
+import functools
 import hashlib
 from typing import Any
 
 import llvmlite.ir as ir
+import numba
+import numpy as np
 from numba.core import cgutils, types
 from numba.core.datamodel import PrimitiveModel, register_default
-from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
+from numba.core.imputils import impl_ret_borrowed, lower_cast, lower_getattr_generic
 from numba.core.pythonapi import NativeValue, unbox
 from numba.core.typing.templates import AttributeTemplate
 from numba.core.typing.typeof import typeof
 from numba.extending import infer_getattr, typeof_impl
 
 POINTER = ir.IntType(8).as_pointer()
+NOTHING: Any = types.Tuple(())
+NUMBERS: dict[Any, Any] = {types.float64: ctypes.c_double, types.int64: ctypes.c_int64, types.boolean: ctypes.c_bool}
 _numbers: dict[type, int] = {}  # of classes from outside this package
 
 
@@ -163,3 +172,93 @@ def _write(kind: Any, obj: Any, c: Any, memory: Any, failed: Any, cleanups: list
             cleanups.append(native.cleanup)
         if c.context.enable_nrt:
             cleanups.append(lambda inside=inside, value=native.value: c.context.nrt.decref(c.builder, inside, value))
+
+
+class Held(int):
+    """Where a tuple's block lies; it keeps block and tuple alive."""
+
+    kind: Reference
+    block: Any
+    fields: tuple[Any, ...]
+
+
+class Placed(Reference):
+    """The type of a place where a tuple's block lies."""
+
+    def __init__(self, inside: Reference) -> None:
+        super().__init__(inside.instance_class, inside.types)
+        self.inside = inside
+        self.name = f"{inside.name} in place"
+
+    @property
+    def key(self) -> Any:
+        """Not the same as the tuple's own type: it comes from Python in another way."""
+        return "placed", self.inside.key
+
+
+register_default(Placed)(ReferenceModel)
+
+
+@typeof_impl.register(Held)
+def _(value: Held, context: Any) -> Placed:
+    return Placed(value.kind)
+
+
+@unbox(Placed)
+def _(kind: Any, obj: Any, c: Any) -> NativeValue:
+    return NativeValue(c.pyapi.long_as_voidptr(obj))
+
+
+@lower_cast(Placed, Reference)
+def _(context: Any, builder: Any, placed: Any, kind: Any, pointer: Any) -> Any:
+    return pointer
+
+
+def held(value: Any) -> Any:
+    """A tuple as its block, or itself where it holds what no block is made of, as a user's own may.
+
+    The block has the addresses of the arrays: code that replaces an array must hold the tuple anew.
+    """
+    kind: Any = None if numba.config.DISABLE_JIT else numba.typeof(value)
+    layout = _layout(kind) if isinstance(kind, Reference) else None
+    if layout is None:
+        return value
+    block = layout(*_contents(kind, value))
+    place = Held(ctypes.addressof(block))
+    place.kind, place.block, place.fields = kind, block, value
+    return place
+
+
+@functools.lru_cache(maxsize=1024)
+def _layout(kind: Any) -> Any:
+    """The C structure of a type as numba lays it out, or None."""
+    if isinstance(kind, types.Array):
+        many = ctypes.c_ssize_t * kind.ndim
+        parts = [*[ctypes.c_void_p] * 2, *[ctypes.c_ssize_t] * 2, ctypes.c_void_p, many, many]
+    elif isinstance(kind, Reference):
+        parts = [_layout(one) for one in kind.types]
+    elif kind == NOTHING:
+        parts = []
+    else:
+        return NUMBERS.get(kind)
+    if None in parts:
+        return None
+    fields = [(f"part{at}", part) for at, part in enumerate(parts)]
+    return type("Block", (ctypes.Structure,), {"_fields_": fields})
+
+
+def _contents(kind: Any, value: Any) -> list[Any]:
+    """What goes into the structure of a type."""
+    if isinstance(kind, types.Array):
+        array: np.ndarray[Any, Any] = value
+        address = array.__array_interface__["data"][0]
+        return [None, None, array.size, array.itemsize, address, array.shape, array.strides]
+    parts = []
+    for inside, part in zip(kind.types, value, strict=True):
+        nested = isinstance(inside, (Reference, types.Array))
+        parts.append(_layout(inside)(*_contents(inside, part)) if nested else _plain(inside, part))
+    return parts
+
+
+def _plain(kind: Any, value: Any) -> Any:
+    return _layout(kind)() if kind == NOTHING else value

@@ -16,9 +16,12 @@ from allais.errors import MissingExtra
 
 PACKAGES = {
     "plot": ("matplotlib",),
+    "frame": ("narwhals", "pandas", "polars", "pyarrow"),
     "cli": ("rich", "typer"),
     "routes": ("networkx",),
     "cluster": ("distributed", "dask"),
+    "mcp": ("mcp",),
+    "optuna": ("optuna",),
     "serve": ("fastapi", "starlette", "uvicorn", "pydantic", "sqlalchemy", "alembic", "psycopg", "prometheus_client"),
     "people": ("narwhals", "numpyro", "jax", "arviz"),
 }

@@ -21,15 +21,16 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, IntArray, share
 from allais._kernels import by_reference, kernel, late, routine, verb
 from allais.bands._tail_walks import LAST_NODE, grid_of, walk_few, walk_grid, walk_strides
-from allais.bands.base import Interval, bounds_of, refresh, widen
+from allais.bands.base import Interval, bounds_of, refresh, refuse_unbounded, widen
 from allais.numerics.distortion import Distortion, distortion_of
 from allais.numerics.integrals import integrate
 from allais.numerics.table import Table, staircase, weigh
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
+from allais.samples.censored import CensoredSample, require_monotone
 from allais.samples.layout import remembered
 from allais.samples.memory import GAIN_SLACK, LOSS_SLACK, Memory, moments
-from allais.samples.tree_value import tree_value
+from allais.samples.tree import tree_value
 from allais.samples.trees import ROOT, TOP
 from allais.weights import Weight
 
@@ -95,16 +96,11 @@ def _side(band, weight, memory, arm, sign, exponent, mean, radius):
     return walk_strides(band, weight, memory, arm, sign, start, end, exponent, mean_low, mean_high)
 
 
-@routine
-def ends_of(band, memory, arm, exponent):
+def _ends_of(band, memory, arm, exponent):
     """The ends of one arm's interval."""
-    mean, radius = 0.0, 0.0
-    if band.scale[arm] > 0.0:
-        exponent += np.log(2.0)  # half of the failures for the probabilities, half for the mean
-        mean, radius = _mean_and_radius(band, memory, arm, exponent)
-    least_gain, most_gain = _side(band, band.gains, memory, arm, 1.0, exponent, mean, radius)
-    least_loss, most_loss = _side(band, band.losses, memory, arm, -1.0, exponent, mean, radius)
-    return least_gain - most_loss, most_gain - least_loss
+
+
+ends_of = verb(_ends_of, make=routine)
 
 
 STEPS = 64.0  # an exponent is rounded up to 1 / STEPS, so that an interval serves many rounds
@@ -223,12 +219,34 @@ def tail_integrals(weight: Weight) -> tuple[FloatArray, FloatArray]:
     return np.append(shares[:-1], 1.0), np.cumsum(pieces[::-1])
 
 
-def interval_of(band: Any, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float) -> Interval:
-    """The value of samples with a band's interval around it, for one look at the data."""
-    seen = rewards.check(samples)
-    exponent = math.log(2.0 / (1.0 - share("confidence", confidence, advice="Give a share of 1, such as 0.95.")))
-    low, high = ends_of(band.rule(preference, [rewards]), memory_of(preference, seen), 0, exponent)
-    return Interval(float(low), preference.estimate(seen), float(high))
+class DistributionBand:
+    """A band on probabilities, whose intervals also hold for samples with unfinished outcomes."""
+
+    rule: Any  # of a preference and the rewards of each arm: what the kernels read, for one look at the data
+
+    def interval(
+        self, preference: Preference, rewards: Rewards, samples: ArrayLike | CensoredSample, confidence: float = 0.95
+    ) -> Interval:
+        """The value of samples, with an interval that contains the true value with the given confidence.
+
+        Args:
+            preference: What is maximised.
+            rewards: What is known about the outcomes.
+            samples: Outcomes that were seen, in any order; or a `CensoredSample`, of which each end of the interval
+                has the unfinished outcomes where they are worst for it.
+            confidence: The probability that the interval holds the true value, in (0, 1).
+        """
+        exponent = math.log(2.0 / (1.0 - share("confidence", confidence, advice="Give a share of 1, such as 0.95.")))
+        if isinstance(samples, CensoredSample):
+            require_monotone(preference)
+            refuse_unbounded("an interval of unfinished outcomes", [rewards])
+            rule, ends = self.rule(preference, [rewards]), []
+            for seen in samples.completed(rewards):
+                ends.extend(ends_of(rule, memory_of(preference, seen), 0, exponent))
+            return Interval(float(min(ends)), samples.value(preference), float(max(ends)))
+        seen = rewards.check(samples)
+        low, high = ends_of(self.rule(preference, [rewards]), memory_of(preference, seen), 0, exponent)
+        return Interval(float(low), preference.estimate(seen), float(high))
 
 
 def memory_of(preference: Preference, samples: FloatArray) -> Memory:
@@ -249,8 +267,20 @@ def memory_of_counts(preference: Preference, arms: Sequence[tuple[FloatArray, In
     return remembered(rows, mean, spread)
 
 
-@refresh.of(TailRule)
-def _(band, kept, memory, arm):
+@ends_of.of(TailRule)
+def _(band, memory, arm, exponent):
+    mean, radius = 0.0, 0.0
+    if band.scale[arm] > 0.0:
+        exponent += np.log(2.0)  # half of the failures for the probabilities, half for the mean
+        mean, radius = _mean_and_radius(band, memory, arm, exponent)
+    least_gain, most_gain = _side(band, band.gains, memory, arm, 1.0, exponent, mean, radius)
+    least_loss, most_loss = _side(band, band.losses, memory, arm, -1.0, exponent, mean, radius)
+    return least_gain - most_loss, most_gain - least_loss
+
+
+@kernel
+def forget_ends(band, kept, memory, arm):
+    """The ends of an arm's interval have to be computed again."""
     kept.exponent[arm] = np.nan
 
 
@@ -268,6 +298,5 @@ def kept_ends(band, kept, memory, exponent, low, high):
         low[arm], high[arm] = kept.low[arm], kept.high[arm]
 
 
-@widen.of(TailRule)
-def _(band, kept, memory, exponent, low, high):
-    kept_ends(band, kept, memory, exponent, low, high)
+refresh.of(TailRule)(forget_ends)
+widen.of(TailRule)(kept_ends)

@@ -18,7 +18,7 @@ import numpy as np
 
 from allais._kernels import kernel, routine
 from allais.bands._tail_walks import STRENGTH
-from allais.numerics.gamma import gamma_logs
+from allais.numerics.k_inf import gamma_logs
 from allais.numerics.table import weigh
 
 MOST = 4  # values of an arm, the bounds among them: beyond, cells are too many and cuts are as good
@@ -26,6 +26,7 @@ DEPTH = 256  # cells on the pile at most
 NEWTON = 60  # steps at most; five are usual
 CLOSE = 1.0 / 128.0  # how close the bound comes, as a share of the distance from the estimated value
 FINEST = 2.0**-20  # and no closer than this share of the range of values
+OPEN = 1.0 / 16.0  # how close a peak comes, as a share of what its cell leaves open
 SMALLEST = 2.0**-30  # a cell's side
 
 
@@ -259,7 +260,8 @@ def most_worth(ends, n_values, level, worth, enough, gains, losses):
                 continue
             if not refuted:
                 close = max(CLOSE * (found - worth), finest)
-                part = close / (2.0 * last)
+                # closer than a part of what the cell leaves open, peaks would not drop it sooner than halving does
+                part = max(close, OPEN * (bound - found)) / (2.0 * last)
                 dual = _dual_bound(ends, row, last, level, at_zero, tail, most_tail, part, gains, losses)
                 bound = min(bound, dual)
                 if last > 2 and dual < np.inf:

@@ -17,7 +17,7 @@ from allais.bands._distribution_bounds import TailEnds, TailRule, ends_of, kept_
 from allais.bands._joint_ends import DEPTH, MOST, most_worth
 from allais.bands._tail_walks import IDLE, STRENGTH, betting_level
 from allais.bands.base import refresh, widen
-from allais.numerics.gamma import gamma_logs
+from allais.numerics.k_inf import gamma_logs
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards
 

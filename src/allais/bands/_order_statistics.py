@@ -15,7 +15,7 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._kernels import by_reference, kernel, routine
-from allais.bands._distribution_bounds import STEPS, TailEnds
+from allais.bands._distribution_bounds import TailEnds, ends_of, forget_ends, kept_ends
 from allais.bands._joint_test import apart, least_exponent, parted, reach
 from allais.bands._tail_walks import IDLE, betting_level, count_refusing, log_ratio
 from allais.bands.base import bounds_of, refresh, widen
@@ -131,9 +131,9 @@ def order_statistic(memory, arm, rank, upper):
     return memory.cells[HIGH if upper else LOW, cell]
 
 
-@routine
-def quantile_ends(band, memory, arm, exponent):
-    """The ends of one arm's interval: the least and the greatest order statistic whose count may be."""
+@ends_of.of(QuantileRule)
+def _(band, memory, arm, exponent):
+    # the least and the greatest order statistic whose count may be
     pulls = memory.pulls[arm]
     first, last = _support(band, arm)
     if first == last:
@@ -189,22 +189,8 @@ def meeting(band, memory, leader, rival, tolerance):
     return first, last
 
 
-@refresh.of(QuantileRule)
-def _(band, kept, memory, arm):
-    kept.exponent[arm] = np.nan
-
-
-@widen.of(QuantileRule)
-def _(band, kept, memory, exponent, low, high):
-    rounded = np.ceil(STEPS * exponent) / STEPS
-    for arm in range(low.size):
-        if memory.pulls[arm] == 0:
-            low[arm], high[arm] = -np.inf, np.inf
-            continue
-        if kept.exponent[arm] != rounded:
-            kept.low[arm], kept.high[arm] = quantile_ends(band, memory, arm, rounded)
-            kept.exponent[arm] = rounded
-        low[arm], high[arm] = kept.low[arm], kept.high[arm]
+refresh.of(QuantileRule)(forget_ends)
+widen.of(QuantileRule)(kept_ends)
 
 
 @least_exponent.of(QuantileRule)
@@ -215,7 +201,7 @@ def _(band, arm):
 
 @reach.of(QuantileRule)
 def _(band, kept, memory, leader, rival, y, y_rival, tolerance, whole):
-    return quantile_ends(band, memory, rival, y_rival)[1] - quantile_ends(band, memory, leader, y)[0]
+    return ends_of(band, memory, rival, y_rival)[1] - ends_of(band, memory, leader, y)[0]
 
 
 @apart.of(QuantileRule)

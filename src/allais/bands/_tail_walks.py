@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from allais._kernels import kernel, late, routine, verb
-from allais.numerics.gamma import gamma_logs
+from allais.numerics.k_inf import gamma_logs
 from allais.numerics.table import weigh
 from allais.samples.cells import AT, HIGH, LOW, RAW, cell_of_outcome
 from allais.samples.trees import ROOT, TOTAL, count_beyond, outcome_at_rank

@@ -10,9 +10,10 @@ A bet on the mean of A is then a bet against Q >= q, and its wealth
     prod_t 1 - f + f r_t / (top + k - q),    r_t = top - A(Y_t) >= 0,
 
 rises in q, and its logarithm is convex in q (docs/theory/betting.md). A functional is chosen from the past only, and
-renewed whenever an arm's samples have grown by half. What is kept of the samples since then is their mass on nodes,
-each split between its two neighbours: A is linear in between, so that a chord lies below the logarithm, and no evidence
-is invented. CVaR is bounded from above by no functional, but by the least wealth over thresholds (`_wealth.py`).
+renewed whenever an arm's samples have grown by half, for the samples that a proof will take. What is kept of the
+samples since then is their mass on nodes, each split between its two neighbours: A is linear in between, so that a
+chord lies below the logarithm, and no evidence is invented. CVaR is bounded from above by no functional, but by the
+least wealth over thresholds (`_wealth.py`).
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, routine
-from allais.bands._curves import UP, derivative_above, most_above
+from allais.bands._curves import DOWN, UP, derivative_above, most_above
+from allais.bands._tail_walks import STRENGTH
 
 NODES = 128  # places at which a functional may bend
+LOG_CUTS = np.log(NODES - 1.0)  # of the band at the nodes
 EPOCHS = 36  # functionals of an arm; the last one stays
 RENEWED = 1.5  # an epoch ends when samples have grown so many times
 FIRST = 4  # samples before the first bet, from which nodes are laid out
@@ -35,6 +38,9 @@ UNSEEN, UNSEEN_STEEP = 0.1, 0.5  # samples that are added at the losing end of a
 RESERVE = 0.05  # of the money is never at stake
 FEW = 4  # arms among which the odds to lead are even from the start
 CAREFUL = 10.0  # times the spread where the tail's samples are all alike
+PART = 0.4  # of the exponent that bets are made for: what one arm of two has to show
+AHEAD, LEAST_AHEAD, MOST_AHEAD = 1.6, 1.25, 3.0  # horizons of curves that are not concave, times the samples so far
+SLOWNESS = 1.6  # the power of a half-width that samples grow with: 2 by the spread alone, 1 / 0.6 by unseen tails
 SEEN_TAIL = 3.0  # samples of the tail before the first bet on it
 
 
@@ -50,6 +56,10 @@ class Wagers(NamedTuple):
     ratio: FloatArray  # mean of r over its standard deviation, in the past of an epoch; (n_arms, EPOCHS, 2)
     bold: FloatArray  # the edge that is bet for, in standard deviations; (n_arms, EPOCHS, 2)
     sure: FloatArray  # k where no band is needed
+    horizon: FloatArray  # samples for which a curve that is not concave is bounded, (n_arms, 2)
+    foreseen: FloatArray  # the half-width that is expected then, (n_arms, 2)
+    spread: FloatArray  # the standard deviation of the functional that bounds an arm from below, (n_arms,)
+    laid: IntArray  # where the samples lie from which nodes were laid out, as in `seen`; (n_arms, FIRST)
     begun: IntArray  # samples when an epoch began, (n_arms, EPOCHS)
     epochs: IntArray  # how many have begun, (n_arms,)
     since: IntArray  # the first epoch that counts for an arm as the leader, (n_arms,)
@@ -61,6 +71,7 @@ class Wagers(NamedTuple):
     widths: FloatArray  # how far beyond the value the wealth is e^(stake / 2)
     table: FloatArray  # (n_arms, 2, 4, POINTS)
     done: IntArray  # the arm that was found to be the best and 1, or 0; (1,)
+    leading: IntArray  # the arm that is to be proven the best, (1,)
     hardest: IntArray  # the rival that was last found not to be parted from the leader, (1,)
     tails: FloatArray  # scratch: the band of P(Y > node) and P(Y >= node), (n_arms, 2, NODES)
     remainder: FloatArray  # scratch: k, (n_arms, EPOCHS, 2)
@@ -88,6 +99,10 @@ def no_wagers(n_arms: int) -> Wagers:
         np.zeros((n_arms, EPOCHS, 2)),
         np.zeros((n_arms, EPOCHS, 2)),
         np.zeros((n_arms, EPOCHS, 2)),
+        np.zeros((n_arms, 2)),
+        np.zeros((n_arms, 2)),
+        np.zeros(n_arms),
+        np.zeros((n_arms, FIRST), dtype=np.int64),
         np.zeros((n_arms, EPOCHS), dtype=np.int64),
         none,
         none.copy(),
@@ -98,6 +113,7 @@ def no_wagers(n_arms: int) -> Wagers:
         np.full((n_arms, 2), np.inf),
         np.full((n_arms, 2), np.inf),
         table,
+        np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros((n_arms, 2, NODES)),
@@ -163,9 +179,11 @@ def _move_node(nodes, y):
 
 @kernel
 def _count(own, arm, y):
-    """Count a sample: at a node, or between two."""
+    """Count a sample: at a node, or between two. Its place is returned."""
     i = place_of(own.nodes[arm], y)
-    own.seen[arm, 2 * i + (0 if own.nodes[arm, i] == y else 1)] += 1
+    place = 2 * i + (0 if own.nodes[arm, i] == y else 1)
+    own.seen[arm, place] += 1
+    return place
 
 
 @kernel
@@ -192,14 +210,19 @@ def begin_epoch(band, own, arm, pulls):
     if epoch == EPOCHS:
         return
     own.begun[arm, epoch] = pulls
-    least = min(0.25 * band.stake / pulls, 0.5)  # tails that cannot be told from none by the epoch's end
-    reach = np.sqrt(band.expected / (2.0 * RENEWED * pulls))  # of the band at the epoch's end, in arcsin sqrt(p)
+    x = PART * band.stake
     for side in range(2):
         own.sure[arm, epoch, side] = 0.0
         if side == UP and curves.tail > 0.0:
             mean, spread = _moments_below(curves.tail, own, arm, pulls)
             _judge(band, own, arm, epoch, side, pulls, mean / spread if spread > 0.0 else 0.0, spread / curves.tail)
             continue
+        horizon = _horizon(band, own, arm, epoch, side, pulls)
+        least = min(x / horizon, 0.5)  # tails that cannot be told from none at the horizon
+        exponent = band.exponent_up if side == UP else band.exponent_down
+        exponent += LOG_CUTS + 0.5 * np.log1p(horizon / STRENGTH)
+        reach = np.sqrt(exponent / (2.0 * horizon))  # of the band then, in arcsin sqrt(p)
+        lost = 0.0
         r = own.distance[arm, epoch, side]
         beyond = pulls - own.seen[arm, 0]  # samples above the node at hand
         r[0] = 0.0
@@ -209,7 +232,8 @@ def begin_epoch(band, own, arm, pulls):
             beyond -= inside + own.seen[arm, 2 * i + 2]
             c = 0.0
             if width > 0.0:
-                p = min(max(p if side == UP else 1.0 - p, least), 1.0 - least)
+                share = p if side == UP else 1.0 - p
+                p = min(max(share, least), 1.0 - least)
                 region = 0 if 0.5 * (nodes[i] + nodes[i + 1]) > 0.0 else 1
                 if band.curves.concave[side]:
                     c = derivative_above(curves, side, region, p, 0.0, 1.0)
@@ -218,13 +242,32 @@ def begin_epoch(band, own, arm, pulls):
                     angle = np.arcsin(np.sqrt(p))
                     low, high = np.sin(max(angle - reach, 0.0)) ** 2, np.sin(min(angle + reach, 0.5 * np.pi)) ** 2
                     c = derivative_above(curves, side, region, p, low, high)
+                    k = most_above(curves, side, region, c, low, high)
+                    lost += width * (k - most_above(curves, side, region, c, share, share))
             r[i + 1] = r[i] + c * width
         top = r[NODES - 1]
         for i in range(NODES if side == UP else 0):
             r[i] = top - r[i]
         mean, spread = _moments(band, own, arm, epoch, side, pulls)
+        if side == DOWN:
+            unseen = UNSEEN if curves.concave[side] else UNSEEN_STEEP
+            own.spread[arm] = np.sqrt(max(spread * spread - unseen * mean * mean / (pulls + unseen), 0.0))
         _judge(band, own, arm, epoch, side, pulls, mean / spread if spread > 0.0 else 0.0, spread)
+        if not curves.concave[side] and band.aimed:
+            bold = own.bold[arm, epoch, side] = np.sqrt(2.0 * x / horizon)
+            f = min(bold * own.ratio[arm, epoch, side], 1.0)
+            won = x * mean / (f * horizon) + 0.5 * f * spread * spread / mean if f > 0.0 else 0.0
+            own.horizon[arm, side], own.foreseen[arm, side] = horizon, lost + won
     own.epochs[arm] = epoch + 1
+
+
+@kernel
+def _horizon(band, own, arm, epoch, side, pulls):
+    """Samples at which an arm will be refuted at its `aim`, as far as one can tell from the epoch before."""
+    if not band.aimed or epoch == 0 or own.foreseen[arm, side] <= 0.0:
+        return AHEAD * pulls
+    wanted = own.horizon[arm, side] * (own.foreseen[arm, side] / max(own.aim[arm, side], 1e-300)) ** SLOWNESS
+    return min(max(wanted, LEAST_AHEAD * pulls), MOST_AHEAD * pulls)
 
 
 @kernel
@@ -292,9 +335,11 @@ def note_outcome(band, own, memory, arm, y):
         return
     if pulls == FIRST and own.epochs[arm] == 0:
         _lay_nodes(band, own, memory, arm)
+        known = 0
         for i in range(memory.sizes[arm]):
             for _ in range(memory.counts[arm, i]):
-                _count(own, arm, memory.utility[arm, i])
+                own.laid[arm, known] = _count(own, arm, memory.utility[arm, i])
+                known += 1
         begin_epoch(band, own, arm, pulls)
         return
     _count(own, arm, y)

@@ -21,10 +21,12 @@ from allais.bands.base import Interval, bounds_of, refresh, widen
 from allais.bands.holder import variation
 from allais.numerics.distortion import distortion_of
 from allais.preferences import Preference
+from allais.preferences.named import level_of
 from allais.rewards import Rewards, SubGaussian
+from allais.samples.censored import CensoredSample, Places, value_of_masses
 from allais.samples.influence import SUMS, influence
 from allais.samples.memory import VALUE_SLACK, Worth
-from allais.weights import Identity
+from allais.weights import Identity, Weight
 
 LEAST = 10  # samples of an arm before its variance is believed, however common its rarest event
 FAR = 45.0  # no multiple of a standard error is larger: its chance is below e^-1000
@@ -68,11 +70,16 @@ class Asymptotic:
         return asymptotic_rule(self.rarest, preference, rewards, always=True)
 
     def interval(
-        self, preference: Preference, rewards: Rewards | None, samples: ArrayLike, confidence: float = 0.95
+        self,
+        preference: Preference,
+        rewards: Rewards | None,
+        samples: ArrayLike | CensoredSample,
+        confidence: float = 0.95,
     ) -> Interval:
         """The value of samples, with an interval that holds the true one about as often as the confidence says.
 
-        It is infinite for fewer samples than `rarest` asks for.
+        It is infinite for fewer samples than `rarest` asks for. That of a `CensoredSample` also rests on the assumption
+        that cuts have nothing to do with outcomes, and has Greenwood's variance.
 
         Args:
             preference: What is maximised.
@@ -80,14 +87,29 @@ class Asymptotic:
             samples: Outcomes that were seen, in any order.
             confidence: The probability that the interval holds the true value, in (0, 1).
         """
-        seen = finite_array("rewards", samples) if rewards is None else rewards.check(samples)
         exponent = math.log(2.0 / (1.0 - share("confidence", confidence, advice="Give a share of 1, such as 0.95.")))
+        if isinstance(samples, CensoredSample):
+            return self._censored(preference, rewards, samples, exponent)
+        seen = finite_array("rewards", samples) if rewards is None else rewards.check(samples)
         rule = self.rule(preference, [] if rewards is None else [rewards])
         memory, ends = memory_of(preference, seen), np.zeros((2, 1))
         memory.value[0] = preference.estimate(seen)
         kept = rule.kept(1)
         widen(rule, kept, memory, exponent, ends[0], ends[1])
         found = Interval(float(ends[0, 0]), float(memory.value[0]), float(ends[1, 0]))
+        return found if rewards is None else found.within(bounds_of(preference, rewards))
+
+    def _censored(
+        self, preference: Preference, rewards: Rewards | None, sample: CensoredSample, exponent: float
+    ) -> Interval:
+        """The interval of a sample with unfinished outcomes."""
+        if rewards is not None:
+            sample.completed(rewards)  # refuses what cannot occur
+        value, start = sample.value(preference), max(math.ceil(exponent / -math.log1p(-self.rarest)), LEAST)
+        low, high = -math.inf, math.inf
+        if sample.exact.size >= (LEAST if level_of(preference) is not None else start):
+            low, high = greenwood_ends(preference, sample.places(), float(multiple(exponent, False)))
+        found = Interval(low, value, high)
         return found if rewards is None else found.within(bounds_of(preference, rewards))
 
 
@@ -246,3 +268,48 @@ def _(band, kept, memory, exponent, low, high):
         down, up = allowance(squared, variance, third, pulls - 1.0)
         hidden = band.variation * memory.slack[arm, VALUE_SLACK]
         low[arm], high[arm] = memory.value[arm] - down - hidden, memory.value[arm] + up + hidden
+
+
+def greenwood_ends(preference: Preference, places: Places, multiple: float) -> tuple[float, float]:
+    """The value of a product-limit estimate, less and plus a multiple of its standard error.
+
+    Let G be the mass beyond an outcome, as the sweep goes. The variance of its estimate is G^2 times the sum of
+    d / (n (n - d)) up to there (Greenwood 1926), and the steps of that sum are independent: so a value whose weights
+    have a derivative has the variance sum of A^2 d / (n (n - d)), where A is what the value loses if all G beyond that
+    outcome shrink alike. Where a weight jumps, as that of a percentile, every G moves by its own standard error
+    (Brookmeyer and Crowley 1982).
+    """
+    upward = bool((places.last == places.at.size).all())  # every cut reaches up to the largest outcome
+    if not upward and not bool((places.first == 0).all()):
+        raise ValueError(
+            "an asymptotic interval needs cuts on one side, all at_least or all at_most; got both. Use DKW() or KL()."
+        )
+    cut = np.bincount(places.first if upward else places.last - 1, places.mass, minlength=places.at.size)
+    sweep = slice(None) if upward else slice(None, None, -1)
+    at, seen, cut, masses = places.at[sweep], places.base[sweep], cut[sweep], places.masses()[sweep]
+    at_risk = np.cumsum((seen + cut)[::-1])[::-1] - cut
+    rates = np.zeros(at.size)
+    some = (seen > 0.0) & (at_risk > seen)
+    rates[some] = seen[some] / (at_risk[some] * (at_risk[some] - seen[some]))
+    total = masses.sum()
+    left = np.maximum(1.0 - np.cumsum(masses) / total, 0.0)[:-1]  # G between two neighbouring places
+    if preference.gains.breaks or preference.losses.breaks:
+        ends = []
+        for sign in (-1.0, 1.0):
+            moved = np.clip(left + sign * multiple * left * np.sqrt(np.cumsum(rates)[:-1]), 0.0, 1.0)
+            moved = np.minimum.accumulate(moved) if sign < 0.0 else np.maximum.accumulate(moved[::-1])[::-1]
+            ends.append(value_of_masses(preference, at, -np.diff(np.concatenate([[1.0], moved, [0.0]]))))
+        return min(ends), max(ends)
+    utility = preference.utilities(at)
+    gain, loss = (np.abs(np.diff(side(utility, 0.0))) for side in (np.maximum, np.minimum))
+    better, worse = (left, 1.0 - left) if upward != preference.costs else (1.0 - left, left)
+    steep = gain * _derivative(preference.gains, better, total) + loss * _derivative(preference.losses, worse, total)
+    reach = np.cumsum((steep * left)[::-1])[::-1]  # A
+    value, error = value_of_masses(preference, at, masses), multiple * math.sqrt(np.sum(rates[:-1] * reach**2))
+    return value - error, value + error
+
+
+def _derivative(weight: Weight, p: FloatArray, samples: float) -> FloatArray:
+    """How steep a weight is over one sample, as in `samples/influence.py`."""
+    low, high = np.maximum(p - 0.5 / samples, 0.0), np.minimum(p + 0.5 / samples, 1.0)
+    return (weight.of_tails(high, 1.0 - high) - weight.of_tails(low, 1.0 - low)) / (high - low)

@@ -101,6 +101,10 @@ def _refresh(band, kept, memory, arm):
     """Bring what the band keeps about an arm up to date, after the arm's memory changed."""
 
 
+def _follow(band, kept, memory, arm, utility):
+    """Take note of an outcome that an arm's memory has just taken in, for a band that follows their order."""
+
+
 def _widen(band, kept, memory, exponent, low, high):
     """Write the ends of every arm's interval: each fails with probability 2 e^-exponent at most, in this round.
 
@@ -114,6 +118,11 @@ def keep_nothing(band, kept, memory, arm):
 
 
 @kernel
+def follow_nothing(band, kept, memory, arm, utility):
+    """The intervals of most bands are a function of what was seen, in whatever order."""
+
+
+@kernel
 def no_interval(band, kept, memory, exponent, low, high):
     """Write infinite intervals, for a policy that has none."""
     for arm in range(low.size):
@@ -121,6 +130,7 @@ def no_interval(band, kept, memory, exponent, low, high):
 
 
 refresh = verb(_refresh, default=keep_nothing)
+follow = verb(_follow, default=follow_nothing)
 widen = verb(_widen, default=no_interval)
 
 

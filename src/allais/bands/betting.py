@@ -11,23 +11,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, share
-from allais._kernels import kernel, routine
+from allais._kernels import by_reference, kernel, routine
 from allais.bands._curves import DOWN, UP, Curves, curves_of, most_above
 from allais.bands._tail_walks import ceiling
 from allais.bands._wagers import (
     AT,
     FIRST,
     LOG,
+    LOG_CUTS,
     NODES,
     POINTS,
     RESERVE,
     RISE,
     SPAN,
+    Wagers,
     no_wagers,
     note_outcome,
 )
 from allais.bands._wealth import NEAREST, log_wealth, wealth_and_line
-from allais.bands.base import Interval, bounds_of, refuse_unbounded
+from allais.bands.base import Interval, bounds_of, follow, refresh, refuse_unbounded, widen
 from allais.bands.kl import KLShape, kl_shape
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards
@@ -35,10 +37,10 @@ from allais.samples.layout import grown
 from allais.samples.memory import empty_memory, insert, is_full
 
 BAND = 0.15  # of the failures are left to the band of the distribution, where one is needed
-GROWTH = 30  # an arm is looked at again after 1 / GROWTH more samples
+GROWTH = 30  # an arm is looked at again after 1 / GROWTH more samples,
+OFTEN, FEWEST = 10, 4  # or after 1 / OFTEN, if that is FEWEST at most: a look costs as much as a hundred samples
 CERTAIN = 700.0  # log of the evidence against what cannot be; e^700 is still a number
 BEYOND = 1.25  # how far a table reaches, times the distance at which the wealth is e^stake
-GRID = 6.5  # about what a point of that band's grid pays, from 1,000 samples on
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,10 @@ class Betting:
     def rule(self, preference: Preference, rewards: Sequence[Rewards]) -> BettingRule:
         """What the kernels read, at 95 % confidence of one arm."""
         return betting_rule(preference, rewards, math.log(2.0 / 0.05), math.log(1.0 / 0.05), math.log(1.0 / 0.05))
+
+    def anytime_rule(self, preference: Preference, rewards: Sequence[Rewards]) -> SequenceRule:
+        """What the kernels read, for intervals of all arms that are brought up to date with every outcome."""
+        return SequenceRule(self.rule(preference, rewards), math.log(1.0 / 0.05))
 
     def interval(
         self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
@@ -92,7 +98,6 @@ class BettingRule(NamedTuple):
     low: FloatArray  # the least utility of each arm, (n_arms,)
     high: FloatArray
     stake: float  # the log of the wealth that bets are made for
-    expected: float  # the exponent of the band, with what its grid pays
     exponent_up: float  # of the band that holds an arm's value from above
     exponent_down: float
     aimed: bool  # whether a policy says how far from its value an arm will have to be refuted
@@ -105,6 +110,31 @@ class BettingRule(NamedTuple):
     def needs_band(self) -> bool:
         """Whether any side needs a band of the distribution."""
         return not bool(self.curves.concave.all())
+
+
+class SequenceRule(NamedTuple):
+    """Confidence sequences of all arms: bets that follow every outcome, and are looked at as samples grow."""
+
+    bets: BettingRule
+    exponent: float  # of the intervals that are looked at
+
+    def at(self, exponent: float) -> SequenceRule:
+        """The same for intervals that fail with probability e^-exponent at most."""
+        stake, of_band = exponent + math.log(2.0), exponent - math.log(BAND)
+        bets = self.bets._replace(stake=stake, exponent_up=of_band, exponent_down=of_band)
+        return SequenceRule(bets, exponent)
+
+    def kept(self, n_arms: int) -> Followed:
+        """Nothing has been bet yet."""
+        return Followed(no_wagers(n_arms), np.full(n_arms, np.nan))
+
+
+@by_reference
+class Followed(NamedTuple):
+    """What bets have made so far."""
+
+    followed: Wagers
+    exponent: FloatArray  # at which an arm was last looked at, (n_arms,)
 
 
 def betting_rule(
@@ -140,7 +170,8 @@ def betting_rule(
                 places[arm] = np.append(felt, np.full(NODES - felt.size, felt[-1]))
     low, high = (np.array([pair[i] for pair in ends]) for i in (0, 1))
     shape = kl_shape(preference, rewards, always=True)
-    return BettingRule(curves, shape, places, low, high, stake, exponent_down + GRID, exponent_up, exponent_down, aimed)
+    shape = shape._replace(log_cuts=np.fmin(shape.log_cuts, LOG_CUTS))
+    return BettingRule(curves, shape, places, low, high, stake, exponent_up, exponent_down, aimed)
 
 
 # -- compiled -------------------------------------------------------------------------------------
@@ -149,12 +180,16 @@ def betting_rule(
 @routine
 def _bound_tails(band, own, arm, pulls, exponent):
     """Write the band of the distribution at the nodes: 1 - P(Y < node) from below, P(Y > node) from above."""
-    beyond, low, high = pulls, own.tails[arm, 0], own.tails[arm, 1]
+    counted, low, high = pulls - FIRST, own.tails[arm, 0], own.tails[arm, 1]
+    beyond = counted
     for i in range(NODES):
-        low[i] = 1.0 - ceiling(band.shape, arm, pulls - beyond, pulls, exponent)  # of P(Y >= node)
-        beyond -= own.seen[arm, 2 * i]
-        high[i] = ceiling(band.shape, arm, beyond, pulls, exponent)
-        beyond -= own.seen[arm, 2 * i + 1]
+        at, inside = own.seen[arm, 2 * i], own.seen[arm, 2 * i + 1]
+        for place in own.laid[arm]:  # nodes lie where these were, so that they say nothing about them
+            at, inside = at - (place == 2 * i), inside - (place == 2 * i + 1)
+        low[i] = 1.0 - ceiling(band.shape, arm, counted - beyond, counted, exponent)  # of P(Y >= node)
+        beyond -= at
+        high[i] = ceiling(band.shape, arm, beyond, counted, exponent)
+        beyond -= inside
     low[0], high[NODES - 1] = 1.0, 0.0
 
 
@@ -167,6 +202,8 @@ def find_remainders(band, own, arm, pulls, side, exponent):
     nodes, tails = own.nodes[arm], own.tails[arm]
     limit = most = band.high[arm] - band.low[arm]
     if side == UP and band.curves.tail > 0.0:
+        return limit + NEAREST * most
+    if pulls <= FIRST:
         return limit + NEAREST * most
     if not band.curves.concave[side]:
         _bound_tails(band, own, arm, pulls, exponent)
@@ -218,7 +255,7 @@ def wealth_end(band, own, arm, pulls, side, level, start, limit):
 def look_at(band, own, memory, arm, side):
     """Write a side's table of wealth, if the arm's samples have grown enough since the last look."""
     pulls, before = memory.pulls[arm], own.looked[arm, side]
-    if own.epochs[arm] == 0 or pulls < before + max(before // GROWTH, 1):
+    if own.epochs[arm] == 0 or pulls < before + max(before // GROWTH, min(before // OFTEN, FEWEST), 1):
         return False
     own.looked[arm, side] = pulls
     exponent = band.exponent_up if side == UP else band.exponent_down
@@ -291,3 +328,55 @@ def bet_on(band, own, memory, utilities, raw, start):
         insert(memory, 0, utilities[i], raw[i])
         note_outcome(band, own, memory, 0, utilities[i])
     return raw.size
+
+
+@routine
+def bet_in_order(band, own, memory, utilities):
+    """Bet on outcomes of a single arm, of which the memory keeps the first ones and how many there were."""
+    for y in utilities:
+        if memory.pulls[0] < FIRST:
+            insert(memory, 0, y, y)
+        else:
+            memory.pulls[0] += 1
+        note_outcome(band, own, memory, 0, y)
+
+
+# -- confidence sequences of a policy's arms ---------------------------------------------------------
+
+
+@refresh.of(SequenceRule)
+def _(band, kept, memory, arm):
+    if kept.followed.looked[arm, UP] > 0:  # also of an arm from a file, which has its tables
+        kept.exponent[arm] = band.exponent
+
+
+@follow.of(SequenceRule)
+def _(band, kept, memory, arm, utility):
+    own = kept.followed
+    if band.bets.high[arm] > band.bets.low[arm]:
+        note_outcome(band.bets, own, memory, arm, utility)
+        looked = look_at(band.bets, own, memory, arm, UP)
+        if look_at(band.bets, own, memory, arm, DOWN) or looked:
+            kept.exponent[arm] = band.exponent
+
+
+@kernel
+def looked_up(bets, own, arm, side, exponent):
+    """The greatest Q that is left at an exponent, by the table of the last look."""
+    level, most = exponent + np.log(2.0), bets.high[arm] - bets.low[arm]
+    if not (bets.curves.concave[UP] and bets.curves.concave[DOWN]):
+        level -= np.log1p(-BAND)
+    return max(min(_end_by(own.table[arm, side], level), own.limit[arm, side], most), 0.0)
+
+
+@widen.of(SequenceRule)
+def _(band, kept, memory, exponent, low, high):
+    bets, own = band.bets, kept.followed
+    for arm in range(low.size):
+        if memory.pulls[arm] == 0:
+            low[arm], high[arm] = -np.inf, np.inf
+        elif kept.exponent[arm] == exponent:
+            low[arm] = bets.high[arm] - looked_up(bets, own, arm, DOWN, exponent)
+            high[arm] = bets.low[arm] + looked_up(bets, own, arm, UP, exponent)
+        else:  # asked for at another confidence, or before the first look
+            low[arm], high[arm] = ends_by_bets(bets, own, memory, arm, exponent)

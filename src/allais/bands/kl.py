@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray
 from allais._kernels import kernel, late, routine
-from allais.bands._distribution_bounds import TailRule, interval_of, steady, tail_rule
+from allais.bands._distribution_bounds import DistributionBand, TailRule, steady, tail_rule
 from allais.bands._order_statistics import QuantileRule, quantile_rule
 from allais.bands._tail_walks import (
     IDLE,
@@ -26,8 +25,8 @@ from allais.bands._tail_walks import (
     grid_strength,
     log_ratio,
 )
-from allais.bands.base import Interval, refuse_unbounded
-from allais.numerics.gamma import gamma_logs
+from allais.bands.base import refuse_unbounded
+from allais.numerics.k_inf import gamma_logs
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards, SubGaussian
 
@@ -35,7 +34,7 @@ NEWTON = 60  # steps at most; four are usual
 
 
 @dataclass(frozen=True)
-class KL:
+class KL(DistributionBand):
     """Every probability q with l kl(share, q) <= x: for `Finite` rewards at each value, else at each outcome seen.
 
     In all rounds at once, the likelihood ratio of a beta mixture takes the place of l kl
@@ -56,19 +55,6 @@ class KL:
         if one is not None:
             return one
         return tail_rule(kl_shape(preference, rewards, always=True), preference, rewards, always=True)
-
-    def interval(
-        self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
-    ) -> Interval:
-        """The value of samples, with an interval that holds the true one with the given confidence.
-
-        Args:
-            preference: What is maximised.
-            rewards: What is known about the outcomes.
-            samples: Outcomes that were seen, in any order.
-            confidence: The probability that the interval holds the true value, in (0, 1).
-        """
-        return interval_of(self, preference, rewards, samples, confidence)
 
 
 def _bounded(rewards: Sequence[Rewards]) -> Sequence[Rewards]:
@@ -96,7 +82,7 @@ def kl_shape(preference: Preference, rewards: Sequence[Rewards], *, always: bool
 
 
 @dataclass(frozen=True)
-class DKW:
+class DKW(DistributionBand):
     """Every probability lies within eps = sqrt(x / 2l) of its share; the interval is always inside Hölder's.
 
     In all rounds at once eps is 0.85 sqrt((log(1 + log l) + 0.8 (x + log 1612)) / l) (Howard & Ramdas 2022).
@@ -116,19 +102,6 @@ class DKW:
         refuse_unbounded("the DKW band", rewards)
         return tail_rule(DKWShape(True), preference, rewards, always=True)
 
-    def interval(
-        self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
-    ) -> Interval:
-        """The value of samples, with an interval that contains the true value with the given confidence.
-
-        Args:
-            preference: What is maximised.
-            rewards: What is known about the outcomes.
-            samples: Outcomes that were seen, in any order.
-            confidence: The probability that the interval holds the true value, in (0, 1).
-        """
-        return interval_of(self, preference, rewards, samples, confidence)
-
 
 class DKWShape(NamedTuple):
     """How far probabilities move."""
@@ -137,7 +110,7 @@ class DKWShape(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Envelope:
+class Envelope(DistributionBand):
     """P(X > z) is at most min(KL bound, exp(-(z - m)^2 / 2 sigma^2)) for z beyond m, an upper bound on the mean.
 
     The lower tail is bounded likewise. It is for `SubGaussian` rewards; a bounded arm beside them has its KL band.
@@ -164,19 +137,6 @@ class Envelope:
             if isinstance(known, SubGaussian):
                 preference.truncation(known, 1)  # refuses a utility
         return tail_rule(kl_shape(preference, rewards, always=always), preference, rewards, always=always)
-
-    def interval(
-        self, preference: Preference, rewards: Rewards, samples: ArrayLike, confidence: float = 0.95
-    ) -> Interval:
-        """The value of samples, with an interval that contains the true value with the given confidence.
-
-        Args:
-            preference: What is maximised.
-            rewards: What is known about the outcomes.
-            samples: Outcomes that were seen, in any order.
-            confidence: The probability that the interval holds the true value, in (0, 1).
-        """
-        return interval_of(self, preference, rewards, samples, confidence)
 
 
 # -- compiled -------------------------------------------------------------------------------------

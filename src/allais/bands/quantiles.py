@@ -314,26 +314,25 @@ def greatest_excess(table, a, before_a, b, before_b, exponent, relative):
     return left
 
 
+@kernel
+def _last_refused(refused, left, units, strength, level, exponent):
+    """The count next to those that are left, between one that is refused and one that is not."""
+    for _ in range(HALVINGS):
+        middle = 0.5 * (refused + left)
+        if log_ratio(middle, units, strength, level) >= exponent:
+            refused = middle
+        else:
+            left = middle
+    return refused
+
+
 @routine
 def count_ends(units, level, exponent):
     """The least and the greatest count below a quantile that the mixture of one group leaves."""
-    strength = COUNTED / min(level, 1.0 - level)
-    left, right = 0.0, level * units
+    strength, likely = COUNTED / min(level, 1.0 - level), level * units
+    fewest, most = 0.0, np.inf
     if log_ratio(0.0, units, strength, level) >= exponent:
-        for _ in range(HALVINGS):
-            middle = 0.5 * (left + right)
-            if log_ratio(middle, units, strength, level) >= exponent:
-                left = middle
-            else:
-                right = middle
-    fewest = left
-    left, right = level * units, units
+        fewest = _last_refused(0.0, likely, units, strength, level, exponent)
     if log_ratio(units, units, strength, level) >= exponent:
-        for _ in range(HALVINGS):
-            middle = 0.5 * (left + right)
-            if log_ratio(middle, units, strength, level) >= exponent:
-                right = middle
-            else:
-                left = middle
-        return fewest, right
-    return fewest, np.inf
+        most = _last_refused(units, likely, units, strength, level, exponent)
+    return fewest, most

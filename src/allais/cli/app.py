@@ -16,7 +16,7 @@ from allais.cli.paper import app as paper
 from allais.cli.people import app as people
 from allais.cli.people import study_command
 from allais.cli.serve import app as serve
-from allais.cli.serve import backup_command
+from allais.cli.serve import backup_command, mcp_command
 from allais.cli.serve import key as keys
 from allais.cli.simulate import simulate_command
 from allais.cli.traffic import app as traffic
@@ -83,6 +83,7 @@ app.command("evaluate")(evaluate_command)
 app.command("simulate")(simulate_command)
 app.command("best-arm")(best_arm_command)
 app.command("warm")(warm_command)
+app.command("mcp")(mcp_command)
 app.add_typer(serve, name="serve")
 app.add_typer(paper, name="paper")
 people.command("study")(study_command)

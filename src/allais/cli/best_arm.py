@@ -18,10 +18,12 @@ import typer
 from allais._system.extras import extra
 from allais._system.processes import begin_worker, end_workers, guard
 from allais.cli.options import Resume, Workers, counted, require_writable, sentences, terminations, writing
+from allais.files.atomic import write_atomically
 from allais.rewards import Bounded
 
 if TYPE_CHECKING:
     from allais.cli.specs import SearchSpec
+    from allais.problems import Problem
     from allais.simulation import BestArm
 
 AT_A_LIMIT = 3  # the exit code where a limit came first; 0 where the policy stopped by itself
@@ -55,6 +57,9 @@ def best_arm_command(
         tuple[float, float] | None,
         typer.Option(metavar="LOW HIGH", help="Bounds to go on with if an outcome lies beyond the declared ones."),
     ] = None,
+    finer: Annotated[
+        int, typer.Option(min=0, help="How often a grid is made finer around its contenders, and searched again.")
+    ] = 0,
 ) -> None:
     """Find the option that people will prefer, in as few runs as the confidence allows.
 
@@ -62,6 +67,7 @@ def best_arm_command(
 
     - `allais best-arm examples/call_centre/call_centre.toml --workers 2 --report answer.html`
     - `allais best-arm SPEC.toml --dry-run`, to see what it will take
+    - `allais best-arm examples/inventory/grid.toml --finer 1`: a grid of numbers, then a finer one where it matters
     - the same command again, after an interruption or to see the answer: finished runs are used again
 
     Exit code 0: the policy has stopped; 3: a limit came first; 4: no option keeps the guardrails; 2: refused before
@@ -76,6 +82,8 @@ def best_arm_command(
     if common_random_numbers:
         wanted = dataclasses.replace(wanted, common_random_numbers=True)
     require_rivals(wanted.problem.arms)
+    if finer and not wanted.has_grid:
+        raise ValueError(f"--finer is for a grid of numbers; {spec} has none. Write its options in [problem.grid].")
     pilots = spec.with_suffix(".pilot.json")
     if dry_run:
         require_writable(pilots)
@@ -85,17 +93,32 @@ def best_arm_command(
         if report is not None:
             require_writable(report)
 
+    if wanted.why:
+        typer.echo(f"note: {wanted.why}", err=True)
     settings: dict[str, Any] = {"max_runs": max_runs, "max_hours": max_hours, "patience": patience, "batch": batch}
     settings["wider"] = None if wider is None else Bounded(*wider)
 
     def once() -> int:
-        with _executor(wanted, at_once, cluster) as executor:
-            if not dry_run:
-                return _search(wanted, executor, book, before, pilots, report, settings)
-            from allais.cli.dry_run import predict
+        from allais.cli.dry_run import kept, predict
+        from allais.searches import finished_runs
 
-            typer.echo(predict(wanted, executor, pilot, pilots, book, patience))
+        if dry_run:
+            with _executor(wanted, at_once, cluster) as executor:
+                typer.echo(predict(wanted, executor, pilot, pilots, book, patience))
             return 0
+        now, path, runs, known = wanted, book, before, kept(pilots, wanted)
+        if known:
+            many = f"{len(known)} pilot runs are used again"
+            typer.echo(f"note: {many}; delete {pilots} if the simulator changed.", err=True)
+        for level in range(finer + 1):
+            with _executor(now, at_once, cluster) as executor:
+                answer = _search(now, executor, path, runs, known, settings)
+            more = _refined(now, answer) if level < finer and answer.settled and answer.arm is not None else None
+            if more is None:
+                break
+            path = _begun(path, book.with_name(f"{book.stem}.finer-{level + 1}{book.suffix}"))
+            now, runs, known = more, finished_runs(path), {}
+        return _ended(answer, now, report)
 
     with sentences(lambda: "" if dry_run else _kept(book)), terminations():
         code = once() if cluster is None else _patiently(once, cluster, patience)
@@ -127,23 +150,15 @@ def _already(book: Path, resume: bool) -> int:
 
 
 def _search(
-    spec: SearchSpec,
-    executor: Executor,
-    book: Path,
-    before: int,
-    pilots: Path,
-    report: Path | None,
-    settings: dict[str, Any],
-) -> int:
-    from allais.cli.dry_run import Piloted, kept
-    from allais.report import LiveView, write_page
+    spec: SearchSpec, executor: Executor, book: Path, before: int, known: dict[Any, float], settings: dict[str, Any]
+) -> BestArm:
+    """Search, and say what was found; `known` are pilot runs."""
+    from allais.cli.dry_run import Piloted
+    from allais.report import LiveView
     from allais.report.words import contrast, recommendation
     from allais.searches import finished_runs, search
     from allais.searches.limit import FailureLog
 
-    known = kept(pilots, spec)
-    if known:
-        typer.echo(f"note: {len(known)} pilot runs are used again; delete {pilots} if the simulator changed.", err=True)
     with writing(book), LiveView(unit=spec.unit) if sys.stderr.isatty() else nullcontext() as view:
         answer = search(
             spec.policy,
@@ -167,6 +182,39 @@ def _search(
         typer.echo(f"The search had settled before, so nothing was run; delete {book} to start anew.")
     if not answer.settled:
         typer.echo(f"Finished runs are in {book}: continue with --resume.")
+    return answer
+
+
+def _refined(spec: SearchSpec, answer: BestArm) -> SearchSpec | None:
+    """The search among more options, around the contenders; None where there is nothing in between."""
+    from allais.problems import Program, Simulator
+    from allais.searches import contenders, finer
+
+    problem, options, many = spec.problem, finer(answer), len(contenders(answer))
+    added = len(options) - problem.n_arms
+    if not added:
+        typer.echo("The grid cannot be made finer: there is no number between the contenders and their neighbours.")
+        return None
+    typer.echo(f"{added:,} options more lie around the {many:,} that may be the best; the search goes on with them.")
+    if isinstance(problem, Program):
+        more: Problem = Program(problem.command, options, problem.field, problem.time_limit, problem.folder)
+    else:
+        assert isinstance(problem, Simulator)
+        more = Simulator(problem.f, options)
+    return dataclasses.replace(spec, problem=more)
+
+
+def _begun(coarse: Path, fine: Path) -> Path:
+    """The journal of a finer grid, which begins with the runs of the coarser one."""
+    if not fine.exists():
+        write_atomically(fine, coarse.read_bytes())
+    return fine
+
+
+def _ended(answer: BestArm, spec: SearchSpec, report: Path | None) -> int:
+    """Write the report; the exit code."""
+    from allais.report import write_page
+
     if report is not None:
         with writing(report):
             write_page(answer, report, name=spec.name, unit=spec.unit)

@@ -22,8 +22,7 @@ from allais.preferences.valuation import certainty_equivalent_in_words, sure_amo
 from allais.problems import Problem
 from allais.report.markup import duration
 from allais.searches import closer_forecast, costs_of_indifference, forecast
-from allais.searches.adapt import with_common_numbers, worth_asking
-from allais.searches.asynchronous import refusal
+from allais.searches.asynchronous import refusal, with_common_numbers, worth_asking
 from allais.searches.limit import FailureLog
 from allais.searches.pool import capacity, perform_all
 from allais.searches.runs import Outcome, Run, Seeds

@@ -151,7 +151,7 @@ def _show(question: Question, interview: Interview, screen: Console, title: str)
 
 def _drawn(question: Question, interview: Interview) -> Table:
     """Both options, each probability as a bar."""
-    from allais.people.interview.questions import SIDES, amount, percent
+    from allais.people.interview.candidates import SIDES, amount, percent
 
     table = Table(box=None, padding=(0, 1), show_header=False)
     table.add_column(justify="left")

@@ -14,6 +14,7 @@ from allais._checks import brief, nearest
 from allais.lotteries import Discrete, Lottery
 from allais.lotteries.finite import lottery_of
 from allais.policies import Guardrail
+from allais.policies.choosing import AUTO, from_auto
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.preferences.named import preference_named
@@ -112,7 +113,9 @@ class Reader:
         return found
 
     def policy(self, table: Any, place: Place, kinds: dict[str, Any]) -> Policy:
-        """A policy, with the preference and the rewards of the file."""
+        """A policy, with the preference and the rewards of the file; of the type "auto", the recommended one."""
+        if isinstance(table, dict) and table.get("type") == AUTO:
+            return self._recommended(table, place)
         make, settings = self._chosen(table, kinds, place)
         takes = inspect.signature(make).parameters
         self._require_known(settings, [key for key in takes if key not in HIDDEN], place)
@@ -129,6 +132,21 @@ class Reader:
             self._refuse((*place, "name"), f"a policy's name must be text; got {name!r}. Write it in quotes.")
         policy: Policy = self._call(make, settings, place, hidden=HIDDEN)
         return policy
+
+    def _recommended(self, table: dict[str, Any], place: Place) -> Policy:
+        """The policy that fits what the file says."""
+        if "preference" not in self._whole:
+            self._refuse(place, "a policy needs a table [preference]; there is none. Add it.")
+        known: dict[str, Any] = {"preference": self._preference()}
+        if "rewards" in self._whole:
+            known["rewards"] = self._rewards()
+        if isinstance(table.get("guardrails"), list):
+            limits = [self._guardrail(one, (*place, "guardrails")) for one in table["guardrails"]]
+            table = {**table, "guardrails": limits}
+        try:
+            return from_auto(table, **known)
+        except (ValueError, TypeError) as error:
+            self._refuse(place, str(error))
 
     def _preference(self) -> Preference:
         """The preference: a table, a name such as "p95", or a file beside the spec."""
@@ -218,7 +236,9 @@ class Reader:
         return found
 
     def _nested(self, entry: Any, kinds: str, place: Place) -> Any:
-        kind, settings = self._chosen(entry, family(kinds), place)
+        known = family(kinds)
+        known = {"Betting": known["Betting"]} if place[-1] == "evidence" else known  # the band that is evidence, too
+        kind, settings = self._chosen(entry, known, place)
         return self._call(kind, settings, place)
 
     def _beside(self) -> None:

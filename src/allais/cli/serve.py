@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import tempfile
@@ -45,6 +46,7 @@ def serve_command(
         list[str] | None, typer.Option(help="Serve this experiment and no others; may be repeated.")
     ] = None,
     log_requests: Annotated[bool, typer.Option("--log-requests", help="Write a line for every request.")] = False,
+    log_json: Annotated[bool, typer.Option("--log-json", help="Write every line of the log as JSON.")] = False,
     demo: Annotated[
         bool, typer.Option("--demo", help="Travellers past a level crossing, to look at; kept only with --database.")
     ] = False,
@@ -63,7 +65,7 @@ def serve_command(
 
     changes = {
         "database": database or None, "host": host or None, "port": port, "only": only or None,
-        "request_log": log_requests or None,
+        "request_log": log_requests or None, "log_format": "json" if log_json else None,
     }  # fmt: skip
     chosen = read_settings(settings).model_copy(update={name: to for name, to in changes.items() if to is not None})
     with tempfile.TemporaryDirectory(prefix="allais-demo-") as folder:
@@ -172,6 +174,64 @@ def backup_command(
 
     size = back_up(_address(settings, database), to)
     typer.echo(f"{to}: {size:,} bytes, whole and checked")
+
+
+@app.command("check")
+def check_command(
+    settings: Annotated[Path, typer.Argument(help="The TOML file of a service.")],
+    database: DatabaseAddress = "",
+) -> None:
+    """Check a service's file before a start: entries, policies, webhooks, the database. Nothing is changed.
+
+    Example: `allais serve check advisor.toml`; the exit code is 2 if something is wrong.
+    """
+    with extra("serve", "the service"):
+        from allais.serve.maintenance import check
+        from allais.serve.settings_file import read_settings
+
+    given = read_settings(settings)
+    wrong = 0
+    for right, sentence in check(given.model_copy(update={"database": database} if database else {})):
+        typer.echo(f"{'ok   ' if right else 'WRONG'} {sentence}")
+        wrong += not right
+    if wrong:
+        raise ValueError(f"{settings}: a start needs all of these; {wrong} {'is' if wrong == 1 else 'are'} wrong.")
+
+
+def mcp_command(
+    service: Annotated[str, typer.Option(help="The address of a service whose experiments may be read.")] = "",
+    key_file: Annotated[
+        Path | None, typer.Option(help="A file with the service's key; without it, the variable ALLAIS_KEY.")
+    ] = None,
+    folder: Annotated[Path, typer.Option(help="Where the specs of searches are.")] = Path(),
+    allow_writes: Annotated[
+        bool, typer.Option("--allow-writes", help="Let assistants create and pause experiments, and run searches.")
+    ] = False,
+) -> None:
+    """Answer assistants over MCP, on standard input and output: values, plans, experiments, verdicts.
+
+    Without --allow-writes nothing is changed, and no search is run: a search runs the program that its spec names.
+
+    Examples:
+
+    - `allais mcp`
+    - `ALLAIS_KEY=alk_... allais mcp --service https://advisor.example.org`
+    - `allais mcp --folder searches --allow-writes`
+    """
+    with extra("mcp", "an MCP server"):
+        from allais.mcp import make_server
+
+    key = os.environ.get("ALLAIS_KEY", "")
+    if key_file is not None:
+        try:
+            key = key_file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ValueError(f"--key-file is a file with a key; {key_file} cannot be read ({error}).") from None
+    if service and not key:
+        raise ValueError("a service is called with a key; got none. Set ALLAIS_KEY, or give --key-file.")
+    if not folder.is_dir():
+        raise ValueError(f"--folder is a folder of specs; {folder} is none. Make it, or name another.")
+    make_server(service or None, key, folder, allow_writes=allow_writes).run()
 
 
 def _address(settings: Path | None, database: str) -> str:

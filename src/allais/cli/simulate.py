@@ -63,7 +63,7 @@ def simulate_command(
     comparison = compared(found, judges, wanted.problem)
     console().print(comparison.table())
     if plot is not None:
-        judge_of_picture = next(iter(comparison.worths))
+        judge_of_picture = next(iter(comparison.values))
         with writing(plot):
             comparison.plot(judge=judge_of_picture).figure.savefig(plot)  # type: ignore[union-attr]
         typer.echo(f"The picture is in {plot}: regret by {judge_of_picture}.")

@@ -7,13 +7,16 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from allais._checks import MOST, nearest
 from allais.cli.reader import Reader
+from allais.policies.choosing import AUTO
 from allais.policies.core.base import Policy
+from allais.policies.core.guardrails import USUAL
 from allais.preferences import Preference
-from allais.problems import Bandit, Problem, Program, Simulator
+from allais.problems import Bandit, Option, Problem, Program, Simulator, grid, table
 from allais.searches import Failures, with_indifference
 from allais.settings import family
 from allais.simulation.simulate import MOST_RUNS
@@ -31,6 +34,8 @@ class SearchSpec:
     name: str  # of the file
     unit: str  # of outcomes, such as "minutes"; may be empty
     common_random_numbers: bool = False
+    why: str = ""  # the policy is the recommended one
+    has_grid: bool = False  # its options can be refined
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ def read_comparison(path: Path) -> ComparisonSpec:
 
 class _SearchReader(Reader):
     def search(self) -> SearchSpec:
+        if self._whole.get("policy") == AUTO:
+            self._whole["policy"] = {"type": AUTO, "delta": USUAL}
         self.require_tables(
             ("problem", "policy"),
             ("problem", "preference", "rewards", "policy", "failures"),
@@ -72,42 +79,84 @@ class _SearchReader(Reader):
                 f"common_random_numbers is true or false; got {common!r}. Write one of them.",
             )
         problem, policy = self._problem(), self._stopping_policy()
+        why = policy.why
         if "indifference" in self._whole:
             try:
                 policy = with_indifference(policy, self._whole["indifference"])
             except ValueError as error:
                 self._refuse(("indifference",), str(error))
-        return SearchSpec(problem, policy, seed, failures, self._path.name, self.unit(), common)
+        return SearchSpec(
+            problem, policy, seed, failures, self._path.name, self.unit(), common, why, "grid" in self._whole["problem"]
+        )
 
     def _problem(self) -> Problem:
-        table = dict(self._whole["problem"])
-        if len({"function", "command", "lotteries"} & table.keys()) != 1:
+        given = dict(self._whole["problem"])
+        if len({"function", "command", "lotteries"} & given.keys()) != 1:
             self._refuse(
                 ("problem",),
                 'a problem is one of function = "module:name", command = "./sim {arm} {seed}" and lotteries = { ... }. '
                 "Give one.",
             )
-        if "lotteries" in table:
+        if "lotteries" in given:
             return self.bandit()
-        if "command" in table:
-            command: Problem = self._call(Program, {"folder": str(self._path.resolve().parent), **table}, ("problem",))
+        if "grid" in given and "arms" in given:
+            self._refuse(("problem", "grid"), "options are a grid or a list of arms; got both. Leave one out.")
+        if "grid" in given:
+            given["arms"] = self._grid(given.pop("grid"))
+        elif isinstance(given.get("arms"), str):
+            given["arms"] = self._listed(given["arms"])
+        if "command" in given:
+            command: Problem = self._call(Program, {"folder": str(self._path.resolve().parent), **given}, ("problem",))
             return command
-        self._require_known(table, ("function", "arms"), ("problem",))
-        table["f"] = self._function(table.pop("function"))
-        found: Problem = self._call(Simulator, table, ("problem",))
+        self._require_known(given, ("function", "arms", "grid"), ("problem",))
+        given["f"] = self._function(given.pop("function"))
+        found: Problem = self._call(Simulator, given, ("problem",))
         return found
 
-    def _function(self, address: Any) -> Callable[..., Any]:
-        place = ("problem", "function")
-        module_name, _, name = str(address).partition(":")
+    def _grid(self, given: Any) -> list[Option]:
+        """Every combination of the lists of a table."""
+        if not isinstance(given, dict):
+            self._refuse(("problem", "grid"), f"grid must be a table of lists; got {given!r}. Write [problem.grid].")
+        try:
+            return grid(**given)
+        except (ValueError, TypeError) as error:
+            culprit = next((key for key in given if str(error).startswith(f"{key} ")), None)
+            self._refuse(("problem", "grid", *([culprit] if culprit else [])), str(error))
+
+    def _listed(self, address: str) -> Any:
+        """The options of a CSV file beside the spec, or of a list in a module."""
+        place = ("problem", "arms")
+        if ":" not in address or address.lower().endswith(".csv"):
+            try:
+                return table(self._path.parent / address)
+            except (ValueError, TypeError) as error:
+                self._refuse(place, str(error))
+        module, name = self._module("arms", address)
+        if not hasattr(module, name):
+            there = [
+                key
+                for key, thing in vars(module).items()
+                if not key.startswith("_") and isinstance(thing, list | tuple)
+            ]
+            self._refuse(place, f"{module.__name__} has no list {name!r}.{nearest(name, there)}")
+        return getattr(module, name)
+
+    def _module(self, key: str, address: str) -> tuple[ModuleType, str]:
+        """The module of "module:name", and the name."""
+        module_name, _, name = address.partition(":")
         self._beside()
         try:
-            module = importlib.import_module(module_name)
+            return importlib.import_module(module_name), name
         except Exception as error:  # whatever the user's module raises when it is loaded
-            self._refuse(place, f'function must be "module:name"; {module_name!r} cannot be imported ({error}).')
+            self._refuse(
+                ("problem", key), f'{key} must be "module:name"; {module_name!r} cannot be imported ({error}).'
+            )
+
+    def _function(self, address: Any) -> Callable[..., Any]:
+        module, name = self._module("function", str(address))
         if not callable(getattr(module, name, None)):
             there = [key for key, thing in vars(module).items() if inspect.isfunction(thing)]
-            self._refuse(place, f"{module_name} has no function {name!r}.{nearest(name, there)}")
+            self._refuse(("problem", "function"), f"{module.__name__} has no function {name!r}.{nearest(name, there)}")
         found: Callable[..., Any] = getattr(module, name)
         return found
 
@@ -121,7 +170,10 @@ class _SearchReader(Reader):
                 "Use WLUCB or TopTwo (a confidence), or PatientTopTwo (a budget).",
             )
         first = {"WLUCB": policies["WLUCB"]}  # which an error proposes
-        return self.policy(self._whole["policy"], ("policy",), {**first, **policies})
+        given = self._whole["policy"]
+        if given.get("type") == AUTO and {"delta", "budget"}.isdisjoint(given):
+            self._refuse(("policy",), "best-arm needs a policy that stops. Give delta = 0.05, or budget = 1000.")
+        return self.policy(given, ("policy",), {**first, **policies})
 
 
 class _ComparisonReader(Reader):
@@ -136,9 +188,9 @@ class _ComparisonReader(Reader):
         if not isinstance(listed, list) or not listed:
             self._refuse(("policies",), "policies are tables in a list; got none. Write [[policies]].")
         problem, found = self.bandit(), {}
-        for number, table in enumerate(listed):
+        for number, given in enumerate(listed):
             place = ("policies", str(number))
-            policy = self.policy(table, place, family("policy"))
+            policy = self.policy(given, place, family("policy"))
             if Path(policy.name).name != policy.name:  # results are kept under it
                 self._refuse(
                     (*place, "name"), f"a policy's name must do for a file; got {policy.name!r}. Choose another."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from allais._system.extras import extra
 from allais.cli.options import (
     Commands,
     Scale,
@@ -127,18 +128,48 @@ def prefer(
     reference: Annotated[
         float | None, typer.Option(help="The delay that is neither gain nor loss; else the mean over all routes.")
     ] = None,
+    incident: Annotated[
+        list[str] | None,
+        typer.Option(help="PLACE:PER_DAY:SHORTEST-LONGEST, in minutes: a node or an edge that is blocked at random."),
+    ] = None,
+    seed: Seed = 1,
+    plot: Annotated[Path | None, typer.Option(help="Write a map here, a picture; with --network.")] = None,
+    network: Annotated[Path | None, typer.Option("--network", help="Your own NET.net.xml, for the map.")] = None,
 ) -> None:
     """The route that people prefer and the one that is the fastest on average, by a recording.
 
-    Example: `allais traffic prefer delays.npz --weight prelec:0.65`
-    """
-    from allais.traffic.recording import Recording
-    from allais.traffic.report import preferred
+    Examples:
 
-    found = preferred(Recording.load(recording), weight_of(weight), reference)
+    - `allais traffic prefer delays.npz --weight prelec:0.65`
+    - `allais traffic prefer delays.npz --incident B1:4:8-12 --plot map.png --network town.net.xml`: what if B1 is
+      blocked four times a day, for 8 to 12 minutes
+    """
+    from allais.traffic import Incident, RoadNetwork, grid_network
+    from allais.traffic.recording import Recording
+    from allais.traffic.report import HIGH, WIDE, draw_preferred, preferred, require_recorded
+
+    kept, incidents = Recording.load(recording), [Incident.of(one) for one in incident or ()]
+    roads = None
+    if plot is not None:
+        require_picture(plot.absolute())
+        roads = grid_network() if network is None else RoadNetwork.read(network)
+        require_recorded(roads, kept)
+    if incidents:
+        kept = kept.with_incidents(*incidents, seed=seed)
+        for one in incidents:
+            if all(one.road_of(route) is not None for route in kept.routes):
+                say_warning(f"every route passes {one.place!r}, so incidents there hardly change which one is better.")
+    found = preferred(kept, weight_of(weight), reference)
     out = console()
     out.print(found.view())
     out.print(found.sentence, markup=False, highlight=False, soft_wrap=True)
+    if plot is not None and roads is not None:
+        with extra("plot", "a map"):
+            from matplotlib.figure import Figure
+        figure = Figure(figsize=(WIDE, HIGH), layout="constrained")
+        draw_preferred(figure.subplots(), roads, found)
+        figure.savefig(plot, dpi=110)
+        typer.echo(f"The map is in {plot}.")
 
 
 @app.command()

@@ -27,9 +27,17 @@ if TYPE_CHECKING:
 
 BAR = 24  # cells of a whole bar
 EIGHTHS = " ▏▎▍▌▋▊▉█"
-UNITS = (
-    "ms", "s", "us", "ns", "seconds", "minutes", "hours", "days", "bytes", "kb", "mb", "gb", "usd", "eur", "chf",
-)  # fmt: skip  # columns that are called so
+COSTLY_UNITS = ("ms", "s", "us", "ns", "seconds", "minutes", "hours", "days", "bytes", "kb", "mb", "gb")
+UNITS = (*COSTLY_UNITS, "usd", "eur", "chf")  # columns that are called so
+
+Direction = Annotated[
+    bool | None,
+    typer.Option(
+        "--costs/--gains",
+        "--less-is-better/--more-is-better",
+        help="Whether less or more is better; by default as the outcome's unit says: less, for times and bytes.",
+    ),
+]
 
 
 def value_command(
@@ -232,7 +240,9 @@ def verdict_command(
                                                 "or the first.")] = None,
     user: Annotated[str | None, typer.Option(help="The column of users, who are then the units.")] = None,
     time: Annotated[str | None, typer.Option(help="The column of times: a look at the end of every day.")] = None,
-    more_is_better: Annotated[bool, typer.Option("--more-is-better", help="Outcomes are gains, not costs.")] = False,
+    covariate: Annotated[list[str] | None, typer.Option(help="A column of numbers that were known before, for which "
+                                                        "the mean is adjusted; may repeat.")] = None,
+    costs: Direction = None,
     bounds: Annotated[str | None, typer.Option(help="LOW,HIGH: the outcomes that are possible.")] = None,
     rarest: Annotated[float | None, typer.Option(help="The rarest event that matters, without --bounds.")] = None,
     shares: Annotated[str | None, typer.Option(help="GROUP=SHARE,...: the shares that were planned, by default equal; "
@@ -256,8 +266,8 @@ def verdict_command(
         require_writable(report)
     found = verdict(
         log, group=group, outcome=outcome, by=by or ["mean"], user=user, time=time, control=control,
-        costs=not more_is_better, no_worse_than=no_worse_than, bounds=_bounds(bounds), rarest=rarest,
-        shares=_shares(shares), delta=delta, unit=_unit(outcome) if unit is None else unit,
+        covariates=covariate or (), costs=_costs(costs, outcome), no_worse_than=no_worse_than, bounds=_bounds(bounds),
+        rarest=rarest, shares=_shares(shares), delta=delta, unit=_unit(outcome) if unit is None else unit,
     )  # fmt: skip
     typer.echo(found)
     if report is not None:
@@ -282,7 +292,7 @@ def evaluate_command(
     outcome: Annotated[str, typer.Option(help="The column of what came of it.")] = "outcome",
     propensity: Annotated[str, typer.Option(help="The column of the probability of the choice.")] = "propensity",
     context: Annotated[list[str] | None, typer.Option(help="A column of what was known before; may repeat.")] = None,
-    costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False,
+    costs: Direction = None,
     reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0,
     bounds: Annotated[str | None, typer.Option(help="LOW,HIGH: the outcomes that are possible, for proofs.")] = None,
     delta: Annotated[float, typer.Option(help="The chance that any of the intervals misses.")] = 0.1,
@@ -303,10 +313,14 @@ def evaluate_command(
     targets |= {one: _function(one) for one in policy or ()}
     if not targets:
         raise ValueError("a target is what is evaluated; got none. Give --target ARM, or --policy FILE.py:NAME.")
-    preferences = [preference_named(one, costs=costs, reference=reference) for one in by or ["mean"]]
+    less = outcome.lower() in COSTLY_UNITS if costs is None else costs
+    preferences = [preference_named(one, costs=less, reference=reference) for one in by or ["mean"]]
     decisions = read_decisions(log, arm=arm, outcome=outcome, propensity=propensity, context=context or ())
     found = evaluate(decisions, targets, preferences, delta=delta, bounds=_bounds(bounds))
     typer.echo(found)
+    if costs is None:
+        which = "Less" if less else "More"
+        typer.echo(f"{which} is better here, since neither --costs nor --gains was given.")
     if report is not None:
         from allais.report import write_evaluation
 
@@ -333,6 +347,16 @@ def _function(text: str) -> Any:
     if not callable(found):
         raise ValueError(f"--policy names a function of its file; {file} has no function {name!r}. Check the name.")
     return found
+
+
+def _costs(given: bool | None, column: str) -> bool:
+    """Whether less is better: a verdict with the wrong direction recommends the wrong group, so none is guessed."""
+    if given is None and column.lower() not in COSTLY_UNITS:
+        raise ValueError(
+            f"a verdict needs to know whether less or more is better; the column {column!r} does not say it. "
+            "Add --less-is-better or --more-is-better."
+        )
+    return True if given is None else given
 
 
 def _unit(column: str) -> str:

@@ -8,11 +8,11 @@ equal within the margin
 """
 
 from allais.evidence.decisions import Decisions, read_decisions
-from allais.evidence.evaluation import Evaluation, Worth, choose_policy, evaluate
-from allais.evidence.ratio import Forecast, SampleRatio, forecast
+from allais.evidence.evaluation import Evaluation, choose_policy, evaluate
+from allais.evidence.ratio import Forecast, Look, SampleRatio, forecast
 from allais.evidence.stream import Test
-from allais.evidence.targets import replay
-from allais.evidence.verdicts import Look, Verdict, Verdicts, verdict
+from allais.evidence.targets import Worth, best_so_far, replay
+from allais.evidence.verdicts import Verdict, Verdicts, verdict
 
 __all__ = [
     "Decisions",
@@ -24,6 +24,7 @@ __all__ = [
     "Verdict",
     "Verdicts",
     "Worth",
+    "best_so_far",
     "choose_policy",
     "evaluate",
     "forecast",

@@ -21,10 +21,12 @@ from allais.bands.asymptotic import FAR, LEAST, half_widths, log_crossing, multi
 from allais.bands.base import bounds_of
 from allais.bands.betting import BAND, CERTAIN, bet_on, betting_rule, ends_by_bets, look_at
 from allais.evidence.data import View
+from allais.numerics.table import table_of
 from allais.preferences import Preference
 from allais.preferences.named import in_words, preference_named
 from allais.preferences.valuation import tail
 from allais.rewards import Rewards
+from allais.samples.influence import weigh_gaps
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory
 from allais.weights import Identity, Step
@@ -69,6 +71,12 @@ class Metric(NamedTuple):
     def costs(self) -> bool:
         """Whether less is better."""
         return self.preference.costs
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether it is the mean of outcomes, and nothing else."""
+        weights = self.preference.gains, self.preference.losses
+        return self.preference.utility is None and all(isinstance(weight, Identity) for weight in weights)
 
     @property
     def words(self) -> str:
@@ -120,7 +128,7 @@ def metric_of(
     elif rarest is None:
         raise ValueError(
             f"without bounds of the outcomes, {name!r} is judged asymptotically, and rare events may be missed; got "
-            "neither bounds nor rarest. Give bounds=(low, high), or rarest=0.01: the rarest event that matters."
+            "neither bounds nor rarest. Declare the bounds, or rarest=0.01: the rarest event that matters."
         )
     else:
         require_unbroken(preference)
@@ -171,6 +179,7 @@ class Bets:
         within = math.log(4.0 / (BAND * metric.delta))  # four sides: each group's, from above and from below
         self.band = betting_rule(self.preference, [self.rewards], exponent, within, within)
         self.memory, self.own, self.done = empty_memory(1), no_wagers(1), 0
+        self._is_mean = metric.is_mean
 
     def look(self, view: View) -> Bets:
         """Bet on what has come, and write what was won. A user is one bet, so users are bet on anew at every look."""
@@ -179,10 +188,11 @@ class Bets:
             # a user's mean is within the bounds, too; of what is distorted, one outcome of each user is taken
             outcomes = view.means_of_users() if self._is_mean else view.one_of_each_user()
             self.memory, self.own, self.done = empty_memory(1), no_wagers(1), 0
-        checked = self.rewards.check(outcomes[self.done :])
-        utilities, done = self.preference.utilities(checked), 0
-        while (done := int(bet_on(self.band, self.own, self.memory, utilities, checked, done))) < checked.size:
-            self.memory = grown(self.memory, 0)
+        if outcomes.size > self.done:  # else there was none since the last look
+            checked, done = self.rewards.check(outcomes[self.done :]), 0
+            utilities = self.preference.utilities(checked)
+            while (done := int(bet_on(self.band, self.own, self.memory, utilities, checked, done))) < checked.size:
+                self.memory = grown(self.memory, 0)
         self.done = outcomes.size
         self.memory.value[0] = self.preference.estimate(outcomes)
         self.own.looked[0] = 0
@@ -193,11 +203,6 @@ class Bets:
         amounts = self.preference.outcomes_of(np.array([low, float(self.memory.value[0]), high]))
         self.interval = Interval(*(np.sort(amounts).tolist()))
         return self
-
-    @property
-    def _is_mean(self) -> bool:
-        weights = self.preference.gains, self.preference.losses
-        return self.preference.utility is None and all(isinstance(weight, Identity) for weight in weights)
 
     def against(self, amounts: FloatArray, *, at_least: bool) -> FloatArray:
         """log of what was won against "the amount is at least (or at most) so much": lines lie below it."""
@@ -293,6 +298,10 @@ def moments_of(preference: Preference, view: View) -> Moments:
         felt, each = np.ascontiguousarray(felt[::-1]), each[::-1]
         users = None if users is None else users[::-1]
     if isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity):
+        if view.side.adjusted is not None:
+            felt = preference.utilities(view.side.adjusted[: view.count])
+            each = np.ones(felt.size) if view.each is None else view.each
+            users = None if view.side.user is None else view.side.user[: view.count]
         influence, value = felt, float(felt @ each) / units
     else:
         below = np.arange(1.0, felt.size) if users is None else np.minimum(np.cumsum(each)[:-1], units)
@@ -302,14 +311,8 @@ def moments_of(preference: Preference, view: View) -> Moments:
         # how steep a weight is over the last unit, as in samples/influence.py
         rises = np.zeros(gain.size)
         value = max(float(felt[0]), 0.0) + min(float(felt[-1]), 0.0)
-        for part, share, weight, sign in (
-            (gain, shares, preference.gains, 1.0),
-            (loss, losing, preference.losses, -1.0),
-        ):
-            at = np.flatnonzero(part > 0.0)
-            weighed = weight(share[at])
-            rises[at] += part[at] * units * (weighed - weight(np.maximum(share[at] - 1.0 / units, 0.0)))
-            value += sign * float(part[at] @ weighed)
+        value += weigh_gaps(table_of(preference.gains), gain, shares, float(units), rises)
+        value -= weigh_gaps(table_of(preference.losses), loss, losing, float(units), rises)
         influence = np.concatenate([[0.0], np.cumsum(rises)])
     if users is not None:
         influence = np.bincount(users, weights=influence * each, minlength=units).astype(np.float64)

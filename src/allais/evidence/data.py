@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
 from importlib.util import find_spec
@@ -22,6 +23,8 @@ from allais.errors import MissingFile
 READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
 CONTROLS = ("control", "baseline", "a", "old", "off", "false", "0")  # names of the group to compare with
 DAY = 86_400.0  # seconds
+UNLIKE = 5.0  # standard errors, by which no covariate differs between groups that were made by chance
+CUT = re.compile(r"(>=?|≥|<=?|≤)\s*[-\d.]+|[\d.]+\s*\+")  # an outcome of which only a part is known
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ class Log:
     outcome: FloatArray
     user: IntArray | None  # numbered from 0, as they came
     time: FloatArray | None  # seconds, ascending
+    adjusted: FloatArray | None = None  # outcomes less what was to be expected of them before
+    covariates: tuple[str, ...] = ()  # by which
 
     @cached_property
     def sides(self) -> tuple[Side, ...]:
@@ -46,6 +51,7 @@ class Side:
     def __init__(self, log: Log, place: int) -> None:
         rows = np.flatnonzero(log.group == place)
         self.rows, self.outcome = rows, log.outcome[rows]
+        self.adjusted = None if log.adjusted is None else log.adjusted[rows]
         self.order = np.argsort(self.outcome, kind="stable")
         self.sorted = self.outcome[self.order]
         self.user: IntArray | None = None
@@ -59,6 +65,11 @@ class Side:
     def upto(self, row: int) -> View:
         """What is there of it in the first rows of the table."""
         return View(self, int(np.searchsorted(self.rows, row)))
+
+    def units(self, row: int) -> int:
+        """How many units there are in the first rows of the table: users, or outcomes."""
+        count = int(np.searchsorted(self.rows, row))
+        return count if self.user is None else int(self.user[:count].max(initial=-1)) + 1
 
 
 class View:
@@ -105,7 +116,10 @@ class View:
         return found
 
 
-def read_log(table: Any, group: str, outcome: str, user: str | None, time: str | None, control: Hashable | None) -> Log:
+def read_log(
+    table: Any, group: str, outcome: str, user: str | None, time: str | None, control: Hashable | None,
+    covariates: Sequence[str] = (),
+) -> Log:  # fmt: skip
     """The columns of a table, checked.
 
     Args:
@@ -115,8 +129,9 @@ def read_log(table: Any, group: str, outcome: str, user: str | None, time: str |
         user: The column of users, if there is one.
         time: The column of times, if there is one.
         control: The group to compare with; by default the one that is called so, or the first.
+        covariates: Columns of numbers that were known before the groups were made.
     """
-    columns = columns_of(table, [name for name in (group, outcome, user, time) if name is not None])
+    columns = columns_of(table, [name for name in (group, outcome, user, time, *covariates) if name is not None])
     labels = listed(columns[group])
     for row, label in enumerate(labels if None in labels or math.nan in labels else (), start=1):
         if label is None or label != label:
@@ -127,7 +142,7 @@ def read_log(table: Any, group: str, outcome: str, user: str | None, time: str |
             f"a verdict compares two groups or more; {group!r} has {len(names)} ({', '.join(map(brief, names))}). "
             "Name the column that says which version each outcome is from."
         )
-    first = _place_of(control, names)
+    first = place_of(control, names)
     order = [first, *(place for place in range(len(names)) if place != first)]
     places = np.empty(len(names), dtype=np.int64)
     places[order] = np.arange(len(names))
@@ -138,13 +153,47 @@ def read_log(table: Any, group: str, outcome: str, user: str | None, time: str |
             raise ValueError(f"every outcome has a user; row {members.index(None) + 1} has none. Leave the row out.")
         who, users = numbered(members)
         _require_one_group(who, users, codes, names)
-    return Log(
+    found = Log(
         tuple(names[place] for place in order), places[codes], numbers_of(columns[outcome]), users,
         None if time is None else _times(columns[time]),
     )  # fmt: skip
+    if not covariates:
+        return found
+    known = np.stack([numbers_of(columns[name], f"{name!r}, a covariate,") for name in covariates], axis=1)
+    return replace(found, adjusted=_adjusted(found, known, covariates), covariates=tuple(covariates))
 
 
-def _place_of(control: Hashable | None, names: list[Hashable]) -> int:
+def _adjusted(log: Log, known: FloatArray, names: Sequence[str]) -> FloatArray:
+    """Outcomes less their regression on what was known before, within groups (Deng, Xu, Kohavi and Walker 2013).
+
+    What was known before has the same mean in all groups, so that the difference of means stays what it is, and varies
+    less. Where a covariate differs between groups it was not known before, or the groups were not made by chance.
+    """
+    each = np.ones(log.outcome.size) if log.user is None else 1.0 / np.bincount(log.user)[log.user]  # users are units
+    sizes = np.bincount(log.group, weights=each)
+    within, centred = known.copy(), log.outcome.copy()
+    for column in (*within.T, centred):
+        column -= (np.bincount(log.group, weights=each * column) / sizes)[log.group]
+    unit = np.arange(log.outcome.size) if log.user is None else log.user
+    group = np.zeros(int(unit.max(initial=0)) + 1, dtype=np.int64)
+    group[unit] = log.group
+    for k, name in enumerate(names):
+        squares = np.bincount(unit, weights=each * within[:, k]) ** 2
+        error = math.sqrt(float(np.sum(np.bincount(group, weights=squares) / sizes**2)))
+        means = np.bincount(log.group, weights=each * known[:, k]) / sizes
+        if np.ptp(means) > UNLIKE * error + 1e-9 * float(np.abs(known[:, k]).max()):  # more than rounding, too
+            raise ValueError(
+                f"a covariate is known before groups are made; {name!r} differs between them (means "
+                f"{', '.join(f'{mean:.4g}' for mean in means)}). Leave it out, or find out why."
+            )
+    root = np.sqrt(each)
+    theta = np.linalg.lstsq(within * root[:, None], centred * root, rcond=None)[0]
+    middle = each @ known / each.sum()
+    return np.asarray(log.outcome - (known - middle) @ theta)
+
+
+def place_of(control: Hashable | None, names: Sequence[Hashable]) -> int:
+    """The place of the control among the groups: by default of the one that is called so, or the first."""
     if control is None:
         called = [str(name).casefold() for name in names]
         return next((called.index(word) for word in CONTROLS if word in called), 0)
@@ -182,7 +231,7 @@ def listed(column: Any) -> list[Any]:
     return found
 
 
-def numbers_of(column: Any) -> FloatArray:
+def numbers_of(column: Any, what: str = "an outcome") -> FloatArray:
     """Outcomes as numbers, or a sentence about the first that is none."""
     array = np.asarray(column)
     if array.dtype.kind in "biuf":
@@ -193,13 +242,18 @@ def numbers_of(column: Any) -> FloatArray:
             try:
                 found[row] = math.nan if cell is None or cell == "" else float(cell)
             except (TypeError, ValueError):
+                if isinstance(cell, str) and CUT.fullmatch(cell.strip()):
+                    raise ValueError(
+                        f"a log has finished outcomes; row {row + 1} has {brief(cell)}, of which only a part is known. "
+                        "Judge percentiles below the cut with the cut in its place, or use CensoredSample."
+                    ) from None
                 raise ValueError(
-                    f"an outcome is a number; row {row + 1} has {brief(cell)}. Repair it, or leave the row out."
+                    f"{what} is a number; row {row + 1} has {brief(cell)}. Repair it, or leave the row out."
                 ) from None
     bad = np.flatnonzero(~np.isfinite(found))
     if bad.size:
         raise ValueError(
-            f"an outcome is a finite number; row {bad[0] + 1} has {found[bad[0]]:g} or nothing ({bad.size} of "
+            f"{what} is a finite number; row {bad[0] + 1} has {found[bad[0]]:g} or nothing ({bad.size} of "
             f"{found.size} do). Repair such rows, or leave them out."
         )
     return found
@@ -238,7 +292,7 @@ def _times(column: Any) -> FloatArray:
     if back.size:
         raise ValueError(
             f"times ascend, since looks are in the order of time; row {back[0] + 2} is before row {back[0] + 1} "
-            f"({back.size} are out of order). Sort the table by time."
+            f"({back.size} of {found.size} are out of order). Sort the table by time."
         )
     return found
 

@@ -129,12 +129,12 @@ class Decisions:
         """
         if direction < 0 and least is None:
             raise ValueError("propensities that are too large show only where every arm is possible. Give least=.")
-        found = np.zeros(len(self.arms))
-        for k in range(len(self.arms)):
-            ratio = np.where(self.chosen == k, 1.0 / self.propensity, 0.0) - 1.0
-            bets = BETS if direction > 0 or least is None else -BETS * least  # so that no bet loses all
-            wealth = [np.sum(np.log1p(bet * ratio)) for bet in bets]
-            found[k] = special.logsumexp(wealth) - math.log(BETS.size)
+        bets = BETS if direction > 0 or least is None else -BETS * least  # so that no bet loses all
+        arms, each = len(self.arms), np.log1p(np.outer(bets, 1.0 / self.propensity - 1.0))
+        mine = np.array([np.bincount(self.chosen, weights=one, minlength=arms) for one in each])
+        others = self.n - np.bincount(self.chosen, minlength=arms)
+        wealth = mine + np.outer(np.log1p(-bets), others)  # where another was chosen, 1{A = a} / p - 1 is -1
+        found: FloatArray = special.logsumexp(wealth, axis=0) - math.log(BETS.size)
         return found
 
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
+from scipy import special
 
 from allais._checks import FloatArray
 from allais.preferences import Preference
@@ -19,6 +20,8 @@ from allais.weights import Identity
 
 WARM = 200  # decisions by which the thresholds of a band are chosen; they count for nothing else
 THRESHOLDS = 100
+SPLITS = 20  # of the decisions into halves
+FEWEST = 3.0  # degrees of freedom of a variance
 SIZES = 0.9 * 0.5 ** np.arange(14)  # of bets
 
 
@@ -104,6 +107,57 @@ def last_where(points: FloatArray, holds: Callable[[float], bool]) -> float | No
         middle = (low + high + 1) // 2
         low, high = (middle, high) if holds(float(points[middle])) else (low, middle - 1)
     return None if low < 0 else float(points[low])
+
+
+def error_of(parts: FloatArray, chance: float) -> tuple[float, float, float]:
+    """The standard error of the mean of parts, how many of them its interval reaches, and how many more by skewness.
+
+    A few large weights make the variance itself uncertain: it varies as if it had 2 n / (kurtosis - 1) degrees of
+    freedom (Satterthwaite 1946), and the quantile is that of the t-distribution with so many. Of skewed parts the
+    estimate and its error grow together: the side of the long tail needs more (Johnson 1978), above if it is positive.
+
+    Args:
+        parts: One part for each decision.
+        chance: The probability that the expectation lies beyond the interval.
+    """
+    n, spread = parts.size, float(parts.std(ddof=1)) if parts.size > 1 else math.inf
+    if not 0.0 < spread < math.inf:
+        return spread, 1.0, 0.0
+    scaled = (parts - parts.mean()) / spread
+    kurtosis, skewness = float(np.mean(scaled**4)), float(np.mean(scaled**3)) / math.sqrt(n)
+    freedom = max(2.0 * n / max(kurtosis - 1.0, 1e-9), FEWEST)
+    times = float(special.stdtrit(freedom, 1.0 - chance / 2.0))
+    return spread / math.sqrt(n), times, skewness * (2.0 * times**2 + 1.0) / 6.0
+
+
+def halves(
+    preference: Preference, utilities: FloatArray, masses: FloatArray, full: float, value: float
+) -> tuple[float, float]:
+    """How much a value is too low, and its standard error, by how it varies between halves of the decisions.
+
+    A weight that is steep at an end makes rare outcomes count that few decisions have seen, so that influence functions
+    say too little. Two halves differ by twice the standard error of the whole. What is missing shrinks like n^-b with b
+    about 1/2, so that as much is missing as came with the second half, times 1 / (2^b - 1).
+    """
+    order, rng = np.argsort(utilities, kind="stable"), np.random.default_rng(1)
+    order = order[masses[order] != 0.0]
+    points, sizes = utilities[order], masses[order]
+    found = []
+    for _ in range(SPLITS):
+        one = np.zeros(points.size, dtype=bool)
+        one[rng.permutation(points.size)[: points.size // 2]] = True
+        totals = [float(sizes[half].sum()) for half in (one, ~one)]
+        if min(totals) > 0.0:
+            found.append(
+                [
+                    value_of(preference, *tails_of(points[half], sizes[half] * (full / total), full), full)
+                    for half, total in zip((one, ~one), totals, strict=True)
+                ]
+            )
+    if not found:
+        return 0.0, 0.0
+    both = np.array(found)
+    return (value - float(both.mean())) / (math.sqrt(2.0) - 1.0), 0.5 * math.sqrt(np.mean(np.diff(both, axis=1) ** 2))
 
 
 def shown(preference: Preference, value: float) -> float:

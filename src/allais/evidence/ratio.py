@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,12 @@ from allais.preferences.valuation import plain
 
 STRENGTH = 100.0  # of the mixture around the planned shares, in units: shares that are off by a tenth or more
 ALARM = 0.01  # the chance of a false alarm, ever: an alarm stops all verdicts
+Word = Literal["better", "worse", "no worse than the margin", "equal within the margin", "not yet"]
 MOST_DAYS = 10_000.0  # later is never
+MOST_LOOKS = 60  # of a table with times: every day, or fewer
+FEWEST_LOOKS = 8  # of a large one: each look takes as long as there are rows
+ROWS = 16_000_000  # of all looks together
+SHORT = 4.0  # days: a shorter test is looked at several times a day
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ def planned_shares(given: Any, names: Sequence[Hashable]) -> FloatArray | None:
 
 def sample_ratio(log: Log, planned: FloatArray | None, rows: Sequence[int]) -> SampleRatio:
     """The shares at the last look, and the always-valid p-value over all looks."""
-    counts = np.array([[side.upto(row).users for side in log.sides] for row in rows], dtype=np.int64)
+    counts = np.array([[side.units(row) for side in log.sides] for row in rows], dtype=np.int64)
     p, expected = 1.0, {}
     if planned is not None:
         p = math.exp(min(-float(log_ratio_evidence(counts, planned).max()), 0.0))
@@ -239,3 +244,65 @@ def forecast(
         middle = math.sqrt(low * high)
         low, high = (low, middle) if decided(middle) else (middle, high)
     return Forecast(high, None if per_day is None else high / positive("per_day", per_day))
+
+
+def ends_of(name: str, one: Interval | None) -> dict[str, float | None]:
+    """An estimate and the ends of its interval, as three columns; empty ones where there is none."""
+    low, value, high = (None, None, None) if one is None else one
+    return {name: value, f"{name} low": low, f"{name} high": high}
+
+
+class Look(NamedTuple):
+    """What was known of a pair at one time."""
+
+    day: float | None  # since the first outcome
+    units: int  # of both groups
+    difference: Interval
+    relative: Interval | None
+    p_value: float  # over all looks so far
+
+    def row(self) -> dict[str, Any]:
+        """A row of a table."""
+        known = {"day": self.day, "units": self.units, **ends_of("difference", self.difference)}
+        return {**known, **ends_of("relative", self.relative), "p-value": self.p_value}
+
+
+@dataclass
+class Past:
+    """What earlier looks at a pair left."""
+
+    p_value: float = 1.0
+    difference: Interval | None = None
+    relative: Interval | None = None
+    looks: tuple[Look, ...] = ()
+
+
+def word_of(difference: Interval, relative: Interval | None, margin: Margin | None, costs: bool) -> Word:
+    """The verdict that an interval gives.
+
+    >>> word_of(Interval(-9.0, -2.0, 5.0), None, Margin(6.0, False), costs=True)
+    'no worse than the margin'
+    """
+    low, high = (difference.low, difference.high) if costs else (-difference.high, -difference.low)  # of the harm
+    if high < 0.0:
+        return "better"
+    if margin is not None and (relative is not None or not margin.relative):
+        within = relative if margin.relative and relative is not None else difference
+        least, most = (within.low, within.high) if costs else (-within.high, -within.low)
+        if most < margin.size:
+            return "equal within the margin" if least > -margin.size else "no worse than the margin"
+    return "worse" if low > 0.0 else "not yet"
+
+
+def ends_of_looks(log: Log) -> list[tuple[int, float | None]]:
+    """After how many rows there is a look, and on which day."""
+    if log.time is None:
+        return [(log.outcome.size, None)]
+    start, last = float(log.time[0]), float(log.time[-1])
+    span = max((last - start) / DAY, 1e-9)
+    most = min(max(ROWS // log.outcome.size, FEWEST_LOOKS), MOST_LOOKS)
+    step = float(max(math.ceil(span / most), 1)) if span >= SHORT else span / min(most, 24)
+    days = np.append(np.arange(step, span, step), span)
+    rows = np.searchsorted(log.time, start + days * DAY, side="left")
+    rows[-1] = log.outcome.size
+    return [(int(row), float(day)) for row, day in zip(rows, days, strict=True) if row > 0]

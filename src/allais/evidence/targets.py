@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from allais._checks import FloatArray, IntArray, brief
-from allais.evidence.decisions import Decisions
+from allais.evidence.decisions import FEW, Decisions
 from allais.policies.core.base import Policy
+from allais.preferences import Preference
 
 LOGGING = "logging"  # the policy that made the log
+FAR = 5.0  # standard errors: weights whose mean is less than 1 by more say that something was not possible
+AGAIN = 1.0 + 1.0 / 32.0  # from one number of outcomes to the next by which the best arm is found anew
 
 
 def probabilities(log: Decisions, target: Any) -> tuple[FloatArray, FloatArray]:
@@ -19,11 +25,19 @@ def probabilities(log: Decisions, target: Any) -> tuple[FloatArray, FloatArray]:
 
     Args:
         log: The log.
-        target: An arm, a mapping from arms to probabilities, or a function from a context to either.
+        target: An arm, a mapping from arms to probabilities, a function from a context to either, or a list with either
+            for each decision.
     """
     places: dict[Hashable, int] = {str(arm): k for k, arm in enumerate(log.arms)}  # 2 may be written "2"
     places |= {arm: k for k, arm in enumerate(log.arms)}
     found, untried = np.zeros((log.n, len(log.arms))), np.zeros(log.n)
+    if isinstance(target, list):
+        rows: dict[int, tuple[FloatArray, float]] = {}
+        for t, answer in enumerate(target):
+            if id(answer) not in rows:  # most are the same object
+                rows[id(answer)] = _row(places, answer, t + 1)
+            found[t], untried[t] = rows[id(answer)]
+        return found, untried
     if not callable(target):
         row, rest = _row(places, target, None)
         found[:], untried[:] = row, rest
@@ -65,9 +79,10 @@ def _row(places: dict[Hashable, int], answer: Any, row: int | None) -> tuple[Flo
 class Rows(NamedTuple):
     """What a target does with each decision of a log."""
 
-    shares: FloatArray  # pi(a | x), of arms that were tried; (n, n_arms)
+    shares: Any  # pi(a | x), of arms that were tried; sparse, (n, n_arms)
     weights: FloatArray  # w, (n,)
     untried: float  # the mean probability of other arms
+    replayed: bool = False  # by the order, or where it was possible: no model says more than the decisions it made
 
     @property
     def effective(self) -> float:
@@ -78,21 +93,80 @@ class Rows(NamedTuple):
 def rows_of(log: Decisions, target: Any) -> Rows:
     """The weights of a log's decisions under a target."""
     if isinstance(target, str) and target == LOGGING:
-        shares = np.zeros((log.n, len(log.arms)))
-        shares[np.arange(log.n), log.chosen] = 1.0  # w = 1: the log is its own sample
-        return Rows(shares, np.ones(log.n), 0.0)
+        return Rows(None, np.ones(log.n), 0.0, replayed=True)  # the log is its own sample
     if isinstance(target, Policy):
         used, weights = replay(log, target), np.zeros(log.n)
         weights[used] = log.n / max(used.size, 1)
-        shares = np.zeros((log.n, len(log.arms)))
-        shares[np.arange(log.n), log.chosen] = weights  # no model: what it learned depends on the order
-        return Rows(shares, weights, 0.0)
+        return Rows(None, weights, 0.0, replayed=True)
     shares, untried = probabilities(log, target)
     tried = np.bincount(log.chosen, minlength=len(log.arms)) > 0
     rest = untried + shares[:, ~tried].sum(axis=1)
     shares[:, ~tried] = 0.0
     weights = shares[np.arange(log.n), log.chosen] / log.propensity
-    return Rows(shares, weights, float(rest.mean()))
+    missing = 1.0 - float(weights.mean())  # else 0 but for chance
+    if log.context and missing - float(rest.mean()) > FAR * float(weights.std()) / math.sqrt(log.n):
+        # arms that were tried in other contexts only: a model would extrapolate
+        return Rows(None, weights, missing, replayed=True)
+    return Rows(sparse.csr_array(shares), weights, float(rest.mean()))
+
+
+def told_part(log: Decisions, target: Any) -> Any:
+    """What a target that lists every decision of a log says of those whose outcome is known."""
+    if not isinstance(target, list):
+        return target
+    if len(target) != log.n:
+        raise ValueError(f"a list has what is done in each decision; got {len(target)} for {log.n}. Check it.")
+    return [answer for answer, known in zip(target, np.isfinite(log.outcome).tolist(), strict=True) if known]
+
+
+def best_so_far(log: Decisions, by: Preference, *, floor: float = 0.0) -> list[Any]:
+    """A target: in each decision the arm that was best by then, as a preference judges the outcomes of earlier ones.
+
+    Nothing of what came later is used, so its value on the same log is not too good. The best arm is found anew
+    whenever there is a 32nd part more of outcomes. Before the first one, every arm is equally likely.
+
+    Args:
+        log: The log, in the order of decisions.
+        by: The preference.
+        floor: The probability that every arm has at least.
+
+    Returns:
+        The probability of each arm, for each decision.
+
+    >>> import allais
+    >>> from allais.evidence import read_decisions
+    >>> log = read_decisions({"arm": ["a", "b"] * 2, "outcome": [1.0, 2.0] * 2, "propensity": [0.5] * 4})
+    >>> best_so_far(log, allais.expected_value())[-1]
+    {'a': 0.0, 'b': 1.0}
+    """
+    many = len(log.arms)
+    if not 0.0 <= floor * many <= 1.0:
+        raise ValueError(f"floors of all arms sum to 1 at most; got {floor:g} for each of {many} arms. Give less.")
+    known = np.concatenate([[0], np.cumsum(np.isfinite(log.outcome))])
+    even = dict.fromkeys(log.arms, 1.0 / many)
+    found: list[Any] = []
+    while len(found) < log.n:
+        seen = int(known[len(found)])
+        until = int(np.searchsorted(known[:-1], max(int(seen * AGAIN), seen + 1)))  # where so many are known
+        now = even if seen == 0 else _with_floor(log.arms, _leader(log, len(found), by), floor)
+        found += [now] * (until - len(found))
+    return found
+
+
+def _with_floor(arms: Sequence[Hashable], best: int, floor: float) -> dict[Hashable, float]:
+    rest = 1.0 - floor * len(arms)
+    return {arm: floor + (rest if k == best else 0.0) for k, arm in enumerate(arms)}
+
+
+def _leader(log: Decisions, upto: int, by: Preference) -> int:
+    """The best arm by the outcomes of the first decisions."""
+    chosen, outcome = log.chosen[:upto], log.outcome[:upto]
+    values = np.full(len(log.arms), -np.inf)
+    for k in range(len(log.arms)):
+        own = outcome[(chosen == k) & np.isfinite(outcome)]
+        if own.size:
+            values[k] = by.estimate(own)
+    return int(np.argmax(values))
 
 
 def replay(log: Decisions, policy: Policy, *, seed: int = 0) -> IntArray:
@@ -116,3 +190,50 @@ def replay(log: Decisions, policy: Policy, *, seed: int = 0) -> IntArray:
         else:
             learner.cancel(choice)
     return np.array(found, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a target would have been worth, by one preference.
+
+    Attributes:
+        target: What it is called.
+        by: The preference in words.
+        value: The certainty equivalent, in the unit of outcomes, of what was tried; NaN if nothing was.
+        interval: What holds it with the confidence that was asked for, asymptotically.
+        proven: What holds it whatever the distribution within the bounds, at all times at once; None without bounds.
+        effective: (sum of w)^2 / sum of w^2, the number of outcomes that the estimate rests on in effect.
+        untried: The share of the target's decisions that are on arms that the log never tried.
+        alike: Whether all outcomes that it rests on are equal, so that nothing is known of how they vary.
+        where: Where these arms were not tried, if elsewhere they were.
+    """
+
+    target: str
+    by: str
+    value: float
+    interval: tuple[float, float]
+    proven: tuple[float, float] | None
+    effective: float
+    untried: float
+    alike: bool = False
+    where: str = ""
+
+    @property
+    def caveat(self) -> str:
+        """Why the estimate should not be trusted, in a sentence; empty if nothing speaks against it."""
+        if self.untried > 0.0:
+            return f"{self.untried:.1%} of {self.target}'s decisions are on arms that nobody tried{self.where}."
+        if self.effective < FEW:
+            return f"{self.target} rests on {self.effective:.1f} outcomes in effect: the log hardly tried what it does."
+        if self.alike:
+            return f"All outcomes that {self.target} rests on are equal: only a proven interval says how they may vary."
+        return ""
+
+    def row(self) -> dict[str, Any]:
+        """A row of a table."""
+        low, high = self.proven or (None, None)
+        return {
+            "target": self.target, "by": self.by, "value": self.value, "value low": self.interval[0],
+            "value high": self.interval[1], "proven low": low, "proven high": high,
+            "outcomes in effect": self.effective, "untried": self.untried,
+        }  # fmt: skip

@@ -2,59 +2,45 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from allais._checks import brief, share, truth
 from allais.bands import Interval
 from allais.evidence.comparisons import Found, Metric, Promise, metric_of
-from allais.evidence.data import DAY, Log, read_log
+from allais.evidence.data import Log, read_log
 from allais.evidence.ratio import (
     Forecast,
+    Look,
     Margin,
+    Past,
     SampleRatio,
+    Word,
+    ends_of,
+    ends_of_looks,
     margin_of,
     planned_shares,
     sample_ratio,
     still_needed,
+    word_of,
 )
 from allais.policies.core.base import PROMISES
 from allais.preferences import Preference
+from allais.preferences.showing import Rows, as_frame, as_html, as_intervals, curve_of, in_words
 from allais.preferences.valuation import amount, plain
 from allais.rewards import Bounded, Rewards
 from allais.weights import TailAverage
 
-Word = Literal["better", "worse", "no worse than the margin", "equal within the margin", "not yet"]
-MOST_LOOKS = 60  # of a table with times: every day, or fewer
-FEWEST_LOOKS = 8  # of a large one: each look takes as long as there are rows
-ROWS = 8_000_000  # of all looks together
-SHORT = 4.0  # days: a shorter test is looked at several times a day
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 MOST_PARTS = 1_000  # of a share in words
-
-
-class Look(NamedTuple):
-    """What was known of a pair at one time."""
-
-    day: float | None  # since the first outcome
-    units: int  # of both groups
-    difference: Interval
-    relative: Interval | None
-    p_value: float  # over all looks so far
-
-
-@dataclass
-class Past:
-    """What earlier looks at a pair left."""
-
-    p_value: float = 1.0
-    difference: Interval | None = None
-    relative: Interval | None = None
-    looks: tuple[Look, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,8 +81,34 @@ class Verdict:
     margin: Margin | None
     unit: str = ""
 
+    _repr_html_, to_frame = as_html, as_frame
+    headline = property(in_words)
+
     def __str__(self) -> str:
         return self.sentence
+
+    def rows(self) -> Rows:
+        """One row per look."""
+        return [look.row() for look in self.looks]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how the difference was known at each look, with its interval.
+
+        Args:
+            ax: Where to draw; by default a new figure.
+        """
+        ax = curve_of(ax, self.rows(), "units", ["difference"])
+        ax.axhline(0.0, color="0.5", linewidth=1)
+        return ax
+
+    def row(self) -> dict[str, Any]:
+        """A row of a table of several verdicts."""
+        control, group = (one.value for one in self.values)
+        return {
+            "group": self.group, "by": self.by, "verdict": self.word, "of control": control, "of group": group,
+            **ends_of("difference", self.difference), **ends_of("relative", self.relative), "p-value": self.p_value,
+            "promise": self.promise,
+        }  # fmt: skip
 
     @property
     def sentence(self) -> str:
@@ -154,6 +166,13 @@ class Verdicts(Sequence[Verdict]):
     delta: float
     log: Log
 
+    _repr_html_, to_frame, plot = as_html, as_frame, as_intervals
+    headline = property(in_words)
+
+    def rows(self) -> Rows:
+        """One row per verdict."""
+        return [one.row() for one in self.all]
+
     def __getitem__(self, place: Any) -> Any:
         return self.all[place]
 
@@ -172,8 +191,17 @@ class Verdicts(Sequence[Verdict]):
         """What the verdicts rest on, a sentence each."""
         return list(_assumptions(self))
 
+    def withheld(self, why: str) -> Verdicts:
+        """The same without a verdict, since something else than the versions differs between the groups.
+
+        Args:
+            why: What that is, in a sentence.
+        """
+        quiet = (dataclasses.replace(one, word="not yet", doubt=why, forecast=None) for one in self.all)
+        return dataclasses.replace(self, all=tuple(quiet))
+
     def __str__(self) -> str:
-        notes = [one.doubt for one in self.all if one.doubt]
+        notes = [one.doubt for one in self.all if one.doubt and not self.sample_ratio.fires]  # else it is the summary
         ends = [str(one.forecast) for one in self.all if one.forecast is not None]
         return "\n".join(dict.fromkeys([self.summary, *notes, *ends]))
 
@@ -186,6 +214,7 @@ def verdict(
     by: str | Preference | Sequence[str | Preference] = "mean",
     user: str | None = None,
     time: str | None = None,
+    covariates: Sequence[str] = (),
     control: Hashable | None = None,
     costs: bool = True,
     no_worse_than: str | float | None = None,
@@ -204,6 +233,8 @@ def verdict(
         by: What groups are compared by: 'mean', 'p95', 'cvar:0.1', 'tk' or a preference; or several of them.
         user: The column of users. A user is then one unit, however many outcomes there are of them.
         time: The column of times, ascending: there is a look at the end of every day.
+        covariates: Columns of numbers that were known of a user before, such as last month's amount: the mean is
+            adjusted for them, and needs fewer outcomes.
         control: The group to compare with; by default the one of that name, or the first.
         costs: Whether less is better, as for waiting times.
         no_worse_than: How much worse is still fine: '5%' of the control's amount, or a number in its unit.
@@ -224,33 +255,42 @@ def verdict(
     >>> found[0].word, found[0].relative.low > 0.1, found[0].p_value < 0.001
     ('worse', True, True)
     """
-    log = read_log(table, group, outcome, user, time, control)
+    log = read_log(table, group, outcome, user, time, control, covariates)
     return verdict_of(log, by, costs, no_worse_than, bounds, rarest, shares, delta, unit)
 
 
 def verdict_of(
     log: Log, by: Any, costs: bool, no_worse_than: Any, bounds: Any, rarest: Any, shares: Any, delta: float, unit: str,
-    past: dict[Any, Past] | None = None, days: float | None = None,
+    past: dict[Any, Past] | None = None, days: float | None = None, arms: int | None = None,
 ) -> Verdicts:  # fmt: skip
-    """The verdicts about outcomes that were read; `past` has earlier looks at a stream, and takes this one in."""
+    """The verdicts about outcomes that were read, of `arms` in all; `past` takes in looks at a stream."""
     delta = share("delta", delta, advice="Give a share of 1, such as 0.05.")
     margin, planned = margin_of(no_worse_than), planned_shares(shares, log.names)
-    metrics = metrics_of(by, costs, bounds, rarest, delta, planned, log.names)
-    ends = _ends_of_looks(log) if past is None else [(log.outcome.size, days)]
+    metrics = metrics_of(by, costs, bounds, rarest, delta, planned, log.names, arms)
+    for one in metrics[0] if log.adjusted is not None else ():
+        if one.kind != "normal" or not one.is_mean:
+            what = f"{one.name!r} with bounds" if one.kind == "bets" else repr(one.name)
+            raise ValueError(
+                f"covariates sharpen means without bounds; got {what}. Leave them out, or compare by the mean alone, "
+                "with the rarest event that matters."
+            )
+    family = len(metrics[0]) * ((arms or len(log.names)) - 1)
+    ends = ends_of_looks(log) if past is None else [(log.outcome.size, days)]
     ratio = sample_ratio(log, planned, [row for row, _ in ends])
     earlier: dict[Any, Past] = {} if past is None else past
     found = []
     for place in range(1, len(log.names)):
         for metric in metrics[place - 1]:
             known = earlier.setdefault((place, metric.name), Past())
-            last = _look(log, metric, place, ends, known, len(metrics) * len(metrics[0]))
+            last = _look(log, metric, place, ends, known, family)
             found.append(_judged(log, metric, place, margin, ratio, known, last, unit))
     return Verdicts(tuple(found), ratio, delta, log)
 
 
 def metrics_of(
-    by: Any, costs: bool, bounds: Any, rarest: Any, delta: float, planned: Any, names: Sequence[Hashable]
-) -> list[list[Metric]]:
+    by: Any, costs: bool, bounds: Any, rarest: Any, delta: float, planned: Any, names: Sequence[Hashable],
+    arms: int | None = None,
+) -> list[list[Metric]]:  # fmt: skip
     """Each group's metrics: all comparisons share delta evenly (e-Bonferroni), whatever depends on what."""
     wanted = [by] if isinstance(by, str | Preference) else list(by)
     if not wanted:
@@ -259,43 +299,12 @@ def metrics_of(
     rewards = Bounded(*bounds) if isinstance(bounds, tuple | list) else bounds
     if rarest is not None:
         share("rarest", rarest, advice="Give the probability of the rarest event that matters, such as 0.01.")
-    each = delta / (len(wanted) * (len(names) - 1))
+    each = delta / (len(wanted) * ((arms or len(names)) - 1))
     parts = np.full(len(names), 1.0) if planned is None else planned
     return [
         [metric_of(one, costs, rewards, rarest, each, float(parts[0] / (parts[0] + parts[place]))) for one in wanted]
         for place in range(1, len(names))
     ]
-
-
-def word_of(difference: Interval, relative: Interval | None, margin: Margin | None, costs: bool) -> Word:
-    """The verdict that an interval gives.
-
-    >>> word_of(Interval(-9.0, -2.0, 5.0), None, Margin(6.0, False), costs=True)
-    'no worse than the margin'
-    """
-    low, high = (difference.low, difference.high) if costs else (-difference.high, -difference.low)  # of the harm
-    if high < 0.0:
-        return "better"
-    if margin is not None and (relative is not None or not margin.relative):
-        within = relative if margin.relative and relative is not None else difference
-        least, most = (within.low, within.high) if costs else (-within.high, -within.low)
-        if most < margin.size:
-            return "equal within the margin" if least > -margin.size else "no worse than the margin"
-    return "worse" if low > 0.0 else "not yet"
-
-
-def _ends_of_looks(log: Log) -> list[tuple[int, float | None]]:
-    """After how many rows there is a look, and on which day."""
-    if log.time is None:
-        return [(log.outcome.size, None)]
-    start, last = float(log.time[0]), float(log.time[-1])
-    span = max((last - start) / DAY, 1e-9)
-    most = min(max(ROWS // log.outcome.size, FEWEST_LOOKS), MOST_LOOKS)
-    step = float(max(math.ceil(span / most), 1)) if span >= SHORT else span / min(most, 24)
-    days = np.append(np.arange(step, span, step), span)
-    rows = np.searchsorted(log.time, start + days * DAY, side="left")
-    rows[-1] = log.outcome.size
-    return [(int(row), float(day)) for row, day in zip(rows, days, strict=True) if row > 0]
 
 
 class _Last(NamedTuple):
@@ -322,10 +331,8 @@ def _look(
         units = sum(view.users for view in views)
         known.looks += (Look(day, units, found.difference, found.relative, known.p_value),)
     if found is None:
-        few = next(log.names[at] for at, view in zip((0, place), views, strict=True) if view.users < 2)
-        raise ValueError(
-            f"a group needs two units or more; {brief(few)} has fewer. Wait for outcomes, or leave it out."
-        )
+        few = brief(next(log.names[at] for at, view in zip((0, place), views, strict=True) if view.users < 2))
+        raise ValueError(f"a group needs two units or more; {few} has fewer. Wait for outcomes, or leave it out.")
     return _Last(found, metric.doubt(views))
 
 
@@ -345,11 +352,9 @@ def _judged(
         doubt = "Intervals of different days exclude each other: the difference has changed over time."
     elif not doubt and margin is not None and margin.relative and relative is None:
         doubt = "A margin in percent needs an amount of the control that is positive for sure. Give one in units."
-    left = (
-        still_needed(difference, relative, margin, metric.costs, known.looks[-1].units / 2.0, log)
-        if word == "not yet"
-        else None
-    )
+    left = None
+    if word == "not yet":
+        left = still_needed(difference, relative, margin, metric.costs, known.looks[-1].units / 2.0, log)
     return Verdict(
         log.names[place], log.names[0], metric.name, word, (found.control, found.group), difference, relative,
         math.exp(min(found.log_evidence, 700.0)), known.p_value, promise, doubt, known.looks, left, metric, margin,
@@ -367,6 +372,7 @@ def _cut(so_far: Interval | None, now: Interval) -> Interval:
 def _assumptions(found: Verdicts) -> Iterator[str]:
     log = found.log
     promises = {one.promise for one in found.all}
+    yield f"{'Less' if found.all[0].metric.costs else 'More'} is better."
     if "proven" in promises:
         yield f"Proven: {PROMISES['proven'].replace('delta', f'{found.delta:g}')}"
     if "asymptotic" in promises:
@@ -382,4 +388,6 @@ def _assumptions(found: Verdicts) -> Iterator[str]:
         yield "Outcomes are independent of each other. Where users have several, name the column of users."
     else:
         yield "Users are independent of each other, and each counts once, however many outcomes there are of them."
+    if log.covariates:
+        yield f"Means are adjusted for {', '.join(log.covariates)}, which were known before the groups were made."
     yield "The groups differ by chance and by the version only, and neither changes with time."

@@ -40,7 +40,11 @@ def read_arrays(path: Path, format_: str, version: int) -> tuple[dict[str, Any],
             arrays = {name: stored[name] for name in stored.files if name != "header"}
     except Exception as error:  # numpy raises whatever the zip reader does, and advises to trust what is no zip
         raise ValueError(f"{path} is not an {format_}, or is damaged. Check the path, or use a backup.") from error
-    if not isinstance(header, dict) or header.get("format") != format_ or header.get("version") != version:
+    if (
+        not isinstance(header, dict)
+        or header.get("format") != format_
+        or header.get("version") not in range(1, version + 1)
+    ):
         raise ValueError(f"an {format_} must be of version {version}; {path} is not. Update allais, or check the path.")
     return header, arrays
 

@@ -22,6 +22,7 @@ from allais._system.locks import Guard
 from allais.files.reading import Damaged
 from allais.learner.choices import Choice, NotNow, require_own
 from allais.learner.reading import Others, someone
+from allais.learner.unfinished import lapse
 from allais.learner.views import PreferenceView, SharedView, remeasure, room_check, verbs_for
 from allais.policies.core.base import Policy
 from allais.policies.core.guardrails import AGAIN, feasibility_of
@@ -29,6 +30,7 @@ from allais.policies.core.state import no_such_arm, started
 from allais.policies.core.verbs import SETTLED, WAITING
 from allais.preferences import Preference
 from allais.rewards import Rewards
+from allais.samples.cuts import Cuts
 from allais.samples.drift import FIRST, look, new_watch, with_more_arms
 from allais.samples.layout import grown, laid_out
 from allais.samples.memory import FLAT, NEVER, is_crowded, is_full
@@ -65,6 +67,7 @@ class Engine:
         self.watch = new_watch(len(names))
         self.rng = rng
         self.out: dict[int, tuple[int, float]] = {}  # what was asked and not told: arm and ticket
+        self.cuts = Cuts()  # what is known of outcomes that are not finished
         self.next = 1  # the number of the next choice
         self.draw: float | None = None  # the uniform draw of the next choice, once made
         self.others = Others()
@@ -77,14 +80,14 @@ class Engine:
 
     def contents(self) -> dict[str, Any]:
         """All that it is, as copies: what is pickled does not change while it is written."""
-        copies = {name: copy.deepcopy(getattr(self, name)) for name in ("state", "rng", "watch")}
+        copies = {name: copy.deepcopy(getattr(self, name)) for name in ("state", "rng", "watch", "cuts")}
         return {**{name: getattr(self, name) for name in SAME}, **copies, "out": dict(self.out)}
 
     @classmethod
     def of(cls, contents: dict[str, Any], guard: Guard) -> Engine:
         """The engine that has these contents."""
         engine = cls.__new__(cls)
-        engine.__dict__.update(contents, guard=guard, others=Others())
+        engine.__dict__.update({"cuts": Cuts(), **contents}, guard=guard, others=Others())
         engine.hold(engine.rule, engine.state)
         return engine
 
@@ -99,6 +102,7 @@ class Engine:
             guard.midway = True
             (self.draw,) = drawing
             guard.midway = before
+        view = self.view_for(None) if view is None and self.cuts.any else view
         if view is None:
             choosing = starmap(self.choosing, ((self.rule_at, self.state_at, self.draw),))
         else:
@@ -172,16 +176,14 @@ class Engine:
 
     def view_for(self, preference: Preference | None) -> PreferenceView | SharedView | None:
         """The arms as somebody sees them, or None where it is the policy's own view."""
-        if preference is None or (other := someone(self.policy, preference)) == self.policy.preference:
-            return None
-        return self.others.see(self, other)
+        own, other = self.policy.preference, someone(self.policy, preference)
+        return self.others.see(self, other) if other != own or self.cuts.any else None
 
     def make_draw(self) -> None:
         """Draw the number that decides the next choice, which is kept until there is one."""
         if self.draw is None:
             drawing = starmap(self.rng.random, NOTHING)
-            before = self.guard.midway
-            self.guard.midway = True
+            before, self.guard.midway = self.guard.midway, True
             (self.draw,) = drawing
             self.guard.midway = before
 
@@ -191,10 +193,11 @@ class Engine:
         """Give a choice back."""
         if id_ not in self.out:
             raise ValueError(self.why_unknown(id_))
-        arm, _ = self.out[id_]
-        require_own(choice, self.names[arm])
+        require_own(choice, self.names[(arm := self.out[id_][0])])
         self.guard.midway = True
         del self.out[id_]
+        if id_ in self.cuts.open:
+            self.cuts.without(id_)
         self.state.asked[arm] -= 1
         self.guard.midway = self.guard.durable
 
@@ -228,6 +231,8 @@ class Engine:
 
     def learn(self, id_: int, arm: int, ticket: float, outcome: float) -> None:
         """Learn what a choice brought, which was checked."""
+        if id_ in self.cuts.open:
+            self.cuts.check(id_, outcome)
         utilities = self.utilities(outcome)
         memory = self.state.memory
         if (memory.in_trees[arm] or memory.sizes[arm] == memory.utility.shape[1]) and is_full(memory, arm):
@@ -241,7 +246,11 @@ class Engine:
         (_,) = learning
         (_,) = watching
         del self.out[id_]
+        if id_ in self.cuts.open:
+            self.cuts.without(id_)
         guard.midway = guard.durable
+        if self.cuts.closed:
+            lapse(self)
         if self.feasibility is not None:
             self.feasibility.look(self.rule, self.state)
 
@@ -278,6 +287,8 @@ class Engine:
                     raise
                 late = error
         guard.midway = guard.durable
+        if self.cuts.closed:
+            lapse(self)
         if late is not None:
             raise late
 
@@ -296,8 +307,7 @@ class Engine:
     def _must_move(self, arm: int) -> bool:
         """Whether an arm's outcomes move to the trees or into cells for want of room: in place, and seldom."""
         memory = self.state.memory
-        first = not memory.in_trees[arm] and memory.utility.shape[1] >= FLAT
-        return bool(first or is_crowded(memory, arm))
+        return bool((not memory.in_trees[arm] and memory.utility.shape[1] >= FLAT) or is_crowded(memory, arm))
 
     def _make_room(self, arm: int) -> None:
         guard = self.guard

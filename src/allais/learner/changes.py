@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from allais._checks import brief, finite_array
 from allais.errors import NotAdmitted
 from allais.learner._engine import Engine
-from allais.learner.choices import WIDEN, NotNow, require_plain_names
+from allais.learner.choices import WIDEN, Choice, NotNow, number_of, require_own, require_plain_names
+from allais.learner.unfinished import checked_cut, lapse
 from allais.learner.views import remeasure, same_utility, with_utilities
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms, check_settings
@@ -23,8 +24,10 @@ from allais.policies.core.state import extended, started
 from allais.preferences import Preference
 from allais.problems.base import checked_names
 from allais.rewards import Rewards, covers
+from allais.samples.censored import Cut
+from allais.samples.cuts import NEVER, as_json
+from allais.samples.drift import NOW, Lifetimes, end_life, is_over, lifetime, without_outcome
 from allais.samples.layout import cells_of_arm, with_arms
-from allais.samples.lifetimes import Lifetimes, without_outcome
 from allais.samples.memory import Memory, remove
 from allais.settings import to_spec
 
@@ -41,8 +44,12 @@ def arm_of(engine: Engine, name: Hashable) -> int:
         raise ValueError(f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name.") from None
 
 
-def refuse_features(policy: Policy) -> NoReturn:
-    """Refuse features that a policy does not take."""
+def refuse_features(policy: Policy, context: Any = None) -> NoReturn:
+    """Refuse features, or a context, that a policy does not take."""
+    if context is not None:
+        raise TypeError(
+            f"{type(policy).__name__} takes no context; got one. Use ContextualNPTS, which learns from any."
+        )
     raise TypeError(
         f"{type(policy).__name__} knows arms by their names and takes no features. Leave them out, or use a linear "
         "policy, such as WOFUL."
@@ -210,8 +217,47 @@ def _ask_again(engine: Engine, id_: int, name: Hashable) -> bool:
 # -- outcomes that were not asked for -----------------------------------------------------------------
 
 
-def observe(engine: Engine, arm: Hashable | list[Any], rewards: ArrayLike) -> Event:
+def tell_cut(engine: Engine, choice: Choice | int, told: Cut, final: bool) -> Event:
+    """Learn what is known of a choice whose outcome is not finished; with `final` it is out no longer."""
+    if (id_ := number_of(choice)) not in engine.out:
+        raise ValueError(engine.why_unknown(id_))
+    arm, cuts = engine.out[id_][0], engine.cuts
+    require_own(choice, engine.names[arm])
+    cut = cuts.narrowed(id_, checked_cut(engine, arm, told))
+    engine.guard.midway = True
+    if final:
+        del engine.out[id_]
+        if id_ in cuts.open:
+            cuts.without(id_)
+        _remember_cut(engine, arm, cut)
+        lapse(engine)
+    else:
+        cuts.put(id_, arm, cut)
+    engine.guard.midway = engine.guard.durable
+    return {"tell": id_, "cut": as_json(told), "final": final}
+
+
+def _remember_cut(engine: Engine, arm: int, cut: Cut) -> None:
+    """Keep a cut for good, or as long as outcomes are remembered: it is an outcome, so the clock ticks."""
+    state, end = engine.state, NEVER
+    if isinstance(lifetimes := state.lifetimes, Lifetimes):
+        lifetimes.clock[NOW] += 1
+        end = int(lifetimes.clock[NOW] + lifetime(lifetimes, lifetimes.clock[NOW]))
+        while is_over(lifetimes):
+            other, utility, raw = end_life(lifetimes)
+            remove(state.memory, other, utility, raw)
+            state.asked[other] -= 1
+            remeasure(engine.rule, state, other)
+    engine.cuts.close(engine.cuts.with_one(arm, cut, end, engine.exact))
+
+
+def observe(
+    engine: Engine, arm: Hashable | list[Any], rewards: ArrayLike, cuts: list[Cut],
+    learn: Callable[[list[int], list[float]], None] | None = None,
+) -> Event:  # fmt: skip
     """Learn outcomes of an arm, or of as many arms as there are outcomes, all of them or none."""
+    if cuts:
+        return _observe_cuts(engine, arm, rewards, cuts)
     each = isinstance(arm, list)
     arms = [arm_of(engine, name) for name in (arm if isinstance(arm, list) else [arm])]
     if not engine.policy.open_to_data:
@@ -233,10 +279,26 @@ def observe(engine: Engine, arm: Hashable | list[Any], rewards: ArrayLike) -> Ev
     if (most := float(np.abs(outcomes).max(initial=0.0))) > engine.largest:
         raise ValueError(engine.why_too_large(most))
     told: list[float] = outcomes.tolist()
-    engine.learn_all(arms if each else arms * len(told), told)
+    (learn or engine.learn_all)(arms if each else arms * len(told), told)
     if engine.feasibility is not None:
         engine.feasibility.review(engine.rule, engine.state)
     return {"observe": [engine.names[k] for k in arms] if each else engine.names[arms[0]], "rewards": told}
+
+
+def _observe_cuts(engine: Engine, arm: Hashable | list[Any], rewards: ArrayLike, cuts: list[Cut]) -> Event:
+    """Learn outcomes of which some are not finished."""
+    if isinstance(arm, list):
+        raise ValueError(f"unfinished outcomes are observed arm by arm; got {len(arm)} arms. Call it for each.")
+    checked = [checked_cut(engine, (k := arm_of(engine, arm)), cut) for cut in cuts]
+    told = np.size(np.asarray(rewards, dtype=object)) > 0
+    event = observe(engine, arm, rewards, []) if told else {"observe": arm, "rewards": []}
+    engine.guard.midway = True
+    for cut in checked:
+        engine.state.asked[k] += 1
+        _remember_cut(engine, k, cut)
+    lapse(engine)
+    engine.guard.midway = engine.guard.durable
+    return {**event, "cuts": [as_json(cut) for cut in cuts]}
 
 
 def forget(engine: Engine, arm: Hashable, reward: float) -> Event:

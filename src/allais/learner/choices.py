@@ -50,6 +50,7 @@ class Recommendation(NamedTuple):
         promise: What that probability rests on: "proven", "asymptotic" or "none".
         doubt: Why the promise of the policy is withdrawn, in a sentence; empty where it holds.
         guardrails: What was shown about the guardrails, in a sentence; empty where there are none.
+        unfinished: How many outcomes of the arm are not finished and what that leaves open; empty where all are.
 
     >>> learner = TopTwo(expected_value(), Finite([0, 1]), delta=0.05).start(["A21", "A28"], seed=1)
     >>> learner.observe("A21", [1.0] * 30)
@@ -67,6 +68,7 @@ class Recommendation(NamedTuple):
     promise: Promise
     doubt: str = ""
     guardrails: str = ""
+    unfinished: str = ""
 
 
 class Ellipsoid(NamedTuple):

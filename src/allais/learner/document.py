@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, brief
-from allais._random import Seed, generator
+from allais._checks import FloatArray, IntArray, Seed, brief, generator
 from allais.errors import MissingFile
 from allais.files.atomic import write_atomically
 from allais.files.log import SnapshotLog
@@ -37,9 +36,9 @@ from allais.policies.core.base import Policy
 from allais.policies.core.state import saved_parts
 from allais.problems.base import checked_names
 from allais.samples.cells import RAW_HIGH, RAW_LOW, ROWS, spread_out
-from allais.samples.drift import check_watch
+from allais.samples.cuts import Cuts
+from allais.samples.drift import check_lifetimes, check_watch
 from allais.samples.layout import cells_of_arm, check_cells, check_moments, check_outcomes, outcomes_of_arm, remembered
-from allais.samples.lifetimes import check_lifetimes
 from allais.samples.memory import FLAT
 from allais.settings import checked_trust, from_spec, modules_of, to_spec
 
@@ -47,7 +46,7 @@ if TYPE_CHECKING:
     from allais.learner import Learner
 
 FORMAT = "allais learner"
-VERSION = 3  # of a learner
+VERSION = 4  # of a learner with unfinished outcomes; 3 of any other, which 0.2.0 reads, too
 # 1: neither cells nor `exact`, and every outcome was kept. 2: linear policies wrote their scratch, too
 
 
@@ -64,7 +63,7 @@ def document_of(engine: Engine) -> dict[str, Any]:
         arms.append({"name": name, "pulls": int(state.memory.pulls[k]), **moments, **seen, **cells})
     document = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if engine.cuts.any else VERSION - 1,
         "policy": to_spec(engine.policy),
         "exact": engine.exact,
         "arms": arms,
@@ -74,7 +73,10 @@ def document_of(engine: Engine) -> dict[str, Any]:
         "next": engine.next,
         "draw": engine.draw,
         "generator": plain(engine.rng.bit_generator.state),
+        **getattr(engine, "more", dict)(),
     }
+    if engine.cuts.any:
+        document["unfinished"] = engine.cuts.document()
     return {**document, "checksum": checksum(document)}
 
 
@@ -83,8 +85,29 @@ def _numbers(array: Any) -> list[Any]:
     return [x if isinstance(x, bool | int) or math.isfinite(x) else str(x) for x in array.ravel().tolist()]
 
 
-def learner_from(document: Any, trust: Sequence[str] = ()) -> Learner:
-    """The learner that a document describes; `trust` names the modules whose own types it may use."""
+def load(path: str | Path, trust: Sequence[str] = ()) -> Learner:
+    """The learner that was saved, going on exactly where it was.
+
+    Args:
+        path: The file.
+        trust: Modules outside of this library whose types and functions the file may name; it is data otherwise.
+
+    >>> learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
+    >>> learner.save("advisor.json")
+    >>> Learner.load("advisor.json").ask() == learner.ask()
+    True
+    """
+    return learner_from(read_document(Path(path)), trust)
+
+
+def learner_from(snapshot: Any, trust: Sequence[str] = ()) -> Learner:
+    """The learner that a `snapshot` describes.
+
+    Args:
+        snapshot: The snapshot.
+        trust: As in `load`.
+    """
+    document = snapshot
     checked_trust(trust)
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError("a saved learner must say so in its first line; this file does not. Check the path.")
@@ -142,12 +165,15 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     _watch_again(engine, document.get("drift"))
     engine.next = whole(document["next"], "the number of the next choice", 1)
     _put_out(engine, document["outstanding"])
+    engine.cuts = Cuts.of(document.get("unfinished"), engine.out, engine.known, len(names))
     _check_state(engine, state, pulls)
     engine.adopt(policy, names, engine.rule, state._replace(memory=memory))
     draw = document["draw"]
     require(draw is None or 0.0 <= finite(draw, "a draw") < 1.0, "a draw must lie in [0, 1)")
     engine.draw = draw
     engine.rng = generator_of(document["generator"])
+    if "forest" in document:
+        engine.take_over(document)
     return learner
 
 
@@ -212,6 +238,7 @@ def _check_state(engine: Engine, state: Any, pulls: IntArray) -> None:
     if type(engine.policy).__module__.startswith("allais."):  # others may count as they like
         out = [arm for arm, _ in engine.out.values()]
         expected = pulls + np.bincount(np.array(out, dtype=np.int64), minlength=pulls.size)
+        expected += engine.cuts.counts(pulls.size, closed=True)
         require(np.array_equal(state.asked, expected), "what was asked is not what was told or is out")
     engine.policy.check_state(engine.rule, state)
     check_lifetimes(getattr(state, "lifetimes", None), pulls)
@@ -220,6 +247,18 @@ def _check_state(engine: Engine, state: Any, pulls: IntArray) -> None:
 def write_document(engine: Engine, path: Path) -> None:
     """Write a learner's document so that at every moment the old or the new file is whole."""
     write_atomically(path, json.dumps(document_of(engine), indent=1, allow_nan=False) + "\n")
+
+
+def save(learner: Learner, path: Path) -> None:
+    """Write a learner to one file; that of a folder takes a snapshot, so that both go on alike, to the last bit."""
+    (journal := learner._journal).require_outermost()
+    with journal.lock:
+        journal.require_whole()
+        if journal.log is None:
+            learner._engine.lay_out()
+        elif not journal.log.closed:
+            journal.take_snapshot(learner)
+        write_document(learner._engine, path)
 
 
 def read_document(path: Path) -> Any:
@@ -244,10 +283,12 @@ def apply_event(learner: Learner, event: dict[str, Any], trust: Sequence[str]) -
             learner._repeat([(id_, arm) for id_, arm in choices], more.get("allowed"))
         case {"tell": id_, "reward": reward}:
             learner.tell(id_, reward)
+        case {"tell": id_, "cut": cut, "final": final}:
+            learner.tell(id_, between=cut, final=final)
         case {"cancel": id_}:
             learner.cancel(id_)
-        case {"observe": arm, "rewards": rewards}:
-            learner.observe(arm, rewards)
+        case {"observe": arm, "rewards": rewards, **more}:
+            learner.observe(arm, rewards, between=more.get("cuts", ()))
         case {"forget": arm, "reward": reward}:
             learner.forget(arm, reward)
         case {"add": arm, "rewards": rewards}:

@@ -9,8 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import brief
-from allais._random import Seed, generator
+from allais._checks import Seed, brief, generator
 from allais._system.locks import one_change_at_a_time
 from allais.errors import NotAdmitted
 from allais.files.reading import DAMAGE, reason
@@ -24,9 +23,11 @@ from allais.policies.core.knowledge import RewardsOfArms
 from allais.preferences import Preference
 from allais.problems.base import checked_names
 from allais.rewards import Rewards
+from allais.samples.censored import Cut, cuts_of, known_cut
 
 Whose = Preference | None
 Names = Sequence[Hashable] | None
+Known = float | None
 
 
 class Learner(View):
@@ -70,18 +71,18 @@ class Learner(View):
     def ask(self, n: int, *, preference: Whose = None, allowed: Names = None) -> list[Choice]: ...
     def ask(
         self, n: int | None = None, *, preference: Whose = None, allowed: Names = None, features: Any = None,
-        among: Any = None,
+        among: Any = None, context: Any = None,
     ) -> Choice | list[Choice]:  # fmt: skip
         """The next arm to play, or a batch of n to play side by side.
 
         Args:
             n: The size of a batch, which may be shorter where the policy settles or must wait; it is never empty.
-            preference: For whom the arm is chosen: what was learned serves all, and the arm is the one to try for her.
-                She brings weights and a utility; direction and reference are those of the policy's own preference
-                (`Preference.in_frame_of`). `NPTS`, `WUCB` and `LinTS` choose for anybody.
+            preference: For whom the arm is chosen, by what all have taught. She brings weights and a utility; direction
+                and reference are the policy's own (`Preference.in_frame_of`). `NPTS`, `WUCB`, `LinTS` choose for all.
             allowed: The arms that may be chosen this time, all of them in play; any arm if left out.
             features: For linear policies only: the rows of this round's arms.
             among: For linear policies only: a set of arms to choose from.
+            context: For `ContextualNPTS` only: what is known about this round, by name.
 
         Returns:
             The choice, or a list of them. Tell what each brought, or cancel it.
@@ -96,8 +97,8 @@ class Learner(View):
         >>> learner.ask().arm, learner.ask(preference=alice).arm, learner.ask(allowed=["A21"]).arm
         ('A28', 'A21', 'A21')
         """
-        if features is not None or among is not None:
-            changes.refuse_features(self.policy)
+        if features is not None or among is not None or context is not None:
+            changes.refuse_features(self.policy, context)
         journal, engine = self._journal, self._engine
         if journal.lock._is_owned():
             journal.require_outermost()
@@ -122,17 +123,37 @@ class Learner(View):
                 journal.end_broken()
                 raise
 
-    def tell(self, choice: Choice | int, reward: float, *, checked: bool = False) -> None:
+    def tell(
+        self, choice: Choice | int, reward: float | None = None, *, checked: bool = False, at_least: Known = None,
+        at_most: Known = None, between: Any = None, final: bool = False,
+    ) -> None:  # fmt: skip
         """What a choice brought, in the user's units; late, and in any order, if need be.
+
+        Of an outcome that is not finished, tell what is known: it counts as that until the outcome itself is told.
 
         Args:
             choice: What `ask` returned, or its id.
             reward: The outcome. One that is refused leaves the learner as it was.
             checked: Whether `check_reward` has returned this reward already, so that it is not checked again.
+            at_least: In its place: what it will be at least, such as the time that has passed.
+            at_most: What it will be at most.
+            between: What it will be at least and at most.
+            final: Whether no more will ever be known, as after a time-out: then the choice is no longer outstanding.
 
         Raises:
             ValueError: The choice is not outstanding, or the reward is not finite or not admitted.
+
+        >>> learner = NPTS(quantile(0.95, costs=True), Bounded(0, 60)).start(["A21", "A28"], seed=1)
+        >>> trip = learner.ask()
+        >>> learner.tell(trip, at_least=30.0)
+        >>> learner.value()[trip.arm]
+        -30.0
+        >>> learner.tell(trip, 47.0)
         """
+        if reward is None:
+            return self._tell_cut(choice, known_cut(at_least, at_most, between), bool(final))
+        if at_least is not None or at_most is not None or between is not None:
+            raise ValueError(f"an outcome is known, or what it lies between; got {reward!r} and both. Leave one out.")
         journal, engine = self._journal, self._engine
         if journal.lock._is_owned():
             journal.require_outermost()
@@ -160,6 +181,10 @@ class Learner(View):
                 raise
 
     @one_change_at_a_time
+    def _tell_cut(self, choice: Choice | int, cut: Cut, final: bool) -> None:
+        self._write(changes.tell_cut(self._engine, choice, cut, final))
+
+    @one_change_at_a_time
     def cancel(self, choice: Choice | int) -> None:
         """Give a lost choice back: it no longer counts, and nothing waits for it.
 
@@ -181,12 +206,18 @@ class Learner(View):
             self._journal.write(event, self)
 
     @one_change_at_a_time
-    def observe(self, arm: Hashable | list[Any], rewards: ArrayLike) -> None:
+    def observe(
+        self, arm: Hashable | list[Any], rewards: ArrayLike = (), *, at_least: ArrayLike = (), at_most: ArrayLike = (),
+        between: Sequence[Any] = (),
+    ) -> None:  # fmt: skip
         """Feed in outcomes that were known before or seen elsewhere: all of them, or none if any is refused.
 
         Args:
             arm: The name of the arm; or a list of names, one for each outcome.
             rewards: The outcomes, in the user's units.
+            at_least: Of outcomes that were cut off, what each would have been at least.
+            at_most: What each would have been at most.
+            between: Pairs: what each would have been at least and at most.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A28", [7.0, 7.0])
@@ -194,7 +225,7 @@ class Learner(View):
         >>> learner.pulls
         {'A21': 2, 'A28': 3}
         """
-        self._write(changes.observe(self._engine, arm, rewards))
+        self._write(changes.observe(self._engine, arm, rewards, cuts_of(at_least, at_most, between)))
 
     @one_change_at_a_time
     def forget(self, arm: Hashable, reward: float) -> None:
@@ -298,11 +329,10 @@ class Learner(View):
             trust: As in `load`, for events that bring an arm with rewards of its own.
 
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
-        >>> for event in ({"ask": [[1, "A21"], [2, "A28"]]}, {"tell": 1, "reward": 7.0}, {"cancel": 2},
-        ...               {"observe": "A28", "rewards": [50.0]}, {"add": "B7", "rewards": None}, {"retire": "A21"}):
+        >>> for event in ({"ask": [[1, "A21"]]}, {"tell": 1, "reward": 7.0}, {"retire": "A21"}):
         ...     learner.apply(event)
         >>> learner.pulls, learner.arms
-        ({'A21': 1, 'A28': 1, 'B7': 0}, ('A28', 'B7'))
+        ({'A21': 1, 'A28': 0}, ('A28',))
         """
         try:
             self._apply(event, trust)
@@ -332,39 +362,9 @@ class Learner(View):
         Args:
             path: The file.
         """
-        (journal := self._journal).require_outermost()
-        with journal.lock:
-            journal.require_whole()
-            if journal.log is None:
-                self._engine.lay_out()
-            elif not journal.log.closed:
-                journal.take_snapshot(self)  # so that folder and file go on alike, to the last bit
-            documents.write_document(self._engine, Path(path))
+        documents.save(self, Path(path))
 
-    @staticmethod
-    def load(path: str | Path, trust: Sequence[str] = ()) -> Learner:
-        """The learner that was saved, going on exactly where it was.
-
-        Args:
-            path: The file.
-            trust: Modules outside of this library whose types and functions the file may name; it is data otherwise.
-
-        >>> learner = NPTS(expected_value(), Bounded(0, 1)).start(["A21", "A28"], seed=1)
-        >>> learner.save("advisor.json")
-        >>> Learner.load("advisor.json").ask() == learner.ask()
-        True
-        """
-        return documents.learner_from(documents.read_document(Path(path)), trust)
-
-    @staticmethod
-    def from_snapshot(snapshot: dict[str, Any], trust: Sequence[str] = ()) -> Learner:
-        """The learner that a `snapshot` describes.
-
-        Args:
-            snapshot: The snapshot.
-            trust: As in `load`.
-        """
-        return documents.learner_from(snapshot, trust)
+    load, from_snapshot = staticmethod(documents.load), staticmethod(documents.learner_from)
 
     @staticmethod
     def open(

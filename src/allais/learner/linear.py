@@ -9,12 +9,12 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, finite_array
-from allais._random import Seed
+from allais._checks import FloatArray, Seed, finite_array
 from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import finite_list
 from allais.learner._engine import Engine
-from allais.learner._linear_engine import LinearEngine, listed, unlisted
+from allais.learner._round_engines import LinearEngine, listed, unlisted
+from allais.learner.changes import refuse_features
 from allais.learner.choices import Choice, Ellipsoid, number_of
 from allais.learner.learner import Learner, Names, Whose
 from allais.linear.arm_sets import ArmSet, checked_features
@@ -145,7 +145,7 @@ class LinearLearner(Learner):
     def ask(self, n: int, *, preference: Whose = None, allowed: Names = None) -> list[Choice]: ...
     def ask(
         self, n: int | None = None, *, preference: Whose = None, allowed: Names = None,
-        features: ArrayLike | None = None, among: ArmSet | None = None,
+        features: ArrayLike | None = None, among: ArmSet | None = None, context: Any = None,
     ) -> Choice | list[Choice]:  # fmt: skip
         """The next arm to play, or a batch of n to play side by side.
 
@@ -155,7 +155,10 @@ class LinearLearner(Learner):
             allowed: The listed arms that may be chosen this time.
             features: The arms of this round, a row of numbers for each; the choice's arm is then a row's number.
             among: A set of arms with an oracle, such as `Routes`; the choice's arm is then the one that it found.
+            context: For `ContextualNPTS` only.
         """
+        if context is not None:
+            refuse_features(self.policy, context)
         if features is None and among is None:
             return Learner.ask(self, n, preference=preference, allowed=allowed)  # a call less than by `super()`
         if n is not None or allowed is not None or (features is not None and among is not None):

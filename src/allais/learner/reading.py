@@ -14,6 +14,7 @@ from allais._kernels import held
 from allais.bands.base import Interval
 from allais.learner.bounds import shared_bounds
 from allais.learner.choices import NotNow, Recommendation
+from allais.learner.unfinished import BoundsWithCuts, CutsView, cuts_view, in_a_sentence, value_with_cuts
 from allais.learner.views import (
     MOST,
     PreferenceView,
@@ -27,11 +28,15 @@ from allais.numerics.sums import finite_parts
 from allais.policies.core.base import Policy
 from allais.policies.core.guardrails import KEEPS, Feasibility
 from allais.policies.core.knowledge import worth_of
-from allais.policies.core.verbs import SETTLED, bracket, choose, recommend
+from allais.policies.core.verbs import SETTLED, bracket, choose, exponent, recommend
 from allais.policies.npts import BinsRule
 from allais.preferences import Preference
-from allais.preferences.valuation import tail
+from allais.preferences.showing import Rows
+from allais.preferences.valuation import certainty_equivalent_in_words, sure_amount, tail
+from allais.problems.options import Option
+from allais.rewards import Rewards
 from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
+from allais.samples.cuts import Cuts
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.samples.memory import Memory, measure
 from allais.samples.trees import DISTINCT
@@ -48,6 +53,9 @@ class Seen(Protocol):
     rule: Any
     state: Any
     state_at: Any
+    known: list[Rewards]
+    cuts: Cuts
+    others: Others
 
     def new_view(self, preference: Preference) -> PreferenceView:
         """The arms as somebody sees them who has not looked yet."""
@@ -61,19 +69,28 @@ class Others:
         self.tables: SharedTables | None = None  # what people share where nothing is kept about them
 
     def see(self, seen: Seen, preference: Preference) -> PreferenceView | SharedView:
-        """The arms for somebody else."""
-        if not seen.policy.open_to_people:
+        """The arms for somebody else; with unfinished outcomes, also for the policy's own preference."""
+        if not seen.policy.open_to_people and preference != seen.policy.preference:
             raise ValueError(
                 f"{type(seen.policy).__name__} explores for one preference only; got another. Use NPTS, WUCB or LinTS, "
                 "which choose for anybody."
             )
+        if seen.cuts.any:
+            view = self.views.pop(preference, None)
+            if not isinstance(view, CutsView) or view.of is not seen.rule:
+                view = cuts_view(seen, preference)
+            return self._keep(view, seen)
         if self.tables is None or self.tables.of is not seen.rule:
             draws = isinstance(getattr(seen.rule, "band", None), BinsRule)
             self.tables = SharedDraws(seen.policy, seen.rule) if draws else shared_bounds(seen.policy, seen.rule)
         if self.tables is not None:
             self.tables.look(seen.state, seen.state_at)
             return self.tables.view(preference)
-        view = self.views.pop(preference, None) or seen.new_view(preference)
+        view = self.views.pop(preference, None)
+        return self._keep(seen.new_view(preference) if view is None or isinstance(view, CutsView) else view, seen)
+
+    def _keep(self, view: PreferenceView, seen: Seen) -> PreferenceView:
+        preference = view.policy.preference
         view.look(seen.state)
         self.views[preference] = view
         if len(self.views) > MOST:
@@ -112,6 +129,28 @@ def values_of(policy: Policy, memory: Memory, preference: Preference) -> FloatAr
     for k in np.flatnonzero(told & ~summed).tolist():
         values[k] = _value(policy, memory, k, preference)
     return values
+
+
+def with_cuts(seen: Seen, values: FloatArray, preference: Preference) -> FloatArray:
+    """Values with what is known of unfinished outcomes: by the product limit."""
+    for arm in np.flatnonzero(seen.cuts.counts(len(seen.names))).tolist() if seen.cuts.any else ():
+        values[arm] = value_with_cuts(seen, arm, preference)
+    return values
+
+
+def shown(seen: Seen) -> tuple[Any, Any]:
+    """Rule and state as a reader sees them: the learner's own, or those that know of unfinished outcomes, too."""
+    view = _cuts_of(seen)
+    return (seen.rule, seen.state) if view is None else (view.rule, view.state)
+
+
+def _cuts_of(seen: Seen) -> CutsView | None:
+    if not seen.cuts.any:
+        return None
+    view = seen.others.see(seen, seen.policy.preference)
+    assert isinstance(view, CutsView)
+    view.complete()
+    return view
 
 
 def _value(policy: Policy, memory: Memory, k: int, preference: Preference) -> float:
@@ -159,6 +198,18 @@ def shares_of(seen: Seen, view: PreferenceView | SharedView | None, draws: int) 
     return {name: count / draws for name, count in counts.items()}
 
 
+def why(seen: Seen, place: int, values: FloatArray, preference: Preference | None, unit: str) -> str:
+    """A sentence about an arm that was just chosen, by what arms are worth to somebody."""
+    memory, own, arm = seen.state.memory, seen.policy.preference, seen.names[place]
+    if not (pulls := int(memory.pulls[place])):
+        return f"no outcome of {arm} is finished" if seen.cuts.any else f"{arm} was never seen"
+    whose = own if preference is None else preference.in_frame_of(own)
+    best = bool(((values[place] >= values) | (memory.pulls == 0)).all())
+    judged = "is worth most so far" if best else "may be worth more than it seems"
+    worth = certainty_equivalent_in_words(whose, float(values[place]), unit, subject="it")
+    return f"{arm} {judged}: {worth}, by {pulls} outcome{'s' if pulls > 1 else ''}"
+
+
 # -- intervals and the end ----------------------------------------------------------------------------
 
 
@@ -195,11 +246,12 @@ def recommended(seen: Seen, policy: Policy, rule: Any, state: Any) -> Recommenda
     said = "" if limits is None else limits.in_words(seen.names, state, place)
     best = seen.names[place]
     interval = intervals_of(policy, seen.names, rule, state)[best]
-    shown = interval if math.isfinite(interval.low) and math.isfinite(interval.high) else None
-    settled = is_settled(seen.policy, seen.rule, seen.state)
+    found = interval if math.isfinite(interval.low) and math.isfinite(interval.high) else None
+    settled = is_settled(seen.policy, *shown(seen))
     doubt = doubt_of(policy, seen.names, best, state) if policy.promise == "asymptotic" else ""
     delta, promise = (None, "none") if doubt else (policy.error_rate, policy.promise)
-    return Recommendation(best, interval.value, shown, settled, delta, promise, doubt, said)
+    unfinished = in_a_sentence(seen, policy.preference, best) if seen.cuts.any else ""
+    return Recommendation(best, interval.value, found, settled, delta, promise, doubt, said, unfinished)
 
 
 def doubt_of(policy: Policy, names: tuple[Hashable, ...], best: Hashable, state: Any) -> str:
@@ -208,6 +260,8 @@ def doubt_of(policy: Policy, names: tuple[Hashable, ...], best: Hashable, state:
     order = sorted(np.flatnonzero(memory.pulls > 0).tolist(), key=lambda k: (names[k] != best, -memory.value[k]))
     for k in order[:2]:  # the two arms that the answer is between
         _, raw, counts = outcomes_of_arm(memory, k)
+        if not raw.size:  # no outcome of it is finished
+            continue
         found = tail(policy.preference, raw, counts)
         if found.heavy:
             some = "one" if found.extreme == 1 else str(found.extreme)
@@ -218,8 +272,10 @@ def doubt_of(policy: Policy, names: tuple[Hashable, ...], best: Hashable, state:
     return ""
 
 
-def reached_delta(policy: Policy, rule: Any, state: Any) -> float | None:
+def reached_delta(seen: Seen) -> float | None:
     """The smallest delta at which a policy would have settled on what it has seen; None if no delta would do."""
+    policy, view = seen.policy, _cuts_of(seen)
+    rule, state = shown(seen)
     if not (hasattr(policy, "delta") and hasattr(rule, "band")) or int(state.memory.pulls.min()) < rule.first:
         return None
     if not state.active.any():  # no arm keeps the guardrails, by what was asked for
@@ -231,7 +287,11 @@ def reached_delta(policy: Policy, rule: Any, state: Any) -> float | None:
         wanted = policy.but(delta=math.exp(log_delta))
         if wanted.guardrails and Feasibility(wanted, state.asked.size).shown(state.memory)[best] != KEEPS:
             return False
-        bracket(wanted.rule(state.asked.size), state, low, high)
+        other = wanted.rule(state.asked.size)
+        if isinstance(view, BoundsWithCuts):
+            view.ends_at(other, float(exponent(other, state)), low, high)
+        else:
+            bracket(other, state, low, high)
         rivals = np.where(state.active, high, -np.inf)[np.arange(high.size) != best]
         return rivals.size == 0 or bool(rivals.max() - low[best] <= rule.tolerance)
 
@@ -244,3 +304,59 @@ def reached_delta(policy: Policy, rule: Any, state: Any) -> float | None:
         middle = (surest + least) / 2.0
         surest, least = (surest, middle) if parts(middle) else (middle, least)
     return math.exp(least)
+
+
+class Readable(Protocol):
+    """A learner, as far as its values are shown."""
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that it runs."""
+
+    @property
+    def pulls(self) -> dict[Hashable, int]:
+        """How many outcomes each arm has."""
+
+    def value(self) -> dict[Hashable, float]:
+        """The value of each arm."""
+
+    def intervals(self) -> dict[Hashable, Interval]:
+        """The interval of each value."""
+
+
+def rows(self: Readable) -> Rows:
+    """One row per arm, the best first: samples, and value with its interval, in the unit of outcomes."""
+    return arm_rows(self, self.pulls, self.intervals())
+
+
+def sure_interval(preference: Preference, interval: Interval) -> Interval:
+    """An interval of values in the user's units, the smaller end first; of costs, the smaller is the better one."""
+    low, value, high = (sure_amount(preference, end) for end in interval)
+    return Interval(high, value, low) if preference.costs else Interval(low, value, high)
+
+
+def sure_intervals(
+    learner: Readable, pulls: dict[Hashable, int], intervals: dict[Hashable, Interval]
+) -> dict[Hashable, Interval]:
+    """What each option feels like for sure; NaN where nothing is known about it, or it has no interval."""
+    preference = learner.policy.preference
+    if learner.policy.of_mean:  # such a policy compares w(mean), which is no value of outcomes
+        values = learner.value()
+        return {name: Interval(math.nan, sure_amount(preference, values[name]), math.nan) for name in intervals}
+    return {
+        name: sure_interval(preference, one) if pulls[name] else Interval(math.nan, math.nan, math.nan)
+        for name, one in intervals.items()
+    }
+
+
+def arm_rows(learner: Readable, pulls: dict[Hashable, int], intervals: dict[Hashable, Interval]) -> Rows:
+    """One row per arm, the best first; arms that were never seen come last."""
+    sure, sign = sure_intervals(learner, pulls, intervals), 1.0 if learner.policy.preference.costs else -1.0
+    rows = [
+        {
+            "arm": name, "samples": pulls[name], "value": one.value, "value low": one.low, "value high": one.high,
+            **(name.settings if isinstance(name, Option) else {}),
+        }
+        for name, one in sure.items()
+    ]  # fmt: skip
+    return sorted(rows, key=lambda row: math.inf if math.isnan(row["value"]) else sign * row["value"])

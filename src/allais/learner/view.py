@@ -17,10 +17,11 @@ from allais.learner.changes import among, arm_of
 from allais.learner.choices import Choice, Drift, Recommendation, number_of
 from allais.learner.document import document_of
 from allais.learner.journal import Journal
+from allais.learner.unfinished import check_cut, unfinished_outcomes, values_left_open
 from allais.learner.views import PreferenceView
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
-from allais.preferences.valuation import certainty_equivalent_in_words
+from allais.preferences.showing import as_frame, as_html, as_intervals, in_a_line
 from allais.samples.drift import evidence
 from allais.samples.layout import outcomes_of_arm
 
@@ -33,14 +34,17 @@ class View:
     _journal: Journal
     _guard: Guard  # the same journal: it has the lock
 
+    _repr_html_, to_frame, plot = as_html, as_frame, as_intervals
+    headline = property(in_a_line)
+    rows = reading.rows
+    unfinished, left_open, check_cut = property(unfinished_outcomes), values_left_open, check_cut
+
     def __repr__(self) -> str:
         what, size = type(self).__name__, len(self._engine.names)
         return f"<{what} of {type(self.policy).__name__}: {size} arms, {self._samples()} samples>"
 
     def _samples(self) -> int:
         return int(self._engine.state.memory.pulls.sum())
-
-    # -- arms and outcomes ------------------------------------------------------------------------
 
     @property
     def policy(self) -> Policy:
@@ -95,7 +99,8 @@ class View:
         >>> sum(learner.waiting.values())
         3
         """
-        return self._by_name(self.state.asked - self.state.memory.pulls)
+        gone = self._engine.cuts.counts(self.n_arms, closed=True)  # what will never be known is not waited for
+        return self._by_name(self.state.asked - self.state.memory.pulls - gone)
 
     def _by_name(self, numbers: Any) -> dict[Hashable, Any]:
         return dict(zip(self._engine.names, numbers.tolist(), strict=True))
@@ -153,8 +158,6 @@ class View:
         """
         return self._engine.checked(0 if arm is None else arm_of(self._engine, arm), reward)
 
-    # -- values -----------------------------------------------------------------------------------
-
     @one_at_a_time
     def value(self, preference: Preference | None = None) -> dict[Hashable, float]:
         """What each arm is worth by what was seen, to this preference or to another one's.
@@ -176,7 +179,9 @@ class View:
         return self._by_name(self._values(reading.someone(self.policy, preference)))
 
     def _values(self, preference: Preference) -> Any:
-        return reading.values_of(self.policy, self.state.memory, preference)
+        return reading.with_cuts(
+            self._engine, reading.values_of(self.policy, self.state.memory, preference), preference
+        )
 
     @one_at_a_time
     def memory_error(self, preference: Preference | None = None) -> dict[Hashable, float]:
@@ -209,12 +214,24 @@ class View:
         >>> learner.intervals()["A21"]
         Interval(low=0.0, value=21.03..., high=50.0)
         """
-        return reading.intervals_of(self.policy, self._engine.names, self.rule, self.state)
+        return reading.intervals_of(self.policy, self._engine.names, *reading.shown(self._engine))
+
+    @one_at_a_time
+    def interval(self, arm: Hashable) -> Interval:
+        """The interval of one arm's value; by bets (`WLUCB(..., band=Betting())`) it holds whenever one looks.
+
+        Args:
+            arm: The name of the arm.
+
+        >>> WLUCB(expected_value(), Bounded(0, 50), delta=0.05, band=Betting()).start(["A21", "A28"], 1).interval("A21")
+        Interval(low=-inf, value=-inf, high=inf)
+        """
+        return self.intervals()[self._engine.names[arm_of(self._engine, arm)]]
 
     @one_at_a_time
     def is_settled(self) -> bool:
         """Whether the policy has stopped and its recommendation is final."""
-        return reading.is_settled(self.policy, self.rule, self.state)
+        return reading.is_settled(self.policy, *reading.shown(self._engine))
 
     @one_at_a_time
     def reached_delta(self) -> float | None:
@@ -223,7 +240,7 @@ class View:
         It may be read at any time, even at one that was chosen by looking at it. Intervals widen as delta falls, so a
         wrong arm reaches a delta of at most x only if some interval at level x is wrong: with probability below x.
         """
-        return reading.reached_delta(self.policy, self.rule, self.state)
+        return reading.reached_delta(self._engine)
 
     @one_at_a_time
     def recommend(self, preference: Preference | None = None) -> Recommendation:
@@ -244,7 +261,7 @@ class View:
         engine = self._engine
         other = reading.someone(engine.policy, preference)
         if other == engine.policy.preference:
-            return reading.recommended(engine, engine.policy, engine.rule, engine.state)
+            return reading.recommended(engine, engine.policy, *reading.shown(engine))
         view = engine.others.see(engine, other) if engine.policy.open_to_people else None
         if isinstance(view, PreferenceView | BoundsView):
             view.complete()
@@ -253,8 +270,6 @@ class View:
         known = {name: values[name] for name in self.arms if not math.isnan(values[name])}
         best = max(known, key=lambda name: (known[name], pulls[name]), default=self.arms[0])
         return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
-
-    # -- about choices ----------------------------------------------------------------------------
 
     @one_at_a_time
     def chances(
@@ -317,20 +332,12 @@ class View:
         >>> learner.why("A28", unit="minutes"), learner.why("A21")
         ('A28 is worth most so far: it feels like 7.5 minutes for sure, by 2 outcomes', 'A21 was never seen')
         """
-        engine = self._engine
-        memory, own = engine.state.memory, engine.policy.preference
-        if not engine.policy.keeps_outcomes:
+        if not self.policy.keeps_outcomes:
             return f"{arm} is the best, or worth trying, by what all arms have shown"
-        place = engine.index[arm] if arm in engine.index else arm_of(engine, arm)
-        if not (pulls := int(memory.pulls[place])):
-            return f"{arm} was never seen"
-        view = None if preference is None else engine.view_for(preference)
-        values = memory.value if view is None else view.values()
-        whose = own if preference is None else preference.in_frame_of(own)
-        best = bool(((values[place] >= values) | (memory.pulls == 0)).all())
-        judged = "is worth most so far" if best else "may be worth more than it seems"
-        worth = certainty_equivalent_in_words(whose, float(values[place]), unit, subject="it")
-        return f"{arm} {judged}: {worth}, by {pulls} outcome{'s' if pulls > 1 else ''}"
+        own = preference is None and not self._engine.cuts.any
+        view = None if own else self._engine.view_for(preference)
+        values = self.state.memory.value if view is None else view.values()
+        return reading.why(self._engine, arm_of(self._engine, arm), values, preference, unit)
 
     @one_at_a_time
     def drift(self) -> dict[Hashable, Drift]:
@@ -353,8 +360,6 @@ class View:
             name: Drift(many, ago if many else None, float(evidence(watch, k)))
             for k, (name, (many, ago)) in enumerate(zip(self._engine.names, watch.alarms.tolist(), strict=True))
         }
-
-    # -- copies -----------------------------------------------------------------------------------
 
     @one_at_a_time
     def snapshot(self) -> dict[str, Any]:

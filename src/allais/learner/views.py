@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -25,9 +25,9 @@ from allais.policies.core.verbs import choose, lacks_room, learn
 from allais.policies.npts import Drawn, DrawnRule, narrow_at
 from allais.preferences import Preference
 from allais.samples.cells import LOW, RAW, RAW_HIGH, RAW_LOW
-from allais.samples.groups import SHARE, draw_tails, group_by_rank, most_groups
+from allais.samples.draws import SHARE, draw_tails, group_by_rank, most_groups
+from allais.samples.drift import NOW, Lifetimes
 from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered
-from allais.samples.lifetimes import NOW, Lifetimes
 from allais.samples.memory import Memory, measure
 from allais.weights import Weight
 
@@ -172,6 +172,26 @@ class LinearPreferenceView(PreferenceView):
             self._take_place(shared, shared)
 
 
+class Groups(Protocol):
+    """Outcomes of several arms in groups, the best first, behind the best outcome that could occur."""
+
+    @property
+    def arms(self) -> IntArray:
+        """Those that are drawn: in play, and told about."""
+
+    @property
+    def raw(self) -> FloatArray:
+        """What could happen at best, and the groups from the best down, of one of these arms after the other."""
+
+    @property
+    def counts(self) -> FloatArray:
+        """How many samples each stands for."""
+
+    @property
+    def starts(self) -> IntArray:
+        """Where each arm begins, and the end."""
+
+
 MOST_TABLES = 8  # of groups that are kept; people whose weights are smooth inside (0, 1) share one
 
 
@@ -284,9 +304,13 @@ class SharedView(ABC):
     def prepare(self, u: float) -> None:
         """Compute what a choice needs, whose draw is u."""
 
+    def groups(self) -> Groups:
+        """The outcomes of the arms, as they are now."""
+        return self._tables.groups_for(self._preference)
+
     def values(self) -> FloatArray:
         """What each arm in play is worth to her by its groups; -inf where nothing is known."""
-        groups = self._tables.groups_for(self._preference)
+        groups = self.groups()
         found = np.full(self._tables.tops.size, -np.inf)
         if groups.arms.size:
             counts = groups.counts.copy()
@@ -299,7 +323,7 @@ class SharedView(ABC):
             found[groups.arms] = self._valued(groups, np.clip(above, 0.0, 1.0), np.clip(below, 0.0, 1.0))
         return found
 
-    def _valued(self, groups: GroupTable, above: FloatArray, below: FloatArray) -> FloatArray:
+    def _valued(self, groups: Groups, above: FloatArray, below: FloatArray) -> FloatArray:
         """The values of the arms, whose outcomes have these shares at or above, and at or below, them, in each draw."""
         raw, starts = groups.raw, groups.starts
         # an infinite best outcome that could occur has no part in a value of what was seen
@@ -340,7 +364,7 @@ class SharedDraws(SharedTables):
         """The arms for one person, by what the learner knows now."""
         return DrawsView(self, preference)
 
-    def tails(self, u: float, groups: GroupTable, draws: int) -> tuple[FloatArray, FloatArray]:
+    def tails(self, u: float, groups: Groups, draws: int) -> tuple[FloatArray, FloatArray]:
         """Shares at or above, and at or below, each outcome under masses that are drawn, so many times."""
         above, below = np.empty((draws, groups.raw.size)), np.empty((draws, groups.raw.size))
         for k in range(draws):
@@ -354,9 +378,13 @@ class SharedDraws(SharedTables):
 class DrawsView(SharedView):
     """The arms for one person and one choice by values that are drawn."""
 
-    def __init__(self, draws: SharedDraws, preference: Preference) -> None:
+    def __init__(self, draws: SharedDraws, preference: Preference, groups: Groups | None = None) -> None:
         super().__init__(draws, preference)
-        self._draws, self._groups = draws, draws.groups_for(preference)
+        self._draws, self._groups = draws, draws.groups_for(preference) if groups is None else groups
+
+    def groups(self) -> Groups:
+        """The outcomes of the arms: of all rounds, or of those in a context."""
+        return self._groups
 
     def prepare(self, u: float) -> None:
         """Draw what each arm may be worth to her."""

@@ -12,8 +12,9 @@ from allais._kernels import kernel
 from allais.linear.ellipsoid import LinearState, World, bracket_linear, learn_linear, pick_by_worth, recommend_linear
 from allais.linear.policy import LinearPolicy, fading, length
 from allais.linear.regression import dot
-from allais.policies.core.base import Propensity, least_probability, setting
+from allais.policies.core.base import Propensity, setting
 from allais.policies.core.forgetting import Fading
+from allais.policies.core.knowledge import least_probability
 from allais.policies.core.steps import issue_drawn
 from allais.policies.core.verbs import bracket, choose, learn, recommend
 from allais.policies.npts import draws_of_shares
@@ -64,7 +65,7 @@ class LinTS(LinearPolicy):
 
     def rule_for(self, rows: FloatArray) -> LinTSRule:
         """The settings for given arms."""
-        return LinTSRule(self.world(rows), self.inflation, self.draws, self.floor)
+        return LinTSRule(self.world(rows), self.inflation, self.draws, np.array([self.floor]))
 
     def drawn_thetas(self, rule: LinTSRule, state: LinearState, u: float) -> tuple[list[FloatArray], float]:
         """Draws of theta, for sets of arms that are not listed; and a uniform draw that chooses between them.
@@ -90,7 +91,7 @@ class LinTSRule(NamedTuple):
     world: World
     inflation: float  # v
     draws: int
-    floor: float
+    floor: FloatArray  # the least probability of every arm in play, (1,)
 
 
 @kernel
@@ -120,7 +121,7 @@ def _(rule, state, u):
         u, stream = uniform(stream)
     shares /= rule.draws
     arm = issue_drawn(state, shares, rule.floor, u)
-    if rule.draws == 1 and rule.floor == 0.0:
+    if rule.draws == 1 and not np.any(rule.floor):
         state.ticket[0] = 0.0  # of one draw, only the winner is known
     return arm
 

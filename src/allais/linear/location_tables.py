@@ -20,12 +20,22 @@ from allais.errors import DominanceWarning
 from allais.linear.noise import NoiseOfArms
 from allais.lotteries import Lottery
 from allais.lotteries.combined import moved
-from allais.numerics.chebyshev import CENTRE, FIRST_POWER, SCALE, START, basis, cells_of, halved_until
-from allais.numerics.location import Distribution, LocationTable, location_table
+from allais.numerics.chebyshev import (
+    CENTRE,
+    FIRST_POWER,
+    SCALE,
+    START,
+    Distribution,
+    LocationTable,
+    basis,
+    cells_of,
+    halved_until,
+    location_table,
+)
 from allais.preferences import PowerUtility, Preference
 from allais.weights import Identity, Weight
 
-TERMS = 14  # of a cell: one more than the tables of `numerics/location.py` have, after integration
+TERMS = 14  # of a cell: one more than the tables of `numerics/chebyshev.py` have, after integration
 FARTHEST = 2.0**14  # with a utility, tables end at this many spreads
 PRECISION = 1e-11  # what a cell with a utility may leave out
 HALVINGS = 12  # of a cell; what is left then is the quadrature's own noise

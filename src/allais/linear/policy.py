@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, not_negative, positive, share
-from allais._random import Seed
+from allais._checks import FloatArray, Seed, not_negative, positive, share
 from allais.linear.arm_sets import checked_features
 from allais.linear.ellipsoid import LinearState, World
 from allais.linear.location_tables import locations_of

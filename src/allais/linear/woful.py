@@ -20,9 +20,9 @@ from allais.linear.ellipsoid import (
 )
 from allais.linear.noise import Noise
 from allais.linear.policy import LinearPolicy, fading
-from allais.linear.wg import WG
-from allais.policies.core.base import Propensity, least_probability, setting
+from allais.policies.core.base import Propensity, setting
 from allais.policies.core.forgetting import Fading
+from allais.policies.core.knowledge import least_probability
 from allais.policies.core.steps import issue_with_floor
 from allais.policies.core.verbs import bracket, choose, learn, recommend
 from allais.preferences import expected_value
@@ -88,14 +88,14 @@ class WOFUL(LinearPolicy):
 
     def rule_for(self, rows: FloatArray) -> WOFULRule:
         """The settings for given arms."""
-        return WOFULRule(self.world(rows), self.floor)
+        return WOFULRule(self.world(rows), np.array([self.floor]))
 
 
 class WOFULRule(NamedTuple):
     """W-OFUL's settings."""
 
     world: World
-    floor: float  # the least probability of an arm in play
+    floor: FloatArray  # the least probability of every arm in play, (1,)
 
 
 @choose.of(WOFULRule)
@@ -148,43 +148,3 @@ class OFUL(WOFUL, made_from=WOFUL):
         preference = expected_value(reference=reference, costs=costs)
         shared: dict[str, Any] = {"delta": delta, "beta": beta, "regularisation": regularisation, "features": features}
         super().__init__(preference, noise, name="OFUL", **shared)
-
-
-class GAllocation(WG, made_from=WG):
-    """G-allocation (Soare et al. 2014): W-G for the mean, with the same choices of arms.
-
-    Args:
-        noise: What is added to x.theta.
-        delta: The probability of a wrong recommendation that is allowed, in (0, 1).
-        beta: A bound on the length of theta.
-        regularisation: The lambda of the ridge regression, above 0.
-        tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
-            never told apart.
-        stopping: `"exact"` or `"paper"`, as in `WG`.
-        features: One row of numbers per arm; None if they come with the problem or with `start`.
-        reference: The outcome that is neither a gain nor a loss.
-        costs: Whether less is better.
-
-    >>> from allais import best_arm
-    >>> from allais.linear import LinearBandit, ParameterNoise
-    >>> problem = LinearBandit([[1, 0], [0, 1]], theta=[2.0, 0.0])
-    >>> best_arm(GAllocation(ParameterNoise(), delta=0.05, beta=2.0), problem, seed=1).arm
-    0
-    """
-
-    def __init__(
-        self,
-        noise: Noise,
-        *,
-        delta: float,
-        beta: float,
-        regularisation: float = 1.0,
-        tolerance: float = 0.0,
-        stopping: str = "exact",
-        features: Any = None,
-        reference: float = 0.0,
-        costs: bool = False,
-    ) -> None:
-        preference = expected_value(reference=reference, costs=costs)
-        shared: dict[str, Any] = {"delta": delta, "beta": beta, "regularisation": regularisation, "features": features}
-        super().__init__(preference, noise, tolerance=tolerance, stopping=stopping, name="G-allocation", **shared)

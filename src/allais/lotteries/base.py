@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray
-from allais._random import Seed, generator
+from allais._checks import FloatArray, Seed, generator
 
 if TYPE_CHECKING:
     from allais.lotteries.finite import Discrete

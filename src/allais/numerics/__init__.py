@@ -1,7 +1,7 @@
 """Numerics: sums, integrals and tables of weights; pure mathematics that knows no lottery."""
 
+from allais.numerics.chebyshev import LocationTable, normal_table
 from allais.numerics.integrals import HalfDistribution, distorted_integral
-from allais.numerics.location import LocationTable, normal_table
 from allais.numerics.sums import Parts, finite_parts, sample_parts
 
 __all__ = [

@@ -6,16 +6,15 @@
 """
 
 from allais.people.data.choices import Attention, Choices
-from allais.people.inference.compare import Comparison, compare, expected_value_family
-from allais.people.inference.fit import fit
+from allais.people.inference.fit import Comparison, compare, expected_value_family, fit
 from allais.people.inference.fitted import Fitted
 from allais.people.inference.groups import Continuous, Groups, groups
 from allais.people.inference.hierarchical import hierarchical
 from allais.people.inference.posterior import posterior
 from allais.people.inference.summary import PopulationTable
+from allais.people.interview.candidates import Question
+from allais.people.interview.files import write_page
 from allais.people.interview.interview import Interview
-from allais.people.interview.page import write_page
-from allais.people.interview.questions import Question
 from allais.people.interview.recommend import PeoplePrefer, recommend
 from allais.people.interview.study import Study, study
 from allais.people.model.family import Family

@@ -1,5 +1,7 @@
 """Policies: how to explore. One file per algorithm; `classic` holds settings, not code."""
 
+from allais.policies.choosing import recommended
+from allais.policies.contextual import ContextualNPTS
 from allais.policies.core.base import Policy
 from allais.policies.core.forgetting import Fading, Recent
 from allais.policies.core.guardrails import Guardrail
@@ -28,6 +30,7 @@ __all__ = [
     "WOCBA",
     "WSR",
     "WUCB",
+    "ContextualNPTS",
     "ExploreFirstGreedy",
     "Fading",
     "Guardrail",
@@ -39,4 +42,5 @@ __all__ = [
     "SequentialHalving",
     "TopTwo",
     "UniformSampling",
+    "recommended",
 ]

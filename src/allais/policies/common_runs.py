@@ -13,8 +13,9 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine, verb
+from allais.bands._distribution_bounds import ends_of
 from allais.bands._joint_test import apart
-from allais.bands._order_statistics import QuantileRule, quantile_ends
+from allais.bands._order_statistics import QuantileRule
 from allais.bands._tail_walks import IDLE
 from allais.bands.asymptotic import AsymptoticRule, allowance
 from allais.policies.core.state import require_place
@@ -239,7 +240,7 @@ def _(band, rule, state, arm):
 @sway.of(QuantileRule)
 def _(band, rule, state, arm):
     # no density is estimated; the width of the interval says whom to sample, and nothing is concluded from it
-    low, high = quantile_ends(band, state.memory, arm, rule.beta - np.log(IDLE))  # the most that one arm must show
+    low, high = ends_of(band, state.memory, arm, rule.beta - np.log(IDLE))  # the most that one arm must show
     state.own.sums[STEPS] = 0.0
     return state.memory.pulls[arm] * (high - low) ** 2 / (8.0 * rule.beta), 0.0
 
@@ -250,7 +251,7 @@ def _(band, rule, state, leader, arm):
     memory, kept = state.memory, state.kept
     if rule.common:  # runs with the same random numbers are not independent: each arm by itself, at half of delta
         alone = rule.beta + np.log(2.0)
-        return quantile_ends(band, memory, arm, alone)[1] - quantile_ends(band, memory, leader, alone)[0]
+        return ends_of(band, memory, arm, alone)[1] - ends_of(band, memory, leader, alone)[0]
     if apart(band, kept, memory, leader, arm, rule.beta, 0.0):
         return 0.0
     near = rule.tolerance > 0.0 and apart(band, kept, memory, leader, arm, rule.beta, rule.tolerance)

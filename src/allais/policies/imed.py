@@ -11,9 +11,9 @@ from allais._checks import FloatArray
 from allais._kernels import kernel
 from allais.bands.base import NoBand
 from allais.numerics.k_inf import QUICK, DistributionOfThree, k_inf_of_three
-from allais.policies.core.base import KArmed, Propensity, least_probability, setting
+from allais.policies.core.base import KArmed, Propensity, setting
 from allais.policies.core.forgetting import Fading, Recent, remembering
-from allais.policies.core.knowledge import as_list
+from allais.policies.core.knowledge import as_list, floors, least_probabilities
 from allais.policies.core.steps import best_value, issue_with_floor, pick_highest, survey
 from allais.policies.core.verbs import choose
 from allais.rewards import Finite
@@ -34,7 +34,8 @@ class IMED(KArmed):
         rewards: What is known about outcomes: one declaration for all arms, or a list with one per arm.
         name: What tables and legends call it.
         memory: What is remembered where outcomes change, `Recent` or `Fading`; None for everything.
-        floor: The least probability of every arm in play, for logs from which other policies are evaluated.
+        floor: The least probability of every arm in play, for logs from which other policies are evaluated; or a list
+            with that of each arm, such as [0.1, 0] for a control share.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -44,7 +45,7 @@ class IMED(KArmed):
     """
 
     memory: Recent | Fading | None = setting(None, remembering)
-    floor: float = setting(0.0, least_probability)
+    floor: float | tuple[float, ...] = setting(0.0, least_probabilities)
 
     called: ClassVar[str] = "IMED"
     goal: ClassVar[str] = "regret"
@@ -71,7 +72,7 @@ class IMED(KArmed):
         for arm, one in enumerate(known):
             utility = np.unique(self.preference.utilities(np.array(one.values)))  # type: ignore[attr-defined]
             outcomes[arm] = np.pad(utility, (0, MOST_VALUES - utility.size), mode="edge")  # a gap of 0 weighs nothing
-        return IMEDRule(self.worth(n_arms), NoBand(), outcomes, self.floor)
+        return IMEDRule(self.worth(n_arms), NoBand(), outcomes, floors(self.floor, n_arms))
 
 
 class IMEDRule(NamedTuple):
@@ -80,7 +81,7 @@ class IMEDRule(NamedTuple):
     worth: Worth
     band: NoBand
     outcomes: FloatArray  # v_1 <= v_2 <= v_3 as a utility, the last repeated where there are fewer; (n_arms, 3)
-    floor: float  # the least probability of an arm in play
+    floor: FloatArray  # the least probability of each arm in play
 
 
 @kernel

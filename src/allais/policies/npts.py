@@ -13,16 +13,16 @@ from allais._checks import FloatArray, IntArray, whole
 from allais._kernels import by_reference, kernel, late, verb
 from allais.bands.base import bounds_of, refresh, refuse_unbounded
 from allais.numerics.table import distorted_sum
-from allais.policies.core.base import KArmed, Propensity, least_probability, setting
+from allais.policies.core.base import KArmed, Propensity, setting
 from allais.policies.core.forgetting import Fading, Recent, remembering
 from allais.policies.core.guardrails import Guardrail, guardrails_of
-from allais.policies.core.knowledge import as_list
+from allais.policies.core.knowledge import as_list, floors, least_probabilities
 from allais.policies.core.steps import issue_drawn, pick_highest, survey
 from allais.policies.core.verbs import choose
 from allais.preferences import Preference
-from allais.samples.draws import gamma, stream_of, uniform
-from allais.samples.groups import MOST_SAMPLES, stride
-from allais.samples.memory import FLAT, Worth
+from allais.samples.censored import CLOSE_DRAW, self_consistent
+from allais.samples.draws import MOST_SAMPLES, gamma, stream_of, stride, uniform
+from allais.samples.memory import FLAT, Memory, Worth
 from allais.samples.trees import ROOT, TOTAL, outcome_at_rank
 
 SHARE = 8.0  # samples beyond a bin, over those in it; 12 costs a third more, and no regret was seen to fall
@@ -67,6 +67,50 @@ class Bins(NamedTuple):
     sizes: IntArray  # how many bins an arm has; 0 where they are out of date, (n_arms,)
     lacking: FloatArray  # the value of an arm's samples less that of its bins, (n_arms,)
     masses: Masses
+
+
+@by_reference
+class CutBinsRule(NamedTuple):
+    """In the place of bins where some outcomes are not finished."""
+
+    finished: BinsRule
+
+
+@by_reference
+class CutBins(NamedTuple):
+    """The bins of finished outcomes, and cuts of the others, as utilities, of one arm after the other."""
+
+    finished: Bins
+    memory: Memory  # of finished outcomes: that of the state counts the others, too
+    starts: IntArray  # the first cut of each arm, and the end of all; (n_arms + 1,)
+    low: FloatArray  # the least and the greatest that an outcome may be; (cuts,)
+    high: FloatArray
+    mass: FloatArray  # of how many outcomes this is known
+    gap_starts: IntArray  # the same of gaps: where cuts meet, and mass may lie though no outcome does; (n_arms + 1,)
+    gap_low: FloatArray
+    gap_high: FloatArray
+    gap_at: FloatArray  # where its mass is then placed: in the middle, or at the bound of the declared rewards
+    room: CutRoom
+
+
+@by_reference
+class CutRoom(NamedTuple):
+    """Scratch: the places of one arm, and masses that are drawn."""
+
+    at: FloatArray  # (places,)
+    base: FloatArray
+    masses: FloatArray
+    sums: FloatArray  # (2 * places + 4,)
+    first: IntArray  # (cuts,)
+    last: IntArray
+    drawn: FloatArray
+
+
+def cut_room(places: int, cuts: int) -> CutRoom:
+    """Room for so many places and cuts."""
+    first, last = (np.zeros(cuts, dtype=np.int64) for _ in range(2))
+    at, base, masses = (np.zeros(places) for _ in range(3))
+    return CutRoom(at, base, masses, np.zeros(2 * places + 4), first, last, np.zeros(cuts))
 
 
 class DrawnRule(NamedTuple):
@@ -170,7 +214,7 @@ def _(rule, drawn, worth, memory, arm, turn, stream):
 
 
 @draw_value.of(BinsRule)
-def _(rule, bins, worth, memory, arm, turn, stream):
+def _draw_finished(rule, bins, worth, memory, arm, turn, stream):
     if bins.sizes[arm] == 0:
         arrange(rule, bins, worth, memory, arm)
     places, counts, masses = bins.places[arm], bins.counts[arm], bins.masses.of_bins
@@ -180,6 +224,49 @@ def _(rule, bins, worth, memory, arm, turn, stream):
         masses[k], stream = gamma(counts[k], stream)
         total += masses[k]
     return _value(worth, places, masses, first, last, total) + bins.lacking[arm], stream
+
+
+@kernel
+def _place(kept, arm, bins):
+    """Write an arm's places: its bins, and gaps between cuts in which no bin lies; return how many there are."""
+    places, counts, room = bins.places[arm], bins.counts[arm], kept.room
+    k, gap, size = places.size - 1 - bins.sizes[arm], kept.gap_starts[arm], 0
+    while k < places.size or gap < kept.gap_starts[arm + 1]:
+        if gap < kept.gap_starts[arm + 1] and (k == places.size or kept.gap_low[gap] <= places[k]):
+            if k == places.size or kept.gap_high[gap] < places[k]:
+                room.at[size], room.base[size] = kept.gap_at[gap], 0.0
+                size += 1
+            gap += 1
+        else:
+            room.at[size], room.base[size] = places[k], counts[k]
+            size, k = size + 1, k + 1
+    return size
+
+
+@draw_value.of(CutBinsRule)
+def _(rule, kept, worth, memory, arm, turn, stream):
+    bins, room = kept.finished, kept.room
+    begin, end = kept.starts[arm], kept.starts[arm + 1]
+    if begin == end:
+        return _draw_finished(rule.finished, bins, worth, kept.memory, arm, turn, stream)
+    if bins.sizes[arm] == 0 and kept.memory.pulls[arm] > 0:
+        arrange(rule.finished, bins, worth, kept.memory, arm)
+    size = _place(kept, arm, bins)
+    at, base, masses = room.at[:size], room.base[:size], room.masses[:size]
+    for k in range(size - 1, -1, -1):  # from the best down
+        if base[k] > 0.0:
+            base[k], stream = gamma(base[k], stream)
+    first, last, drawn = room.first[: end - begin], room.last[: end - begin], room.drawn[: end - begin]
+    for c in range(end - begin):
+        first[c] = np.searchsorted(at, kept.low[begin + c], side="left")
+        last[c] = np.searchsorted(at, kept.high[begin + c], side="right")
+        drawn[c], stream = gamma(kept.mass[begin + c], stream)
+    self_consistent(base, first, last, drawn, masses, room.sums, CLOSE_DRAW)  # Lo 1993
+    total = 0.0
+    for k in range(size - 1, -1, -1):
+        total += masses[k]
+    lacking = bins.lacking[arm] if kept.memory.pulls[arm] > 0 else 0.0
+    return _value(worth, at, masses, 0, size, total) + lacking, stream
 
 
 MOST_OPTIMISM = 100  # draws, each of which costs as much as the first
@@ -227,7 +314,8 @@ class NPTS(KArmed):
             draw as it is.
         draws: How many draws give the probability of a choice, which is its `propensity`; each costs as much as the
             first. With one draw, and no floor, it is not known.
-        floor: The least probability of every arm in play, for logs from which other policies are evaluated.
+        floor: The least probability of every arm in play, for logs from which other policies are evaluated; or a list
+            with that of each arm, such as [0.1, 0] for a control share.
         guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, simulate
@@ -242,7 +330,7 @@ class NPTS(KArmed):
     memory: Recent | Fading | None = setting(None, remembering)
     optimism: int = setting(0, _optimism)
     draws: int = setting(1, draws_of_shares)
-    floor: float = setting(0.0, least_probability)
+    floor: float | tuple[float, ...] = setting(0.0, least_probabilities)
     guardrails: Sequence[Guardrail] = setting((), guardrails_of)
 
     called: ClassVar[str] = "NPTS"
@@ -261,17 +349,17 @@ class NPTS(KArmed):
         """The settings as the kernels read them."""
         tops = [bounds_of(self.preference, known)[1] for known in self.rewards_of(n_arms)]
         bins = bins_for(self.preference, np.array(tops))
-        return NPTSRule(self.worth(n_arms), bins, self.optimism, self.draws, self.floor)
+        return NPTSRule(self.worth(n_arms), bins, self.optimism, self.draws, floors(self.floor, n_arms))
 
 
 class NPTSRule(NamedTuple):
     """The settings of NPTS."""
 
     worth: Worth
-    band: BinsRule | DrawnRule  # NPTS draws values and has no intervals: bins stand where others have a band
+    band: BinsRule | CutBinsRule | DrawnRule  # it draws values: bins stand where others have a band
     optimism: int
     draws: int
-    floor: float
+    floor: FloatArray  # the least probability of each arm in play
 
 
 @kernel
@@ -306,6 +394,6 @@ def _(rule, state, u):
             u, stream = uniform(stream)  # breaks the ties of the next draw
         shares /= rule.draws
     arm = issue_drawn(state, shares, rule.floor, u)
-    if rule.draws == 1 and rule.floor == 0.0:
+    if rule.draws == 1 and not np.any(rule.floor):
         state.ticket[0] = 0.0  # of one draw, only the winner is known
     return arm

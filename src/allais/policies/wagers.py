@@ -31,8 +31,9 @@ from allais.samples.memory import Worth
 
 # Shares of a pair's evidence: the product of both arms', the rival's alone, and the leader's alone. Only one arm is the
 # best, so what stands against it alone need not be shared among the leaders that it might be mistaken for.
-PRODUCT, RIVAL, LEADER = 0.6, 0.35, 0.05
+PRODUCT, RIVAL, LEADER = 0.58, 0.3, 0.12
 SURVEYED = 30  # samples per arm, on average, before the odds to lead are fixed, where arms are more than FEW
+FIXED = 0.2  # the square of the part of each distance that half the stake could prove by then
 EVEN = 0.1  # of these odds are shared evenly
 AIM_UP, AIM_DOWN = 0.55, 0.45  # the parts of a distance that a rival and the leader have to prove
 FINEST = 1.0 / 256.0  # of the leader's half-width: smaller cells of v would save less than one sample in 100
@@ -69,6 +70,7 @@ def check_wagers(own: Wagers, n_arms: int) -> None:
     if own.epochs.min() < 0 or own.epochs.max() > EPOCHS or own.looked.min() < 0 or own.since.min() < 0:
         raise ValueError("a saved bet must be of an epoch that there is; this one is not. Use a backup.")
     require_place("best arm", int(own.done[0]), 0, n_arms)
+    require_place("leader", int(own.leading[0]), 0, n_arms - 1)
     require_place("rival", int(own.hardest[0]), 0, n_arms - 1)
 
 
@@ -110,7 +112,7 @@ def _parted(rule, own, leader, rival):
 @routine
 def _find(rule, state):
     """Note the leader if it is parted from every rival."""
-    own, leader = state.own, best_value(state)
+    own, leader = state.own, state.own.leading[0]
     hardest = own.hardest[0]
     if hardest != leader and state.active[hardest] and not _parted(rule, own, leader, hardest):
         return
@@ -133,28 +135,62 @@ def _width(rule, state, arm, side):
     return min(own.widths[arm, side] * np.sqrt(own.looked[arm, side] / max(state.asked[arm], 1)), most)
 
 
+@kernel
+def _best_but(state, arm):
+    """The greatest value of all arms but one."""
+    best = -np.inf
+    for other in range(state.asked.size):
+        if other != arm and state.active[other]:
+            best = max(best, state.memory.value[other])
+    return best
+
+
+@routine
+def _lead(rule, state):
+    """Give the lead to the arm of the highest value, unless what is left to prove of the leader takes fewer samples.
+
+    A half-width falls like the root of samples, so that a leader needs n (width / (part of its distance))^2 of them;
+    and so does another arm, with a distance of its own, but for the samples that it has.
+    """
+    own, value, best = state.own, state.memory.value, best_value(state)
+    leader = own.leading[0]
+    if leader == best:
+        return
+    ahead = value[leader] - value[best] + rule.tolerance
+    if state.active[leader] and own.looked[leader, DOWN] > 0 and ahead > 0.0:
+        others = max(value[best] - _best_but(state, best), 0.0) + rule.tolerance
+        part = _width(rule, state, leader, DOWN) / AIM_DOWN
+        needed = state.asked[leader] * part * part * (1.0 / (ahead * ahead) - 1.0 / (others * others))
+        if needed <= state.asked[leader] - state.asked[best]:
+            return
+    own.leading[0] = best
+
+
 @routine
 def _aim(rule, state, arm):
     """Note how far from its value an arm will have to be refuted, as far as one can tell."""
-    value, leader = state.memory.value, best_value(state)
-    second = -np.inf
-    for other in range(value.size):
-        if other != leader and state.active[other]:
-            second = max(second, value[other])
-    ahead = value[leader] - second if arm == leader and second > -np.inf else 0.0
-    state.own.aim[arm, UP] = AIM_UP * (max(value[leader] - value[arm], ahead) + rule.tolerance)
-    state.own.aim[arm, DOWN] = AIM_DOWN * (ahead + rule.tolerance)
+    value, leader = state.memory.value, state.own.leading[0]
+    best_other = _best_but(state, leader)
+    ahead = value[leader] - best_other + rule.tolerance if best_other > -np.inf else rule.tolerance
+    apart = ahead if arm == leader else value[leader] - value[arm] + rule.tolerance
+    state.own.aim[arm, UP], state.own.aim[arm, DOWN] = AIM_UP * max(apart, 0.0), AIM_DOWN * max(ahead, 0.0)
+
+
+@kernel
+def _likelihood(state, leader, arm):
+    """How likely an arm is to be the best, beside the leader: half a normal exponent, for odds are not to be bold."""
+    value, pulls, spread = state.memory.value, state.memory.pulls, state.own.spread
+    gap = max(value[leader] - value[arm], 0.0)
+    error = spread[leader] ** 2 / max(pulls[leader], 1) + spread[arm] ** 2 / max(pulls[arm], 1)
+    return np.exp(-0.25 * gap * gap / error) if error > 0.0 else 1.0
 
 
 @routine
-def _fix_odds(rule, state):
+def _fix_odds(rule, state, leader):
     """Fix the odds to lead by what was seen so far; evidence against a leader counts from here on (betting.md)."""
-    own, value, leader, total = state.own, state.memory.value, best_value(state), 0.0
-    down = _width(rule, state, leader, DOWN)
+    own, value, total = state.own, state.memory.value, 0.0
     for arm in range(value.size):
-        up, gap = _width(rule, state, arm, UP), value[leader] - value[arm]
-        spread = down * down + up * up
-        own.log_prior[arm] = np.exp(-0.25 * rule.band.stake * gap * gap / spread) if spread > 0.0 else 1.0
+        own.log_prior[arm] = _likelihood(state, leader, arm)
         total += own.log_prior[arm]
     for arm in range(value.size):
         own.log_prior[arm] = np.log((1.0 - EVEN) * own.log_prior[arm] / total + EVEN / value.size)
@@ -169,12 +205,16 @@ def _fix_odds(rule, state):
         own.table[arm, DOWN, RISE], own.looked[arm, DOWN] = 0.0, 0
 
 
-@kernel
-def _is_surveyed(state):
-    """Whether enough samples are there to fix the odds to lead."""
-    total = 0
-    for pulls in state.memory.pulls:
-        total += pulls
+@routine
+def _is_surveyed(rule, state, leader):
+    """Whether it is time to fix the odds to lead: a part of the distance from every rival could be proven."""
+    total, down, value = 0, _width(rule, state, leader, DOWN), state.memory.value
+    for arm in range(state.asked.size):
+        total += state.memory.pulls[arm]
+        if arm != leader and state.active[arm]:
+            up, gap = _width(rule, state, arm, UP), max(value[leader] - value[arm] + rule.tolerance, 0.0)
+            if gap * gap < FIXED * (down * down + up * up):
+                return False
     return total >= SURVEYED * state.asked.size
 
 
@@ -182,14 +222,15 @@ def _is_surveyed(state):
 def _(rule, state, arm, utility, raw, ticket):
     take_in(rule, state, arm, utility, raw, ticket)
     own = state.own
+    _lead(rule, state)
+    leader = own.leading[0]
     if rule.band.high[arm] > rule.band.low[arm]:
         _aim(rule, state, arm)
         note_outcome(rule.band, own, state.memory, arm, utility)
-    leader = best_value(state)
     looked = look_at(rule.band, own, state.memory, leader, DOWN)
     looked = (arm != leader and look_at(rule.band, own, state.memory, arm, UP)) or looked
-    if looked and own.log_prior[0] == -np.inf and _is_surveyed(state):
-        _fix_odds(rule, state)
+    if looked and own.log_prior[0] == -np.inf and _is_surveyed(rule, state, leader):
+        _fix_odds(rule, state, leader)
     if (looked or rule.band.high[arm] == rule.band.low[arm]) and own.done[0] == 0 and judged(rule.first, state):
         _find(rule, state)
 
@@ -200,11 +241,11 @@ def _leader_or_rival(rule, state, leader, u):
     down, value = _width(rule, state, leader, DOWN), state.memory.value
     for arm in range(state.asked.size):
         up = _width(rule, state, arm, UP)
-        gap = max(value[leader] - value[arm], 0.0) + rule.tolerance
+        gap = max(value[leader] - value[arm] + rule.tolerance, 0.0)
         spread = down * down + up * up
         state.score[arm] = -gap * gap / spread if spread > 0.0 else -np.inf
     rival = pick_highest(state, state.score, u)
-    if rival < 0:
+    if rival < 0 or _width(rule, state, rival, UP) <= 0.0:  # nothing is to be learned of a sure arm
         return leader
     others = 0.0  # samples in proportion to widths: (n_h / s_h)^2 is the sum of (n_j / s_j)^2 at the optimum
     for arm in range(state.asked.size):
@@ -222,7 +263,9 @@ def _(rule, state, u):
         return SETTLED
     arm, _ = survey(rule.first, state)
     if arm < 0:
-        leader = pick_highest(state, state.memory.value, u)
+        leader = state.own.leading[0]
+        if not state.eligible[leader]:
+            leader = pick_highest(state, state.memory.value, u)
         state.eligible[leader] = False
         arm = _leader_or_rival(rule, state, leader, u)
     return issue(state, arm)

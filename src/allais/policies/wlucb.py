@@ -13,12 +13,14 @@ from allais._checks import IntArray, positive, share
 from allais._kernels import by_reference
 from allais.bands import Band, Holder
 from allais.bands.base import anytime_rule
+from allais.bands.betting import Followed, SequenceRule
 from allais.policies.core.base import Policy, Promise, Propensity, no_worse, setting
 from allais.policies.core.guardrails import Guardrail, guardrails_of, share_of_delta
 from allais.policies.core.knowledge import RewardsOfArms
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import anticipate, bounds_at, fewest_asked, issue, judged, pick_highest, survey
 from allais.policies.core.verbs import SETTLED, choose, exponent
+from allais.policies.wagers import check_wagers
 from allais.preferences import Preference
 from allais.samples.memory import Worth
 
@@ -30,7 +32,9 @@ class WLUCB(Policy):
     """W-LUCB, the best arm at a given confidence (Algorithm 3).
 
     The band is `KL`, or `Envelope` for sub-Gaussian rewards; with `band=Asymptotic(rarest=...)` no rewards need be
-    declared, and the promise is asymptotic. `as_printed` is the paper's own algorithm.
+    declared, and the promise is asymptotic. With `band=Betting()` intervals follow the order of outcomes, and are far
+    narrower for many values; `TopTwo(..., evidence=Betting())` judges two arms together, in still fewer samples.
+    `as_printed` is the paper's own algorithm.
 
     Args:
         preference: What is maximised.
@@ -64,6 +68,7 @@ class WLUCB(Policy):
     needs_rewards: ClassVar[bool] = True
     promises: ClassVar[Promise] = "proven"
     propensity: ClassVar[Propensity] = "one"
+    takes_bets: ClassVar[bool] = True
 
     @classmethod
     def as_printed(cls, preference: Preference, rewards: RewardsOfArms, **settings: Any) -> WLUCB:
@@ -85,6 +90,7 @@ class WLUCB(Policy):
         always = anytime_rule(self.band, self.preference, known)
         if always is not None:  # the band itself holds in all rounds
             log_share = math.log(n_arms / share_of_delta(self))
+            always = always.at(log_share) if isinstance(always, SequenceRule) else always
             least = getattr(always, "least", None)  # samples before a band judges an arm: no leader before them
             first = first if least is None else max(first, least(log_share))
             return WLUCBRule(worth, always, log_share, 0.0, self.tolerance, first)
@@ -99,6 +105,8 @@ class WLUCB(Policy):
         """Refuse a second arm that does not exist."""
         require_place("arm", int(state.own.second[0]), -1, state.asked.size - 1)
         require_place("round", int(state.own.rounds[0]), 0, 2**62)
+        if isinstance(state.kept, Followed):
+            check_wagers(state.kept.followed, state.asked.size)
 
 
 class WLUCBRule(NamedTuple):

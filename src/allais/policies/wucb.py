@@ -10,9 +10,9 @@ import numpy as np
 from allais import theory
 from allais._checks import FloatArray, IntArray, positive
 from allais.bands import Band, EmpiricalBernstein, Holder
-from allais.policies.core.base import Policy, Propensity, least_probability, setting
+from allais.policies.core.base import Policy, Propensity, setting
 from allais.policies.core.forgetting import Fading, Recent, remembering
-from allais.policies.core.knowledge import RewardsOfArms
+from allais.policies.core.knowledge import RewardsOfArms, floors, least_probabilities
 from allais.policies.core.steps import bounds_at, issue_with_floor, pick_highest, rounds_so_far, survey
 from allais.policies.core.verbs import choose, exponent
 from allais.policies.wlucb import WLUCB
@@ -38,7 +38,8 @@ class WUCB(Policy):
         of_mean: Whether w(mean) takes the place of the value, as in the WE heuristics.
         memory: What is remembered where outcomes change, `Recent` or `Fading`; None for everything.
         exploration: The factor of log m in the exponent, above 0; less explores less.
-        floor: The least probability of every arm in play, for logs from which other policies are evaluated.
+        floor: The least probability of every arm in play, for logs from which other policies are evaluated; or a list
+            with that of each arm, such as [0.1, 0] for a control share.
 
     >>> from allais import Bandit, simulate
     >>> problem = Bandit([Discrete({50: 0.1, 0: 0.9}), Discrete({7: 1.0})])
@@ -53,7 +54,7 @@ class WUCB(Policy):
     of_mean: bool = setting(False, repr=False)
     memory: Recent | Fading | None = setting(None, remembering)
     exploration: float = setting(3.0, positive)
-    floor: float = setting(0.0, least_probability)
+    floor: float | tuple[float, ...] = setting(0.0, least_probabilities)
 
     called: ClassVar[str] = "W-UCB"
     goal: ClassVar[str] = "regret"
@@ -85,7 +86,7 @@ class WUCB(Policy):
         """
         known = self.rewards_of(values.size)
         proven = self.band == Holder() and self.exploration >= 3.0 and not self.of_mean and self.memory is None
-        proven = proven and self.floor == 0.0
+        proven = proven and not np.any(self.floor)
         if not proven or any(isinstance(one, SubGaussian) for one in known):
             return None
         # the bound is linear in log n, so two of its values give all others
@@ -96,7 +97,7 @@ class WUCB(Policy):
     def rule(self, n_arms: int) -> WUCBRule:
         """The settings as the kernels read them."""
         band = self.band.rule(self.preference, self.rewards_of(n_arms))
-        return WUCBRule(self.worth(n_arms), band, self.exploration, self.first(n_arms), self.floor)
+        return WUCBRule(self.worth(n_arms), band, self.exploration, self.first(n_arms), floors(self.floor, n_arms))
 
 
 class WUCBRule(NamedTuple):
@@ -106,7 +107,7 @@ class WUCBRule(NamedTuple):
     band: Any
     exploration: float  # 3: the exponent is 3 log m, so that a bound fails with probability 2 / m^3
     first: int  # pulls of each arm before the rule begins
-    floor: float  # the least probability of an arm in play
+    floor: FloatArray  # the least probability of each arm in play
 
 
 @choose.of(WUCBRule)

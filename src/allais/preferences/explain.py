@@ -13,6 +13,7 @@ from allais._system.extras import extra
 from allais.lotteries import Lottery
 from allais.numerics.integrals import Integrand, integrate, integrate_tail
 from allais.preferences import valuation
+from allais.preferences.showing import Rows, as_frame, as_html
 from allais.preferences.valuation import level_of, percentile_in_words, sure_amount
 from allais.weights import Weight
 
@@ -50,6 +51,20 @@ class Explanation:
     decision_weights: FloatArray
     contributions: FloatArray
     value: float
+
+    _repr_html_, to_frame = as_html, as_frame
+
+    def rows(self) -> Rows:
+        """One row per outcome or bin: its probability, its decision weight, and what it adds to the value."""
+        columns = self.probabilities.tolist(), self.decision_weights.tolist(), self.contributions.tolist()
+        names = "outcome", "probability", "decision weight", self.contribution
+        return [dict(zip(names, row, strict=True)) for row in zip(self.labels, *columns, strict=True)]
+
+    @property
+    def headline(self) -> str:
+        """The value in words."""
+        words = self._in_words(6)
+        return f"{words[0].upper()}{words[1:]}."
 
     @property
     def sure(self) -> float:

@@ -18,7 +18,7 @@ from allais.errors import AccuracyWarning, DominanceWarning
 from allais.lotteries import Lottery
 from allais.lotteries.base import require_lottery
 from allais.numerics import Parts, sample_parts
-from allais.preferences import documents, utilities, valuation
+from allais.preferences import documents, showing, utilities, valuation
 from allais.preferences.explain import Explanation, explain
 from allais.preferences.utilities import PowerUtility, Utility
 from allais.rewards import SubGaussian
@@ -52,6 +52,9 @@ class Preference:
     utility: Utility | None = None
     reference: float = 0.0
     costs: bool = False
+
+    rows, headline, _repr_html_ = showing.weight_rows, property(showing.in_a_sentence), showing.as_html
+    to_frame, plot = showing.as_frame, showing.weights_drawn
 
     def __post_init__(self) -> None:
         if self.losses is None:

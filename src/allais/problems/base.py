@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, brief, finite_array, number
-from allais._random import generator
+from allais._checks import FloatArray, brief, finite_array, generator, number
 from allais.lotteries import Lottery
 from allais.lotteries.base import came, in_place_of, require_lottery
 from allais.preferences import Preference
+from allais.problems.options import RESERVED, Option, as_options
 
+Arms = int | Sequence[Hashable] | Sequence[Mapping[str, Any]] | Any  # the last is a data frame
 MOST_ARMS = 1_000_000  # a number beyond it is a slip: a learner of so many arms takes gigabytes
 
 
@@ -76,8 +78,8 @@ class Problem(ABC):
 class OneByOne(Problem):
     """A problem of named arms whose outcomes are expensive: one per call, when it is needed."""
 
-    def __init__(self, arms: int | Sequence[Hashable]) -> None:
-        self._arms = checked_names(arms)
+    def __init__(self, arms: Arms) -> None:
+        self._arms = checked_names(as_options(arms))
 
     @property
     def arms(self) -> tuple[Hashable, ...]:
@@ -180,25 +182,30 @@ class Simulator(OneByOne):
     """Arms simulated by a function, one outcome per call, drawn only when needed.
 
     Args:
-        f: The simulator: `f(arm, rng)` returns one outcome; `rng` is a NumPy generator.
-        arms: The names of the arms, or how many there are.
+        f: The simulator: `f(arm, rng)` returns one outcome; `rng` is a NumPy generator. Where options are described by
+            settings, it gets these by name: `f(s=20, S=60, rng=rng)`.
+        arms: The names of the arms, or how many there are; or dictionaries of settings, a data frame, or what
+            `problems.grid` and `problems.table` return.
         true_values: The value of each arm, as a utility, if known; without it there is no regret.
 
     >>> problem = Simulator(lambda arm, rng: rng.normal(arm, 1.0), arms=[0, 1])
     >>> problem.draw(1, np.random.default_rng(1), 2).round(3)
     array([1.346, 1.822])
+    >>> Simulator(lambda mean, rng: rng.normal(mean, 1.0), [{"mean": 0}, {"mean": 1}]).arms
+    ('mean=0', 'mean=1')
     """
 
     def __init__(
         self,
-        f: Callable[[Any, np.random.Generator], float],
-        arms: int | Sequence[Hashable],
+        f: Callable[..., float],
+        arms: Arms,
         true_values: ArrayLike | None = None,
     ) -> None:
         if not callable(f):
             raise TypeError(f"a simulator is a function of an arm and a generator; got {f!r}. Write f(arm, rng).")
         self.f = f
         super().__init__(arms)
+        _require_fitting(f, self._arms[0])
         self._values = None if true_values is None else finite_array("true_values", true_values)
         if self._values is not None and self._values.size != len(self._arms):
             raise ValueError(
@@ -210,7 +217,11 @@ class Simulator(OneByOne):
         return f"Simulator({getattr(self.f, '__qualname__', type(self.f).__name__)!r}, {list(self._arms)!r})"
 
     def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
-        returned = (self.f(self._arms[arm], rng) for _ in range(size))
+        name = self._arms[arm]
+        if isinstance(name, Option):
+            returned = (self.f(**name.settings, rng=rng) for _ in range(size))
+        else:
+            returned = (self.f(name, rng) for _ in range(size))
         drawn = np.array([number("what a simulator returns", one, "Return a float.") for one in returned])
         if not all(map(math.isfinite, drawn)):
             raise ValueError(
@@ -225,3 +236,20 @@ class Simulator(OneByOne):
 
     def true_values(self, preference: Preference) -> FloatArray | None:
         return None if self._values is None else self._values.copy()
+
+
+def _require_fitting(f: Callable[..., float], arm: Hashable) -> None:
+    """Refuse a function that cannot be called with the settings of options."""
+    if not isinstance(arm, Option):
+        return
+    try:
+        inspect.signature(f).bind(**arm.settings, rng=None)
+    except TypeError as error:
+        called = getattr(f, "__name__", "f")
+        wanted = ", ".join((*arm.settings, RESERVED[0]))
+        raise TypeError(
+            f"a simulator gets the settings of an option by name; {called} cannot ({error}). "
+            f"Write def {called}({wanted})."
+        ) from None
+    except ValueError:  # of a function that does not say what it takes
+        return

@@ -11,7 +11,7 @@ import signal
 import string
 import subprocess
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,9 @@ import numpy as np
 from allais._checks import FloatArray, brief, positive
 from allais._system.guard import end_group, end_marked
 from allais._system.processes import guard, marked_environment
-from allais.errors import RunFailed
-from allais.problems.base import OneByOne, Problem
+from allais.errors import RunCut, RunFailed
+from allais.problems.base import Arms, OneByOne, Problem
+from allais.problems.options import Option, settings_of, written
 
 MOST_KEPT = 1 << 16  # bytes at the end of an output: a program may print without limit
 LONGEST_WAIT = 3600.0  # seconds that every selector accepts
@@ -136,8 +137,10 @@ class Program(OneByOne):
     leaves in the background ends with it.
 
     Args:
-        command: What to run; it is split into words as a shell would, and only then `{arm}` and `{seed}` are filled in.
-        arms: The names of the arms, or how many there are.
+        command: What to run; it is split into words as a shell would, and only then `{arm}` and `{seed}` are filled in,
+            and settings of options by their names, such as `{s}`.
+        arms: The names of the arms, or how many there are; or dictionaries of settings, a data frame, or what
+            `problems.grid` and `problems.table` return.
         field: The entry of the JSON that the program prints, such as `"result.delay"`; by default the reward is the
             last line that it prints.
         time_limit: Seconds after which a run is ended; None for no limit.
@@ -146,12 +149,14 @@ class Program(OneByOne):
     >>> problem = Program("python3 -c 'print({arm} + {seed} % 2)'", arms=[10, 20])
     >>> problem.run(1, seed=7)
     21.0
+    >>> Program("python3 -c 'print({s} * {S} + {seed} % 2)'", arms=[{"s": 2, "S": 6}, {"s": 3, "S": 6}]).run(1, seed=7)
+    19.0
     """
 
     def __init__(
         self,
         command: str,
-        arms: int | Sequence[Hashable],
+        arms: Arms,
         field: str | None = None,
         time_limit: float | None = None,
         folder: str | None = None,
@@ -165,9 +170,10 @@ class Program(OneByOne):
         self.folder = None if folder is None else os.path.abspath(folder)  # wherever the process goes later
         self.time_limit = None if time_limit is None else positive("time_limit", time_limit)
         super().__init__(arms)
-        self._words = _checked_words(command)
+        self._words = _checked_words(command, next(iter(settings_of(self._arms)), {}))
         for name in self._arms:
             _require_harmless(name, self._words)
+        self._require_different()
         self._running: set[Execution] = set()
         self._closed = False
 
@@ -190,8 +196,26 @@ class Program(OneByOne):
         Raises:
             RunFailed: If the program crashed, took too long, or printed no number.
         """
-        words = [word.format(arm=str(self._arms[arm]), seed=seed) for word in self._words]
+        words = self._filled(arm, seed)
         return self._reward(self._printed(words), shlex.join(words))
+
+    def _filled(self, arm: int, seed: int) -> list[str]:
+        name = self._arms[arm]
+        settings = name.settings if isinstance(name, Option) else {}
+        texts = {key: written(value) for key, value in settings.items()}
+        return [word.format(arm=str(name), seed=seed, **texts) for word in self._words]
+
+    def _require_different(self) -> None:
+        """Refuse a command that is the same for two options."""
+        seen: dict[tuple[str, ...], Hashable] = {}
+        for arm, name in enumerate(self._arms):
+            words = tuple(self._filled(arm, 0))
+            if words in seen:
+                raise ValueError(
+                    f"a command must tell options apart; it is the same for {str(seen[words])!r} and {str(name)!r}. "
+                    "Hand every setting that varies to the program, as {name of the setting}."
+                )
+            seen[words] = name
 
     def part(self, arms: Sequence[int]) -> Problem:
         if type(self) is not Program:  # a subclass may know its arms by their places
@@ -215,9 +239,11 @@ class Program(OneByOne):
             code = execution.wait(self.time_limit)
         except TimeoutError:
             execution.end()
-            raise RunFailed(
+            assert self.time_limit is not None
+            raise RunCut(
                 f"a run must end within {self.time_limit:g} s; `{command}` did not. Raise time_limit, or repair it.",
                 _details(execution),
+                at_least=self.time_limit,
             ) from None
         except BaseException:
             execution.end()
@@ -252,7 +278,7 @@ class Program(OneByOne):
         return reward
 
 
-def _checked_words(command: str) -> list[str]:
+def _checked_words(command: str, settings: Mapping[str, Any]) -> list[str]:
     try:
         words = shlex.split(command)
         fields = [field for word in words for field in _placeholders(word)]
@@ -261,12 +287,13 @@ def _checked_words(command: str) -> list[str]:
     if not words:
         raise ValueError('a command must name a program; got nothing. Write "./sim --plan {arm} --seed {seed}".')
     for name in fields:
-        if name not in PLACEHOLDERS:
+        if name not in (*PLACEHOLDERS, *settings):
+            known = [f"{{{one}}}" for one in (*settings, *PLACEHOLDERS)]
             raise ValueError(
-                f"a command may hold {{arm}} and {{seed}}; got {{{name}}} in {command!r}. "
+                f"a command may hold {', '.join(known[:-1])} and {known[-1]}; got {{{name}}} in {command!r}. "
                 "Double a brace that is meant as itself."
             )
-    for name in PLACEHOLDERS:
+    for name in PLACEHOLDERS[1:] if settings else PLACEHOLDERS:
         if name not in fields:
             raise ValueError(
                 f"a command needs {{{name}}}, or every run would be the same; got {command!r}. Hand it to the program."
@@ -284,14 +311,16 @@ def _placeholders(word: str) -> list[str]:
 
 
 def _require_harmless(name: Hashable, words: list[str]) -> None:
-    text = str(name)
-    if "\0" in text:
+    if "\0" in str(name):
         raise ValueError(f"an arm of a program must be text without null characters; got {name!r}. Rename it.")
-    if text.startswith("-") and any(word.startswith("{arm}") for word in words):
-        raise ValueError(
-            f"an arm that begins with a dash would be read as an option; got {name!r}. "
-            "Rename it, or write --option={arm} in the command."
-        )
+    settings = name.settings if isinstance(name, Option) else {}
+    texts = {key: value for key, value in settings.items() if isinstance(value, str)}  # a number is no option
+    for key, text in {PLACEHOLDERS[0]: str(name), **texts}.items():
+        if text.startswith("-") and any(word.startswith(f"{{{key}}}") for word in words):
+            raise ValueError(
+                f"an arm that begins with a dash would be read as an option; got {text!r}. "
+                f"Rename it, or write --option={{{key}}} in the command."
+            )
 
 
 def _started(words: list[str], folder: str | None) -> Execution:

@@ -82,7 +82,7 @@ def _why_not(answer: BestArm) -> str:
     if never:
         many = "one option has" if len(never) == 1 else f"{len(never):,} options have"
         return f"How far this is from the limit cannot be told, since {many} not been tried yet."
-    return "How far this is from the limit cannot be told, since no interval is known for values of this kind."
+    return "How far this is from the limit cannot be told, since none is known for outcomes without bounds."
 
 
 # Where the outcomes of many runs are grouped: the rare ends apart, since they matter most.

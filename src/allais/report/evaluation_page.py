@@ -21,6 +21,8 @@ from allais.report.pictures import PARTS, Row, rows_as_svg
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+AS_DECIDED = "As decided"  # what the logging policy is called on pages of the service
+
 
 def write_evaluation(found: Evaluation, path: str | Path, title: str = "", *, name: str = "", unit: str = "") -> None:
     """Write what `evaluate` found to one HTML file.
@@ -43,12 +45,31 @@ def write_evaluation(found: Evaluation, path: str | Path, title: str = "", *, na
     text = render(
         "report/templates/evaluation.html.j2", title=title or "What would another policy have been worth?",
         style=style("report/static/report.css"), about=" · ".join(about),
-        answers=[_answer(found, one, unit) for one in found.preferences],
+        answers=answers(found, unit),
         notes=list(dict.fromkeys([*found.findings, *(one.caveat for one in found.worths if one.caveat)])),
-        pictures=[(in_words(one), _picture(found, one, unit)) for one in found.preferences],
-        table=_table(found, unit), assumptions=_assumptions(found),
+        pictures=pictures(found, unit), table=table(found, unit), assumptions=assumptions(found),
     )  # fmt: skip
     write_atomically(Path(path), text)
+
+
+def answers(found: Evaluation, unit: str) -> list[str]:
+    """The best target by each preference, in a sentence.
+
+    Args:
+        found: What `evaluate` returned.
+        unit: The unit of outcomes.
+    """
+    return [_answer(found, one, unit) for one in found.preferences]
+
+
+def pictures(found: Evaluation, unit: str) -> list[tuple[str, Markup]]:
+    """All targets with their intervals, by each preference.
+
+    Args:
+        found: What `evaluate` returned.
+        unit: The unit of outcomes.
+    """
+    return [(in_words(one), _picture(found, one, unit)) for one in found.preferences]
 
 
 def _of(found: Evaluation, preference: Preference) -> list[Worth]:
@@ -63,7 +84,7 @@ def _answer(found: Evaluation, preference: Preference, unit: str) -> str:
     if not known:
         return f"Nobody tried what these policies do, so this log does not tell their worth by {in_words(preference)}."
     best = max(known, key=lambda one: sign * one.value)
-    done = best.target == LOGGING
+    done = best.target in (LOGGING, AS_DECIDED)
     name = "What was done was" if done else f"{best.target} would have been"
     what = f"{name} worth {amount(best.value, unit)} by {in_words(preference)}"
     held = f"between {plain(best.interval[0])} and {plain(best.interval[1])}"
@@ -89,7 +110,13 @@ def _amount(one: Worth, unit: str) -> str:
     return "not known" if math.isnan(one.value) else amount(one.value, unit)
 
 
-def _table(found: Evaluation, unit: str) -> Markup:
+def table(found: Evaluation, unit: str) -> Markup:
+    """All numbers.
+
+    Args:
+        found: What `evaluate` returned.
+        unit: The unit of outcomes.
+    """
     proven = found.bounds is not None
     cells = []
     for one in found.worths:
@@ -101,7 +128,12 @@ def _table(found: Evaluation, unit: str) -> Markup:
     return macro(PARTS, "table")(heads, cells)
 
 
-def _assumptions(found: Evaluation) -> list[str]:
+def assumptions(found: Evaluation) -> list[str]:
+    """What the numbers rest on, a sentence each.
+
+    Args:
+        found: What `evaluate` returned.
+    """
     said = [
         "Each propensity is the probability with which the arm was chosen, given all that came before.",
         "Contexts, and the outcomes of each arm in them, come from one distribution throughout the log.",

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from allais._system.extras import extra
+from allais.learner.reading import sure_intervals
 from allais.preferences.valuation import plain
 from allais.report.markup import duration
-from allais.report.words import sure_intervals
 from allais.searches import Outcome, Run, Search
 from allais.searches.forecast import Forecast, chances_of_best, forecast
 

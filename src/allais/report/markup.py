@@ -121,7 +121,7 @@ def static(*files: str) -> Markup:
 
 
 def trusted(text: str) -> Markup:
-    """HTML that was made by us, as it is."""
+    """HTML that was made by us: it is not escaped."""
     from markupsafe import Markup
 
     return Markup(text)

@@ -14,6 +14,7 @@ import numpy as np
 from allais import __version__
 from allais._checks import FloatArray
 from allais.files.atomic import write_atomically
+from allais.learner.reading import sure_intervals
 from allais.policies.core.base import PROMISES, promise_in_words
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
@@ -21,8 +22,17 @@ from allais.preferences.named import in_words
 from allais.preferences.valuation import amount, level_of, plain
 from allais.report.effort import distance, explained, more_runs
 from allais.report.markup import duration, macro, number, render, share, style
-from allais.report.pictures import PARTS, Curve, axis_label, contenders_first, intervals_as_svg, over_time
-from allais.report.words import by_mean, chances, contrast, ranked, recommendation, sure_intervals, withdrawal
+from allais.report.pictures import (
+    PARTS,
+    Curve,
+    axis_label,
+    contenders_first,
+    intervals_as_svg,
+    over_settings,
+    over_time,
+)
+from allais.report.words import by_mean, contrast, ranked, recommendation, withdrawal
+from allais.searches.finer import chances
 from allais.searches.limit import Proof, Seen, least_proof
 from allais.simulation import BestArm
 
@@ -57,12 +67,14 @@ def write_page(
     """
     proof, policy = _proof(answer), answer.learner.policy
     fewest = proof.runs if proof is not None and proof.own else math.inf
+    drawn, words = over_settings(answer)
     text = render(
         "report/templates/page.html.j2", title=title, style=style("report/static/report.css"),
         about=_about(answer, name), recommendation=_unbroken(recommendation(answer, unit), unit),
         picture=intervals_as_svg(answer), axis=axis_label(answer, unit), options=_options(answer),
         measured=f"in {unit}" if unit else "in the units of the outcomes", intervals=_intervals_in_words(answer),
-        reference=amount(policy.preference.reference, unit), history=closing(answer, unit, fewest),
+        reference=amount(policy.preference.reference, unit), settings_picture=drawn,
+        settings_words=words, history=closing(answer, unit, fewest),
         contrast=contrast(answer, unit), explanations=_explanations(answer), promise=_promise(answer),
         effort=" ".join(_effort(answer, proof, unit)), failures=answer.failures, failed=_failed(answer),
         settings=repr(policy),

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from allais.bands import Interval
+from allais.learner.reading import sure_intervals
 from allais.preferences.named import in_words
 from allais.preferences.valuation import level_of, plain
+from allais.problems.options import Setting, settings_of
 from allais.report.markup import macro
-from allais.report.words import ranked, sure_intervals
+from allais.report.words import ranked
+from allais.searches.finer import contenders
 from allais.simulation import BestArm
 
 if TYPE_CHECKING:
@@ -24,6 +27,13 @@ SIZE = WIDE, HIGH = 1000, 240  # of curves, in units of their own and in pixels
 MOST_MARKS = 6  # numbers of outcomes on the axis of time
 LONG = 10  # of a past: outcomes at its end for one at its beginning
 MOST_SHOWN = 15  # options in a picture: as many as a screen has room for
+LEAST_SHOWN, FEW = 3, 6  # options of a grid that are shown at least, and of which all are
+MAP = (
+    "A cell is the best option with these settings, the better the darker. A dashed frame marks what may still be the "
+    "best, a solid one the answer."
+)
+CURVE = "The line is the estimate, the band the intervals around it, and the dashed line the answer."
+MOST_NUMBERED = 10  # columns of a map whose cells have room for a number
 
 
 class Row(NamedTuple):
@@ -158,6 +168,10 @@ def contenders_first(answer: BestArm) -> tuple[list[Hashable], list[Hashable]]:
     seen = set(names)
     names += [name for name in answer.intervals if name not in seen]
     shown = MOST_SHOWN if len(names) > MOST_SHOWN + 1 else len(names)  # to fold one away would save nothing
+    if len(names) > FEW and settings_of(names):  # what the others are worth is in the picture of their settings
+        may_be_best = set(contenders(answer))
+        names.sort(key=lambda name: name not in may_be_best)
+        shown = min(max(len(may_be_best), LEAST_SHOWN), MOST_SHOWN)
     return names[:shown], names[shown:]
 
 
@@ -175,3 +189,119 @@ def intervals_as_svg(answer: BestArm) -> Markup:
     best = sure.get(answer.arm, Interval(math.nan, math.nan, math.nan))  # none, where all break a guardrail
     worst = best.high if answer.learner.policy.preference.costs else best.low
     return rows_as_svg("What each option feels like for sure, with its interval", rows, worst)
+
+
+class Cell(NamedTuple):
+    """Settings on a map: where they are, and the best that is there."""
+
+    column: int
+    row: int
+    text: str
+    share: float  # from 0, the worst on the map, to 1, the best
+    kind: str  # "best", "contender" or nothing
+
+
+def over_settings(answer: BestArm) -> tuple[Markup | str, str]:
+    """The value over one number, or over the two settings that matter most; with what the picture shows, in words.
+
+    Nothing where options have names only, or one setting that is no number. Of options that share a place on the map,
+    the best is shown.
+    """
+    sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
+    options = {
+        name: settings
+        for name, settings in zip(answer.pulls, settings_of(list(answer.pulls)), strict=False)
+        if math.isfinite(sure[name].value)
+    }
+    sign = -1.0 if answer.learner.policy.preference.costs else 1.0
+    axes = _that_matter({name: (settings, sign * sure[name].value) for name, settings in options.items()})
+    if not axes or len(options) < LEAST_SHOWN:
+        return "", ""
+    if len(axes) > 1:
+        return _map(answer, options, axes), " ".join([MAP, *_at_an_end(answer, options)])
+    along = sorted((settings[axes[0]], name) for name, settings in options.items())
+    if any(isinstance(at, str | bool) for at, _ in along):
+        return "", ""
+    points = [(float(at), sure[name]) for at, name in along]
+    best = float(options[answer.arm][axes[0]]) if answer.arm in options else None
+    return _along(points, axes[0], best), " ".join([CURVE, *_at_an_end(answer, options)])
+
+
+def _at_an_end(answer: BestArm, options: dict[Hashable, dict[str, Setting]]) -> Iterator[str]:
+    """Which numbers of the answer are the smallest or the largest that were tried."""
+    for name, level in options.get(answer.arm, {}).items():
+        levels = {settings[name] for settings in options.values()}
+        if len(levels) > 2 and not isinstance(level, str | bool) and level in (min(levels), max(levels)):
+            yield f"The best {name} is at the end of what was tried: {_shown(level)}. Beyond it may be better ones."
+
+
+def _that_matter(options: dict[Hashable, tuple[dict[str, Setting], float]]) -> list[str]:
+    """The settings that vary, the one first over which the best value varies most; two at most."""
+    ranges = {}
+    for name in next(iter(options.values()))[0] if options else ():
+        best: dict[Setting, float] = {}
+        for settings, value in options.values():
+            best[settings[name]] = max(value, best.get(settings[name], -math.inf))
+        if len(best) > 1:
+            ranges[name] = max(best.values()) - min(best.values())
+    return sorted(ranges, key=lambda name: -ranges[name])[:2]
+
+
+def _along(points: list[tuple[float, Interval]], label: str, best: float | None) -> Markup:
+    """Values with their intervals over a number."""
+    bounded = [(at, one) for at, one in points if math.isfinite(one.low) and math.isfinite(one.high)]
+    values = [one.value for _, one in points]
+    ends = [end for _, one in bounded for end in (one.low, one.high)]
+    spread = max(values) - min(values)  # intervals of options that were soon given up may be as wide as can be
+    ends = [min(max(end, min(values) - spread), max(values) + spread) for end in ends]
+    ticks, first, last = ticks_over(min(values + ends), max(values + ends)), points[0][0], points[-1][0]
+
+    def place(at: float, value: float) -> tuple[float, float]:
+        y = HIGH * (ticks[-1] - value) / (ticks[-1] - ticks[0])
+        return WIDE * (at - first) / (last - first), min(max(y, 0.0), float(HIGH))
+
+    shapes = [Shape("polyline", "s0", [place(at, one.value) for at, one in points])]
+    if bounded:
+        around = [place(at, one.high) for at, one in bounded] + [place(at, one.low) for at, one in reversed(bounded)]
+        shapes.insert(0, Shape("polygon", "s0", around))
+    levels = [(place(first, tick)[1], plain(tick, 6)) for tick in ticks]
+    marks = [((at - first) / (last - first), plain(at)) for at, _ in points]
+    marks = marks[:: math.ceil(len(marks) / MOST_MARKS)]
+    limit = None if best is None else (best - first) / (last - first)
+    return plot(f"What options feel like for sure, by {label}", shapes, levels, marks, label, limit)
+
+
+def _map(answer: BestArm, options: dict[Hashable, dict[str, Setting]], axes: list[str]) -> Markup:
+    """The best value at each pair of two settings, as a map of cells."""
+    sure, may_be_best = sure_intervals(answer.learner, answer.pulls, answer.intervals), set(contenders(answer))
+    pick = min if answer.learner.policy.preference.costs else max
+    across, up = ([*_in_order({settings[axis] for settings in options.values()})] for axis in axes)
+    at: dict[tuple[Setting, Setting], Hashable] = {}
+    for name, settings in options.items():
+        spot = (settings[axes[0]], settings[axes[1]])
+        rivals = [name, *([at[spot]] if spot in at else [])]
+        at[spot] = answer.arm if answer.arm in rivals else pick(rivals, key=lambda one: sure[one].value)
+    values = [sure[name].value for name in at.values()]
+    worst, best = (max(values), min(values)) if pick is min else (min(values), max(values))
+    cells = [
+        Cell(
+            across.index(x), len(up) - 1 - up.index(y),
+            plain(sure[name].value, 3) if len(across) <= MOST_NUMBERED else "",
+            (sure[name].value - worst) / (best - worst) if best != worst else 1.0,
+            "best" if name == answer.arm else "contender" if name in may_be_best else "",
+        )
+        for (x, y), name in at.items()
+    ]  # fmt: skip
+    every = math.ceil(len(across) / MOST_NUMBERED)
+    columns = [(place, _shown(level)) for place, level in enumerate(across) if place % every == 0]
+    label = f"What options feel like for sure, by {axes[0]} and {axes[1]}"
+    return macro(PARTS, "map")(label, cells, len(across), columns, [_shown(level) for level in reversed(up)], axes)
+
+
+def _in_order(levels: set[Setting]) -> list[Setting]:
+    """Numbers by size, others by name."""
+    return sorted(levels, key=lambda one: (isinstance(one, str), one if not isinstance(one, str) else 0.0, str(one)))
+
+
+def _shown(level: Setting) -> str:
+    return plain(level) if isinstance(level, int | float) and not isinstance(level, bool) else str(level)

@@ -45,9 +45,9 @@ def write_verdicts(found: Verdicts, path: str | Path, title: str = "", *, name: 
     text = render(
         "report/templates/verdict.html.j2", title=title or f'Is "{first.group}" better than "{first.control}"?',
         style=style("report/static/report.css"), about=_about(found, name), summary=found.summary,
-        notes=_notes(found), values=[(_question(one), _values(one)) for one in found],
+        notes=_notes(found), values=[(question(one), both_values(one)) for one in found],
         table=_table(found), distributions=_distributions(found), groups=[str(name) for name in found.log.names],
-        axis=f"outcomes, in {first.unit}" if first.unit else "outcomes", histories=_histories(found),
+        axis=f"outcomes, in {first.unit}" if first.unit else "outcomes", histories=histories(found),
         ratio=str(found.sample_ratio), shares=_shares(found), assumptions=found.assumptions,
     )  # fmt: skip
     write_atomically(Path(path), text)
@@ -69,11 +69,12 @@ def _notes(found: Verdicts) -> list[str]:
     return list(dict.fromkeys(said))
 
 
-def _question(one: Verdict) -> str:
+def question(one: Verdict) -> str:
+    """What is compared, in a few words."""
     return f"{one.group}, by {one.metric.words}"
 
 
-def _values(one: Verdict) -> Markup:
+def both_values(one: Verdict) -> Markup:
     """Both amounts with their own intervals."""
     rows = [
         Row(str(name), amount(value.value, one.unit), kind, value)
@@ -148,7 +149,7 @@ def _distributions(found: Verdicts) -> Markup:
     return plot("Share of outcomes at or below each amount", shapes, levels, marks, "")
 
 
-def _histories(found: Verdicts) -> list[tuple[str, str, Markup]]:
+def histories(found: Verdicts) -> list[tuple[str, str, Markup]]:
     """How each difference went; none where there was one look only."""
     drawn = []
     for one in found:

@@ -11,38 +11,18 @@ import numpy as np
 
 from allais.bands import Interval
 from allais.learner import Learner
+from allais.learner.reading import sure_intervals
 from allais.policies.core.base import rarest_of
 from allais.policies.core.guardrails import Feasibility
-from allais.preferences import Explanation, Preference
+from allais.preferences import Explanation
 from allais.preferences.named import in_words
 from allais.preferences.valuation import amount, level_of, percentile_in_words, plain, sure_amount
 from allais.report.effort import TO, explained
 from allais.report.markup import quoted, share
-from allais.searches.forecast import chances_of_best
+from allais.searches.finer import chances
 from allais.simulation import BestArm
 
-MOST_REDRAWN = 1_000  # options: redrawing the runs of more takes minutes
 BY_CHANCE = 1e-3  # if failures fell evenly, they would seldom gather as they do in an option that is named
-
-
-def sure_interval(preference: Preference, interval: Interval) -> Interval:
-    """An interval of values in the user's units, the smaller end first; of costs, the smaller is the better one."""
-    low, value, high = (sure_amount(preference, end) for end in interval)
-    return Interval(high, value, low) if preference.costs else Interval(low, value, high)
-
-
-def sure_intervals(
-    learner: Learner, pulls: dict[Hashable, int], intervals: dict[Hashable, Interval]
-) -> dict[Hashable, Interval]:
-    """What each option feels like for sure; NaN where nothing is known about it, or it has no interval."""
-    preference = learner.policy.preference
-    if learner.policy.of_mean:  # such a policy compares w(mean), which is no value of outcomes
-        values = learner.value()
-        return {name: Interval(math.nan, sure_amount(preference, values[name]), math.nan) for name in intervals}
-    return {
-        name: sure_interval(preference, one) if pulls[name] else Interval(math.nan, math.nan, math.nan)
-        for name, one in intervals.items()
-    }
 
 
 class ByMean(NamedTuple):
@@ -67,13 +47,6 @@ def _mean(learner: Learner, name: Hashable) -> float:
     return float(np.average(outcomes, weights=counts)) if counts.size else math.nan
 
 
-def chances(answer: BestArm) -> dict[Hashable, float]:
-    """How often each option is best when the runs are redrawn; by a fixed draw, so that a report repeats."""
-    if not answer.learner.policy.keeps_outcomes or len(answer.pulls) > MOST_REDRAWN:
-        return dict.fromkeys(answer.pulls, math.nan)
-    return chances_of_best(answer.learner, np.random.default_rng(0))
-
-
 def recommendation(answer: BestArm, unit: str = "") -> str:
     """What to do, in a paragraph: the option, what it feels like, what the mean would have cost, and how sure it is."""
     if not answer.samples:
@@ -84,6 +57,8 @@ def recommendation(answer: BestArm, unit: str = "") -> str:
     sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
     mean = by_mean(answer.learner)
     text = [f"Choose {quoted(answer.arm)}{but_some_failed(answer, unit)}.", _feeling(answer, sure, mean.arm, unit)]
+    if answer.unfinished:
+        text.append(answer.unfinished)
     if mean.arm is not None:
         text.append(_against_the_mean(answer, sure, mean, unit))
     text.append(said)
@@ -256,10 +231,11 @@ class Failing(NamedTuple):
 
 def failing(answer: BestArm) -> dict[Hashable, Failing]:
     """How many runs of each option failed, of how many."""
-    counted = Counter(one.arm for one in answer.failures if one.reward is not None)
+    cut = Counter(one.arm for one in answer.failures if one.at_least is not None)
+    counted = cut + Counter(one.arm for one in answer.failures if one.reward is not None)
     left_out = answer.excluded
     return {
-        name: Failing(counted[name] + left_out.get(name, 0), pulls + left_out.get(name, 0))
+        name: Failing(counted[name] + left_out.get(name, 0), pulls + cut[name] + left_out.get(name, 0))
         for name, pulls in answer.pulls.items()
     }
 
@@ -295,7 +271,8 @@ def _gathers(own: Failing, failed: int, runs: int, n_options: int) -> bool:
 
 def _counted_as(answer: BestArm, unit: str) -> str:
     rewards = sorted({one.reward for one in answer.failures if one.reward is not None})
-    return " or ".join(amount(reward, unit) for reward in rewards)
+    ends = sorted({one.at_least for one in answer.failures if one.at_least is not None})
+    return " or ".join([*(amount(one, unit) for one in rewards), *(f"at least {amount(one, unit)}" for one in ends)])
 
 
 def withdrawal(answer: BestArm) -> Iterator[str]:

@@ -28,6 +28,26 @@ def derivative(table, count, pulls):
     return pulls * (weigh(table, count / pulls) - weigh(table, (count - 1.0) / pulls))
 
 
+@routine
+def weigh_gaps(table, gaps, shares, units, rises):
+    """The sum of gaps times the weights of their shares; `rises` takes in what `_advance` adds for each of them.
+
+    Args:
+        table: The table of the weight.
+        gaps: Differences between neighbouring outcomes, 0 or more.
+        shares: The shares of units beyond each.
+        units: How many units there are.
+        rises: Where gap times derivative is added.
+    """
+    value = 0.0
+    for i in range(gaps.size):
+        if gaps[i] > 0.0:
+            weighed = weigh(table, shares[i])
+            value += gaps[i] * weighed
+            rises[i] += gaps[i] * units * (weighed - weigh(table, shares[i] - 1.0 / units))
+    return value
+
+
 @kernel
 def _advance(worth, sums, ladder, pulls, utility, count):
     """Go on to the next larger outcome. A is 0 at the smallest, since it counts from its mean only."""

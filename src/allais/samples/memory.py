@@ -3,7 +3,7 @@
 Policies touch it through `insert`, `remove`, `measure` and the bands only, so that a better memory
 changes no policy. An arm with few distinct outcomes keeps them sorted with their counts, and a value
 costs as many weights as there are outcomes. Beyond FLAT of them they move to two trees, one of gains and
-one of mirrored losses, and a value costs O(log n) (`samples/tree_value.py`). Beyond a limit, neighbours
+one of mirrored losses, and a value costs O(log n) (`samples/tree.py`). Beyond a limit, neighbours
 share cells, so that the memory of an arm is bounded (`samples/cells.py`).
 
 Here are the arrays, and the kernels that change them by one outcome. `samples/layout.py` makes larger ones, and
@@ -21,8 +21,7 @@ from allais._kernels import by_reference, kernel, late
 from allais.numerics.distortion import Distortion
 from allais.numerics.table import distorted_sum, weigh
 from allais.samples.cells import AT, LIMIT, RAW, RAW_HIGH, RAW_LOW, SUM, cell_of_outcome, no_cells
-from allais.samples.tree import has_room, insert_outcome, remove_outcome
-from allais.samples.tree_value import tree_value
+from allais.samples.tree import has_room, insert_outcome, remove_outcome, tree_value
 from allais.samples.trees import DISTINCT, Trees, new_trees
 
 FIRST_CAPACITY = 8  # distinct outcomes per arm before its memory grows

@@ -1,7 +1,7 @@
 """Balanced trees of outcomes, in shared arrays: what was seen, in order.
 
 Trees serve compiled code, which allocates nothing: their arrays grow in Python. Trees come in pairs, gains at
-2k and mirrored losses at 2k + 1; the outcomes of both are positive and ascending. `samples/tree_value.py` sums them.
+2k and mirrored losses at 2k + 1; the outcomes of both are positive and ascending. `samples/tree.py` sums them.
 Where a utility is flat, outcomes that feel alike are ordered by what was told, mirrored likewise: so every outcome
 has one place, and ranks go by what was told.
 

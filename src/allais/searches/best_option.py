@@ -8,22 +8,23 @@ import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from allais._checks import positive, whole
-from allais._random import Seed
+from allais._checks import Seed, positive, whole
 from allais.errors import OutOfBounds, RunFailed, RunRefused
 from allais.learner.changes import with_rewards
+from allais.learner.unfinished import require_cuts
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms
 from allais.problems import Problem
-from allais.searches.adapt import with_common_numbers, with_indifference
-from allais.searches.asynchronous import Search
+from allais.samples.cuts import Cuts
+from allais.searches.asynchronous import Search, with_common_numbers, with_indifference
 from allais.searches.journal import RunJournal, going_on, identity, offered
 from allais.searches.pool import PATIENCE, Pool, Returned, capacity
-from allais.searches.runs import Failures, Pace
+from allais.searches.runs import AT_LEAST, Failures, Pace
 from allais.simulation.best_arm import BestArm, Origin, answer_of, stopping
 from allais.simulation.history import Kept
 from allais.simulation.simulate import root_of
@@ -81,7 +82,7 @@ def drive(
             back = pool.wait(deadline)
             pace.note([outcome for _, outcome in back])
             finished = _taken_in(search, policy, journal, back, keep)
-            search.require_rewards(run.arm for run, outcome in finished if outcome.reward is None)
+            search.require_rewards(run.arm for run, outcome in finished if outcome.reward is None is outcome.at_least)
             if watch is not None:
                 watch(search, finished)
     except OutOfBounds:
@@ -180,7 +181,8 @@ def search(
     Runs are done by workers side by side, and the guarantee holds whatever order results come in
     (docs/theory/asynchronous.md). Each run has a seed of its own, from `seed`, its arm and its number. A worker that
     dies, or a search that is killed, loses the runs that were not yet reported, and no others. If the policy has
-    changed since the journal was written, the search begins anew and uses the finished runs instead of repeating them.
+    changed since the journal was written, or options were added after the others (`finer`), the search begins anew and
+    uses the finished runs instead of repeating them.
 
     Args:
         policy: A policy that looks for the best arm.
@@ -223,6 +225,8 @@ def search(
     if isinstance(patience, bool) or not isinstance(patience, int | float) or not patience >= 0.0:
         raise ValueError(f"patience must be a number of seconds, 0 or more; got {patience!r}. math.inf waits forever.")
     hours = np.inf if max_hours is None else positive("max_hours", max_hours)
+    if failures is not None and failures.then == AT_LEAST:
+        require_cuts(policy, (0.0, math.inf), Cuts())
     at_once = None if workers is None else whole("workers", workers)
     size = None if batch is None else whole("batch", batch)
     started, root = time.monotonic(), root_of(seed)
@@ -237,7 +241,8 @@ def search(
             if journal is None:
                 progress.restart(dict(kept))
             else:
-                book = stack.enter_context(RunJournal(Path(journal), identity(problem, policy, root, common=common)))
+                known_as = partial(identity, problem, policy, root, common=common)
+                book = stack.enter_context(RunJournal(Path(journal), known_as(), lambda arms: known_as(arms=arms)))
                 if wide is not None:
                     book.require_admitted()
                 book.repeat(progress)

@@ -4,7 +4,8 @@ The first line says which experiment it is. A line also says how many runs had b
 this one came back: the choices depend on nothing else, so repeating the lines leads to the same state.
 
 A run depends on its arm and number alone. So when the policy changes, another first line is appended, and
-the search that follows begins anew and takes in the runs above that line as soon as it asks for them.
+the search that follows begins anew and takes in the runs above that line as soon as it asks for them. So it is when
+options are added after those that are there.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import json
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +114,16 @@ def going_on(error: OutOfBounds, wide: Policy, runs: int | None) -> str:
 FORMAT, VERSION, COMMON = "allais runs", 1, "common_random_numbers"
 
 
-def identity(problem: Problem, policy: Policy, root: np.random.SeedSequence, *, common: bool = False) -> dict[str, Any]:
-    """What a journal says about its experiment: to be continued, all of it but the policy must be the same."""
+def identity(
+    problem: Problem, policy: Policy, root: np.random.SeedSequence, *, common: bool = False, arms: int | None = None
+) -> dict[str, Any]:
+    """What a journal says about its experiment: to be continued, all of it but the policy must be the same.
+
+    With a number of arms it is what a journal would say of so many first ones.
+    """
     require_plain_names(problem.arms)
+    if arms is not None:
+        problem = problem.part(range(arms))
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -133,13 +141,17 @@ class RunJournal:
     Args:
         path: The file.
         experiment: What the search is about; it must be the same when the journal is continued.
+        of_first: The experiment of so many first options, where options may have been added to those of the journal.
     """
 
-    def __init__(self, path: Path, experiment: dict[str, Any]) -> None:
+    def __init__(
+        self, path: Path, experiment: dict[str, Any], of_first: Callable[[int], dict[str, Any]] | None = None
+    ) -> None:
         self.log = FailureLog(path)
         self._runs = Log(path, form=FORMAT, advice=", or delete the line: its run is done again")
         self.path, self.arms = self._runs.path, experiment["arms"]
         self._experiment, self._place = experiment, {name: arm for arm, name in enumerate(self.arms)}
+        self._of_first = of_first
         try:
             self._entries = self._taken_over()
         except BaseException:
@@ -147,16 +159,24 @@ class RunJournal:
             raise
 
     def _taken_over(self) -> list[Event]:
-        """The lines of a journal of this experiment; of another it is left as it is."""
+        """The lines of a journal of this experiment; that of another one is not touched."""
         entries = self._runs.events
         if any("format" not in entry for entry in entries):
-            _require_same(entries[0], self._experiment, self.path)
+            for header in (entry for entry in entries if "format" in entry):
+                _require_same(header, self._known_as(header), self.path)
             self._runs.accept()
             return entries
         self._runs.accept()
         self._runs.clear()  # no run was finished, so it may become the journal of another experiment
         self._append(self._experiment)
         return [self._experiment]
+
+    def _known_as(self, header: Event) -> dict[str, Any]:
+        """The experiment as it was before options were added to those of a header."""
+        before = header.get("arms")
+        if self._of_first is None or not isinstance(before, list) or not 0 < len(before) < len(self.arms):
+            return self._experiment
+        return self._of_first(len(before)) if before == self.arms[: len(before)] else self._experiment
 
     def __enter__(self) -> RunJournal:
         return self
@@ -182,8 +202,8 @@ class RunJournal:
         last = max(number for number, entry in enumerate(self._entries) if "format" in entry)
         before, header, after = self._entries[:last], self._entries[last], self._entries[last + 1 :]
         fields = changes(header["policy"], self._experiment["policy"])
-        different = ", ".join(fields)
-        if not fields:
+        different, added = ", ".join(fields), len(self.arms) - len(header["arms"])
+        if not fields and not added:
             search.restart(self._known(before))
             if self._repeats(search, after):
                 search.notice_settled()  # else what was out when the answer was found would be run in vain
@@ -199,6 +219,9 @@ class RunJournal:
         self._append(self._experiment)
         many = "its finished run is" if len(known) == 1 else f"its {len(known):,} finished runs are"
         runs = f"{many} used again" if known else "it holds no finished run yet"
+        if added and not fields:
+            warnings.warn(f"{self.path} holds {len(header['arms']):,} of these options; {runs}.", stacklevel=3)
+            return
         then = consequence(fields) if search.learner.policy.goal == "confidence" else ""
         warnings.warn(f"{self.path} was written by another policy ({different}); {runs}.{then}", stacklevel=3)
 
@@ -212,7 +235,7 @@ class RunJournal:
             run = self._run(entry)
             if search.asked != entry["asked"] or not search.is_out(run):
                 return False
-            search.take_in(run, Outcome(entry["reward"], entry["seconds"], entry.get("failure")))
+            search.take_in(run, _outcome(entry))
         return True
 
     def _known(self, entries: Sequence[dict[str, Any]]) -> dict[Run, Outcome]:
@@ -248,6 +271,7 @@ class RunJournal:
                 "at": now,
                 "asked": asked,
                 **({"refused": True} if refused else {}),
+                **({} if outcome.at_least is None else {"at least": outcome.at_least}),
             }
             entries.append(entry if outcome.failure is None else {**entry, "failure": outcome.failure})
         self._append(*entries)
@@ -259,6 +283,10 @@ class RunJournal:
             raise RunFailed(
                 f"a run counts when it is written down; {self.path} cannot be written ({error.strerror}). Make room."
             ) from error
+
+
+def _outcome(entry: Event) -> Outcome:
+    return Outcome(entry["reward"], entry["seconds"], entry.get("failure"), at_least=entry.get("at least"))
 
 
 def finished_runs(path: Path) -> int:

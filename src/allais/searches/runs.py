@@ -27,6 +27,7 @@ ELSEWHERE = (
     f"{Path(__file__).parents[1]}{os.sep}",
     "<frozen ",
 )
+AT_LEAST = "at least"
 MOST_MESSAGE = 200  # characters of an exception's own words in a sentence; a log has all of them
 
 
@@ -52,12 +53,14 @@ class Outcome(NamedTuple):
         seconds: How long the run took.
         failure: Why it failed, in one sentence.
         details: Of a failure, for the log: a traceback, or what a program printed.
+        at_least: Of a run that was cut off, what its outcome would have been at least.
     """
 
     reward: float | None
     seconds: float
     failure: str | None = None
     details: str = ""
+    at_least: float | None = None
 
 
 class Seeds:
@@ -90,15 +93,19 @@ class Seeds:
 
 @dataclass(frozen=True)
 class Failures:
-    """What happens when a run fails: after the retries the search stops, leaves it out, or counts it as a reward.
+    """What happens when a run fails: after the retries the search stops, leaves it out, or counts it as something.
 
     A retry has the same seed: another one would leave out whatever outcomes make a run fail. After `then="exclude"` a
     promise holds only if no outcome of the runs that were left out could overturn the answer; else it is withdrawn
-    (`BestArm.withdrawn`). With a number, the promise is about outcomes with failures counted as that.
+    (`BestArm.withdrawn`). With a number, the promise is about outcomes with failures counted as that. With
+    `then="at least"` a run that was ended at the `time_limit` of its program counts as at least so many seconds, for
+    outcomes that are the run's own duration in seconds; a simulator in Python raises `errors.RunCut(..., at_least=...)`
+    for a run that it cuts off, in the unit of outcomes. The promise then holds whatever these runs would have brought.
+    Any other failure stops the search.
 
     Args:
         retries: How often a failed run is tried again.
-        then: `"stop"`, `"exclude"`, or the reward that a failure counts as.
+        then: `"stop"`, `"exclude"`, `"at least"`, or the reward that a failure counts as.
 
     >>> from allais.searches import Outcome
     >>> Failures(retries=2, then=-100).counted(Outcome(None, 3.0, "it crashed")).reward
@@ -111,41 +118,45 @@ class Failures:
     def __post_init__(self) -> None:
         if isinstance(self.retries, bool) or not isinstance(self.retries, int) or self.retries < 0:
             raise ValueError(f"retries must be a whole number, 0 or more; got {self.retries!r}. Give an int.")
-        if self.then not in ("stop", "exclude"):
-            advice = 'Write "stop", "exclude", or the reward that a failure counts as.'
+        if self.then not in ("stop", "exclude", AT_LEAST):
+            advice = 'Write "stop", "exclude", "at least", or the reward that a failure counts as.'
             object.__setattr__(self, "then", real("what a failure leads to", self.then, advice))
 
     def counted(self, outcome: Outcome) -> Outcome:
-        """The outcome as it is told: a failure raises an error, is left out, or has its reward.
+        """The outcome as the policy gets it: a failure raises an error, is left out, or has its reward.
 
         Args:
             outcome: What came of a run.
         """
         if outcome.failure is None:
             return outcome
-        if self.then == "stop":
+        if self.then == "stop" or (self.then == AT_LEAST and outcome.at_least is None):
             raise RunFailed(outcome.failure, outcome.details)
-        return outcome if self.then == "exclude" else outcome._replace(reward=float(self.then))
+        if self.then == AT_LEAST:
+            return outcome
+        return outcome._replace(reward=None if self.then == "exclude" else float(self.then), at_least=None)
 
 
 def perform(problem: Problem, run: Run, retries: int) -> Outcome:
     """Do a run, and again if it fails: what a worker does. Only a result travels back, never an error."""
     started = perf_counter()
     reason = details = ""
+    at_least: float | None = None
     for _ in range(retries + 1):
         try:
             reward = problem.run(run.arm, run.seed)
         except RunFailed as error:
             reason, details = _sentence(str(error)), error.details
+            at_least = getattr(error, "at_least", None)
         except (Exception, SystemExit) as error:  # whatever a user's function raises
             reason = _sentence(
                 f"a simulator must return a number; run {run.number} of {problem.arms[run.arm]!r} (seed {run.seed}) "
                 f"raised {_words(error)}{_place(error)}"
             )
-            details = traceback.format_exc()
+            details, at_least = traceback.format_exc(), None
         else:
             return Outcome(reward, perf_counter() - started)
-    return Outcome(None, perf_counter() - started, reason, details)
+    return Outcome(None, perf_counter() - started, reason, details, at_least)
 
 
 def _words(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""`allais serve --demo`: travellers of three tastes on the way from node 12 to node 4, past a level crossing.
+"""`allais serve --demo`: travellers with three preferences on the way from node 12 to node 4, past a level crossing.
 
 The delays were recorded on Eclipse SUMO (`allais traffic record`); the package has 1,000 quantiles of each of four
 routes. The travellers call the service as any client does.

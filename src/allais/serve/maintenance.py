@@ -26,10 +26,14 @@ from sqlalchemy.exc import DatabaseError
 from allais import __version__
 from allais.serve.api.schemas import NewKey
 from allais.serve.core import keys
+from allais.serve.core.errors import Refused
+from allais.serve.core.parse_settings import learner_from_settings, with_policy
+from allais.serve.settings_file import ServerSettings
 from allais.serve.store import tables
 from allais.serve.store.database import HEAD, PATIENCE, Database, brief_of, open_privately
 from allais.serve.store.tables import metadata
 from allais.serve.store.writer import as_json
+from allais.serve.webhooks import secret_in
 
 FORMAT, VERSION = "allais service", 1
 AT_A_TIME = 1_000  # rows in one statement
@@ -243,6 +247,53 @@ def back_up(address: str, to: Path) -> int:
         finally:
             partial.unlink(missing_ok=True)
     return to.stat().st_size
+
+
+def check(settings: ServerSettings) -> Iterator[tuple[bool, str]]:
+    """What a start with these settings would meet: whether each is all right, and a sentence about it."""
+    for name, experiment in settings.experiments.items():
+        try:
+            learner_from_settings(with_policy(experiment))
+            yield True, f"experiments.{name}: {len(experiment.arms)} arms"
+        except (ValueError, Refused) as error:
+            yield False, f"experiments.{name}: {error.sentence if isinstance(error, Refused) else error}"
+    for name, hook in settings.webhooks.items():
+        try:
+            secret_in(name, Path(hook.secret_file))
+            yield True, f"webhooks.{name}: {', '.join(hook.events)} to {hook.url}"
+        except ValueError as error:
+            yield False, str(error)
+    try:
+        yield True, f"database: {_state_of(Database(settings.database))}"
+    except ValueError as error:
+        yield False, f"database: {error}"
+    here = settings.host in ("localhost", "127.0.0.1", "::1")
+    beyond = "" if here else ", beyond this machine and over plain HTTP: let others reach it by a proxy that does TLS"
+    yield True, f"address: {settings.host}:{settings.port}{beyond}"
+
+
+def _state_of(database: Database) -> str:
+    """What a start would do with a database, in words."""
+    with contextlib.closing(database):
+        if database.is_sqlite and not database.file.exists():
+            if not os.access(database.file.parent, os.W_OK):
+                raise ValueError(
+                    f"{database.file.parent} is no folder that can be written to. Make it, or give rights."
+                )
+            return f"{database.shown} will be made"
+        try:
+            with database.connect() as connection:
+                empty = not inspect(connection).get_table_names()
+        except DatabaseError as error:
+            raise ValueError(f"{database.shown} does not answer ({brief_of(error)}). Check the address.") from None
+        version = database.version()
+        if version is None and not empty:
+            raise ValueError(f"{database.shown} has tables of something else. Name another.")
+        if version is not None and version > HEAD:
+            raise ValueError(f"{database.shown} is of a newer version of allais. Update allais.")
+        if version == HEAD:
+            return f"{database.shown} is of this version"
+        return f"{database.shown} " + ("is empty" if empty else "is older, and a start brings it up to date")
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""A server that runs until it is told to stop."""
+"""The application with all routes, and a server that runs it until it is told to stop."""
 
 from __future__ import annotations
 
@@ -8,20 +8,75 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import uvicorn
+from fastapi import FastAPI
 
-from allais.serve.api.app import make_app
+from allais import __version__
+from allais.serve import webhooks
+from allais.serve.api import personalizer, routes_decisions, routes_experiments, routes_people
 from allais.serve.api.connections import limited, make_room
-from allais.serve.api.http import Front
+from allais.serve.api.http import Front, add_refusals
 from allais.serve.api.metrics import log_to_stderr
 from allais.serve.api.schemas import NewKey, Scope
-from allais.serve.core import experiments, keys
+from allais.serve.core import experiments, keys, values
 from allais.serve.core.errors import Refused
 from allais.serve.core.service import Service
+from allais.serve.dashboard import routes as pages
+from allais.serve.dashboard.dashboard_state import Dashboard
 from allais.serve.demo import Travellers
 from allais.serve.settings_file import Limits, ServerSettings
+from allais.serve.store.database import Database
+
+ROUTERS = (
+    routes_decisions.direct_router, routes_decisions.router, routes_experiments.router,
+    routes_experiments.values_router, routes_people.router, personalizer.router,
+    routes_people.keys_router, routes_people.trail_router, routes_people.open_router,
+    pages.router,
+)  # fmt: skip
+ABOUT = "Bandits that choose as people do: decide, reward, and one memory of the world for many people."
+
+
+def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[None]] | None = None) -> Front:
+    """The application of a process; `started` is called when its service is ready, before the first call."""
+
+    @asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        try:
+            hooks = webhooks.hooks_of(settings.webhooks)
+            service = app.state.service = Service(settings, Database(settings.database))
+            await service.start()
+        except Exception as error:
+            app.state.failure = error
+            raise
+        try:
+            dashboard = app.state.dashboard = Dashboard(service)
+            service.begin(dashboard.run())
+            service.begin(experiments.clear_hidden(service))
+            service.begin(values.watch(service))
+            service.begin(webhooks.watch(service, hooks))
+            for hook in hooks:
+                service.begin(webhooks.send(service, hook))
+            if started is not None:
+                await started(service)
+            yield
+        except Exception as error:
+            app.state.failure = error
+            raise
+        finally:
+            await service.stop()
+
+    app = FastAPI(
+        title="allais", version=__version__, description=ABOUT, lifespan=life, docs_url=None, redoc_url=None,
+        separate_input_output_schemas=False, redirect_slashes=False,
+    )  # fmt: skip
+    for router in ROUTERS:
+        app.include_router(router)
+    add_refusals(app, pages.refused)
+    return Front(app, settings, routes_decisions.direct_routes())
+
 
 GARBAGE = (50_000, 20, 50)  # new objects until a look at these, and so many looks until one at older ones
 SWITCH = 0.001  # seconds after which Python lets another thread run: the writer's must not wait long
@@ -50,8 +105,7 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
     config = config_for(app, settings.limits)
     # why a start failed is said once, in one sentence, and not in the server's log, too
     logging.getLogger("uvicorn.error").addFilter(lambda record: bool(serving))
-    if settings.request_log:
-        log_to_stderr()
+    log_to_stderr(requests=settings.request_log, as_json=settings.log_format == "json")
     share_the_interpreter()
     try:
         with contextlib.closing(listening):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, Literal, Protocol, get_args
 
 from pydantic import Field, ValidationError
 
@@ -27,6 +27,23 @@ class Limits(Strict):
     connections_per_address: Annotated[int, Field(ge=1)] = 500  # a proxy is one address
 
 
+Told = Literal["verdict", "guardrail", "drift"]
+
+
+class Webhook(Strict):
+    """An address that is told about verdicts, guardrails and drift."""
+
+    url: Annotated[str, Field(pattern=r"^https?://[^/?#\s@]+(/\S*)?$")]
+    secret_file: str  # by whose content messages are signed
+    events: list[Told] = Field(default_factory=lambda: list(get_args(Told)))
+    experiments: list[ExperimentName] | None = None  # all, if it is left out
+    retry_seconds: Annotated[float, Field(gt=0)] = 5.0  # until the second attempt; each later pause is twice as long
+    give_up_hours: Annotated[float, Field(gt=0)] = 72.0
+
+
+Origin = Annotated[str, Field(pattern=r"^https?://[^/\s*]+$")]  # as browsers send it: without a path
+
+
 class ServerSettings(Strict):
     """All of the file; every entry may be left out."""
 
@@ -35,8 +52,11 @@ class ServerSettings(Strict):
     port: Annotated[int, Field(ge=0, le=65_535)] = 8420
     only: list[ExperimentName] | None = None  # the experiments of this process; all, if it is left out
     snapshot_every: Annotated[int, Field(ge=100)] = 20_000  # events
-    request_log: bool = False  # a line per request: method, route, status, milliseconds, name of the key
+    request_log: bool = False  # a line per request: method, route, status, milliseconds, name of the key, id
+    log_format: Literal["text", "json"] = "text"
+    origins: list[Origin] = Field(default_factory=list)  # the sites whose pages may call from a browser
     limits: Limits = Limits()
+    webhooks: dict[ExperimentName, Webhook] = Field(default_factory=dict)  # by a name of the operator's
     experiments: dict[ExperimentName, ExperimentSettings] = Field(default_factory=dict)
 
 
@@ -53,7 +73,9 @@ def read_settings(path: Path | None) -> ServerSettings:
     try:
         return ServerSettings.model_validate(content)
     except ValidationError as error:
-        raise ValueError(f"{path}: {sentence_of(error)}") from None
+        others = len(error.errors()) - 1
+        more = f" There are {others} more mistakes." if others > 1 else " There is one more mistake." if others else ""
+        raise ValueError(f"{path}: {sentence_of(error)}{more}") from None
 
 
 class Misfit(Protocol):

@@ -2,6 +2,7 @@
 
 from allais.simulation.best_arm import BestArm, best_arm
 from allais.simulation.comparison import Comparison, compare
+from allais.simulation.contextual import ContextualResults
 from allais.simulation.population import SharedResults
 from allais.simulation.python_policy import AskAndTell, PythonPolicy
 from allais.simulation.results import Results
@@ -11,6 +12,7 @@ __all__ = [
     "AskAndTell",
     "BestArm",
     "Comparison",
+    "ContextualResults",
     "PythonPolicy",
     "Results",
     "SharedResults",

@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, brief, whole
-from allais._random import Seed
+from allais._checks import FloatArray, Seed, brief, whole
 from allais.bands import Interval
 from allais.learner import Learner
+from allais.learner.reading import arm_rows
 from allais.policies.core.base import Policy, Promise
 from allais.policies.core.verbs import bracket
+from allais.preferences.showing import Rows, as_frame, as_html, as_intervals, in_words
 from allais.preferences.valuation import level_of, percentile_in_words, sure_amount
 from allais.problems import Problem
 from allais.problems.base import require_rivals
@@ -104,7 +105,8 @@ class Failure(NamedTuple):
     number: int
     seed: int
     reason: str
-    reward: float | None  # None: the run was left out
+    reward: float | None  # None: the run was left out, or cut off
+    at_least: float | None = None  # what a run that was cut off would have brought at least
 
 
 class Origin(NamedTuple):
@@ -163,6 +165,12 @@ class BestArm:
     excluded: Mapping[Hashable, int] = field(default_factory=dict)
     doubt: str = ""
 
+    _repr_html_, to_frame, plot, headline = as_html, as_frame, as_intervals, property(in_words)
+
+    def rows(self) -> Rows:
+        """One row per arm, the best first: samples, and value with its interval, in the unit of outcomes."""
+        return arm_rows(self.learner, self.pulls, self.intervals)
+
     @cached_property
     def history(self) -> tuple[Moment, ...]:
         """How the intervals closed: where they were after growing numbers of samples, up to the end."""
@@ -201,6 +209,11 @@ class BestArm:
     def guardrails(self) -> str:
         """What was shown about the guardrails of the policy, in a sentence; empty where it has none."""
         return self.learner.recommend().guardrails
+
+    @property
+    def unfinished(self) -> str:
+        """How many runs of the arm were cut off, and what that leaves open, in a sentence; empty where none was."""
+        return self.learner.recommend().unfinished
 
     def __str__(self) -> str:
         sure = "settled" if self.settled else "not settled"

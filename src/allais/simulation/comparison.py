@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,8 @@ from allais._system.extras import extra
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.preferences.named import in_words
-from allais.problems import Problem
+from allais.preferences.showing import as_frame, as_html
+from allais.problems import ContextualBandit, Problem
 from allais.simulation.python_policy import as_policy
 from allais.simulation.results import Results
 from allais.simulation.simulate import simulate
@@ -34,7 +36,7 @@ class Comparison:
 
     Attributes:
         results: The results of each policy.
-        worths: The true value of each arm, by the judge's words; None where it is not known.
+        values: The true value of each arm, by the judge's words; None where it is not known.
 
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
     >>> policies = [NPTS(expected_value(), Bounded(0, 1)), UCB1(Bounded(0, 1))]
@@ -44,7 +46,16 @@ class Comparison:
     """
 
     results: dict[str, Results]
-    worths: dict[str, FloatArray | None] = field(default_factory=dict)
+    values: dict[str, FloatArray | None] = field(default_factory=dict)
+
+    _repr_html_, to_frame = as_html, as_frame
+    headline = "Regret by the end: what the choices lost to the best arm. Less is better."
+
+    @property
+    def worths(self) -> dict[str, FloatArray | None]:
+        """The former name of `values`."""
+        warnings.warn("`worths` is now `values`. The old name goes in 0.4.0.", DeprecationWarning, stacklevel=2)
+        return self.values
 
     def judged(self, judge: str | None = None) -> dict[str, Results]:
         """The results with regret as one judge counts it.
@@ -52,20 +63,20 @@ class Comparison:
         Args:
             judge: The judge's words, as in `rows`; None if there is one judge only.
         """
-        if not self.worths:
+        if not self.values:
             return self.results
-        if judge is None and len(self.worths) == 1:
-            judge = next(iter(self.worths))
-        if judge not in self.worths:
+        if judge is None and len(self.values) == 1:
+            judge = next(iter(self.values))
+        if judge not in self.values:
             raise ValueError(
-                f"regret is counted by one judge; got {judge!r} of {', '.join(map(repr, self.worths))}. "
+                f"regret is counted by one judge; got {judge!r} of {', '.join(map(repr, self.values))}. "
                 "Name one of them, or give compare a judge."
             )
-        return {name: _by(one, judge, self.worths[judge]) for name, one in self.results.items()}
+        return {name: _by(one, judge, self.values[judge]) for name, one in self.results.items()}
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per policy and judge: final regret with its standard error, error rate, runs and samples used."""
-        by_judge = [self.judged(judge) for judge in self.worths] or [self.results]
+        by_judge = [self.judged(judge) for judge in self.values] or [self.results]
         return [
             {
                 "policy": name,
@@ -180,6 +191,8 @@ def compare(
         name: replace(simulate(policy, problem, n_rounds, judge=judge, **settings), label=name)
         for name, policy in named.items()
     }
+    if isinstance(problem, ContextualBandit):  # whose arms have a value in each round
+        return Comparison(results)
     return compared(results, [policy.preference for policy in named.values()] if judge is None else [judge], problem)
 
 

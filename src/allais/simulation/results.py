@@ -12,6 +12,7 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais._system.extras import extra
 from allais.files.reading import read_arrays, write_arrays
+from allais.preferences.showing import Rows, as_frame, as_html, in_a_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,6 +58,18 @@ class Results:
     values: FloatArray | None
     bound: FloatArray | None = None
     judge: str = ""
+
+    _repr_html_, to_frame = as_html, as_frame
+    headline = property(in_a_line)
+
+    def rows(self) -> Rows:
+        """One row per arm: its true value, pulls by the end on average, and the share of runs that recommend it."""
+        pulls, last = self.pulls[:, -1].mean(axis=0).tolist(), self.recommended[:, -1]
+        worth = [None] * len(self.arms) if self.values is None else self.values.tolist()
+        return [
+            {"arm": arm, "true value": worth[k], "pulls": pulls[k], "recommended in": float((last == k).mean())}
+            for k, arm in enumerate(self.arms)
+        ]
 
     def __repr__(self) -> str:
         return f"<Results of {self.label}: {self.samples.size} runs, {self.checkpoints[-1]} rounds>"

@@ -13,14 +13,14 @@ from typing import Any, overload
 
 import numpy as np
 
-from allais._checks import IntArray, whole
-from allais._random import Seed
+from allais._checks import IntArray, Seed, whole
 from allais._system.extras import Progress
 from allais._system.processes import process_pool
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.preferences.named import in_words
-from allais.problems import Problem
+from allais.problems import ContextualBandit, Problem
+from allais.simulation.contextual import ContextualResults, simulate_contexts
 from allais.simulation.population import People, SharedResults, simulate_people
 from allais.simulation.python_policy import PythonPolicy, PythonRollout, as_policy, say_that_it_is_slow
 from allais.simulation.results import Results
@@ -31,6 +31,19 @@ MOST_RUNS = 10_000_000  # each has a seed and results of its own, which are held
 CHECKPOINTS = 200  # enough for a smooth curve on a log axis
 
 
+@overload
+def simulate(
+    policy: Policy,
+    problem: ContextualBandit,
+    n_rounds: int,
+    n_runs: int = 1,
+    seed: Seed = 0,
+    *,
+    checkpoints: Sequence[int] | int | None = None,
+    judge: Preference | None = None,
+    progress: bool | None = None,
+    exact: bool = False,
+) -> ContextualResults: ...
 @overload
 def simulate(
     policy: Policy,
@@ -85,6 +98,9 @@ def simulate(
     (`Preference.in_frame_of`). These runs are one after the other, through a learner, about a hundred times slower than
     those of one preference.
 
+    So are runs on a `ContextualBandit`: a policy that takes contexts sees those of the rounds, a linear one the rows of
+    the problem's `features`, and any other plays without; the result is a `ContextualResults`.
+
     Args:
         policy: How to explore.
         problem: The arms.
@@ -114,6 +130,12 @@ def simulate(
                 "judge. Leave them out."
             )
         return simulate_people(as_policy(policy), problem, people, marks, root_of(seed).spawn(runs), progress, exact)
+    if isinstance(problem, ContextualBandit):
+        if n_jobs != 1 or executor is not None:
+            raise ValueError(
+                "problems with contexts are simulated one run after the other; got n_jobs or executor. Leave them out."
+            )
+        return simulate_contexts(as_policy(policy), problem, marks, root_of(seed).spawn(runs), judge, progress, exact)
     policy = fitted(as_policy(policy), problem)  # or refused, before anything runs
     if isinstance(policy, PythonPolicy):
         say_that_it_is_slow(policy)

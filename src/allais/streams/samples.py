@@ -4,162 +4,78 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Iterator, Sequence
 from itertools import starmap
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, finite_array, number
+from allais._checks import FloatArray, IntArray, brief, finite_array, number
 from allais._kernels import bound
 from allais._system.locks import Guard, one_at_a_time, one_change_at_a_time
+from allais.bands import DKW, Betting
+from allais.bands._distribution_bounds import ends_of, memory_of_counts
+from allais.bands._wagers import no_wagers
+from allais.bands.base import refuse_unbounded
+from allais.bands.betting import bet_in_order
 from allais.numerics.distortion import distortion_of
-from allais.numerics.sums import Parts, finite_parts
 from allais.preferences import Preference
 from allais.rewards import Rewards
-from allais.samples.tree import insert_outcomes
-from allais.samples.tree_value import tree_value
+from allais.samples.censored import (
+    Cut,
+    admitted_cut,
+    cuts_of,
+    ends_of_cuts,
+    known_cut,
+    places_of,
+    require_monotone,
+)
+from allais.samples.cuts import NEVER, Cuts
+from allais.samples.memory import empty_memory
+from allais.samples.tree import insert_outcomes, tree_value
 from allais.samples.trees import grown_trees, new_trees, outcomes_of
-from allais.weights import Weight
-
-
-class Sketch(NamedTuple):
-    """Ascending, disjoint blocks of outcomes; a block of one outcome has low = high."""
-
-    low: FloatArray
-    high: FloatArray
-    at: FloatArray  # the outcome that stands for the block's samples, in [low, high]
-    counts: IntArray
-
-    @property
-    def samples(self) -> int:
-        """How many samples they hold."""
-        return int(self.counts.sum())
-
-
-def empty_sketch() -> Sketch:
-    """No outcome yet."""
-    return Sketch(np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
-
-
-def absorb(blocks: Sketch, outcomes: FloatArray, counts: IntArray) -> Sketch:
-    """Add distinct ascending outcomes: to the blocks that cover them, or as blocks of their own."""
-    where = np.searchsorted(blocks.high, outcomes, side="left")
-    inside = where < blocks.high.size
-    inside[inside] = outcomes[inside] >= blocks.low[where[inside]]
-    known = blocks.counts.copy()
-    np.add.at(known, where[inside], counts[inside])
-    fresh = outcomes[~inside]
-    low, high = np.append(blocks.low, fresh), np.append(blocks.high, fresh)
-    order = np.argsort(low, kind="stable")
-    return Sketch(low[order], high[order], np.append(blocks.at, fresh)[order], np.append(known, counts[~inside])[order])
-
-
-def join(left: Sketch, right: Sketch) -> Sketch:
-    """All blocks of two streams; blocks that overlap become one."""
-    parts = [np.concatenate(pair) for pair in zip(left, right, strict=True)]
-    order = np.argsort(parts[0], kind="stable")
-    low, high, at, counts = (part[order] for part in parts)
-    reach = np.maximum.accumulate(high)
-    starts = np.append(True, low[1:] > reach[:-1])
-    # two equal outcomes touch, and are one
-    return _merged(Sketch(low, high, at, counts), np.flatnonzero(starts))
-
-
-def _merged(blocks: Sketch, starts: IntArray) -> Sketch:
-    """Every run of blocks from one start to the next, as one block."""
-    counts = np.add.reduceat(blocks.counts, starts)
-    low, high = np.minimum.reduceat(blocks.low, starts), np.maximum.reduceat(blocks.high, starts)
-    mean = np.add.reduceat(blocks.at * blocks.counts, starts) / counts
-    return Sketch(low, high, np.clip(mean, low, high), counts)
-
-
-@np.errstate(over="ignore")  # next to the largest double a mean is cut to its block, and a cost is infinite
-def thinned(blocks: Sketch, most: int, gains: Weight, losses: Weight) -> Sketch:
-    """At most `most` blocks, merging where it costs least; gains and losses stay apart."""
-    while blocks.counts.size > most:
-        cost = _pair_costs(blocks, gains, losses)
-        padded = np.concatenate([[np.inf], cost, [np.inf]])
-        # pairs that are cheaper than both neighbours do not overlap
-        lowest = (cost < padded[:-2]) & (cost <= padded[2:]) & np.isfinite(cost)
-        chosen = np.flatnonzero(lowest)
-        if chosen.size == 0:
-            break  # nothing may be merged: zero, and one block on each side
-        surplus = blocks.counts.size - most
-        if chosen.size > surplus:
-            chosen = chosen[np.argpartition(cost[chosen], surplus - 1)[:surplus]]
-        keep = np.ones(blocks.counts.size, dtype=np.bool_)
-        keep[chosen + 1] = False
-        blocks = _merged(blocks, np.flatnonzero(keep))
-    return blocks
-
-
-def _tails(blocks: Sketch) -> tuple[FloatArray, FloatArray]:
-    """P(Y >= block) and P(Y < block) of each block."""
-    total = blocks.counts.sum()
-    up_to = np.cumsum(blocks.counts)
-    return (total - up_to + blocks.counts) / total, (up_to - blocks.counts) / total
-
-
-def _pair_costs(blocks: Sketch, gains: Weight, losses: Weight) -> FloatArray:
-    """What merging each block with the next one would add to the bound; inf across zero."""
-    at_least, below = _tails(blocks)
-    above, up_to = np.append(at_least[1:], 0.0), np.append(below[1:], 1.0)
-    gain = gains.of_tails(at_least[:-1], below[:-1]) - gains.of_tails(above[1:], up_to[1:])
-    loss = losses.of_tails(up_to[1:], above[1:]) - losses.of_tails(below[:-1], at_least[:-1])
-    low, high = blocks.low[:-1], blocks.high[1:]
-    cost = (high - low) * np.abs(np.where(low >= 0.0, gain, loss))
-    same_side = (low > 0.0) | (high < 0.0)
-    return np.where(same_side, cost, np.inf)
-
-
-def sketch_parts(blocks: Sketch, gains: Weight, losses: Weight) -> Parts:
-    """Gain and loss part, with a bound on what the blocks hide."""
-    at_least, below = _tails(blocks)
-    exact = finite_parts(blocks.at, at_least, below, gains, losses)
-    above, up_to = np.append(at_least[1:], 0.0), np.append(below[1:], 1.0)
-    wide = blocks.high > blocks.low
-    if not wide.any():
-        return exact
-    width = (blocks.high - blocks.low)[wide]
-    is_gain = blocks.low[wide] > 0.0
-    error = 0.0
-    for weight, side, upper, lower, upper_after, lower_after in (
-        (gains, is_gain, at_least, below, above, up_to),
-        (losses, ~is_gain, up_to, above, below, at_least),
-    ):
-        if not side.any():
-            continue
-        before = weight.of_tails(upper[wide][side], lower[wide][side])
-        after = weight.of_tails(upper_after[wide][side], lower_after[wide][side])
-        if weight.is_monotone:
-            step = before - after
-        else:
-            step = np.array([weight.modulus(float(p)) for p in upper[wide][side] - upper_after[wide][side]])
-        error += float(np.sum(width[side] * step))
-    return Parts(exact.gain, exact.loss, exact.error + error)
-
+from allais.streams.sketches import Sketch, absorb, empty_sketch, join, thinned
 
 GAINS, LOSSES = 0, 1  # the trees of a stream
 ONCE = np.ones(1, dtype=np.int64)  # how often a single sample was seen; read only
+NO_BETS: Iterator[Any] = iter(())  # for outcomes that are not bet on
 BUFFER = 1 << 14  # samples that a stream of bounded memory collects before it sorts them in
 
 
 class Samples:
     """What a stream has seen, and how it takes in more."""
 
-    def __init__(self, preference: Preference, rewards: Rewards | None = None, max_blocks: int | None = None) -> None:
+    def __init__(
+        self,
+        preference: Preference,
+        rewards: Rewards | None = None,
+        max_blocks: int | None = None,
+        band: Betting | None = None,
+    ) -> None:
         if not isinstance(preference, Preference):
             raise TypeError(f"a stream is valued by a preference; got {preference!r}. Write Preference(...).")
         if max_blocks is not None and (
             isinstance(max_blocks, bool) or not isinstance(max_blocks, int | np.integer) or max_blocks < 3
         ):
             raise ValueError(f"max_blocks must be a whole number, 3 or more; got {max_blocks!r}. Give an int.")
-        self.preference, self.rewards, self.max_blocks = preference, rewards, max_blocks
+        if band is not None and not isinstance(band, Betting):
+            raise TypeError(
+                f"the band of a stream must be Betting() or None; got {brief(band)}. Leave it out for an interval that "
+                "is a function of what was seen."
+            )
+        if band is not None and rewards is None:
+            raise ValueError("bets need to know the samples' bounds; got no rewards. Write rewards=Bounded(low, high).")
+        self.preference, self.rewards, self.max_blocks, self.band = preference, rewards, max_blocks, band
         self._samples = 0
         self._sketch = empty_sketch()
         self._buffer: list[float] = []
         self._trees = new_trees(2)
+        self._cuts = Cuts()  # what is known of samples that are not finished; arm 0
+        self._wagers, self._first = (
+            no_wagers(0 if band is None else 1),
+            empty_memory(1),
+        )  # of bets, and its first samples
         self._prepare()
         self._guard = Guard(type(self).__name__)
 
@@ -172,15 +88,28 @@ class Samples:
         one, count = np.zeros(1), np.ones(1, dtype=np.int64)
         self._insert = bound(insert_outcomes, self._trees, 0, one, one, count, 0)
         self._tree_value = bound(tree_value, self._trees, 0, self._sides[0][1], 1, 0.0, 0.0)
+        if self.band is not None:
+            assert self.rewards is not None
+            self._bets = self.band.rule(self.preference, [self.rewards])  # refuses what is unfit
+            self._betting = bound(bet_in_order, self._bets, self._wagers, self._first, one)
+
+    @property
+    def unfinished(self) -> int:
+        """How many samples were cut off, so that only a part of each is known; `len` counts the others."""
+        return sum(self._cuts.closed.values())
 
     @one_at_a_time
     def __getstate__(self) -> dict[str, Any]:
-        derived = ("_sides", "_insert", "_tree_value", "_guard")
+        derived = ("_sides", "_insert", "_tree_value", "_guard", "_bets", "_betting")
         settings = {name: value for name, value in self.__dict__.items() if name not in derived}
         # what is pickled, or belongs to a copy, does not change while this stream goes on
-        return {**settings, "_buffer": list(self._buffer), "_trees": copy.deepcopy(self._trees)}
+        copies = {name: copy.deepcopy(self.__dict__[name]) for name in ("_trees", "_cuts", "_wagers", "_first")}
+        return {**settings, "_buffer": list(self._buffer), **copies}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(
+            {"band": None, "_cuts": Cuts(), "_wagers": no_wagers(0), "_first": empty_memory(1)}
+        )  # of version 0.2.0
         self.__dict__.update(state)
         self._prepare()
         self._guard = Guard(type(self).__name__)
@@ -191,12 +120,23 @@ class Samples:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._samples} samples>"
 
-    def add(self, sample: float) -> None:
-        """Take in one sample.
+    def add(
+        self, sample: float | None = None, *, at_least: float | None = None, at_most: float | None = None,
+        between: Any = None,
+    ) -> None:  # fmt: skip
+        """Take in one sample, or what is known of one that was cut off.
 
         Args:
             sample: A finite number that the declared rewards admit.
+            at_least: In its place: what it would have been at least.
+            at_most: What it would have been at most.
+            between: What it would have been at least and at most.
         """
+        if sample is None:
+            self._add_all((), [known_cut(at_least, at_most, between)])
+            return
+        if at_least is not None or at_most is not None or between is not None:
+            raise ValueError(f"a sample is known, or what it lies between; got {sample!r} and both. Leave one out.")
         told = sample if type(sample) is float else number("a sample", sample, "Give a float.")
         if not math.isfinite(told):
             raise ValueError(f"a sample must be finite; got {told}. Leave it out, or say what it stands for.")
@@ -212,29 +152,58 @@ class Samples:
         with guard.lock:
             if guard.midway:
                 guard.require_whole()
+            betting = NO_BETS if self.band is None else self._bet(utility)
             if self.max_blocks is not None:
                 self._guard.midway = True
                 self._buffer += (told,)
                 self._samples += 1
+                (*_,) = betting
                 self._guard.midway = False
                 if len(self._buffer) >= BUFFER:
                     self._flush()
             else:
-                self._take_in(utility, self._by_merit(one), ONCE)
+                self._take_in(utility, self._by_merit(one), ONCE, betting)
 
-    @one_change_at_a_time
-    def add_many(self, samples: ArrayLike) -> None:
+    def add_many(
+        self, samples: ArrayLike = (), *, at_least: ArrayLike = (), at_most: ArrayLike = (), between: Sequence[Any] = ()
+    ) -> None:
         """Take in many samples, all of them or, if one is refused, none.
 
         Args:
             samples: Finite numbers that the declared rewards admit.
+            at_least: Of samples that were cut off, what each would have been at least.
+            at_most: What each would have been at most.
+            between: Pairs: what each would have been at least and at most.
         """
+        self._add_all(samples, cuts_of(at_least, at_most, between))
+
+    @one_change_at_a_time
+    def _add_all(self, samples: ArrayLike, cuts: list[Cut]) -> None:
+        self._check_cuts(cuts)
+        if not cuts or np.size(np.asarray(samples, dtype=object)):
+            self._add(samples)
+        for cut in cuts:
+            self._cuts.close(self._cuts.with_one(0, cut, NEVER, exact=False))
+
+    def _check_cuts(self, cuts: list[Cut]) -> None:
+        if cuts and self.max_blocks is not None:
+            raise ValueError("a stream with max_blocks keeps no single samples; cut off ones need them. Leave it out.")
+        if cuts and self.band is not None:
+            raise ValueError("bets are on finished samples; got one that was cut off. Leave the band out.")
+        for cut in cuts:
+            require_monotone(self.preference)
+            admitted_cut(cut, self.rewards)
+            ends = np.array([end for end in cut if math.isfinite(end)])
+            self._require_finite_utilities(ends, self.preference.utilities(ends))
+
+    def _add(self, samples: ArrayLike) -> None:
         array = finite_array("samples", samples)
         if self.rewards is not None:
             array = self.rewards.check(array)
         raw, counts = np.unique(array, return_counts=True)
         utility = self.preference.utilities(raw)
         self._require_finite_utilities(raw, utility)
+        betting = NO_BETS if self.band is None else self._bet(self.preference.utilities(array))  # in their order
         if self.max_blocks is not None:
             self._flush()
             blocks, size = self._sketch, array.size
@@ -243,9 +212,10 @@ class Samples:
             self._guard.midway = True
             self._sketch = blocks
             self._samples += size
+            (*_,) = betting
             self._guard.midway = False
         else:
-            self._take_in(utility, self._by_merit(raw), counts.astype(np.int64))
+            self._take_in(utility, self._by_merit(raw), counts.astype(np.int64), betting)
 
     @staticmethod
     def _require_finite_utilities(samples: FloatArray, utility: FloatArray) -> None:
@@ -260,7 +230,13 @@ class Samples:
         """Outcomes as the trees order them where they feel alike, the better ones larger; and back."""
         return 0.0 - outcomes if self.preference.costs else outcomes
 
-    def _take_in(self, utility: FloatArray, merit: FloatArray, counts: IntArray) -> None:
+    def _bet(self, utility: FloatArray) -> Iterator[Any]:
+        """A call that bets on samples, for a stretch in which no signal's handler may raise."""
+        return starmap(self._betting, ((self._bets, self._wagers, self._first, utility),))
+
+    def _take_in(
+        self, utility: FloatArray, merit: FloatArray, counts: IntArray, betting: Iterator[Any] = NO_BETS
+    ) -> None:
         """Put outcomes into the trees: all of them, even if a signal's handler raises in between.
 
         What it raised is raised after the last; if it comes twice, the stream closes.
@@ -283,6 +259,7 @@ class Samples:
                     raise
                 late = error
         self._samples += total
+        (*_,) = betting
         self._guard.midway = False
         if late is not None:
             raise late
@@ -320,17 +297,24 @@ class Samples:
                 f"streams merge only under one preference; got {self.preference!r} and {other.preference!r}. "
                 "Make both with the same one."
             )
+        if self.band is not None or other.band is not None:
+            raise ValueError(
+                "bets follow the order of one stream; got two. Keep both apart, or add their samples to a third."
+            )
         if (other.rewards, other.max_blocks) != (self.rewards, self.max_blocks):
             raise ValueError(
                 f"streams merge only with the same rewards and max_blocks; got {self.rewards!r}, {self.max_blocks} "
                 f"and {other.rewards!r}, {other.max_blocks}. Make both alike."
             )
         theirs = copy.copy(other)  # of one moment; never two locks at once, which two threads could take crosswise
-        if theirs._samples:
+        if theirs._samples or theirs._cuts.any:
             self._take_over(theirs)
 
     @one_change_at_a_time
     def _take_over(self, theirs: Samples) -> None:
+        for (_, low, high, _), many in theirs._cuts.closed.items():
+            for _ in range(many):
+                self._cuts.close(self._cuts.with_one(0, (low, high), NEVER, exact=False))
         if self.max_blocks is not None:
             self._flush()
             more = theirs._sketch
@@ -348,6 +332,36 @@ class Samples:
         merit, counts = (np.concatenate([gains[i], losses[i]]) for i in (1, 2))
         self._take_in(utility, merit, counts)
 
+    def _most_likely(self) -> tuple[FloatArray, FloatArray]:
+        """Places and masses of the most likely distribution: product limit, or self-consistent (`CensoredSample`)."""
+        places = places_of(*self._known(), *self._cuts.all()[1:])
+        return places.at, places.masses()
+
+    def _known(self) -> tuple[FloatArray, FloatArray]:
+        """The samples that are known, ascending, and how often each was seen."""
+        gains, losses = outcomes_of(self._trees, GAINS), outcomes_of(self._trees, LOSSES)
+        raw, counts = self._by_merit(np.append(gains[1], losses[1])), np.append(gains[2], losses[2])
+        order = np.argsort(raw)
+        return raw[order], counts[order].astype(np.float64)
+
+    def _completed(self) -> list[tuple[FloatArray, FloatArray]]:
+        """All samples, with those that were cut off at their lower ends, and at their upper ends."""
+        at, counts = self._known()
+        _, low, high, many = self._cuts.all()
+        ends = (low, high) if self.rewards is None else ends_of_cuts(low, high, self.rewards)
+        return [(np.append(at, end), np.append(counts, many)) for end in ends]
+
+    def _ends_with_cuts(self, exponent: float) -> list[float]:
+        """The band of Dvoretzky, Kiefer and Wolfowitz, with samples that were cut off where they are worst for it."""
+        assert self.rewards is not None
+        refuse_unbounded("an interval of samples that were cut off", [self.rewards])
+        rule, ends = DKW().rule(self.preference, [self.rewards]), list[float]()
+        for at, counts in self._completed():
+            distinct, where = np.unique(at, return_inverse=True)
+            whole_sample = distinct, np.bincount(where, counts).astype(np.int64)
+            ends.extend(map(float, ends_of(rule, memory_of_counts(self.preference, [whole_sample]), 0, exponent)))
+        return ends
+
     def _require_samples(self) -> None:
-        if self._samples == 0:
+        if self._samples == 0 and not self._cuts.any:
             raise ValueError("a value needs at least one sample; this stream has none. Add some first.")

@@ -11,16 +11,24 @@ import numpy as np
 
 from allais._checks import number, share
 from allais._system.locks import one_at_a_time
-from allais.bands import Holder, Interval
+from allais.bands import Betting, Holder, Interval
 from allais.bands._distribution_bounds import shifted
+from allais.bands._wagers import FIRST
 from allais.bands.base import bounds_of
+from allais.bands.betting import ends_by_bets
 from allais.files.reading import DAMAGE, LARGEST_COUNT, read_arrays, reason, require, whole, write_arrays
 from allais.numerics.sums import Parts
+from allais.policies.wagers import check_wagers
+from allais.preferences.showing import SHOWN_PROBABILITIES, Rows, as_frame, as_html, quantiles_drawn
+from allais.preferences.valuation import plain
 from allais.rewards import Bounded, Finite, SubGaussian
+from allais.samples.censored import parts_of_masses, value_of_masses
+from allais.samples.cuts import Cuts
 from allais.samples.layout import check_outcomes
 from allais.samples.trees import count_beyond, nth_from_top, outcomes_of, samples_of
 from allais.settings import checked_trust, from_spec, to_spec
-from allais.streams.samples import GAINS, LOSSES, Samples, Sketch, sketch_parts
+from allais.streams.samples import GAINS, LOSSES, Samples
+from allais.streams.sketches import Sketch, sketch_parts
 
 
 class CertifiedValue(NamedTuple):
@@ -51,6 +59,8 @@ class ValueStream(Samples):
         rewards: What is known about the samples, which `interval` needs.
         max_blocks: A bound on memory, 3 or more; `certified` says how much it may have changed the value. None keeps
             every distinct sample.
+        band: `Betting()` for an `interval` by bets on every sample as it comes, which may be looked at after any of
+            them; left out, one that holds for one look.
 
     >>> stream = ValueStream(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))
     >>> for sample in [50.0] * 10 + [0.0] * 90:
@@ -58,6 +68,19 @@ class ValueStream(Samples):
     >>> stream.value(), len(stream)
     (9.31512831885..., 100)
     """
+
+    _repr_html_, to_frame, plot = as_html, as_frame, quantiles_drawn
+
+    @property
+    def headline(self) -> str:
+        """The line above its table in a notebook."""
+        return f"{len(self):,} samples" + (f", value {plain(self.value())}" if len(self) else "")
+
+    def rows(self) -> Rows:
+        """The outcomes that shares of the samples do not exceed; none before the first sample or with `max_blocks`."""
+        if not len(self) or self.max_blocks is not None:
+            return []
+        return [{"share": p, "outcome": self.quantile(p)} for p in SHOWN_PROBABILITIES]
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -76,6 +99,8 @@ class ValueStream(Samples):
     def parts(self) -> Parts:
         """The gain part, the loss part and the bound of `certified`."""
         self._require_samples()
+        if self._cuts.any:
+            return parts_of_masses(self.preference, *self._most_likely())
         if self.max_blocks is not None:
             self._flush()
             return sketch_parts(self._sketch, self.preference.gains, self.preference.losses)
@@ -87,11 +112,31 @@ class ValueStream(Samples):
         return float(self._tree_value(self._trees, tree, distortion, self._samples, shift, edge))
 
     @one_at_a_time
+    def left_open(self) -> Interval:
+        """The least and the greatest value that the stream may have once samples that were cut off are known.
+
+        Nothing is assumed about them. The value between the two is that of `value`, which assumes that they were cut
+        off for reasons that have nothing to do with what would have come.
+
+        >>> stream = ValueStream(expected_value(costs=True), rewards=Bounded(0, 60))
+        >>> stream.add_many([20, 25, 40], at_least=[30])
+        >>> stream.left_open(), stream.unfinished
+        (Interval(low=-36.25, value=-31.25, high=-28.75), 1)
+        """
+        self._require_samples()
+        ends = []
+        for (at, masses), far in zip(self._completed(), (-math.inf, math.inf), strict=True):
+            open_end = -far if self.preference.costs else far
+            ends.append(value_of_masses(self.preference, at, masses) if np.isfinite(at).all() else open_end)
+        return Interval(min(ends), self.value(), max(ends))
+
+    @one_at_a_time
     def interval(self, confidence: float = 0.95) -> Interval:
         """The value with an interval that holds the true one with the given confidence.
 
         For a monotone weight and bounded samples, it is the band of Dvoretzky, Kiefer and Wolfowitz seen through the
-        weight, which always lies inside the Hölder interval; else the Hölder interval.
+        weight, which always lies inside the Hölder interval; else the Hölder interval. With `band=Betting()` it is a
+        confidence sequence: all intervals of a stream hold at once with that confidence, whenever one looks.
 
         Args:
             confidence: The probability that the interval holds the true value, in (0, 1).
@@ -101,6 +146,11 @@ class ValueStream(Samples):
         >>> low, value, high = stream.interval(confidence=0.95)
         >>> round(low, 3), round(value, 3), round(high, 3)
         (0.164, 0.3, 0.436)
+        >>> watched = ValueStream(expected_value(), rewards=Bounded(0, 1), band=Betting())
+        >>> watched.add_many(np.random.default_rng(1).beta(2, 30, size=1_000))
+        >>> low, value, high = watched.interval()
+        >>> low < value < high, high - low < 0.02
+        (True, True)
         """
         self._require_samples()
         if self.rewards is None:
@@ -109,6 +159,16 @@ class ValueStream(Samples):
                 "Write ValueStream(preference, rewards=Bounded(low, high))."
             )
         exponent = math.log(2.0 / (1.0 - share("confidence", confidence)))
+        if self._cuts.any:
+            ends = self._ends_with_cuts(exponent)
+            return Interval(min(ends), self.value(), max(ends))
+        if self.band is not None:
+            least, most = bounds_of(self.preference, self.rewards)
+            self._first.value[0] = 0.5 * (
+                least + most
+            )  # where the search for ends begins: the same for a loaded stream
+            start, end = ends_by_bets(self._bets, self._wagers, self._first, 0, exponent - math.log(2.0))
+            return Interval(float(start), self.value(), float(end)).within((least, most))
         monotone = self.preference.gains.is_monotone and self.preference.losses.is_monotone
         if isinstance(self.rewards, SubGaussian) or not monotone or self.max_blocks is not None:
             radius = Holder().radius(self.preference, self.rewards, self._samples, exponent)
@@ -148,6 +208,9 @@ class ValueStream(Samples):
         at = number("an outcome", x, "Give a float.")
         if math.isnan(at):
             raise ValueError("an outcome must be a number; got nan. Ask for the share above a number.")
+        if self._cuts.any:
+            places, masses = self._most_likely()
+            return float(masses[places > at].sum() / masses.sum())
         outcome = np.array([at])
         utility, merit = float(self.preference.utilities(outcome)[0]), float(self._by_merit(outcome)[0])
         if self.preference.costs:  # X > x are the worse ones
@@ -179,6 +242,10 @@ class ValueStream(Samples):
         level = share("p", p, one=True)
         if self.max_blocks is not None:
             raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
+        if self._cuts.any:
+            at, masses = self._most_likely()
+            up_to = np.cumsum(masses) / masses.sum()
+            return float(at[min(int(np.searchsorted(up_to, level - 1e-12)), at.size - 1)])
         rank = max(1, math.ceil(level * self._samples - 1e-9))
         from_top = rank if self.preference.costs else self._samples - rank + 1
         gains = samples_of(self._trees, GAINS)
@@ -213,13 +280,15 @@ class ValueStream(Samples):
         return read_stream(Path(path), trust)
 
 
-STREAM_FORMAT, STREAM_VERSION = "allais stream", 1
+STREAM_FORMAT, STREAM_VERSION = "allais stream", 2  # 2: with samples that were cut off; else 1, as before
+BETS = "bets_"  # begins the names of arrays that bets are kept in; a stream without them is as version 0.2.0 wrote it
 
 
 def write_stream(stream: ValueStream, path: Path) -> None:
     """Write a stream to one file."""
     header, arrays = stream_document(stream)
-    write_arrays(path, {"format": STREAM_FORMAT, "version": STREAM_VERSION, **header}, arrays)
+    version = STREAM_VERSION if stream._cuts.any else 1
+    write_arrays(path, {"format": STREAM_FORMAT, "version": version, **header}, arrays)
 
 
 def read_stream(path: Path, trust: Sequence[str] = ()) -> ValueStream:
@@ -242,10 +311,20 @@ def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]
         "max_blocks": stream.max_blocks,
         "samples": stream._samples,
     }
+    if stream._cuts.any:
+        header["unfinished"] = stream._cuts.document()
     arrays: dict[str, Any] = dict(zip(Sketch._fields, stream._sketch, strict=True))
     for name, tree in (("gains", GAINS), ("losses", LOSSES)):
         utility, merit, counts = outcomes_of(stream._trees, tree)
         arrays |= {f"{name}_felt": utility, f"{name}_raw": stream._by_merit(merit), f"{name}_counts": counts}
+    if stream.band is not None:
+        header["band"] = to_spec(stream.band)
+        wagers, first = stream._wagers, stream._first
+        arrays |= {BETS + name: part for name, part in wagers._asdict().items() if name not in wagers.scratch}
+        arrays |= {
+            f"{BETS}first": first.utility[0, : first.sizes[0]],
+            f"{BETS}counts": first.counts[0, : first.sizes[0]],
+        }
     return header, arrays
 
 
@@ -254,7 +333,9 @@ def stream_from(header: dict[str, Any], arrays: dict[str, Any], trust: Sequence[
 
     preference, rewards = from_spec(header["preference"], trust), from_spec(header["rewards"], trust)
     require(rewards is None or isinstance(rewards, Bounded | Finite | SubGaussian), "its rewards are invalid")
-    stream = ValueStream(preference, rewards, header["max_blocks"])
+    band = from_spec(header["band"], trust) if "band" in header else None
+    require(band is None or isinstance(band, Betting), "its band is invalid")
+    stream = ValueStream(preference, rewards, header["max_blocks"], band)
     for name in ("low", "high", "at", "gains_felt", "gains_raw", "losses_felt", "losses_raw"):
         require(arrays[name].dtype == np.float64 and arrays[name].ndim == 1, f"{name} must be a row of numbers")
     for name in ("counts", "gains_counts", "losses_counts"):
@@ -276,7 +357,31 @@ def stream_from(header: dict[str, Any], arrays: dict[str, Any], trust: Sequence[
     samples = stream._samples + blocks.samples
     require(whole(header["samples"], "the number of samples") == samples, "the number of samples differs")
     stream._sketch, stream._samples = blocks, samples
+    known = [] if rewards is None else [rewards]
+    stream._cuts = Cuts.of(header.get("unfinished"), {}, known, 1)
+    if stream.band is not None:
+        _bet_again(stream, arrays)
     return stream
+
+
+def _bet_again(stream: ValueStream, arrays: dict[str, Any]) -> None:
+    """Go on with the bets of a file."""
+    first, counts = arrays[f"{BETS}first"], arrays[f"{BETS}counts"]
+    require(first.shape == counts.shape and counts.dtype == np.int64, "the first samples are incomplete")
+    require((counts > 0).all() and counts.sum() == min(stream._samples, FIRST), "the first samples are not so many")
+    felt = np.repeat(first.astype(np.float64), counts)
+    assert stream.rewards is not None
+    low, high = bounds_of(stream.preference, stream.rewards)
+    require(((felt >= low) & (felt <= high)).all(), "a first sample lies beyond the bounds")
+    stream._betting(stream._bets, stream._wagers, stream._first, felt)
+    stream._first.pulls[0] = stream._samples
+    for name, part in stream._wagers._asdict().items():
+        if name not in stream._wagers.scratch:
+            saved = arrays[BETS + name]
+            require(saved.shape == part.shape and saved.dtype == part.dtype, f"{BETS}{name} has another shape")
+            require(not np.isnan(saved).any(), f"{BETS}{name} has no numbers")
+            part[...] = saved
+    check_wagers(stream._wagers, 1)
 
 
 def _check_sketch(blocks: Sketch) -> None:

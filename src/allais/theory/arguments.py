@@ -79,8 +79,8 @@ def regret_bound(regret: float, most: float, n_rounds: float) -> Bound:
     return Bound(regret, why)
 
 
-def worths(preference: Preference, values: Any) -> FloatArray:
-    """What the arms are worth: given as such, or a problem that knows it."""
+def true_values_of(preference: Preference, values: Any) -> FloatArray:
+    """The values of the arms: given as such, or by a problem that knows them."""
     if hasattr(values, "true_values"):
         known = values.true_values(preference)
         if known is None:
@@ -90,7 +90,7 @@ def worths(preference: Preference, values: Any) -> FloatArray:
 
 
 def values_alone(values: ArrayLike) -> FloatArray:
-    """What the arms are worth, where nobody is there to value a problem."""
+    """The values of the arms, where no preference is there to value a problem."""
     if hasattr(values, "true_values"):
         raise TypeError(
             f"a Hölder pair values no lotteries; got {values!r}. Give the values: problem.true_values(preference)."
@@ -99,7 +99,7 @@ def values_alone(values: ArrayLike) -> FloatArray:
 
 
 def lotteries_of(arms: Any) -> Sequence[Lottery]:
-    """The lotteries of a bandit, or a list of them as it is."""
+    """The lotteries of a bandit, or a list of them unchanged."""
     found: Sequence[Lottery] = getattr(arms, "lotteries", arms)
     if isinstance(found, Lottery) or not isinstance(found, Sequence):
         raise TypeError(f"the arms are several lotteries, or a Bandit; got {arms!r}. Give a list of them.")

@@ -16,7 +16,7 @@ from allais._checks import FloatArray, finite_array, positive, share
 from allais.bands import Holder
 from allais.preferences import Preference
 from allais.rewards import Rewards
-from allais.theory.arguments import Bound, Valued, formerly, regret_bound, values_alone, worths
+from allais.theory.arguments import Bound, Valued, formerly, regret_bound, true_values_of, values_alone
 from allais.weights import HolderPair, Power, Weight
 
 
@@ -214,7 +214,7 @@ def wucb_regret(
     >>> wucb_regret(people, Bounded(0, 1), [0.201195, 0.133220], 10_000)
     310384.6... (says nothing: no policy can lose more than 679.8 in 10,000 rounds)
     """
-    worth = worths(preference, values)
+    worth = true_values_of(preference, values)
     each = list(rewards) if isinstance(rewards, Sequence) else [rewards] * worth.size
     exponent = positive("exploration", exploration) * math.log(n_rounds)
     lost = sum(
@@ -287,7 +287,7 @@ def wlucb_samples(preference: Preference, rewards: Rewards, values: ArrayLike | 
     >>> wlucb_samples(people, Bounded(0, 50), [9.31512831885871, 7.822895485040594, 7.0], 0.05) > 10**8
     True
     """
-    each = gaps(worths(preference, values))
+    each = gaps(true_values_of(preference, values))
     failure = share("delta", delta)
 
     def rounds_needed(m: int) -> int:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import positive, share
 from allais.preferences import Preference
-from allais.theory.arguments import Bound, Valued, formerly, regret_bound, worths
+from allais.theory.arguments import Bound, Valued, formerly, regret_bound, true_values_of
 from allais.theory.bounds import gaps
 
 
@@ -113,7 +113,7 @@ def wg_samples(
     8508
     """
     _require_linear_utility(preference)
-    worth = worths(preference, values)
+    worth = true_values_of(preference, values)
     least = float(np.sort(gaps(worth))[1]) if worth.size > 1 else math.inf
     if least == 0.0:
         return math.inf

@@ -13,6 +13,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
+from allais.samples.censored import CensoredSample
 from allais.traffic import sumo
 from allais.traffic.demand import CAR, PROBE, Closure, Demand, until
 from allais.traffic.network import RoadNetwork, Route
@@ -31,11 +32,23 @@ class Passages:
     edge_times: tuple[tuple[float, ...], ...]  # seconds on each edge of the route; empty where a probe failed
     teleported: int  # probes that SUMO moved by magic: their delays would be wrong
     lost: int  # probes that took more than PATIENCE seconds, or never arrived
+    at_least: FloatArray  # of probes that were lost: the seconds that they had been under way; NaN elsewhere, (probes,)
 
     @property
     def arrived(self) -> IntArray:
         """The probes with a delay."""
         return np.flatnonzero(np.isfinite(self.delay))
+
+    def sample(self, route: int) -> CensoredSample:
+        """The delays along a route, with probes that had not arrived at the end: each takes at least so long.
+
+        Args:
+            route: The number of the route.
+        """
+        mine = self.route == route
+        return CensoredSample(
+            self.delay[mine & np.isfinite(self.delay)], at_least=self.at_least[mine & np.isfinite(self.at_least)]
+        )
 
 
 def send(
@@ -136,7 +149,8 @@ def _read(path: Path, probes: Sequence[tuple[float, int]], teleported: set[str],
         exits = [departure[k], *map(float, route.attrib["exitTimes"].split())]
         edge_times[k] = tuple(np.diff(exits).tolist())
     missing = int(np.isnan(delay).sum())
+    moved = np.array([f"{PROBE}{k}" in teleported for k in range(len(probes))])
     return Passages(
         np.array([route for _, route in probes]), delay, tuple(edge_times),
-        len(teleported), missing - len(teleported),
+        len(teleported), missing - len(teleported), np.where(np.isnan(delay) & ~moved, patience, np.nan),
     )  # fmt: skip

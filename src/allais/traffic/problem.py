@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, positive
+from allais.errors import RunCut
 from allais.problems import Problem
 from allais.traffic import sumo
 from allais.traffic.demand import OPEN_END, Closure, Crossing, Demand
@@ -178,6 +179,8 @@ class TrafficProblem(Problem):
             sends many probes of a route through one long run: much faster, but neighbouring draws correlate.
         seed: The seed of the saved states.
         headway: Seconds between two probes of a stream, on average.
+        cut: Whether a fresh draw whose probe has not arrived at the end counts as cut off (`errors.RunCut`, for a
+            search with `then="at least"`); else another one is sent.
     """
 
     def __init__(
@@ -188,16 +191,19 @@ class TrafficProblem(Problem):
         way: Way = "fresh",
         seed: int = 0,
         headway: float = HEADWAY,
+        cut: bool = False,
     ) -> None:
         if way not in ("fresh", "stream"):
             raise ValueError(f"a way to draw is 'fresh' or 'stream'; got {way!r}. Choose one.")
+        if cut and way != "fresh":
+            raise ValueError(f"probes are cut off one by one, in fresh draws; got way={way!r}. Use Passages.sample().")
         if not routes:
             raise ValueError("there must be a route to choose; got none. Give network.routes(a, b, k).")
         self.network, self.demand = network, Demand() if demand is None else demand
         self.routes = tuple(network.route(route.name, route.edges) for route in routes)  # refuses what does not connect
         if self.demand.crossing is not None:
             network.lights(self.demand.crossing.node)  # refuses a node without a signal
-        self.way, self.seed, self.headway = way, seed, positive("headway", headway)
+        self.way, self.seed, self.headway, self.cut = way, seed, positive("headway", headway), cut
         longest = longest_time(network, self.routes)
         if longest > PATIENCE / 2.0:
             raise ValueError(
@@ -262,6 +268,11 @@ class TrafficProblem(Problem):
                     break
             if np.isfinite(passages.delay[0]):
                 return float(passages.delay[0])
+            if self.cut and np.isfinite(passages.at_least[0]):
+                raise RunCut(
+                    f"a probe must arrive within {PATIENCE:g} s; one along {self.routes[arm].name} did not.",
+                    at_least=float(passages.at_least[0]),
+                )
             self.failed += 1
         raise sumo.SumoError(
             f"a probe must arrive; ten in a row along {self.routes[arm].name} did not. Lower the demand."

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -26,6 +28,96 @@ Watch = Callable[[float], None]  # told the share of the work that is done
 
 FORMAT, VERSION = "allais traffic recording", 1
 SPACING = 13.5  # seconds between probes, on average: 22 per hour on each of twelve routes
+
+
+MOST_MINUTES = 24.0 * 60.0
+COPIES = 40  # of a block: incidents are rare, and one hour may see none
+MOST_NAMED = 8  # places in a sentence
+
+
+@dataclass(frozen=True)
+class Incident:
+    """A place that is blocked at random times.
+
+    Args:
+        place: A node or an edge.
+        per_day: How many incidents there are a day, on average; a Poisson process.
+        shortest: The shortest, in minutes; lengths are uniform.
+        longest: The longest, in minutes.
+
+    >>> Incident.of("X:4:8-12")
+    Incident(place='X', per_day=4.0, shortest=8.0, longest=12.0)
+    """
+
+    place: str
+    per_day: float
+    shortest: float
+    longest: float
+
+    @classmethod
+    def of(cls, text: str) -> Incident:
+        """An incident from a text such as "X:4:8-12": the place, how many a day, and minutes.
+
+        Args:
+            text: The text.
+        """
+        place, _, rest = text.partition(":")
+        found = re.fullmatch(r"([\d.]+):([\d.]+)-([\d.]+)", rest)
+        try:
+            numbers = [float(number) for number in found.groups()] if found else []
+        except ValueError:
+            numbers = []
+        if not place or not numbers:
+            raise ValueError(
+                f"an incident is PLACE:PER_DAY:SHORTEST-LONGEST, the last two in minutes; got {text!r}. "
+                "Write X:4:8-12 for four a day of 8 to 12 minutes at X."
+            )
+        if not (numbers[0] > 0.0 and 0.0 < numbers[1] <= numbers[2] <= MOST_MINUTES):
+            raise ValueError(
+                f"an incident must come now and then and last from shortest to longest, {MOST_MINUTES:g} minutes at "
+                f"most; got {text!r}. Give other numbers."
+            )
+        return cls(place, *numbers)
+
+    def road_of(self, route: Route) -> int | None:
+        """Which road of a route meets it first; None where the route does not pass.
+
+        Args:
+            route: The route.
+        """
+        if self.place in route.edges:
+            edge = route.edges.index(self.place)
+        elif self.place in route.nodes:
+            edge = max(route.nodes.index(self.place) - 1, 0)  # the one that leads there
+        else:
+            return None
+        ends = np.cumsum([_edges_in(route, road) for road in range(len(route.roads))])
+        return int(np.searchsorted(ends, edge, side="right"))
+
+    def waits(self, moments: FloatArray, seconds: float, rng: np.random.Generator) -> FloatArray:
+        """How long who comes at some moments waits, with incidents drawn for this stretch of time.
+
+        Args:
+            moments: Seconds.
+            seconds: The length of the stretch.
+            rng: The generator of the incidents.
+        """
+        before = 60.0 * self.longest  # one that began earlier may still be there
+        many = rng.poisson(self.per_day * (seconds + before) / DAY)
+        begins = rng.uniform(-before, seconds, many)
+        ends = begins + 60.0 * rng.uniform(self.shortest, self.longest, many)
+        until = np.where((begins <= moments[:, None]) & (moments[:, None] < ends), ends, moments[:, None])
+        return until.max(axis=1, initial=-math.inf) - moments if many else np.zeros(moments.size)
+
+
+def _edges_in(route: Route, road: int) -> int:
+    """How many edges a road of a route has."""
+    steps, name = iter(route.edges), ""
+    for wanted in route.roads[: road + 1]:
+        name, count = next(steps), 1
+        while name != wanted:
+            name, count = f"{name}+{next(steps)}", count + 1
+    return count
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +167,45 @@ class Recording:
     def baseline(self) -> float:
         """B: the mean delay of a router that picks routes evenly at random, as in the paper."""
         return float(np.mean([self.samples(k).mean() for k in range(len(self.routes))]))
+
+    def with_incidents(self, *incidents: Incident, seed: int = 1, copies: int = COPIES) -> Recording:
+        """The recording as if roads had been blocked at random times: who comes to a blocked place waits for its end.
+
+        Every block is repeated with incidents of its own, and every probe is at a random moment of it. The jam that
+        dissolves after an incident is not simulated, so that delays err on the side of too little.
+
+        Args:
+            *incidents: What happens where.
+            seed: The seed of the incidents.
+            copies: How often each block is repeated.
+        """
+        hours = float(self.about["hours"])
+        rng, size = np.random.default_rng(seed), self.delay.size
+        waits, times = np.zeros((copies, size)), np.repeat(self.road_times[None], copies, axis=0)
+        for incident in incidents:
+            roads = [incident.road_of(route) for route in self.routes]
+            if all(road is None for road in roads):
+                passed = sorted({node for route in self.routes for node in route.nodes[1:-1]})
+                raise ValueError(
+                    f"an incident is where a route passes; none passes {incident.place!r}. Name one of "
+                    f"{', '.join(passed[:MOST_NAMED])}{', ...' if len(passed) > MOST_NAMED else ''}, or an edge."
+                )
+            road = np.array([-1 if one is None else one for one in roads])[self.route]
+            for copy in range(copies):
+                for block in range(self.n_blocks):
+                    rows = np.flatnonzero((self.block == block) & (road >= 0))
+                    wait = incident.waits(rng.uniform(0.0, 3600.0 * hours, rows.size), 3600.0 * hours, rng)
+                    waits[copy, rows] += wait
+                    times[copy, rows, road[rows]] += wait
+        known = [[one.place, one.per_day, one.shortest, one.longest] for one in incidents]
+        return dataclasses.replace(
+            self,
+            route=np.tile(self.route, copies),
+            block=np.tile(self.block, copies),
+            delay=(self.delay + waits).ravel(),
+            road_times=times.reshape(-1, times.shape[2]),
+            about={**self.about, "incidents": known},
+        )
 
     def problem(self) -> RecordedTraffic:
         """The recorded delays as a problem, drawn with replacement."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LANE, GAP = 0.035, 0.075  # of a block: between faint routes that share a street, and beside the two in front
 STREETS, FAINT = "#8a8a8a", "#8a8a8a"  # greys that suit a light and a dark page
-FASTEST, PREFERRED = "#d9822b", "#3b82c4"
+FASTEST, PREFERRED, INCIDENT = "#d9822b", "#3b82c4", "#c0392b"
 TAIL = 0.99  # the level at which a tail begins
 WIDE, HIGH = 7.0, 6.4  # inches: a good size of the map
 COLUMNS = 4  # of histograms
@@ -322,3 +322,31 @@ def preferred(recording: Recording, weight: Weight, reference: float | None = No
         VALUE: Preference(weight, reference=reference, costs=True),
     }
     return Preferred(recording, route_table(recording, people=people), reference)
+
+
+def require_recorded(network: RoadNetwork, recording: Recording) -> None:
+    """Refuse a network that is not the one of a recording."""
+    missing = sorted({edge for route in recording.routes for edge in route.edges} - network.edges.keys())
+    if missing:
+        raise ValueError(
+            f"a map is of the network that was recorded; {network.name} has no edge {missing[0]!r}. "
+            "Give that one: --network NET.net.xml."
+        )
+
+
+def draw_preferred(ax: Axes, network: RoadNetwork, found: Preferred) -> None:
+    """The map of an answer: all routes, the fastest and the preferred one in front, and a cross where incidents are."""
+    kept = found.recording
+    require_recorded(network, kept)
+    fast, liked = two_that_matter(kept, found.table, VALUE)
+    both = Shown(liked.route, PREFERRED, liked.words.replace("preferred:", "preferred, and fastest on average:"))
+    draw_map(ax, network, kept, (both,) if fast.route == liked.route else (fast, liked))
+    for place, per_day, shortest, longest in kept.about.get("incidents", []):
+        edge = network.edges.get(place)
+        ends = [network.places[one] for one in ((place,) if edge is None else (edge.start, edge.end))]
+        x, y = np.mean(ends, axis=0)
+        ax.plot([x], [y], "X", color=INCIDENT, markeredgecolor="white", ms=13, zorder=7)
+        ax.annotate(
+            f"{per_day:g} a day,\n{shortest:g} to {longest:g} min", (x, y), (0, -24), textcoords="offset points",
+            ha="center", va="top", color=INCIDENT, fontsize=9, zorder=7,
+        )  # fmt: skip

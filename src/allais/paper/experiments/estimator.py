@@ -8,10 +8,10 @@ import numpy as np
 
 from allais.bands import Holder
 from allais.lotteries import Discrete, Lottery, Normal, Uniform
-from allais.paper.drawing import drawing
 from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import share_of
 from allais.paper.problems import FIFTY, PEOPLE, RANGE_SETUP, RANGE_THREE, SETUP_1
+from allais.paper.report import drawing
 from allais.preferences import Preference, expected_value
 from allais.rewards import Bounded, Rewards, SubGaussian
 

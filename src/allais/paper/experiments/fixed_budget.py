@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais.paper.drawing import drawing
 from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import colour_of, part, played, values_figure
 from allais.paper.problems import PEOPLE, THREE
+from allais.paper.report import drawing
 from allais.policies import SR, WSR
 
 PRINTED = 9.304

@@ -8,11 +8,10 @@ import numpy as np
 
 from allais import theory
 from allais.bands import Holder
-from allais.paper.batched import SHARE, Stops, stops
-from allais.paper.drawing import GREEN, drawing
 from allais.paper.findings import Done, ExperimentResult, Figure, Finding, ResultTable
-from allais.paper.measure import colour_of, gap_of_means, mean_of, share_of
+from allais.paper.measure import SHARE, Stops, colour_of, gap_of_means, mean_of, share_of, stops
 from allais.paper.problems import PEOPLE, RANGE_THREE, THREE
+from allais.paper.report import GREEN, drawing
 from allais.policies import WLUCB
 from allais.policies.wucb import KALYANAKRISHNAN
 from allais.preferences import expected_value

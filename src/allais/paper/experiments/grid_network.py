@@ -8,7 +8,6 @@ import numpy as np
 
 from allais.linear import WG, GAllocation
 from allais.linear.noise import ArmNoise
-from allais.paper.drawing import GREY, RED, drawing
 from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import mean_of, stopped
 from allais.paper.problems import (
@@ -23,6 +22,7 @@ from allais.paper.problems import (
     grid_network,
     traveller,
 )
+from allais.paper.report import GREY, RED, drawing
 from allais.policies.core.base import Policy
 
 DELTA, LAMBDA = 0.01, 0.01

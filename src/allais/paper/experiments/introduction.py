@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from allais.lotteries import Discrete
-from allais.paper.drawing import GREY, drawing
 from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.problems import WEIGHT
+from allais.paper.report import GREY, drawing
 from allais.preferences import PowerUtility, Preference
 from allais.weights import Identity, Weight
 

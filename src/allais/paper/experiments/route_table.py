@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 
 from allais.errors import DominanceWarning
-from allais.paper.drawing import BLUE, RED, drawing
 from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
+from allais.paper.report import BLUE, RED, drawing
 from allais.preferences import Preference
 from allais.weights import TverskyKahneman
 

@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from allais.bands import Holder
-from allais.paper.batched import SHARE, Stops, stops
 from allais.paper.experiments.fixed_confidence import confidence_figure, samples_of, wrong, wrongs_of
 from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
-from allais.paper.measure import gap_of_means, stopped
+from allais.paper.measure import SHARE, Stops, gap_of_means, stopped, stops
 from allais.paper.problems import PEOPLE, RANGE_SETUP, SETUP
 from allais.policies import LUCB, WELUCB, WLUCB
 from allais.policies.core.base import Policy

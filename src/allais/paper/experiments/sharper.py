@@ -10,7 +10,6 @@ import numpy as np
 from allais import theory
 from allais.linear import WG, LinearBandit, LinGapE
 from allais.linear.noise import ArmNoise, Noise, ParameterNoise
-from allais.paper.batched import stops
 from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
 from allais.paper.measure import (
     ABOUT_THE_LIMIT,
@@ -21,6 +20,7 @@ from allais.paper.measure import (
     regret_figure,
     regret_now,
     stopped,
+    stops,
 )
 from allais.paper.problems import (
     BETA,

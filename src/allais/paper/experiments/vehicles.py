@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from allais.linear import OFUL, WOFUL
-from allais.paper.drawing import BLUE, INK, ORANGE, drawing
 from allais.paper.findings import Done, ExperimentResult, Figure, Finding, ResultTable
+from allais.paper.report import BLUE, INK, ORANGE, drawing
 from allais.simulation.rollout import Rollout
 from allais.traffic.analysis import PAPER_ETA, objectives, residual_noise
 from allais.traffic.play import BETA, DELTA, LAMBDA, PEOPLE

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import brentq
 
-from allais.paper.drawing import BLUE, GREY, ORANGE, drawing
 from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
+from allais.paper.report import BLUE, GREY, ORANGE, drawing
 from allais.weights import TverskyKahneman
 
 LABELLED, PLOTTED = TverskyKahneman(0.61), TverskyKahneman(0.69)

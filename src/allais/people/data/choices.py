@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais.lotteries import Discrete
-from allais.people.data.arrays import CERTAINTY_EQUIVALENT
 from allais.people.data.choices_builder import Rows
-from allais.people.data.design import Compact, compact
+from allais.people.data.design import CERTAINTY_EQUIVALENT, Compact, compact
 
 
 class Attention(NamedTuple):

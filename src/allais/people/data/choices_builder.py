@@ -10,7 +10,7 @@ import numpy as np
 
 from allais._checks import brief, number
 from allais.lotteries import Discrete
-from allais.people.data.arrays import CERTAINTY_EQUIVALENT
+from allais.people.data.design import CERTAINTY_EQUIVALENT
 
 
 def as_option(thing: Any) -> Discrete:

@@ -13,9 +13,9 @@ from allais._checks import brief
 from allais.errors import MissingFile
 from allais.files.atomic import write_atomically
 from allais.lotteries import Discrete
-from allais.people.data.arrays import CERTAINTY_EQUIVALENT
 from allais.people.data.choices import Choices
 from allais.people.data.choices_builder import Rows, lottery_of_pairs
+from allais.people.data.design import CERTAINTY_EQUIVALENT
 
 
 def write_lines(choices: Choices, path: Path) -> None:

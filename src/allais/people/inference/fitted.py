@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special
 
-from allais._checks import FloatArray
-from allais._random import Seed, generator
+from allais._checks import FloatArray, Seed, generator
 from allais.people.data.choices import Choices
 from allais.people.model.family import Family
 from allais.people.model.parameters import ByName, Prior
@@ -34,6 +33,7 @@ from allais.people.inference.summary import (
     summarise,
 )
 from allais.preferences.documents import read_document, write_preference
+from allais.preferences.showing import Rows, as_frame, as_html
 from allais.settings import checked_trust, from_spec, to_spec
 
 MOST_DRAWS = 1000  # that are kept of one person
@@ -79,6 +79,22 @@ class Fitted:
     people: Mapping[str, Fitted] = field(default_factory=lambda: MappingProxyType({}))
     notes: tuple[str, ...] = ()
     chains: Mapping[str, FloatArray] | None = None
+
+    _repr_html_, to_frame = as_html, as_frame
+
+    @property
+    def headline(self) -> str:
+        """The sentences above its table in a notebook."""
+        summary = self.summary()
+        return "\n".join([summary.title, *summary.warnings])
+
+    def rows(self) -> Rows:
+        """One row per parameter: its estimate, where nine tenths of the draws lie, and what the data told about it."""
+        return [
+            {"parameter": one.name, "estimate": one.estimate, "estimate low": one.low, "estimate high": one.high,
+             "told": one.told}
+            for one in self.summary().rows
+        ]  # fmt: skip
 
     @property
     def parameters(self) -> dict[str, float]:

@@ -16,8 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
-from allais._checks import FloatArray
-from allais._random import Seed, generator
+from allais._checks import FloatArray, Seed, generator
 from allais.people.data.choices import Choices
 from allais.people.inference.fit import EDGE, Gradients, find_mode, maximise
 from allais.people.inference.fitted import Fitted

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import special
 
-from allais._checks import FloatArray
-from allais._random import Seed, generator
+from allais._checks import FloatArray, Seed, generator
 from allais._system.extras import extra
 from allais.people.data.choices import Choices
 from allais.people.inference.fit import find_mode

@@ -9,8 +9,8 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._system.extras import extra
-from allais.people.data.arrays import ALPHA, AVERSION, CERTAINTY_EQUIVALENT
 from allais.people.data.choices import Choices
+from allais.people.data.design import ALPHA, AVERSION, CERTAINTY_EQUIVALENT
 from allais.people.inference.summary import TRADING, correlations
 
 if TYPE_CHECKING:

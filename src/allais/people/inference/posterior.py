@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray
-from allais._random import Seed, generator
+from allais._checks import FloatArray, Seed, generator
 from allais.people.data.choices import Choices
 from allais.people.inference.fitted import MOST_DRAWS, Fitted, pooled
 from allais.people.model.family import Family

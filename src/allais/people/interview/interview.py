@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from allais._checks import FloatArray, brief, share
-from allais._random import Seed, generator
+from allais._checks import FloatArray, Seed, brief, generator, share
 from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import DAMAGE, reason
 from allais.learner.choices import NotNow
@@ -19,9 +18,16 @@ from allais.lotteries import Discrete
 from allais.people.data.choices import Choices
 from allais.people.data.choices_builder import as_option
 from allais.people.inference.posterior import prior_belief, recomputed, updated
-from allais.people.interview.candidates import checked_stakes, decision_information, parameter_information, pool
+from allais.people.interview.candidates import (
+    SIDES,
+    Question,
+    checked_answer,
+    checked_stakes,
+    decision_information,
+    parameter_information,
+    pool,
+)
 from allais.people.interview.interview_view import InterviewView
-from allais.people.interview.questions import SIDES, Question, checked_answer
 from allais.people.model.family import Family
 from allais.people.model.likelihood import Likelihood, OptionValues
 from allais.people.model.parameters import Prior

@@ -13,7 +13,7 @@ from allais.lotteries import Discrete
 from allais.people.data.choices import Attention, Choices
 from allais.people.inference.fitted import MOST_DRAWS, Fitted
 from allais.people.inference.posterior import Belief
-from allais.people.interview.questions import SIDES, Question
+from allais.people.interview.candidates import SIDES, Question
 from allais.people.model.family import Family
 from allais.people.model.likelihood import Likelihood, OptionValues
 from allais.people.model.parameters import ByName

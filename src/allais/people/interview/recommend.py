@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from allais._checks import FloatArray
-from allais._random import Seed, generator
+from allais._checks import FloatArray, Seed, generator
 from allais.learner import Learner
 from allais.people.inference.fitted import Fitted
 from allais.people.interview.candidates import entropy_of

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from allais._checks import FloatArray
-from allais._random import Seed, generator
+from allais._checks import FloatArray, Seed, generator
 from allais.lotteries import Discrete
 from allais.people.data.choices import Choices, dominates
-from allais.people.interview.candidates import lotteries_within
+from allais.people.interview.candidates import Question, lotteries_within
 from allais.people.interview.interview import Interview
-from allais.people.interview.questions import Question
 from allais.people.model.family import Family
 from allais.people.model.likelihood import OptionValues
 from allais.policies import NPTS

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from allais._kernels import kernel, routine
-from allais.people.data.arrays import (
+from allais.people.data.design import (
     ALPHA,
     AVERSION,
     CERTAINTY_EQUIVALENT,

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, positive, real
-from allais.people.data.arrays import ALPHA, AVERSION, GAINS, LAPSE, LOSSES, NOISE, PLACES, TEMPERATURE, Design, Model
 from allais.people.data.choices import Choices
+from allais.people.data.design import ALPHA, AVERSION, GAINS, LAPSE, LOSSES, NOISE, PLACES, TEMPERATURE, Design, Model
 from allais.people.model.parameters import (
     FIXED_CURVE,
     LAPSE_RATE,

@@ -10,9 +10,8 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais._kernels import compiled_for
 from allais.lotteries import Discrete
-from allais.people.data.arrays import CERTAINTY_EQUIVALENT, PLACES
 from allais.people.data.choices import Choices
-from allais.people.data.design import scratch_for
+from allais.people.data.design import CERTAINTY_EQUIVALENT, PLACES, scratch_for
 from allais.people.model._kernels import (
     log_likelihoods,
     log_likelihoods_with_gradients,

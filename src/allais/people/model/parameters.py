@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import special
 
-from allais._checks import FloatArray, IntArray, positive, real
-from allais._random import Seed, generator
+from allais._checks import FloatArray, IntArray, Seed, generator, positive, real
 from allais.weights import GonzalezWu, Identity, Power, Prelec, SteepMiddle, TailAverage, TverskyKahneman, Wang
 
 FARTHEST = 30.0  # unconstrained: e^-30 of an interval never matters, and nothing overflows

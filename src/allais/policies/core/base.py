@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, brief, not_negative, share
-from allais._random import Seed
+from allais._checks import FloatArray, IntArray, Seed, brief, not_negative
+from allais.bands import Betting
 from allais.bands.base import Band, bounds_of
 from allais.policies.core.forgetting import Fading, Recent
 from allais.policies.core.guardrails import USUAL, Guardrail, check_guardrails
@@ -109,11 +109,6 @@ def no_worse(name: str, given: Any) -> float:
     return not_negative(name, given, "0 asks for the best arm itself.")
 
 
-def least_probability(name: str, given: Any) -> float:
-    """The least probability of an arm in play: 0, or a share of 1."""
-    return 0.0 if given == 0 and not isinstance(given, bool) else share(name, given, advice="0 adds no chance.")
-
-
 @dataclass(frozen=True)
 class Policy(ABC):
     """How to explore: frozen settings, turned into a rule and a state for a number of arms.
@@ -137,9 +132,11 @@ class Policy(ABC):
     open_to_contexts: ClassVar[bool] = False  # whether arms may differ from round to round, by their features
     open_to_people: ClassVar[bool] = False  # whether one memory serves many: `choose` reads the rule and outcomes only
     keeps_outcomes: ClassVar[bool] = True  # whether each arm's outcomes are remembered
+    takes_bets: ClassVar[bool] = False  # whether its band may be `Betting`: one confidence, and nothing is forgotten
     needs_rewards: ClassVar[bool] = False  # whether rewards must be declared, if its band does not do without
     promises: ClassVar[Promise] = "none"  # what holds of its answer, if it has no band that says otherwise
     propensity: ClassVar[Propensity] = "unknown"
+    why: ClassVar[str] = ""  # why `recommended` took it
 
     made_from: ClassVar[type[Policy] | None] = None
 
@@ -182,7 +179,9 @@ class Policy(ABC):
         """Choose a band if none was, and refuse one that does not hold for the rewards."""
         known = [] if self.rewards is None else as_list(self.rewards)
         band = fitting_band(known) if self.band is None else self.band
-        check_band(band)
+        check_band(band, takes_bets=self.takes_bets, of_mean=self.of_mean)
+        if isinstance(band, Betting):  # bets follow the order of its own choices, for one preference and its bounds
+            object.__setattr__(self, "open_to_data", False)
         band.rule(self.preference, known)  # refuses what is unfit
         if self.of_mean:
             check_unit_interval(self.preference, known)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import brief, number
-from allais.samples.lifetimes import Lifetimes, new_lifetimes
+from allais.samples.drift import Lifetimes, new_lifetimes
 
 
 @dataclass(frozen=True)

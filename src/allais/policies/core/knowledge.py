@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from allais._checks import brief
+from allais._checks import FloatArray, brief, share
 from allais.bands import KL, Band, Betting, Envelope
 from allais.bands.base import bounds_of
 from allais.numerics.distortion import distortion_of
@@ -43,15 +44,17 @@ def check_settings(preference: Preference, rewards: RewardsOfArms | None, *, nee
             )
 
 
-def check_band(band: object) -> None:
-    """Refuse anything but a band, such as a band's name."""
+def check_band(band: object, *, takes_bets: bool, of_mean: bool) -> None:
+    """Refuse anything but a band, such as a band's name, and bets where no policy is for them."""
     if not callable(getattr(band, "rule", None)) or isinstance(band, type):
         raise TypeError(f"band must be a band; got {brief(band)}. Write band=KL().")
-    if isinstance(band, Betting):
+    if isinstance(band, Betting) and not takes_bets:
         raise ValueError(
-            "a policy's band is computed from what was seen, and bets follow the order in which it came; got "
-            "band=Betting(). Use TopTwo(..., evidence=Betting()), or band=KL()."
+            "bets are for policies that look for the best arm at a confidence; got band=Betting() where regret counts, "
+            "in which NPTS loses less (docs/theory/betting.md). Use NPTS, or band=KL()."
         )
+    if isinstance(band, Betting) and of_mean:
+        raise ValueError("bets are about the value, and not about w(mean); got both. Leave of_mean or the band out.")
 
 
 def check_unit_interval(preference: Preference, rewards: RewardsOfArms) -> None:
@@ -114,3 +117,37 @@ def first_pulls(rewards: Sequence[Rewards]) -> int:
 def fitting_band(rewards: RewardsOfArms) -> Band:
     """The narrowest band that holds for the rewards."""
     return Envelope() if any(isinstance(known, SubGaussian) for known in as_list(rewards)) else KL()
+
+
+def least_probability(name: str, given: Any) -> float:
+    """The least probability of an arm in play: 0, or a share of 1."""
+    zero = isinstance(given, int | float) and given == 0 and not isinstance(given, bool)
+    return 0.0 if zero else share(name, given, advice="0 adds no chance.")
+
+
+def least_probabilities(name: str, given: Any) -> float | tuple[float, ...]:
+    """The least probability of an arm in play: of every one, or of each by its place.
+
+    >>> least_probabilities("floor", [0.1, 0])
+    (0.1, 0.0)
+    """
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return least_probability(name, given)
+    found = tuple(least_probability(name, one) for one in given)
+    if sum(found) > 1.0:
+        raise ValueError(f"{name} must sum to 1 at most; got {sum(found):g}. Leave a part to the policy.")
+    return found
+
+
+def floors(given: float | tuple[float, ...], n_arms: int) -> FloatArray:
+    """The least probability of each arm, as kernels read it: the last number is that of all further arms.
+
+    Args:
+        given: That of every arm, or of each.
+        n_arms: The number of arms.
+    """
+    if not isinstance(given, tuple):
+        return np.array([given])
+    if len(given) > n_arms:
+        raise ValueError(f"floor has one number for each arm; got {len(given)} for {n_arms} arms. Leave some out.")
+    return np.array([*given, 0.0])  # arms that come have none

@@ -8,7 +8,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference
-from allais.samples.lifetimes import Forever
+from allais.samples.drift import Forever
 from allais.samples.memory import Memory, empty_memory
 
 FOREVER = Forever()
@@ -26,9 +26,9 @@ class State(NamedTuple):
     high: FloatArray
     score: FloatArray  # scratch of a choice, (n_arms,)
     eligible: Any  # scratch of a choice, (n_arms,)
-    kept: Any  # what the band keeps about each arm; a function of the memory
+    kept: Any  # what the band keeps about each arm: a function of the memory, but for its `followed`
     own: Any  # what the algorithm remembers besides: a NamedTuple of arrays, or ()
-    lifetimes: Any  # when outcomes are forgotten, in a world that changes (`samples/lifetimes.py`)
+    lifetimes: Any  # when outcomes are forgotten, in a world that changes (`samples/drift.py`)
 
     @property
     def scratch(self) -> tuple[str, ...]:
@@ -63,14 +63,20 @@ def fresh_state(n_arms: int, kept: Any = (), own: Any = (), lifetimes: Any = FOR
 IN_FILES = {"utility": "felt"}  # what files of every version call an array, where code calls it otherwise
 
 
+def _arrays_of(part: Any) -> dict[str, Any]:
+    """What a file holds of a NamedTuple of arrays, by name."""
+    scratch = getattr(part, "scratch", ())
+    return {IN_FILES.get(name, name): array for name, array in part._asdict().items() if name not in scratch}
+
+
 def saved_parts(state: Any) -> dict[str, Any]:
     """The arrays of a state that a file holds besides the memory, by name."""
-    parts: dict[str, Any] = {}
+    followed = getattr(getattr(state, "kept", None), "followed", None)  # depends on the order of outcomes
+    parts: dict[str, Any] = {} if followed is None else _arrays_of(followed)
     for name in state._fields:
         part = getattr(state, name)
         if name in ("own", "lifetimes") and hasattr(part, "_asdict"):
-            arrays = part._asdict().items()
-            parts |= {IN_FILES.get(key, key): own for key, own in arrays if key not in getattr(part, "scratch", ())}
+            parts |= _arrays_of(part)
         elif name not in ("memory", "own", "lifetimes", *getattr(state, "scratch", ())):
             parts[name] = part
     return parts

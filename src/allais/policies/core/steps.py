@@ -7,7 +7,7 @@ import numpy as np
 from allais._kernels import kernel
 from allais.bands.base import widen
 from allais.samples.draws import stream_of, uniform
-from allais.samples.lifetimes import told_ever
+from allais.samples.drift import told_ever
 
 PAIRING = 1_000_003  # a prime: two counts as one number, so that one cannot make up for the other
 
@@ -227,22 +227,23 @@ def issue_drawn(state, shares, floor, u):
     """Draw an arm from p = floor + (1 - sum of floors) q, count the choice, and return it; its ticket is p.
 
     So p is the probability of the choice given the past and q, exactly, whatever q is an estimate of. Where floors
-    would exceed 1 together, all arms in play are equally likely.
+    exceed 1 together, arms in play are as likely as their floors say among each other.
 
     Args:
         state: The state of the policy.
         shares: q: of each arm in play, and 0 of others; they sum to 1.
-        floor: The least probability of an arm in play.
+        floor: The least probability of each arm in play; the last number is that of all further arms.
         u: A uniform draw, which q does not depend on.
     """
-    in_play = 0
+    reserved = 0.0
     for arm in range(shares.size):
-        in_play += state.active[arm]
-    least = min(floor, 1.0 / in_play)
+        if state.active[arm]:
+            reserved += floor[min(arm, floor.size - 1)]
+    scale = 1.0 / max(reserved, 1.0)
     cumulative, drawn, likely = 0.0, -1, 0.0
     for arm in range(shares.size):
         if state.active[arm]:
-            p = least + (1.0 - in_play * least) * shares[arm]
+            p = floor[min(arm, floor.size - 1)] * scale + (1.0 - reserved * scale) * shares[arm]
             if p > 0.0 and (drawn < 0 or cumulative <= u):  # the last one, if sums are rounded
                 drawn, likely = arm, p
             cumulative += p
@@ -257,11 +258,11 @@ def issue_with_floor(state, arm, floor, shares, u):
     Args:
         state: The state of the policy, whose ticket is the probability of what was picked.
         arm: What was picked.
-        floor: The least probability of an arm in play, or 0.
+        floor: The least probability of each arm in play.
         shares: Room for a number per arm.
         u: The uniform draw of this round.
     """
-    if floor == 0.0:
+    if not np.any(floor):
         return issue(state, arm)
     for k in range(shares.size):
         shares[k] = 0.0

@@ -9,9 +9,9 @@ verbs have defaults.
 from __future__ import annotations
 
 from allais._kernels import kernel, routine, verb
-from allais.bands.base import refresh, widen
+from allais.bands.base import follow, refresh, widen
 from allais.policies.core.steps import best_value
-from allais.samples.lifetimes import Lifetimes, begin_life, end_life, is_over
+from allais.samples.drift import Lifetimes, begin_life, end_life, is_over
 from allais.samples.memory import insert, measure, remove
 
 SETTLED = -1  # `choose`: the policy is done, and recommends
@@ -84,6 +84,7 @@ def take_in(rule, state, arm, utility, raw, ticket):
     insert(state.memory, arm, utility, raw)
     measure(rule.worth, state.memory, arm)
     refresh(rule.band, state.kept, state.memory, arm)
+    follow(rule.band, state.kept, state.memory, arm, utility)
     pass_time(state.lifetimes, rule, state, arm, utility, raw)
 
 

@@ -28,6 +28,7 @@ class LimitedProtocol(HttpToolsProtocol):
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
+        self.access_log = False  # it would have names of people, and fails on what `with_segments` makes of a path
         self._received = self._body = 0  # bytes of the request that is coming in, and those of its body
         self._whole = False  # whether a request became complete in what is being read
         self._counted = False

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Awaitable, Callable, Coroutine
+from itertools import count
 from json import JSONDecodeError
 from time import perf_counter
 from typing import Annotated, Any
@@ -27,6 +30,9 @@ from allais.serve.settings_file import ServerSettings, sentence_of
 bearer = HTTPBearer(auto_error=False, description="An API key of this service.")
 AZURE_HEADER = b"ocp-apim-subscription-key"  # where clients of Personalizer put theirs
 API = "/v1/"
+API_VERSION = "1.1"  # docs/reference/http-api.md says what each version brought
+VERSION_HEADER, REQUEST_HEADER = "allais-api-version", b"x-request-id"
+GIVEN_ID = re.compile(rb"[A-Za-z0-9._:-]{1,64}")  # of a request: what a log and a header can hold
 SLASH = "\udc2f"  # stands for the slash of a name: no decoded address has a lone surrogate
 Segment = Annotated[Text, BeforeValidator(lambda given: given.replace(SLASH, "/")), Path()]  # a name in an address
 HEADERS = {  # of every answer that has none of its own, errors included
@@ -36,9 +42,17 @@ HEADERS = {  # of every answer that has none of its own, errors included
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
+    VERSION_HEADER: API_VERSION,
 }
 STRICT = [(name.encode(), content.encode()) for name, content in HEADERS.items()]
 STRICT_NAMES = {name for name, _ in STRICT}
+# what pages of other sites are told: how they may call, and which headers of an answer they may read
+ACROSS = [
+    (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE"),
+    (b"access-control-allow-headers", b"authorization, content-type, x-request-id"),
+    (b"access-control-expose-headers", b"retry-after, x-request-id, " + VERSION_HEADER.encode()),
+    (b"access-control-max-age", b"7200"),
+]
 OURS = Refused(500, "the service made a mistake of its own; its log has more.")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
@@ -186,11 +200,13 @@ class Front:
     """What every call meets first: its key, its size, strict headers of its answer, and a note of how long it took.
 
     Calls of the API without a valid key go no further: their bodies are not looked at. Direct routes answer
-    from here, the others behind the framework.
+    from here, the others behind the framework. Every request has an id, its caller's own or a new one.
     """
 
     def __init__(self, app: FastAPI, settings: ServerSettings, direct: list[Any]) -> None:
         self.app, self._most = app, settings.limits.body_bytes
+        self._origins = {origin.encode() for origin in settings.origins}
+        self._process, self._count = secrets.token_hex(4).encode(), count(1)
         self.requests = app.state.requests = Requests(logged=settings.request_log)
         # by the last part of their path: a router of Starlette takes 5 us for that
         self._direct = {route.path.rpartition("/")[2]: route for route in direct}
@@ -202,6 +218,7 @@ class Front:
             return
         began = perf_counter()
         status = 0  # as long as nothing was answered: its caller may go away
+        id, across = self._known(scope)
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -212,10 +229,16 @@ class Front:
                     own.extend(STRICT)
                 else:
                     own.extend([pair for pair in STRICT if pair[0] not in {name for name, _ in own}])
+                own.append((REQUEST_HEADER, id))
+                if across is not None:
+                    own.extend([(b"access-control-allow-origin", across), (b"vary", b"origin"), *ACROSS])
             await send(message)
 
         scope["app"] = self.app
         try:
+            if across is not None and scope["method"] == "OPTIONS":  # a browser asks whether a page may call
+                await Response(status_code=204)(scope, receive, sending)
+                return
             if scope["path"].startswith(API):
                 key = self.app.state.service.ring.known(given_key(scope["headers"]), address_of(scope))
                 scope["key"] = key
@@ -230,12 +253,24 @@ class Front:
         except Refused as refusal:
             await refuse(refusal)(scope, receive, sending)
         except Exception:
-            log.exception("a call failed")  # its caller has an answer, and may go on with the connection
+            # its caller has an answer, and may go on with the connection
+            log.exception("a call failed (request %s)", id.decode())
             if not status:
                 await refuse(OURS)(scope, receive, sending)
         key, route = scope.get("key"), scope.get("route")
         seconds = perf_counter() - began
-        self.requests.note(scope["method"], getattr(route, "path", None), status, seconds, key and key.name)
+        path = getattr(route, "path", None)
+        self.requests.note(scope["method"], path, status, seconds, key and key.name, id, scope["headers"])
+
+    def _known(self, scope: Scope) -> tuple[bytes, bytes | None]:
+        """The id of a request, and the site whose page calls, if that may."""
+        id = across = None
+        for name, content in scope["headers"]:
+            if name == REQUEST_HEADER and GIVEN_ID.fullmatch(content):
+                id = content
+            elif name == b"origin" and content in self._origins and scope["path"].startswith(API):
+                across = content
+        return id or b"%s-%x" % (self._process, next(self._count)), across
 
     async def _framework(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the framework answer, with the body that was read."""

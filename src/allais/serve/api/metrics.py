@@ -1,14 +1,18 @@
 """Figures for Prometheus, and what is noted about each request: how long it took and, if asked for, a line in the log.
 
-A line has the method, the route as the API document writes it, the status, the milliseconds and the name of the key:
-no names from the address, no bodies, no keys, no tokens. Lines go to the logger `allais.serve.requests`.
+A line has the method, the route as the API document writes it, the status, the milliseconds, the name of the key and
+the id of the request: no names from the address, no bodies, no keys, no tokens. Lines go to the logger
+`allais.serve.requests`. As JSON, a line also has the trace of a caller who sent one.
 """
 
 from __future__ import annotations
 
+import json
 import logging
+import re
+import time
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -21,6 +25,9 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 OTHER = "other"  # of a route or a method that is none of ours: callers must not make up labels
 FREQUENT = {f"/v1/experiments/{{name}}/{verb}": verb for verb in ("decide", "reward")}
 
+TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")  # https://www.w3.org/TR/trace-context
+FACTS = ("method", "route", "status", "ms", "key", "request")  # of a request, in the order of a line
+
 log = logging.getLogger("allais.serve.requests")
 
 
@@ -32,7 +39,10 @@ class Requests:
         # by method, route and status: the number in each bucket, and the sum of seconds
         self._seen: dict[tuple[str, str | None, int], list[float]] = {}
 
-    def note(self, method: str, route: str | None, status: int, seconds: float, key: str | None) -> None:
+    def note(
+        self, method: str, route: str | None, status: int, seconds: float, key: str | None, id: bytes = b"-",
+        headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:  # fmt: skip
         """Count a request that was answered."""
         numbers = self._seen.get((method, route, status))
         if numbers is None:
@@ -41,7 +51,9 @@ class Requests:
         numbers[bisect_left(BOUNDS, seconds)] += 1
         numbers[-1] += seconds
         if self._logged:
-            log.info("%s %s %d %.1f ms key=%s", method, route or OTHER, status, 1e3 * seconds, key or "-")
+            facts = (method, route or OTHER, status, round(1e3 * seconds, 1), key or "-", id.decode())
+            extra = {"facts": dict(zip(FACTS, facts, strict=True)) | trace_of(headers)}
+            log.info("%s %s %d %.1f ms key=%s request=%s", *facts, extra=extra)
 
     def collect(self) -> Iterator[Metric]:
         """The figures of all requests."""
@@ -62,13 +74,40 @@ class Requests:
         yield from (calls, family)
 
 
-def log_to_stderr() -> None:
-    """Write the lines where a server's other messages go."""
+def trace_of(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+    """The trace that a request belongs to, and the span that made it, by the caller's `traceparent`."""
+    for name, content in headers:
+        if name == b"traceparent" and (found := TRACE.fullmatch(content)):
+            return {"trace_id": found[1].decode(), "span_id": found[2].decode()}
+    return {}
+
+
+class AsJSON(logging.Formatter):
+    """One line of JSON for each message: when, how bad, from where, what, and the facts of a request."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """A message as a line."""
+        when = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line = {"time": f"{when}.{int(record.msecs):03}Z", "level": record.levelname.lower(), "logger": record.name}
+        facts = getattr(record, "facts", None)
+        line |= {"message": record.getMessage()} if facts is None else facts
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def log_to_stderr(*, requests: bool, as_json: bool) -> None:
+    """Write lines about requests where a server's other messages go; as JSON, all of them."""
     handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    log.propagate = False
+    handler.setFormatter(AsJSON() if as_json else logging.Formatter("%(asctime)s %(message)s"))
+    if requests:
+        log.addHandler(handler)
+        log.setLevel(logging.INFO)
+        log.propagate = False
+    if as_json:
+        for name in ("allais.serve", "uvicorn"):
+            others = logging.getLogger(name)
+            others.handlers, others.propagate = [handler], False
 
 
 class _Figures:

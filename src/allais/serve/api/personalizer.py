@@ -15,14 +15,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Response
 
+from allais.forests.encoding import flat
 from allais.serve.api.http import REFUSALS, JSONRoute, Segment, TheService, ToDecide, answered
 from allais.serve.api.schemas import Decide, ExperimentName, Reward
 from allais.serve.api.schemas_people import Rank, Ranking, RewardValue
 from allais.serve.core import decisions
-from allais.serve.core.errors import Refused
-from allais.serve.core.experiment import Experiment, refusing
+from allais.serve.core.errors import Refused, refusing
+from allais.serve.core.experiment import Experiment
 from allais.serve.core.experiments import audited
-from allais.serve.core.features import flat
 from allais.serve.core.keys import Key
 from allais.serve.core.service import Service
 from allais.serve.store.writer import Row

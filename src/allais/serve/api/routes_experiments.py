@@ -21,7 +21,6 @@ from allais.serve.api.http import (
 )
 from allais.serve.api.schemas import (
     AddArm,
-    Apprenticed,
     ChangeExperiment,
     CreateExperiment,
     ExperimentName,
@@ -33,7 +32,8 @@ from allais.serve.api.schemas import (
     Text,
     Values,
 )
-from allais.serve.core import experiments, import_export, values
+from allais.serve.api.schemas_evidence import Apprenticed, EvaluationShown, VerdictShown
+from allais.serve.core import evaluations, experiments, import_export, values
 from allais.serve.core.keys import require_sight
 from allais.serve.store.tables import ARCHIVED, PAUSED, RUNNING
 
@@ -41,6 +41,7 @@ router = APIRouter(route_class=JSONRoute, prefix="/v1/experiments", tags=["exper
 values_router = APIRouter(route_class=JSONRoute, prefix="/v1/experiments", tags=["values"], responses=REFUSALS)
 Name = Annotated[ExperimentName, Path()]
 Person = Annotated[Text | None, Query()]
+By = Annotated[tuple[Text, ...], Query(max_length=evaluations.MOST_PREFERENCES)]
 
 
 @router.get("", response_model=list[ExperimentShown])
@@ -125,10 +126,25 @@ async def value(service: TheService, key: ToRead, name: Name, person: Person = N
     return answered(await values.value(service, name, person))  # thousands of arms
 
 
+@values_router.get("/{name}/verdict", response_model=VerdictShown)
+async def verdict(service: TheService, key: ToRead, name: Name) -> Any:
+    """Which arms are better or worse than the control, by the outcomes so far: as often as one likes."""
+    return await values.verdict(service, name)
+
+
 @values_router.get("/{name}/apprentice", response_model=Apprenticed)
 async def apprentice(service: TheService, key: ToRead, name: Name) -> Any:
     """What an apprentice would have done beside what the application did."""
-    return await values.apprenticed(service, name)
+    return await evaluations.apprenticed(service, name)
+
+
+@values_router.get("/{name}/evaluation", response_model=EvaluationShown)
+async def evaluation(
+    service: TheService, key: ToRead, name: Name, by: By = (),
+    floor: Annotated[float | None, Query(ge=0.0, le=1.0)] = None, person: Person = None,
+) -> Any:  # fmt: skip
+    """What other preferences, a floor, or always the best mean would have brought, by the decisions so far."""
+    return await evaluations.evaluation(service, name, evaluations.Wanted(by, floor, person))
 
 
 @values_router.post("/{name}/import", response_model=Imported)

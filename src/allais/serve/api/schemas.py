@@ -22,8 +22,11 @@ from allais.serve.core.errors import DEEPEST, is_too_deep
 LARGEST_INT = 2**63 - 1  # of a database
 MOST_ARMS = 10_000
 MOST_AT_ONCE = 500  # calls in one
+MOST_GROUPS = 50  # of a test
+WITHOUT_POLICY = {"type": "WUCB", "band": {"type": "Asymptotic", "rarest": 0.01}}  # it needs no bounds
 MOST_TERMS = 500  # the cost of a decision grows with their square
 LARGEST_FEATURE = 1e6
+BOUNDS = {"type": "Bounded", "low": 0.0, "high": 90.0}
 
 
 def shallow(given: Any) -> Any:
@@ -57,33 +60,77 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
 
 
+Shares = Annotated[dict[Text, Annotated[float, Field(gt=0, le=1e9)]], Field(min_length=2, max_length=MOST_GROUPS)]
+
+
+class EndOfTest(Strict):
+    """How a test ended."""
+
+    arm: str  # what callers get from then on
+    why: str
+    at: float
+    last: int  # the last decision that belongs to the test
+
+
+class PlannedTest(Strict):
+    """Arms that are compared with a control: with fixed shares, or as the policy tries them."""
+
+    shares: Shares | None = Field(default=None, examples=[{"control": 9, "canary": 1}])  # of decisions; of each person
+    control: Text | None = None  # by default the arm of that name, or the first
+    by: Text | Annotated[list[Text], Field(min_length=1, max_length=10)] | None = Field(
+        default=None, examples=["p95"]
+    )  # by default the experiment's own preference
+    no_worse_than: Text | FiniteFloat | None = Field(default=None, examples=["5%"])
+    delta: Annotated[float, Field(gt=0, lt=1)] = 0.05
+    rarest: Annotated[float, Field(gt=0, lt=1)] | None = None
+    stop: bool = False  # end by itself when every arm is decided
+    salt: Text | None = None  # of the hash by which people come into groups; by default the experiment's name
+    since: Number = 1  # the first decision that counts: shares that change begin a new test
+    ended: EndOfTest | None = None
+
+
+class ChangeTest(Strict):
+    """What may change about a test."""
+
+    shares: Shares | None = None
+    stop: bool | None = None
+
+
 class ExperimentSettings(Strict):
     """How an experiment begins. `policy` may leave out `preference` and `rewards`, which have their own fields."""
 
     policy: Document = Field(examples=[{"type": "NPTS"}])
     arms: list[Text] = Field(min_length=1, max_length=MOST_ARMS, examples=[["A21", "A28"]])
-    preference: Document | None = Field(
-        default=None, examples=[{"type": "Preference", "gains": {"type": "TverskyKahneman", "eta": 0.61}}]
-    )
-    rewards: Document | list[Document] | None = Field(
-        default=None, examples=[{"type": "Bounded", "low": 0.0, "high": 50.0}]
-    )
+    preference: Document | None = Field(default=None, examples=[{"gains": {"type": "TverskyKahneman", "eta": 0.61}}])
+    rewards: Document | list[Document] | None = Field(default=None, examples=[BOUNDS])
     terms: Annotated[list[Text], Field(min_length=1, max_length=MOST_TERMS)] | None = Field(
         default=None, examples=[["arm=A28", "price", "arm=A28 * weather=rain"]]
     )  # of a linear policy: what it sees of features that are sent by name
     # of a linear policy: by name where there are terms, else a row per arm
     features: Annotated[Features, AfterValidator(shallow)] | None = None
     expires_after: Annotated[float, Field(gt=0, le=1e9)] = 86_400.0  # seconds until a decision without reward expires
+    outcome: Literal["told", "elapsed"] = "told"  # elapsed: the time until the reward comes, in the unit of outcomes
+    expires_as: FiniteFloat | None = None  # what an expired decision counts as; null: for nothing
     apprentice: bool = False  # the application decides; the policy watches, and says what it would have done
     arms_by_rank: bool | None = None  # a key with the scope decide brings new arms by rank; null: as before version 0.3
     seed: Annotated[int, Field(ge=0, le=LARGEST_INT)] | None = None
     unit: Annotated[str, StringConstraints(max_length=40)] = ""  # of outcomes, such as "minutes"
+    test: PlannedTest | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _of_an_earlier_version(cls, given: Any) -> Any:
-        """Up to version 0.2, `propensity_draws` were further draws; now the policy itself chooses by its `draws`."""
-        if not isinstance(given, dict) or "propensity_draws" not in given:
+        """Up to version 0.2, `propensity_draws` were further draws; now the policy itself chooses by its `draws`.
+
+        A test with fixed shares needs no policy, but something must remember its outcomes.
+        """
+        if not isinstance(given, dict):
+            return given
+        if "policy" not in given and isinstance(given.get("test"), dict):
+            if not given["test"].get("shares") and PlannedTest.model_fields.keys() >= given["test"].keys():
+                raise ValueError("a test has fixed 'shares', or a policy decides; got neither. Declare one of them")
+            return {**given, "policy": WITHOUT_POLICY}
+        if "propensity_draws" not in given:
             return given
         draws, rest = given["propensity_draws"], {key: of for key, of in given.items() if key != "propensity_draws"}
         policy = rest.get("policy")
@@ -101,13 +148,12 @@ class CreateExperiment(ExperimentSettings):
 class ChangeExperiment(Strict):
     """What changes about an experiment; the rest stays. Bounds grow wider, never narrower."""
 
-    rewards: Document | list[Document] | None = Field(
-        default=None, examples=[{"type": "Bounded", "low": 0.0, "high": 90.0}]
-    )
+    rewards: Document | list[Document] | None = Field(default=None, examples=[BOUNDS])
     preference: Document | None = Field(default=None, examples=[{"name": "cvar", "level": 0.1}])
     terms: Annotated[list[Text], Field(min_length=1, max_length=MOST_TERMS)] | None = None  # old ones first, then new
     features: Annotated[OfArms, AfterValidator(shallow)] | None = None  # of listed arms, for the new terms
     expires_after: Annotated[float, Field(gt=0, le=1e9)] | None = None
+    test: ChangeTest | None = None
 
 
 class ArmShown(Strict):
@@ -127,11 +173,13 @@ class ExperimentShown(Strict):
     arms: list[ArmShown]
     terms: list[str] | None
     expires_after: float
+    outcome: str = "told"
     apprentice: bool
     unit: str
     created_at: float
     outcomes: int
     open_decisions: int
+    test: PlannedTest | None = None
     broken: str | None = None  # why it could not be read, where its state is "broken"; the others go on
 
 
@@ -162,7 +210,10 @@ class Reward(Strict):
 
     choice: Number | None = None  # the number that decide answered,
     decision_key: Text | None = None  # or the caller's own key of the decision
-    outcome: FiniteFloat
+    outcome: FiniteFloat | None = None  # of an experiment whose outcome is elapsed time: left out
+    at_least: FiniteFloat | None = None  # of an outcome that is not finished, in its place; so is the next
+    at_most: FiniteFloat | None = None
+    final: bool = False  # no more will ever be known of it
     key: Text | None = None  # a repeated call with the same key gets the same answer
 
 
@@ -233,13 +284,14 @@ class Recommended(Strict):
     """The best arm so far, for a person or for the experiment's own preference."""
 
     arm: str | None  # none where every arm was shown to break a guardrail
-    value: float | None  # as felt; none before the first outcome
+    value: float | None  # a utility; none before the first outcome
     low: float | None  # the ends of its interval, where the policy has one
     high: float | None
     settled: bool
     person: str | None
     feels_like: float | None  # what would be worth as much for sure, in the experiment's unit
     guardrails: str | None = None  # what was shown about the guardrails, in a sentence
+    unfinished: str | None = None  # how many outcomes are not finished, and what that leaves open
 
 
 class ArmValue(Strict):
@@ -248,7 +300,8 @@ class ArmValue(Strict):
     name: str
     in_play: bool
     outcomes: int
-    value: float | None  # as felt: higher is better
+    unfinished: int = 0  # outcomes of which only a part is known
+    value: float | None  # a utility: higher is better
     feels_like: float | None  # what would be worth as much for sure, in the experiment's unit
     mean: float | None  # of its outcomes, in the experiment's unit
     low: float | None
@@ -283,26 +336,6 @@ class Imported(Strict):
     imported: int
 
 
-class Apprenticed(Strict):
-    """What an apprentice would have done beside what the application did."""
-
-    decisions: int
-    agreed: int  # decisions in which both are the same
-    worth: float | None  # the mean value of what the application did, by what is known now
-    would_be_worth: float | None  # that of what the policy would have chosen
-
-
-class AuditEntry(Strict):
-    """Who changed what, and when."""
-
-    id: int
-    at: float
-    key: str
-    action: str
-    target: str
-    detail: Any
-
-
 class NewKey(Strict):
     """A key to make."""
 
@@ -310,24 +343,6 @@ class NewKey(Strict):
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=3)]
     expires_in: Annotated[float, Field(gt=0, le=1e9)] | None = None  # seconds; never, if it is left out
     experiments: Annotated[list[ExperimentName], Field(min_length=1, max_length=1_000)] | None = None  # the only ones
-
-
-class KeyShown(Strict):
-    """A key, without its secret."""
-
-    id: str
-    name: str
-    scopes: list[Scope]
-    created_at: float
-    revoked_at: float | None
-    expires_at: float | None
-    experiments: list[str] | None
-
-
-class KeyMade(KeyShown):
-    """A new key; it is shown this once."""
-
-    key: str
 
 
 class Refusal(BaseModel):

@@ -1,12 +1,12 @@
-"""What is sent and got about people: preferences, interviews, and calls in the shape of Azure Personalizer."""
+"""What is sent and got about people and keys, and calls in the shape of Azure Personalizer."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StringConstraints
 
-from allais.serve.api.schemas import LARGEST_INT, MOST_ARMS, Document, Named, Number, Strict, Text
+from allais.serve.api.schemas import LARGEST_INT, MOST_ARMS, Document, Named, Number, Scope, Strict, Text
 
 Amount = Annotated[float, Field(ge=-1e9, le=1e9)]  # of what a person is asked about
 
@@ -132,3 +132,32 @@ class RewardValue(Lenient):
     """A call of Personalizer's `reward`."""
 
     value: FiniteFloat
+
+
+class AuditEntry(Strict):
+    """Who changed what, and when."""
+
+    id: int
+    at: float
+    key: str
+    action: str
+    target: str
+    detail: Any
+
+
+class KeyShown(Strict):
+    """A key, without its secret."""
+
+    id: str
+    name: str
+    scopes: list[Scope]
+    created_at: float
+    revoked_at: float | None
+    expires_at: float | None
+    experiments: list[str] | None
+
+
+class KeyMade(KeyShown):
+    """A new key; it is shown this once."""
+
+    key: str

@@ -10,12 +10,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from allais.serve import unfinished
 from allais.serve.api.schemas import Cancel, Decide, Reward
 from allais.serve.core import restore
 from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.experiment import Closed, Experiment
 from allais.serve.core.service import Service
-from allais.serve.store.tables import CANCELLED, EXPIRED, TOLD
+from allais.serve.store.tables import CANCELLED, EXPIRED, OPEN, TOLD
 from allais.serve.store.writer import Row
 
 AT_A_TIME = 50  # calls of a batch that share one commit: some 5 ms of work between two turns of others
@@ -37,6 +38,7 @@ async def _decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
     if experiment.takes_long(call):
         return await service.change_in_thread(name, lambda one: one.decide(call, preference, time.time()))
     with service.changing():
+        unfinished.grow(experiment)
         answer, rows = experiment.decide(call, preference, time.time())
     await service.writer.put(rows)
     return answer
@@ -63,11 +65,16 @@ def _decided(connection: Connection, experiment: int, call: Decide) -> dict[str,
 async def reward(service: Service, name: str, call: Reward) -> dict[str, Any]:
     """Learn what a choice brought; a repeated call is answered as the first was."""
     experiment, number = await _found(service, name, call)
+    if call.outcome is None:
+        await unfinished.warmed(experiment, call)
+        experiment = await service.idle(name)
     with service.changing():
-        rows = experiment.reward(number, call.outcome, call.key, time.time())
+        rows = unfinished.reward(experiment, number, call, time.time())
     if rows is not None:
         return await _close(service, experiment, number, rows)
     ended = await _ended(service, name, number)
+    if (call.outcome is None and ended.state == TOLD) or (call.final and ended.state == EXPIRED):
+        return experiment.answer(number, ended)  # the time until the first call, or what it told for good
     if ended.state == EXPIRED:
         raise Refused(410, f"a reward must come before its choice expires; {number} has expired. Raise expires_after.")
     if ended.state == CANCELLED:
@@ -136,8 +143,8 @@ async def each(
 
 
 async def _close(service: Service, experiment: Experiment, number: int, rows: list[Row]) -> dict[str, Any]:
-    """The answer to the call that ends a choice, once that is on disk."""
-    closed = experiment.closing[number]
+    """The answer to the call that ends a choice, once that is on disk; or that told a part of its outcome."""
+    closed = experiment.closing.get(number) or Closed(experiment.open[number].arm, OPEN, None, None)
     await service.writer.put(rows)
     experiment.closing.pop(number, None)
     return experiment.answer(number, closed)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from allais.errors import NotAdmitted
+from allais.learner import NotNow
+
 
 class Refused(Exception):  # noqa: N818
     """A call that is not done; nothing has changed."""
@@ -55,3 +58,22 @@ def is_too_deep(document: Any) -> bool:
             for inner in (one.values() if isinstance(one, dict) else one if isinstance(one, list) else ())
         ]
     return levels > DEEPEST
+
+
+class refusing:  # noqa: N801
+    """Within: what a learner refuses becomes a refusal of the service; nothing has changed then."""
+
+    def __init__(self, experiment: str = "") -> None:
+        self._experiment = experiment  # whose bounds a caller may widen
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        if isinstance(error, NotNow):
+            raise Refused(409, str(error)) from None
+        if isinstance(error, NotAdmitted) and self._experiment:
+            advice = f'PATCH /v1/experiments/{self._experiment} with {{"rewards": ...}} does so.'
+            raise Refused(422, f"{error.rule} {advice}") from None
+        if isinstance(error, ValueError | TypeError):
+            raise Refused(422, str(error)) from None

@@ -7,50 +7,27 @@ get there, the whole object is thrown away and read from the database again.
 from __future__ import annotations
 
 import asyncio
+import heapq
 import threading
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable
 from itertools import groupby, islice, repeat, takewhile
 from typing import Any, NamedTuple
 
-from allais._checks import FloatArray
-from allais.errors import NotAdmitted
-from allais.learner import Choice, Learner, LinearLearner, NotNow
-from allais.preferences import Preference
-from allais.serve.api.schemas import MOST_ARMS, Decide, ExperimentSettings
-from allais.serve.core.errors import Refused
-from allais.serve.core.features import Candidates, FeatureReader, Flat
-from allais.serve.core.limits import Clock
+from allais.forests.encoding import Flat, checked_context
+from allais.learner import ContextualLearner, Learner, LinearLearner
+from allais.serve.api.schemas import MOST_ARMS, MOST_GROUPS, Decide, EndOfTest, ExperimentSettings
+from allais.serve.core.errors import Refused, refusing
+from allais.serve.core.features import FeatureReader, NumberedPreference, ask, fixed_arm, reason_for
+from allais.serve.core.keys import Clock
 from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOLD
 from allais.serve.store.writer import Kind, Row, as_json, checksum
 
-NumberedPreference = tuple[int, Preference]  # a preference with its number
 FEW = 300  # arms
 COST_OF_A_DRAW = 5  # microseconds of one arm's value, roughly
 LONG = 10_000  # microseconds, roughly, after which the event loop should have its turn
 OUTCOMES_PER_EVENT = 1_000  # of an import
 MOST_AT_ONCE = 500  # decisions that expire in one go
-
-
-def ask(
-    learner: Learner,
-    preference: NumberedPreference | None = None,
-    allowed: Sequence[str] | None = None,
-    features: Sequence[Sequence[float]] | FloatArray | None = None,
-) -> tuple[Choice, dict[str, Any]]:
-    """A choice, and the event that repeats it."""
-    whose = None if preference is None else preference[1]
-    if features is not None:
-        choice = learner.ask(features=features, preference=whose)  # type: ignore[call-overload]
-        row = list(map(float, features[choice.arm]))
-        return choice, {"chose": choice.id, "arm": choice.arm, "features": row}
-    choice = learner.ask(preference=whose, allowed=allowed)
-    event: dict[str, Any] = {"ask": [[choice.id, choice.arm]]}
-    if allowed is not None:
-        event["allowed"] = list(allowed)
-    if preference is not None:
-        event["preference"] = preference[0]
-    return choice, event
 
 
 class OpenDecision(NamedTuple):
@@ -62,6 +39,7 @@ class OpenDecision(NamedTuple):
     apprentice: bool = False  # its arm is what the application did, which the learner did not ask for
     row: tuple[float, ...] = ()  # what the learner sees of that, where there are terms
     key: str | None = None  # the caller's own name for it
+    context: Flat | None = None  # where the policy learns from contexts
 
 
 class Closed(NamedTuple):
@@ -84,9 +62,11 @@ class Experiment:
         self.learner, self.seq, self.snapshot_at, self.open = learner, seq, snapshot_at, open_
         self.clock = clock
         self.features = FeatureReader(settings)
+        self.elapsed = settings.outcome == "elapsed"  # then a heap: when an open decision is next noted to be older
+        self.due = [(found.clock, number) for number, found in open_.items() if self.elapsed]
         self.numbers = {found.key: number for number, found in open_.items() if found.key is not None}  # of open ones
-        self.busy: asyncio.Future[None] | None = None  # until the end of a long change, by a thread
-        self.worker: int | None = None  # which thread that is
+        self.busy: asyncio.Future[None] | None = None  # until the end of a long change,
+        self.worker: int | None = None  # by this thread
         self.told: Counter[str] = Counter()  # outcomes by arm where there are terms: a linear learner does not count
         self.closing: dict[int, Closed] = {}  # decisions whose end is not yet on disk
         self.counts = {TOLD: 0, CANCELLED: 0, EXPIRED: 0, "asked": 0}  # since this process began
@@ -106,24 +86,35 @@ class Experiment:
         if (call.did is not None) != self.settings.apprentice:
             raise Refused(422, _ABOUT_DID[self.settings.apprentice])
         with refusing():
-            among, unused = None, None
-            if self.features.encoding is not None or call.features is not None or call.context is not None:
+            among, unused, context = None, None, None
+            if isinstance(self.learner, ContextualLearner):
+                context, unused = self.features.context_of(call, self.learner)
+            elif self.features.encoding is not None or call.features is not None or call.context is not None:
                 among, unused = self.features.of(call, self.learner)
             if call.did is not None and call.did not in (self.learner.arms if among is None else among.arms or ()):
                 raise ValueError(f"what was done must be an arm in play; got {call.did!r}. Add it first.")
-            choice, event = ask(self.learner, preference, call.allowed, None if among is None else among.rows)
+            fixed = fixed_arm(self.settings.test, call, self.learner)
+            if fixed is not None:
+                choice, event = ask(self.learner, None, [fixed[0]], context=context)
+            else:
+                rows_ = None if among is None else among.rows
+                choice, event = ask(self.learner, preference, call.allowed, rows_, context)
         number = choice.id
         shown: Any = choice.arm if among is None else among.name_of(choice.arm)
         liking = None if preference is None else preference[1]
-        reason = self.learner.why(shown, liking, self.settings.unit) if among is None else _reason(shown, among)
-        answer = {"choice": number, "arm": shown, "propensity": choice.propensity, "why": reason, "would": None}
+        likely, reason = (choice.propensity, None) if fixed is None else fixed[1:]
+        if reason is None:
+            reason = reason_for(self.learner, shown, liking, self.settings.unit, among, context)
+        answer = {"choice": number, "arm": shown, "propensity": likely, "why": reason, "would": None}
         detail: dict[str, Any] = {"why": reason}
         if unused is not None:
             answer["unused"] = detail["unused"] = unused
-        rows = [self._event(event, now)]
+        if context is not None:
+            detail["context"] = context
+        rows = [self.event(event, now)]
         if call.did is not None:
             self.learner.cancel(number)  # nobody will tell what it would have brought
-            rows.append(self._event({"cancel": number}, now))
+            rows.append(self.event({"cancel": number}, now))
             answer["would"] = detail["would"] = str(shown)
             answer["arm"] = call.did
         row: tuple[float, ...] = ()
@@ -139,10 +130,12 @@ class Experiment:
             as_json(detail), clock,
         )  # fmt: skip
         rows.append((Kind.DECISION, entries))
-        self.open[number] = OpenDecision(arm, now, clock, call.did is not None, row, call.key)
+        self.open[number] = OpenDecision(arm, now, clock, call.did is not None, row, call.key, context)
         if call.key is not None:
             self.numbers[call.key] = number
         self.counts["asked"] += 1
+        if self.elapsed:
+            heapq.heappush(self.due, (clock, number))
         return answer, rows
 
     @property
@@ -172,11 +165,12 @@ class Experiment:
         before = self._guarded_arms()
         with refusing(self.name):
             if found.apprentice:
-                event = self._observed(found.arm, found.row, [outcome])
+                context = None if found.context is None else [found.context]
+                event = self._observed(found.arm, found.row, [outcome], context)
             else:
                 self.learner.tell(number, outcome)
                 event = {"tell": number, "reward": outcome}
-        return [self._event(event, now), self._close(number, TOLD, outcome, key, now), *self._dropped(before, now)]
+        return [self.event(event, now), self.close(number, TOLD, outcome, key, now), *self._dropped(before, now)]
 
     def _guarded_arms(self) -> tuple[Any, ...]:
         return self.learner.arms if self.learner.policy.guardrails else ()
@@ -187,7 +181,22 @@ class Experiment:
         for arm in sorted(map(str, set(before).difference(self.learner.arms if before else ()))):
             rows.append((Kind.ARM_CHANGE, (False, now, self.id, arm)))
             rows.append((Kind.AUDIT, (now, "policy", "guardrail", self.name, as_json({"out of play": arm}))))
-        return rows
+        return [*rows, *self._left_alone(now)] if rows else []
+
+    def _left_alone(self, now: float) -> list[Row]:
+        """The rows of a test that is over since one of its arms is left."""
+        if self.settings.test is None or self.settings.test.ended is not None or len(self.learner.arms) > 1:
+            return []
+        return self.end_test(str(self.learner.arms[0]), "The other arms went out of play.", now)
+
+    def end_test(self, arm: str, why: str, now: float) -> list[Row]:
+        """The rows of a test that ends: callers get this arm from now on."""
+        assert self.settings.test is not None
+        ended = EndOfTest(arm=arm, why=why, at=now, last=self.learner.asked)
+        test = self.settings.test.model_copy(update={"ended": ended})
+        self.settings = self.settings.model_copy(update={"test": test})
+        said = as_json({"arm": arm, "why": why})
+        return [self._settings_row(), (Kind.AUDIT, (now, "test", "end of test", self.name, said))]
 
     def cancel(self, number: int, now: float, state: str = CANCELLED) -> list[Row] | None:
         """The rows of a decision that is given up; None if it is not open."""
@@ -198,44 +207,35 @@ class Experiment:
         rows = []
         if not found.apprentice:
             self.learner.cancel(number)
-            rows.append(self._event({"cancel": number}, now))
-        return [*rows, self._close(number, state, None, None, now)]
+            rows.append(self.event({"cancel": number}, now))
+        return [*rows, self.close(number, state, None, None, now)]
 
-    def expire(self, now: float) -> tuple[list[int], list[Row]]:
-        """Give up the decisions whose time is over: they were asked in the order of their numbers."""
+    def late(self) -> list[int]:
+        """The decisions whose time is over, or some of them: they were asked in the order of their numbers."""
         if self.state == ARCHIVED:
-            return [], []
+            return []
         too_old = self.clock.now() - self.settings.expires_after
-        first = islice(self.open.items(), MOST_AT_ONCE)
-        late = [number for number, _ in takewhile(lambda one: one[1].clock <= too_old, first)]
-        rows = [row for number in late for row in self.cancel(number, now, EXPIRED) or ()]
-        return late, rows
+        first = takewhile(lambda one: one[1].clock <= too_old, islice(self.open.items(), MOST_AT_ONCE))
+        return [number for number, _ in first]
 
     def add(self, arm: str, rewards: Any, spec: Any, now: float) -> list[Row]:
         """The rows of an arm that comes into play."""
-        self.require_open()
+        self._require_room([arm])
+        old = arm in self.learner.pulls
         with refusing():
-            pulls = self.learner.pulls
-            old = arm in pulls
-            if not old and len(pulls) >= MOST_ARMS:
-                raise ValueError(f"an experiment has {MOST_ARMS:,} arms at most; it has them. Use terms for more.")
             self.learner.add(arm, rewards)
-        event = self._event({"add": arm, "rewards": spec}, now)
+        event = self.event({"add": arm, "rewards": spec}, now)
         if old:
             return [event, (Kind.ARM_CHANGE, (True, now, self.id, arm))]
         return [event, (Kind.ARM, (self.id, arm, len(self.learner.pulls) - 1, True, now))]
 
     def add_all(self, arms: list[str], now: float) -> list[Row]:
         """The rows of new arms that come into play together."""
-        self.require_open()
+        self._require_room(arms)
         first = len(self.learner.pulls)
-        if first + len(arms) > MOST_ARMS:
-            raise Refused(
-                422, f"an experiment has {MOST_ARMS:,} arms at most; {first:,} and {len(arms):,} are more. Use terms."
-            )
         with refusing():
             self.learner.add_all(arms)
-        event = self._event({"add all": arms, "rewards": None}, now)
+        event = self.event({"add all": arms, "rewards": None}, now)
         return [event, *((Kind.ARM, (self.id, arm, first + k, True, now)) for k, arm in enumerate(arms))]
 
     def retire(self, arm: str, now: float) -> list[Row]:
@@ -243,20 +243,21 @@ class Experiment:
         self.require_open()
         with refusing():
             self.learner.retire(arm)
-        return [self._event({"retire": arm}, now), (Kind.ARM_CHANGE, (False, now, self.id, arm))]
+        gone = [self.event({"retire": arm}, now), (Kind.ARM_CHANGE, (False, now, self.id, arm))]
+        return [*gone, *self._left_alone(now)]
 
     def observe(
-        self, arms: list[str], features: list[Flat] | None, outcomes: list[float], key: str | None, now: float
+        self, arms: list[str], features: list[dict[str, Any]] | None, outcomes: list[float], key: str | None, now: float
     ) -> list[Row]:
         """The rows of outcomes that were seen elsewhere and checked; they carry a mark, so that an export finds them.
 
         An event has the outcomes of as many arms as there are, or of one row of features. Rows of features are made
         one by one: all at once, they would be an array of outcomes by terms.
         """
-        some: Iterable[tuple[str | list[str], tuple[float, ...], list[float]]]
+        some: Iterable[tuple[Any, ...]]
         if self.features.encoding is None:
             parts = (slice(first, first + OUTCOMES_PER_EVENT) for first in range(0, len(arms), OUTCOMES_PER_EVENT))
-            some = ((arms[part], (), outcomes[part]) for part in parts)
+            some = ((arms[part], (), outcomes[part], features and features[part]) for part in parts)
         else:
             told = zip(arms, features or repeat({}), outcomes, strict=False)
             some = (
@@ -265,12 +266,17 @@ class Experiment:
             )
         before = self._guarded_arms()
         with refusing(self.name):
-            written = [self._event({**self._observed(*part), "imported": key}, now) for part in some]
+            written = [self.event({**self._observed(*part), "imported": key}, now) for part in some]
         for arm, many in Counter(arms).items():
             self._count(arm, many)
         return written + self._dropped(before, now)
 
-    def _observed(self, arm: str | list[str], row: tuple[float, ...], outcomes: list[float]) -> dict[str, Any]:
+    def _observed(
+        self, arm: str | list[str], row: tuple[float, ...], outcomes: list[float], contexts: list[Flat] | None = None
+    ) -> dict[str, Any]:
+        if contexts is not None and isinstance(self.learner, ContextualLearner):
+            self.learner.observe(arm, outcomes, contexts)
+            return {"observe": arm, "rewards": outcomes, "contexts": contexts}
         if not row:
             self.learner.observe(arm, outcomes)
             return {"observe": arm, "rewards": outcomes}
@@ -278,13 +284,15 @@ class Experiment:
         self.learner.observe_features(row, outcomes)
         return {"features": row, "rewards": outcomes, "arm": arm}
 
-    def check(self, arms: list[str], features: list[Flat] | None, outcomes: list[float]) -> None:
+    def check(self, arms: list[str], features: list[dict[str, Any]] | None, outcomes: list[float]) -> None:
         """Refuse outcomes and features that an arm cannot have."""
         with refusing(self.name):
             named = self.features.encoding is not None
             for arm, outcome in zip(arms, outcomes, strict=True):
                 self.learner.check_reward(None if named else arm, outcome)
-            if named or features is not None:
+            if isinstance(self.learner, ContextualLearner):
+                deque(map(checked_context, features or ()), 0)
+            elif named or features is not None:
                 for arm, own in zip(arms, features or repeat({}), strict=False):
                     self.features.row(arm, own, {})
 
@@ -300,20 +308,17 @@ class Experiment:
     ) -> list[Row]:
         """The rows of other settings; the learner has been through the events already."""
         self.learner, self.settings, self.features = learner, settings, FeatureReader(settings)
-        encoding = self.features.encoding
-        if encoding is not None:
+        if (encoding := self.features.encoding) is not None:
             self.open = {
                 number: found._replace(row=tuple(encoding.padded(found.row))) if found.row else found
                 for number, found in self.open.items()
             }
-        text = settings.model_dump_json()
-        changed = (Kind.SETTINGS, (text, checksum(text, self.id, self.name), self.id))
-        return [*(self._event(body, now) for body in events), changed]
+        return [*(self.event(body, now) for body in events), self._settings_row()]
 
     def lay_out(self, now: float) -> list[Row]:
         """Make ready for a snapshot; the rows say where."""
         self.learner.lay_out()
-        return [self._event({"laid out": True}, now)]
+        return [self.event({"laid out": True}, now)]
 
     def answer(self, number: int, closed: Closed) -> dict[str, Any]:
         """What the caller who closed a decision is told."""
@@ -321,14 +326,19 @@ class Experiment:
 
     # -- rows -------------------------------------------------------------------------------------
 
-    def _event(self, body: dict[str, Any], now: float) -> Row:
+    def event(self, body: dict[str, Any], now: float) -> Row:
+        """The row of a change of the learner."""
         self.seq += 1
         text = as_json(body)
         return Kind.EVENT, (self.id, self.seq, now, text, checksum(text, self.id, self.seq))
 
-    def _close(self, number: int, state: str, outcome: float | None, key: str | None, now: float) -> Row:
-        found = self.open.pop(number)
-        arm = found.arm
+    def _settings_row(self) -> Row:
+        text = self.settings.model_dump_json()
+        return Kind.SETTINGS, (text, checksum(text, self.id, self.name), self.id)
+
+    def close(self, number: int, state: str, outcome: float | None, key: str | None, now: float) -> Row:
+        """The row of a decision that ends."""
+        arm = (found := self.open.pop(number)).arm
         if found.key is not None:
             self.numbers.pop(found.key, None)
         self.closing[number] = Closed(arm, state, outcome, key)
@@ -353,6 +363,17 @@ class Experiment:
         if self.state == ARCHIVED:
             raise Refused(409, _ABOUT_STATE[ARCHIVED].format(name=self.name))
 
+    def _require_room(self, arms: Iterable[str]) -> None:
+        """Refuse arms that come into a test whose shares are fixed, and too many of them."""
+        self.require_open()
+        test, many = self.settings.test, len({*self.learner.pulls, *arms})
+        if test is not None and test.shares is not None:
+            raise Refused(409, f"a test with fixed shares keeps its arms; {self.name!r} is one. Create another.")
+        if test is not None and many > MOST_GROUPS:
+            raise Refused(422, f"a test compares {MOST_GROUPS} arms at most; there would be {many:,}. Create another.")
+        if many > MOST_ARMS:
+            raise Refused(422, f"an experiment has {MOST_ARMS:,} arms at most; there would be {many:,}. Use terms.")
+
     def require_running(self) -> None:
         """Refuse a decision of what does not run."""
         self.require_open()
@@ -368,29 +389,3 @@ _ABOUT_DID = {
     True: "an apprentice watches what the application does; got no 'did'. Say which arm it took.",
     False: "only an apprentice is told what the application does; got 'did'. Leave it out.",
 }
-
-
-def _reason(arm: Any, among: Candidates) -> str:
-    """Why one of this round's rows was chosen."""
-    if among.arms is None:
-        return "the best of these rows by what is known"
-    return f"{arm} is the best for these features, or worth trying, by what all have shown"
-
-
-class refusing:  # noqa: N801
-    """Within: what a learner refuses becomes a refusal of the service; nothing has changed then."""
-
-    def __init__(self, experiment: str = "") -> None:
-        self._experiment = experiment  # whose bounds a caller may widen
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
-        if isinstance(error, NotNow):
-            raise Refused(409, str(error)) from None
-        if isinstance(error, NotAdmitted) and self._experiment:
-            advice = f'PATCH /v1/experiments/{self._experiment} with {{"rewards": ...}} does so.'
-            raise Refused(422, f"{error.rule} {advice}") from None
-        if isinstance(error, ValueError | TypeError):
-            raise Refused(422, str(error)) from None

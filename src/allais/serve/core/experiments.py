@@ -12,27 +12,39 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, tuple_, update
 from sqlalchemy import delete as sql_delete
 
+from allais.evidence.ratio import planned_shares
 from allais.learner import Learner, LinearLearner
 from allais.preferences import Preference
-from allais.serve.api.schemas import AddArm, ChangeExperiment, Document, ExperimentSettings, NewKey
+from allais.serve.api.schemas import (
+    AddArm,
+    ChangeExperiment,
+    ChangeTest,
+    Document,
+    ExperimentSettings,
+    NewKey,
+    PlannedTest,
+)
 from allais.serve.core import keys, restore
-from allais.serve.core.errors import Refused, reason_of
-from allais.serve.core.experiment import Experiment, refusing
-from allais.serve.core.keys import Key
-from allais.serve.core.limits import Clock
+from allais.serve.core.errors import Refused, reason_of, refusing
+from allais.serve.core.experiment import Experiment
+from allais.serve.core.keys import Clock, Key
 from allais.serve.core.parse_settings import (
     learner_from_settings,
     preference_from,
     rows_of_arms,
     setting_from,
+    with_policy,
 )
 from allais.serve.core.service import Service
 from allais.serve.store import tables
 from allais.serve.store.writer import Kind, Row, checksum
+from allais.serve.unfinished import check_outcome, warm
 from allais.settings import to_spec
 
 AT_A_TIME = 2_000  # rows that are deleted in one transaction: others wait for it
-OF_EXPERIMENT = (tables.events, tables.decisions, tables.snapshots, tables.arms, tables.imports, tables.moments)
+OF_EXPERIMENT = (
+    tables.events, tables.decisions, tables.snapshots, tables.arms, tables.imports, tables.moments, tables.notices,
+)  # fmt: skip
 
 
 def audited(key: Key, action: str, target: str, detail: Any = None) -> Row:
@@ -50,7 +62,14 @@ async def create(service: Service, name: str, settings: ExperimentSettings, key:
         raise _taken(name)
     if settings.arms_by_rank is None:
         settings = settings.model_copy(update={"arms_by_rank": False})
+    settings = await asyncio.to_thread(with_policy, settings)
+    if settings.test is not None and settings.test.salt is None:
+        settings = settings.model_copy(update={"test": settings.test.model_copy(update={"salt": name})})
     learner = await asyncio.to_thread(learner_from_settings, settings)  # it may compile
+    with refusing():
+        check_outcome(settings, learner)
+    if settings.outcome == "elapsed":
+        await asyncio.to_thread(warm, learner.copy())
     text = settings.model_dump_json()
     document = await asyncio.to_thread(_readable, service, settings, text, learner)
     now = time.time()
@@ -171,11 +190,13 @@ def shown(experiment: Experiment) -> dict[str, Any]:
         ],
         "terms": settings.terms,
         "expires_after": settings.expires_after,
+        "outcome": settings.outcome,
         "apprentice": settings.apprentice,
         "unit": settings.unit,
         "created_at": experiment.created_at,
         "outcomes": learner.samples,
         "open_decisions": len(experiment.open),
+        "test": settings.test,
     }
 
 
@@ -226,7 +247,30 @@ def changed(experiment: Experiment, call: ChangeExperiment) -> tuple[Learner, Ex
                 updates |= {"terms": further.terms, "features": further.features}
     if call.expires_after is not None:
         updates["expires_after"] = call.expires_after
+        with refusing(experiment.name):
+            check_outcome(settings.model_copy(update=updates), learner)
+    if call.test is not None:
+        updates["test"] = _with_test(experiment, call.test)
     return learner, settings.model_copy(update=updates), events
+
+
+def _with_test(experiment: Experiment, call: ChangeTest) -> PlannedTest:
+    """The test with what a call changes; other shares begin a new one, since those who come may have changed, too."""
+    test = experiment.settings.test
+    if test is None:
+        raise Refused(422, "a test is declared when an experiment is created; this one has none. Create another.")
+    new = test if call.stop is None else test.model_copy(update={"stop": call.stop})
+    if call.shares is None:
+        return new
+    if test.shares is None:
+        raise Refused(422, "shares are fixed when a test is created; here the policy decides. Create another.")
+    arms = [str(arm) for arm in experiment.learner.arms]
+    shares = {arm: call.shares[arm] for arm in arms if arm in call.shares}
+    with refusing():
+        planned_shares(call.shares, arms)
+    if shares == test.shares and test.ended is None:
+        return new
+    return new.model_copy(update={"shares": shares, "since": experiment.learner.asked + 1, "ended": None})
 
 
 def _listed(rewards: Document | list[Document]) -> list[Document]:

@@ -8,27 +8,35 @@ stands for what all arms share, so that no row is empty.
 A feature of the context is one of every arm, unless the arm has its own of that name. Features that no term names are
 left out: applications send what they have, long before an experiment uses it. The answer names them, so that a slip
 of the pen is seen at once. A term that finds what is no number is refused: 0 would be a lie.
+
+A test with fixed shares goes by the person instead: a hash says which arm is hers.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from allais._checks import FloatArray, brief
-from allais.learner import Learner
-from allais.serve.api.schemas import Decide, ExperimentSettings
+from allais.forests.encoding import Flat, checked_context, flat
+from allais.learner import Choice, ContextualLearner, Learner
+from allais.preferences import Preference
+from allais.serve.api.schemas import Decide, ExperimentSettings, PlannedTest
 
 CONSTANT = "1"
 ARM = "arm"
 LARGEST = 1e6  # of a term: products of rows stay numbers that can be told apart
+MOST_HASHES = 64  # of a unit whose groups went out of play
 MOST_SHOWN, LONGEST_NAME = 20, 200  # names of features that are not used
 
-Flat = dict[str, Any]  # a feature's whole name: text, a number, true or false, or a list of them
+NumberedPreference = tuple[int, Preference]  # a preference with its number
 
 
 class Factor(NamedTuple):
@@ -88,29 +96,6 @@ class Encoding:
 def shortened(names: Iterable[str]) -> list[str]:
     """Names in order, few enough for an answer."""
     return sorted({name[:LONGEST_NAME] for name in names})[:MOST_SHOWN]
-
-
-def flat(given: Any) -> Flat:
-    """Features by their whole names: of an object, or of a list of objects."""
-    found: Flat = {}
-    for one in given if isinstance(given, list) else [given]:
-        if not isinstance(one, Mapping):
-            raise ValueError(f"features are an object of names; got {brief(one)}. Give each a name.")
-        _add("", one, found)
-    return found
-
-
-def _add(before: str, given: Mapping[str, Any], to: Flat) -> None:
-    for name, entry in given.items():
-        inner = entry if isinstance(entry, list) else [entry]
-        if any(isinstance(one, list) for one in inner):
-            raise ValueError(f"a feature is text, a number, or a list of them; {before + name!r} is not. Flatten it.")
-        plain = [one for one in inner if one is not None and not isinstance(one, Mapping)]
-        for one in inner:
-            if isinstance(one, Mapping):
-                _add(f"{before}{name}.", one, to)
-        if plain:
-            to[before + name] = plain if isinstance(entry, list) else plain[0]
 
 
 def _factor(part: str, term: str) -> Factor:
@@ -174,6 +159,33 @@ class Candidates(NamedTuple):
         return tuple(map(float, row))
 
 
+def ask(
+    learner: Learner,
+    preference: NumberedPreference | None = None,
+    allowed: Sequence[str] | None = None,
+    features: Sequence[Sequence[float]] | FloatArray | None = None,
+    context: Flat | None = None,
+) -> tuple[Choice, dict[str, Any]]:
+    """A choice, and the event that repeats it."""
+    whose = None if preference is None else preference[1]
+    if features is not None:
+        choice = learner.ask(features=features, preference=whose)  # type: ignore[call-overload]
+        row = list(map(float, features[choice.arm]))
+        return choice, {"chose": choice.id, "arm": choice.arm, "features": row}
+    if context is not None and isinstance(learner, ContextualLearner):
+        choice = learner.ask(preference=whose, allowed=allowed, context=context)
+        event: dict[str, Any] = {"ask": [[choice.id, choice.arm]], "context": context}
+        event["tickets"] = [choice.propensity or 0.0]
+    else:
+        choice = learner.ask(preference=whose, allowed=allowed)
+        event = {"ask": [[choice.id, choice.arm]]}
+    if allowed is not None:
+        event["allowed"] = list(allowed)
+    if preference is not None:
+        event["preference"] = preference[0]
+    return choice, event
+
+
 class FeatureReader:
     """How an experiment reads the features of calls."""
 
@@ -204,6 +216,21 @@ class FeatureReader:
                 rows[k, place] = entry
         return Candidates(rows, arms), self.encoding.unused([context, *given.values()]) if sent else None
 
+    def context_of(self, call: Decide, learner: ContextualLearner) -> tuple[Flat | None, list[str] | None]:
+        """What is known in a round, for a policy that learns from contexts; and the features that it leaves out.
+
+        A feature of an arm has the arm's name before its own.
+        """
+        if isinstance(call.features, list):
+            raise ValueError("a contextual policy takes features by name; got rows. Send an object per arm.")
+        if call.features is None and call.context is None:
+            return None, None
+        own = {
+            f"{arm}.{name}": one for arm, given in (call.features or {}).items() for name, one in flat(given).items()
+        }
+        context = checked_context({**flat(call.context or {}), **own})
+        return context, shortened(learner.unused(context))
+
     def row(self, arm: str, context: Flat, own: Flat) -> list[float]:
         """What the policy sees of an arm; what is known about it from the start counts, too."""
         if self.encoding is None:
@@ -219,3 +246,57 @@ class FeatureReader:
         if call.allowed is not None or call.context is not None or call.did is not None:
             raise ValueError("rows of features are all that is asked; got more. Declare terms to name arms.")
         return Candidates(rows, None)
+
+
+def reason_for(
+    learner: Learner, arm: Any, whose: Preference | None, unit: str, among: Candidates | None, context: Flat | None
+) -> str:
+    """Why an arm, or one of this round's rows, was chosen."""
+    if context is not None and isinstance(learner, ContextualLearner):
+        return learner.why(arm, whose, unit, context=context)
+    if among is None:
+        return learner.why(arm, whose, unit)
+    if among.arms is None:
+        return "the best of these rows by what is known"
+    return f"{arm} is the best for these features, or worth trying, by what all have shown"
+
+
+def group_of(test: PlannedTest, unit: str, in_play: Collection[Any]) -> str:
+    """The group of a person, or of a decision without one: by a salted hash, so that it is the same every time.
+
+    Where that group is out of play the unit is hashed again, so that the others keep their shares among each other.
+
+    >>> test = PlannedTest(shares={"control": 9.0, "canary": 1.0}, salt="checkout")
+    >>> [group_of(test, person, ["control", "canary"]) for person in ("ada", "ben", "cleo", "ada")]
+    ['control', 'control', 'control', 'control']
+    """
+    shares, hashes = dict(test.shares or {}), 0
+    while True:
+        if hashes == MOST_HASHES:
+            shares = {name: share for name, share in shares.items() if name in in_play}
+        digest = hashlib.sha256(f"{test.salt}\n{hashes}\n{unit}".encode()).digest()
+        ends = list(accumulate(shares.values()))
+        place = bisect_right(ends, int.from_bytes(digest[:8]) / 2.0**64 * ends[-1])
+        found = list(shares)[min(place, len(ends) - 1)]
+        if found in in_play:
+            return found
+        hashes += 1
+
+
+def fixed_arm(test: PlannedTest | None, call: Decide, learner: Learner) -> tuple[str, float, str] | None:
+    """The arm that a test has for a caller, how likely that was, and why; None where the policy chooses."""
+    if test is None:
+        return None
+    in_play = learner.arms
+    if test.ended is not None:
+        arm = test.ended.arm
+        free = arm not in in_play or (call.allowed is not None and arm not in call.allowed)
+        return None if free else (arm, 1.0, f"{arm}, since the test has ended")
+    if test.shares is None:
+        return None
+    if call.allowed is not None:
+        raise ValueError("a test with fixed shares chooses among all its arms; got 'allowed'. Leave it out.")
+    arm = group_of(test, call.person or f"\n{learner.asked + 1}", in_play)  # no name has a line break
+    share = test.shares[arm] / sum(share for name, share in test.shares.items() if name in in_play)
+    whose = "drawn for this decision" if call.person is None else "the arm of this person"
+    return arm, share, f"{arm} is {whose}, with a share of {share:.3g}"

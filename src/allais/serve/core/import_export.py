@@ -15,11 +15,12 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, select
 
+from allais.forests.encoding import flat
 from allais.serve.api.schemas import Import
-from allais.serve.core.errors import Refused
-from allais.serve.core.experiment import Experiment, refusing
+from allais.serve.core.errors import Refused, refusing
+from allais.serve.core.experiment import Experiment
 from allais.serve.core.experiments import audited
-from allais.serve.core.features import Encoding, flat
+from allais.serve.core.features import Encoding
 from allais.serve.core.keys import Key
 from allais.serve.core.restore import detail_of, imported_after
 from allais.serve.core.service import Service

@@ -1,19 +1,118 @@
-"""API keys: made once, stored as digests, compared in constant time, limited in scope and pace."""
+"""API keys, rate limits, threads for one kind of work, and the clock by which decisions expire.
+
+A key is made once, stored as a digest, compared in constant time, and limited in scope and pace.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
+import math
 import secrets
+import sys
 import time
-from typing import Any, NamedTuple
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, insert, select, update
 
 from allais.serve.core.errors import Refused, not_found
-from allais.serve.core.limits import RateLimit
 from allais.serve.store import tables
+
+Result = TypeVar("Result")
+PAUSE = 2  # seconds after which a caller who was too many should ask again
+MOST = 10_000  # callers that a rate limit remembers
+BOOT: int | None = getattr(time, "CLOCK_BOOTTIME", None)  # it goes on while a machine sleeps; Linux has it
+
+
+class RateLimit:
+    """A token bucket for each caller: so many calls in so many seconds, all of them at once if need be."""
+
+    def __init__(self, calls: float, seconds: float, rule: str) -> None:
+        """`rule` is the sentence of a refusal; {:g} in it is the number of calls."""
+        self._most, self._per_second, self._rule = max(calls, 1.0), calls / seconds, rule.format(calls)
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()  # calls that are left, and when
+
+    def take(self, caller: str) -> None:
+        """Count one call, or refuse it."""
+        now = time.monotonic()
+        left, then = self._left.get(caller, (self._most, now))
+        left = min(self._most, left + (now - then) * self._per_second)
+        allowed = left >= 1.0
+        self._left[caller] = (left - 1.0 if allowed else left, now)
+        self._left.move_to_end(caller)
+        if len(self._left) > MOST:
+            self._left.popitem(last=False)
+        if not allowed:
+            raise Refused(429, self._rule, math.ceil((1.0 - left) / self._per_second))
+
+    def charge(self, caller: str, calls: int) -> None:
+        """Count further calls that came in one which was taken: whoever sends too many waits the longer."""
+        left, then = self._left[caller]
+        self._left[caller] = (left - calls, then)
+
+
+class Pool:
+    """Threads for one kind of work, so that no kind keeps another waiting; and how many calls may be under way."""
+
+    def __init__(self, what: str, threads: int, most: int = sys.maxsize) -> None:
+        self.what, self.most = what, most
+        self.under_way = 0
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=f"allais-{what.replace(' ', '-')}")
+
+    @contextmanager
+    def place(self, most: int | None = None) -> Iterator[None]:
+        """Within: one of the calls that are under way; refused where there are as many as there may be."""
+        most = self.most if most is None else most
+        if self.under_way >= most:
+            raise Refused(
+                503, f"{most} {self.what} may be under way at a time; there are as many. Repeat the call in a moment.",
+                retry_after=PAUSE,
+            )  # fmt: skip
+        self.under_way += 1
+        try:
+            yield
+        finally:
+            self.under_way -= 1
+
+    async def run(self, work: Callable[[], Result]) -> Result:
+        """What a function returns, called by one of the threads."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    def close(self, wait: bool = False) -> None:
+        """Let the threads end, and wait for what they are doing if need be."""
+        self._threads.shutdown(wait=wait, cancel_futures=True)
+
+
+def steady() -> float:
+    """Seconds since some moment that is the same for the whole process."""
+    return time.monotonic() if BOOT is None else time.clock_gettime(BOOT)
+
+
+class Clock:
+    """The clock of one experiment, in seconds: it neither jumps nor goes back, whatever the machine's clock does.
+
+    Within a process it goes by the time that has passed. It begins at the time of day, less what that was ahead of this
+    clock at the last decision on disk: a jump that was lived through is not caught up with after a restart. It never
+    begins before that decision, so that decisions are in the order of their numbers.
+    """
+
+    def __init__(self, last: tuple[float, float] | None = None) -> None:
+        """`last`: when the last decision was asked, by the time of day and by this clock."""
+        now, began = time.time(), -float("inf")
+        if last is not None:
+            now, began = now - (last[0] - last[1]), last[1]
+        self._ahead = max(now, began) - steady()
+
+    def now(self) -> float:
+        """What it shows."""
+        return steady() + self._ahead
+
 
 WRONG = "an address may send {:g} wrong keys per minute; this one sent more. Check the key."
 TOO_FAST = "a key may call {:g} times per second; this one was faster. Wait a moment."

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import warnings
 from collections.abc import Callable
+from dataclasses import MISSING, fields
 from typing import Any
 
-from allais._checks import brief
+from allais._checks import brief, nearest
+from allais.evidence.ratio import margin_of, planned_shares
+from allais.evidence.verdicts import metrics_of
+from allais.forests.encoding import flat
 from allais.learner import Learner
+from allais.policies.choosing import AUTO, from_auto
 from allais.policies.core.base import Policy
+from allais.policies.core.knowledge import as_list
 from allais.preferences import Preference
 from allais.preferences.named import preference_named
-from allais.serve.api.schemas import ExperimentSettings
+from allais.rewards import Bounded
+from allais.serve.api.schemas import MOST_GROUPS, ExperimentSettings, PlannedTest
 from allais.serve.core.errors import Refused
-from allais.serve.core.features import Encoding, flat
-from allais.settings import from_spec, kind_named
+from allais.serve.core.features import Encoding
+from allais.settings import from_spec, kind_named, to_spec
 
 DRAWS = 16  # by which a choice is made, where the policy does not say otherwise (`python -m benchmarks logs`)
 
@@ -37,6 +45,25 @@ def with_draws(policy: dict[str, Any]) -> dict[str, Any]:
     return {**policy, "draws": DRAWS} if drawn and "draws" not in policy else policy
 
 
+def with_policy(settings: ExperimentSettings) -> ExperimentSettings:
+    """The settings with the recommended policy in the place of "auto"; the choice is made once and stored."""
+    document = settings.policy
+    if document.get("type") != AUTO:
+        return settings
+    liking = document.get("preference") if settings.preference is None else settings.preference
+    if not isinstance(liking, dict):
+        raise Refused(422, "a policy needs a preference; there is none. Give one, such as {'name': 'mean'}.")
+    given = document.get("rewards") if settings.rewards is None else settings.rewards
+    rest = {key: entry for key, entry in document.items() if key not in ("preference", "rewards")}
+    if isinstance(rest.get("guardrails"), list):
+        rest["guardrails"] = [_guardrail(one) for one in rest["guardrails"]]
+    known = {"preference": preference_from(liking), "rewards": setting_from("reward", given), "arms": settings.arms}
+    found = to_spec(_made("policy", lambda: from_auto(rest, **known)))
+    if "draws" not in rest:
+        found.pop("draws", None)  # a service has more of them (`with_draws`)
+    return settings.model_copy(update={"policy": found})
+
+
 def policy_from(settings: ExperimentSettings) -> Policy:
     """The policy of an experiment."""
     document = dict(settings.policy)
@@ -46,16 +73,28 @@ def policy_from(settings: ExperimentSettings) -> Policy:
         raise Refused(422, f"a policy needs a type, such as NPTS; got {brief(name)}. Check its name.")
     if kind.goal == "budget":
         raise Refused(422, f"a service runs on; {name} ends when its budget is spent. Choose NPTS, or WUCB.")
+    missing = settings.preference is None and document.get("preference") is None
+    if missing and any(one.name == "preference" and one.default is MISSING for one in fields(kind)):
+        raise Refused(422, 'a policy goes by a preference; got none. Give one, such as {"name": "p95", "costs": true}.')
     if settings.preference is not None:
         document["preference"] = preference_from(settings.preference)
     elif isinstance(document.get("preference"), dict):
         document["preference"] = preference_from(document["preference"])
     if settings.rewards is not None:
         document["rewards"] = settings.rewards
+    if isinstance(document.get("floor"), dict):
+        document["floor"] = _floors(document["floor"], settings.arms)
     if isinstance(document.get("guardrails"), list):
         document["guardrails"] = [_guardrail(one) for one in document["guardrails"]]
     found: Policy = setting_from("policy", document)
     return found
+
+
+def _floors(given: dict[str, Any], arms: list[str]) -> list[Any]:
+    """The least probability of each arm, from {"control": 0.1}: a control share of the policy's decisions."""
+    if strange := [name for name in given if name not in arms]:
+        raise Refused(422, f"a floor is of arms of the experiment; {strange[0]!r} is none.{nearest(strange[0], arms)}")
+    return [given.get(arm, 0.0) for arm in arms]
 
 
 def _guardrail(given: Any) -> Any:
@@ -73,6 +112,8 @@ def learner_from_settings(settings: ExperimentSettings) -> Learner:
     policy = policy_from(settings.model_copy(update={"policy": with_draws(settings.policy)}))
     seed = secrets.randbits(63) if settings.seed is None else settings.seed
     rows = settings.features
+    if settings.test is not None:
+        _made("test", lambda: _check_test(settings, policy))
     if settings.terms is not None:
         if not policy.open_to_contexts or getattr(policy, "estimates", False):
             kind = type(policy).__name__
@@ -81,6 +122,40 @@ def learner_from_settings(settings: ExperimentSettings) -> Learner:
     elif isinstance(rows, dict):
         raise Refused(422, "features by name need terms, which say what the policy sees of them. Declare terms.")
     return _made("experiment", lambda: policy.start(settings.arms, seed, rows))
+
+
+def _check_test(settings: ExperimentSettings, policy: Policy) -> None:
+    """Refuse a test that could never have a verdict."""
+    test, arms = settings.test, settings.arms
+    assert test is not None
+    if settings.apprentice or not policy.keeps_outcomes:
+        raise Refused(422, "a test compares arms that it chooses itself, without features. Leave 'test' out, or these.")
+    if not 2 <= len(arms) <= MOST_GROUPS:
+        raise Refused(422, f"a test compares 2 to {MOST_GROUPS} arms; got {len(arms)}. Name as many.")
+    if test.since != 1 or test.ended is not None:
+        raise Refused(422, "a new test begins with its first decision; got 'since' or 'ended'. Leave them out.")
+    if test.control is not None and test.control not in arms:
+        raise Refused(422, f"the control is one of the arms; {test.control!r} is not.{nearest(test.control, arms)}")
+    planned_shares("any" if test.shares is None else test.shares, arms)
+    margin_of(test.no_worse_than)
+    metrics_of_test(test, policy, arms)
+
+
+def bounds_of(policy: Policy) -> tuple[float, float] | None:
+    """The least and the greatest outcome that are possible, if both are known."""
+    ends = [one.support for one in as_list(policy.rewards)] if policy.rewards is not None else [(-math.inf, math.inf)]
+    low, high = min(end[0] for end in ends), max(end[1] for end in ends)
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
+
+
+def metrics_of_test(test: PlannedTest, policy: Policy, arms: list[str]) -> tuple[Any, ...]:
+    """What `verdict_of` takes about a test: metrics, their direction, bounds, and the rarest event that matters."""
+    known = bounds_of(policy)
+    bounds = Bounded(*known) if known is not None and test.rarest is None else None
+    by = policy.preference if test.by is None else test.by
+    costs = policy.preference.costs
+    metrics_of(by, costs, bounds, test.rarest, test.delta, None, arms)
+    return by, costs, bounds, test.rarest
 
 
 def rows_of_arms(settings: ExperimentSettings) -> list[list[float]]:

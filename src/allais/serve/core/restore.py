@@ -23,7 +23,7 @@ from allais.preferences import Preference
 from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core.experiment import Closed, Experiment, OpenDecision
 from allais.serve.core.features import Encoding
-from allais.serve.core.limits import Clock
+from allais.serve.core.keys import Clock
 from allais.serve.store.tables import (
     ARCHIVED,
     DELETED,
@@ -130,7 +130,13 @@ def _open_decisions(
 
     return {
         one.number: OpenDecision(
-            one.arm, one.asked_at, asked[one.number], settings.apprentice, row_of(one.detail), one.key
+            one.arm,
+            one.asked_at,
+            asked[one.number],
+            settings.apprentice,
+            row_of(one.detail),
+            one.key,
+            detail_of(one.detail).get("context") if settings.apprentice else None,
         )
         for one in rows
     }

@@ -17,10 +17,12 @@ from sqlalchemy import Connection
 
 from allais.learner import Learner
 from allais.preferences import Preference
+from allais.serve import unfinished
 from allais.serve.core import keys, restore
 from allais.serve.core.errors import Refused, broken, not_found, reason_of, unavailable
-from allais.serve.core.experiment import Experiment, NumberedPreference
-from allais.serve.core.limits import Pool, RateLimit
+from allais.serve.core.experiment import Experiment
+from allais.serve.core.features import NumberedPreference
+from allais.serve.core.keys import Pool, RateLimit
 from allais.serve.core.restore import stored_preference
 from allais.serve.settings_file import ServerSettings
 from allais.serve.store.database import PROBE, START_PATIENCE, Database, Gone, Ownership, is_away, why_failed
@@ -146,8 +148,10 @@ class Service:
                     await self._take_snapshot(experiment)
         self.snapshots.close()
         self.precompiler.close()
-        for pool in (self._reads, self._long_reads, self.interview_threads, self._changes):
+        for pool in (self.interview_threads, self._changes):
             pool.close()
+        for pool in (self._reads, self._long_reads):  # a read that is under way has a connection to give back
+            await asyncio.to_thread(pool.close, wait=True)
         await asyncio.to_thread(self.writer.close)
         self.ownership.release()
         self.database.dispose()
@@ -354,7 +358,9 @@ class Service:
     async def _expire(self, experiment: Experiment) -> None:
         while self.ready and experiment.busy is None:
             with self.changing():
-                late, rows = experiment.expire(time.time())
+                late = experiment.late()
+                rows = [row for number in late for row in unfinished.give_up(experiment, number, time.time())]
+                unfinished.grow(experiment)
             if not late:
                 return
             await self.write(rows)

@@ -1,27 +1,36 @@
-"""What is known: recommendations and values, for a person or for all, and what an apprentice would have gained."""
+"""What is known: recommendations, values and verdicts."""
 
 from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Hashable, Iterator
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+import numpy as np
+from sqlalchemy import Connection, func, select
 
-from allais.learner import Learner, LinearLearner
+from allais.evidence import Verdict, Verdicts
+from allais.evidence.data import Log, numbered, place_of
+from allais.evidence.ratio import ALARM, Word, log_ratio_evidence
+from allais.evidence.verdicts import verdict_of
+from allais.learner import Learner
+from allais.policies.core.base import Policy
 from allais.policies.core.guardrails import BREAKS, KEEPS, OPEN, Feasibility
 from allais.preferences import Preference, expected_value
 from allais.preferences.valuation import sure_amount
+from allais.serve.api.schemas import MOST_GROUPS, PlannedTest
 from allais.serve.core.errors import Refused
 from allais.serve.core.experiment import Experiment
-from allais.serve.core.features import Encoding
-from allais.serve.core.restore import detail_of
-from allais.serve.core.service import Service
-from allais.serve.store.tables import decisions
+from allais.serve.core.parse_settings import metrics_of_test
+from allais.serve.core.service import TICK, Service, log
+from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, TOLD, decisions
+from allais.serve.store.tables import OPEN as WAITING
 
 SHOWN = {KEEPS: "keeps", OPEN: "open", BREAKS: "breaks"}
-PAGE = 5_000  # decisions that are read at once
+LOOKED = 1.0 + 1.0 / 32.0  # from one look at a test that ends by itself to the next
 
 
 def finite(number: float) -> float | None:
@@ -29,7 +38,7 @@ def finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-async def _copy_for(service: Service, name: str, person: str | None) -> tuple[Experiment, Learner, Preference | None]:
+async def copy_for(service: Service, name: str, person: str | None) -> tuple[Experiment, Learner, Preference | None]:
     """A learner that nobody else changes, on disk by now, and whose preference counts.
 
     A copy, since looking at the live one would make views that a restarted service does not have.
@@ -43,7 +52,7 @@ async def _copy_for(service: Service, name: str, person: str | None) -> tuple[Ex
 
 async def recommend(service: Service, name: str, person: str | None) -> dict[str, Any]:
     """The best arm so far."""
-    _, learner, preference = await _copy_for(service, name, person)
+    _, learner, preference = await copy_for(service, name, person)
     try:
         best = await asyncio.to_thread(learner.recommend, preference)
     except ValueError as error:
@@ -51,6 +60,7 @@ async def recommend(service: Service, name: str, person: str | None) -> dict[str
     low, high = (None, None) if best.interval is None else (best.interval.low, best.interval.high)
     return {
         "arm": None if best.arm is None else str(best.arm), "guardrails": best.guardrails or None,
+        "unfinished": best.unfinished or None,
         "value": finite(best.value), "low": low, "high": high, "settled": best.settled,
         "person": person, "feels_like": finite(sure_amount(_framed(learner, preference), best.value)),
     }  # fmt: skip
@@ -58,7 +68,7 @@ async def recommend(service: Service, name: str, person: str | None) -> dict[str
 
 async def value(service: Service, name: str, person: str | None) -> dict[str, Any]:
     """What every arm is worth."""
-    experiment, learner, preference = await _copy_for(service, name, person)
+    experiment, learner, preference = await copy_for(service, name, person)
     pulls = experiment.pulls()
     try:
         arms = await asyncio.to_thread(values_of, learner, preference, pulls)
@@ -92,12 +102,13 @@ def values_of(learner: Learner, preference: Preference | None, outcomes: dict[st
     values = learner.value(preference)
     intervals = learner.intervals() if framed == learner.policy.preference else {}
     drift = learner.drift() if learner.policy.keeps_outcomes else {}
-    in_play, shown = set(learner.arms), guardrails_of(learner)
+    in_play, shown, unfinished = set(learner.arms), guardrails_of(learner), learner.unfinished
     return [
         {
             "name": str(arm),
             "in_play": arm in in_play,
             "outcomes": outcomes[str(arm)],
+            "unfinished": unfinished[arm],
             "value": finite(values[arm]),
             "feels_like": finite(sure_amount(framed, values[arm])),
             "mean": finite(sure_amount(plain, means[arm])),
@@ -120,43 +131,208 @@ def guardrails_of(learner: Learner) -> dict[Hashable, str]:
     return {name: SHOWN[one] for name, one in zip(learner.pulls, shown, strict=True)}
 
 
-async def apprenticed(service: Service, name: str) -> dict[str, Any]:
-    """What an apprentice would have done, and what that is worth by what is known now."""
-    experiment, learner, _ = await _copy_for(service, name, None)
-    if not experiment.settings.apprentice:
-        raise Refused(409, f"only an apprentice watches; {name!r} decides itself. Read its values.")
-
-    values = {str(arm): value for arm, value in (await asyncio.to_thread(learner.value)).items()}
-
-    def reading(connection: Connection) -> dict[str, Any]:
-        wanted = select(decisions.c.arm, decisions.c.detail).where(decisions.c.experiment == experiment.id)
-        rows = connection.execution_options(yield_per=PAGE).execute(wanted)
-        many = agreed = 0
-        sums, known = [0.0, 0.0], 0
-        for page in rows.partitions():
-            both = [(arm, detail_of(detail)) for arm, detail in page]
-            many, agreed = many + len(both), agreed + sum(did == detail["would"] for did, detail in both)
-            for pair in _worth(learner, values, both, experiment.features.encoding):
-                if learner.samples and not any(map(math.isnan, pair)):
-                    sums, known = [sums[0] + pair[0], sums[1] + pair[1]], known + 1
-        worth, would = (one / known if known else None for one in sums)
-        return {"decisions": many, "agreed": agreed, "worth": worth, "would_be_worth": would}
-
-    return await service.read(reading, long=True)
+# -- verdicts -------------------------------------------------------------------------------------
 
 
-def _worth(
-    learner: Learner, values: dict[str, float], both: list[tuple[str, dict[str, Any]]], encoding: Encoding | None
-) -> Iterator[tuple[float, float]]:
-    """What was done, and what would have been done, by what is known now: of arms, or of what was seen of them."""
-    if "features" not in both[0][1]:
-        for did, detail in both:
-            yield values[did], values[detail["would"]]
-        return
-    assert isinstance(learner, LinearLearner)
-    assert encoding is not None
-    done, would = (
-        learner.values_of([encoding.padded(detail[name]) for _, detail in both])
-        for name in ("features", "would features")
+class Known(NamedTuple):
+    """What a test knows of itself: read in the thread of the event loop, where it cannot change meanwhile."""
+
+    id: int
+    test: PlannedTest
+    policy: Policy
+    arms: list[str]  # that are compared
+    planned: list[str]  # that were ever in the test: they share delta
+    shares: dict[str, float] | None  # that were planned, where they were kept
+    unit: str
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> Known:
+        """What is known of the test of an experiment; where none was declared, that of its arms as they are."""
+        policy = experiment.learner.policy
+        if not policy.keeps_outcomes or experiment.settings.apprentice:
+            raise Refused(
+                409, f"a verdict compares arms without features; {experiment.name!r} has some, or only watches."
+            )
+        arms = [str(arm) for arm in experiment.learner.arms]
+        test = experiment.settings.test or PlannedTest()
+        ever = list(map(str, test.shares or experiment.pulls()))
+        if len(arms) < 2:  # the others went out of play: what was found until then
+            arms = ever
+        planned = test.shares
+        if planned is not None and len(experiment.learner.arms) < 2 < len(arms):
+            planned = None  # one after the other, so that shares changed
+        if len(arms) > MOST_GROUPS:
+            raise Refused(409, f"a verdict compares {MOST_GROUPS} arms at most; {experiment.name!r} has {len(arms):,}.")
+        return cls(experiment.id, test, policy, arms, ever, planned, experiment.settings.unit)
+
+
+class Judged(NamedTuple):
+    """What the outcomes of a test say."""
+
+    groups: list[dict[str, Any]]
+    found: Verdicts | None  # none while a group has too few outcomes
+    notes: list[str]
+
+    @property
+    def decided(self) -> bool:
+        """Whether every group is: lost by one metric, or decided by all. One without outcomes is not."""
+        names = () if self.found is None else self.found.log.names
+        return len(names) == len(self.groups) and all(self._words(group) is not None for group in names[1:])
+
+    def _words(self, group: Hashable) -> list[Word] | None:
+        words = [one.word for one in self.found or () if one.group == group]
+        return words if "worse" in words or "not yet" not in words else None
+
+    @property
+    def winner(self) -> str:
+        """What to choose: the best by the first metric among the groups that are worse by none, or the control."""
+        assert self.found is not None
+        won = {}
+        for one in reversed(self.found):  # the first metric counts
+            if "worse" not in (self._words(one.group) or ()):
+                won[str(one.group)] = one.difference.value * (1.0 if one.metric.costs else -1.0)
+        return min(won, key=won.__getitem__, default=str(self.found.log.names[0]))
+
+    @property
+    def summary(self) -> str:
+        """One sentence or two."""
+        return "No verdict yet: a group has too few outcomes." if self.found is None else self.found.summary
+
+
+def judged(connection: Connection, known: Known) -> Judged:
+    """The verdict by what is on disk: a function of the decisions, so that it survives whatever they survive."""
+    test, names = known.test, known.arms
+    here = [decisions.c.experiment == known.id, decisions.c.number >= test.since, decisions.c.arm.in_(names)]
+    if test.ended is not None:
+        here.append(decisions.c.number <= test.ended.last)
+    counted = select(decisions.c.arm, decisions.c.state, func.count()).where(*here)
+    counts = {(arm, state): int(many) for arm, state, many in
+              connection.execute(counted.group_by(decisions.c.arm, decisions.c.state))}  # fmt: skip
+    shares = None if known.shares is None else {name: known.shares[name] for name in names}
+    groups = [_group(name, counts, shares) for name in names]
+    control = known.planned[place_of(test.control, known.planned)]
+    first = names.index(control) if control in names else 0
+    gone = [] if control in names else [f"{control!r} is out of play: others are compared with {names[0]!r}."]
+    units = {group["name"]: group["outcomes"] for group in groups}
+    if test.shares is not None:  # who has a name is one unit
+        units = _units(connection, [*here, decisions.c.state == TOLD])
+    told = [name for name in names if units.get(name, 0) > 1]
+    if names[first] not in told or len(told) < 2:
+        return Judged(groups, None, [*gone, *_missing(groups, None)])
+    order = [names[first], *(name for name in told if name != names[first])]
+    columns = decisions.c.arm, decisions.c.outcome, decisions.c.closed_at, decisions.c.person, decisions.c.number
+    rows = select(*columns).where(*here, decisions.c.state == TOLD, decisions.c.arm.in_(order))
+    arms, outcomes, times, people, numbers = zip(
+        *connection.execute(rows.order_by(decisions.c.closed_at, decisions.c.number)), strict=True
     )
-    yield from zip(done.tolist(), would.tolist(), strict=True)
+    place = {name: k for k, name in enumerate(order)}
+    users = None
+    if test.shares is not None and any(person is not None for person in people):
+        _, users = numbered([number if who is None else who for who, number in zip(people, numbers, strict=True)])
+    log = Log(
+        tuple(order), np.array([place[arm] for arm in arms]), np.array(outcomes), users,
+        np.maximum.accumulate(np.array(times)),
+    )  # fmt: skip
+    by, costs, bounds, rarest = metrics_of_test(test, known.policy, order)
+    planned: Any = "any" if shares is None else {name: shares[name] for name in order}
+    lost = None if shares is None else _lost_unlike(connection, here, groups)
+    found = verdict_of(log, by, costs, test.no_worse_than, bounds, rarest, planned, test.delta, known.unit,
+                       arms=len(known.planned))  # fmt: skip
+    if lost is not None:
+        found = found.withheld(lost)
+    return Judged(groups, found, [*gone, *_missing(groups, lost)])
+
+
+def _group(name: str, counts: dict[tuple[str, str], int], shares: dict[str, float] | None) -> dict[str, Any]:
+    told, waiting = counts.get((name, TOLD), 0), counts.get((name, WAITING), 0)
+    lost = counts.get((name, EXPIRED), 0) + counts.get((name, CANCELLED), 0)
+    return {
+        "name": name, "share": None if shares is None else shares[name] / sum(shares.values()),
+        "decisions": told + waiting + lost, "outcomes": told, "waiting": waiting, "lost": lost,
+    }  # fmt: skip
+
+
+def _units(connection: Connection, where: list[Any]) -> dict[str, int]:
+    """How many units each arm has: people, and decisions for nobody in particular."""
+    person = decisions.c.person
+    counted = select(decisions.c.arm, func.count(person.distinct()) + func.count() - func.count(person))
+    return {arm: int(many) for arm, many in connection.execute(counted.where(*where).group_by(decisions.c.arm))}
+
+
+def _lost_unlike(connection: Connection, here: list[Any], groups: list[dict[str, Any]]) -> str | None:
+    """That groups lose outcomes unequally, in a sentence: else those with a loss would have the planned shares."""
+    units = _units(connection, [*here, decisions.c.state.in_([EXPIRED, CANCELLED])])
+    lost, planned = [units.get(group["name"], 0) for group in groups], np.array([group["share"] for group in groups])
+    if log_ratio_evidence([lost], planned)[0] < math.log(1.0 / ALARM):
+        return None
+    each = ", ".join(f"{group['name']}: {group['lost']:,} of {group['decisions']:,}" for group in groups)
+    return (
+        f"Outcomes are lost more often in one group than in another ({each}), and what is lost may be what matters. "
+        "Find out why, or tell an outcome for those, too, such as the time after which a request was given up."
+    )
+
+
+def _missing(groups: list[dict[str, Any]], lost: str | None) -> Iterator[str]:
+    """What is said of decisions without an outcome."""
+    for of, what in (("waiting", "still wait for their outcome"), ("lost", "were lost (expired or cancelled)")):
+        if any(group[of] for group in groups):
+            each = ", ".join(f"{group['name']}: {group[of] / max(group['decisions'], 1):.2%}" for group in groups)
+            yield f"Decisions that {what}: {each}. The verdict is about the others."
+    if lost is not None:
+        yield lost
+
+
+async def verdict(service: Service, name: str) -> dict[str, Any]:
+    """What the outcomes of a test say, by what is on disk."""
+    known = Known.of(await service.idle(name))
+    await service.write([])
+    try:
+        found = await service.read(partial(judged, known=known), long=True)
+    except ValueError as error:
+        raise Refused(422, str(error)) from None
+    notes = [*found.notes, *dict.fromkeys(one.doubt for one in found.found or () if one.doubt)]
+    return {
+        "summary": found.summary, "notes": list(dict.fromkeys(notes)), "decided": found.decided,
+        "verdicts": [_comparison(one) for one in found.found or ()], "groups": found.groups,
+        "assumptions": [] if found.found is None else found.found.assumptions, "ended": known.test.ended,
+    }  # fmt: skip
+
+
+def _comparison(one: Verdict) -> dict[str, Any]:
+    return {
+        "group": str(one.group), "control": str(one.control), "by": one.by, "word": one.word, "sentence": one.sentence,
+        "difference": [finite(end) for end in one.difference],
+        "relative": None if one.relative is None else [finite(end) for end in one.relative],
+        "p_value": one.p_value, "e_value": one.e_value, "promise": one.promise, "doubt": one.doubt,
+        "forecast": None if one.forecast is None else str(one.forecast),
+    }  # fmt: skip
+
+
+async def stop_if_decided(service: Service, name: str) -> None:
+    """End a test that is to end by itself, if every group is decided."""
+    found = await service.read(partial(judged, known=Known.of(await service.idle(name))), long=True)
+    experiment = await service.idle(name)
+    test = experiment.settings.test
+    if not found.decided or test is None or not test.stop or test.ended is not None or experiment.state == ARCHIVED:
+        return
+    with service.changing():
+        rows = experiment.end_test(found.winner, found.summary, time.time())
+    await service.write(rows)
+
+
+async def watch(service: Service) -> None:
+    """Look at the tests that are to end by themselves, whenever they have a 32nd part more of outcomes, for ever."""
+    looked: dict[int, int] = {}
+    while True:
+        await asyncio.sleep(TICK)
+        for experiment in list(service.experiments.values()):
+            test, seen = experiment.settings.test, experiment.learner.samples
+            if test is None or not test.stop or test.ended is not None or seen < looked.get(experiment.id, 1) * LOOKED:
+                continue
+            looked[experiment.id] = seen
+            try:
+                await stop_if_decided(service, experiment.name)
+            except (Refused, ValueError):  # the database is away, or the experiment was deleted meanwhile
+                del looked[experiment.id]
+            except Exception:
+                log.exception("the test of %s could not be looked at", experiment.name)

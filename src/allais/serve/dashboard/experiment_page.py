@@ -6,14 +6,18 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from allais.evidence import Worth
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
 from allais.preferences.valuation import amount, plain
 from allais.report.effort import TO
+from allais.report.evaluation_page import AS_DECIDED
 from allais.report.markup import duration, macro, quoted, share
 from allais.report.pictures import HIGH, WIDE, Curve, Row, Shape, over_time, plot, rows_as_svg, ticks_over
+from allais.report.verdict_page import both_values, histories, question
+from allais.serve.core.evaluations import APPRENTICE
 from allais.serve.core.service import log
 from allais.serve.dashboard.view_model import COLOURS, RECENT, ArmFacts, Facts, GroupFacts
 
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
 PAGE, PARTS = (f"serve/dashboard/templates/{name}.html.j2" for name in ("experiment", "parts"))
 MOST_SILENT = 3  # arms without outcomes that are named
+CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))  # of a stretch of the width
 MOST_STEPS, FEWEST = 40, 12  # of shares that are drawn, and decisions in each
 
 
@@ -47,6 +52,8 @@ def _card(title: str, facts: Facts) -> Markup | str:
 
 def _answer(facts: Facts) -> str:
     """The whole page in a few sentences."""
+    if facts.verdict is not None:
+        return facts.verdict.summary
     if facts.best is None:
         return "Nothing was told yet. Decide and reward, and this page follows."
     arm = next(one for one in facts.arms if one.name == facts.best)
@@ -58,6 +65,10 @@ def _answer(facts: Facts) -> str:
 
 def _against_the_mean(facts: Facts, best: ArmFacts) -> str:
     if facts.by_features:
+        if facts.across:
+            return (
+                f", over all contexts. What is chosen goes by the context, {quoted(facts.across[0]['feature'])} first."
+            )
         return ", at a moment without features. What is chosen goes by those of the moment."
     if facts.mean_best is None:
         return "."
@@ -90,6 +101,8 @@ def _alarms(facts: Facts) -> Iterator[str]:
             many = f"{arm.alarms} times; the last alarm {arm.ago:,} outcomes ago"
             since = many if arm.alarms > 1 else f"since {arm.ago:,} outcomes"
             yield f"{quoted(arm.name)} no longer looks as it did ({since})."
+    if facts.unfinished:
+        yield facts.unfinished
     in_play = {arm.name for arm in facts.arms if arm.in_play}
     for name in facts.broken:
         where = "is still in play" if name in in_play else "is out of play"
@@ -105,7 +118,7 @@ def _tiles(facts: Facts) -> list[tuple[str, str, str]]:
         (f"{facts.decisions:,}", "decisions", ""), (f"{facts.outcomes:,}", "outcomes", ""),
         (plain(facts.per_minute, 3), "decisions per minute", ""),
         (f"{facts.waiting:,}", f"waiting for a reward{oldest}", ""),
-        (f"{expired:,}", f"expired, after {duration(facts.expires_after)}", warn),
+        (f"{expired:,}", f"expired, after {duration(facts.expires_after)}{facts.expiry}", warn),
     ]  # fmt: skip
     if not facts.by_features:  # else what is best, and so what is lost, depends on the moment
         told = facts.lost and facts.decisions and facts.mean_best is not None
@@ -126,6 +139,40 @@ def _waiting(facts: Facts) -> str:
 # -- cards ----------------------------------------------------------------------------------------
 
 
+def _verdict(facts: Facts) -> Markup | str:
+    """What a test has found, and what is missing."""
+    found = facts.verdict
+    if found is None or facts.test is None:
+        return ""
+    judged = found.found or ()
+    pictures = [(question(one), both_values(one)) for one in judged]
+    over = histories(found.found) if found.found is not None else []
+    said = [*found.notes, *(one.doubt for one in judged if one.doubt)]
+    said += [str(one.forecast) for one in judged if one.forecast is not None]
+    return macro(PAGE, "verdict")(facts, found, pictures, over, list(dict.fromkeys(said)))
+
+
+def _apprentice(facts: Facts) -> Markup | str:
+    """What the application's choices brought, and what the policy's would have."""
+    seen = facts.worth_of_apprentice
+    if seen is None or seen.found is None:
+        return ""
+    done, would = (seen.found.worth(target) for target in (AS_DECIDED, APPRENTICE))
+    said = [
+        _between("What the application did brought", done, facts),
+        _between("The policy would have brought", would, facts),
+    ]
+    return macro(PAGE, "apprentice")(facts, said, seen.pictures[0][1])
+
+
+def _between(what: str, one: Worth, facts: Facts) -> str:
+    """A worth with its interval, in a sentence."""
+    if math.isnan(one.value):
+        return f"{what} nobody knows what: {one.caveat}"
+    ends = [amount(end, facts.unit) if math.isfinite(end) else "anything" for end in one.interval]
+    return f"{what} {amount(one.value, facts.unit)} by {one.by}, between {ends[0]} and {ends[1]}."
+
+
 def _arms(facts: Facts) -> Markup | str:
     if not facts.arms:
         return ""
@@ -140,6 +187,47 @@ def _arms(facts: Facts) -> Markup | str:
     ]  # fmt: skip
     picture = rows_as_svg("What each arm feels like for sure, with its interval", rows)
     return macro(PAGE, "arms")(facts, best_first, picture, _waiting(facts))
+
+
+def _contexts(facts: Facts) -> Markup | str:
+    """Where the preferred arm changes with the feature that matters most."""
+    rows = facts.across
+    if not rows:
+        return ""
+    names = [arm.name for arm in facts.arms[:COLOURS] if any(math.isfinite(row["sure"][arm.name]) for row in rows)]
+    amounts = [row["sure"][name] for row in rows for name in names if math.isfinite(row["sure"][name])]
+    ticks = ticks_over(min(amounts), max(amounts) + 0.05 * (max(amounts) - min(amounts)))  # a line is not cut off
+    step = WIDE / len(rows)
+
+    def y(amount: float) -> float:
+        return HIGH * (ticks[-1] - amount) / (ticks[-1] - ticks[0])
+
+    shapes = [
+        Shape("polygon", f"{facts.colour(str(row['arm']))} ground", [(step * (k + i), j * HIGH) for i, j in CORNERS])
+        for k, row in enumerate(rows)
+    ]
+    for name in names:
+        ends = [(step * (k + half), y(row["sure"][name])) for k, row in enumerate(rows) for half in (0.0, 1.0)
+                if math.isfinite(row["sure"][name])]  # fmt: skip
+        shapes.append(Shape("polyline", facts.colour(name), ends))
+    levels = [(y(tick), plain(tick, 6)) for tick in ticks]
+    values = [plain(row["value"], 4) if not isinstance(row["value"], str) else row["value"] for row in rows]
+    marks = [((k + 0.5) / len(rows), value) for k, value in enumerate(values)]
+    picture = plot(
+        "What each arm feels like for sure, by the feature that matters most", shapes, levels, marks, rows[0]["feature"]
+    )
+    return macro(PAGE, "contexts")(facts, names, rows[0]["feature"], _stretches(rows, values), picture)
+
+
+def _stretches(rows: list[dict[str, Any]], values: list[str]) -> list[tuple[str, str]]:
+    """Neighbouring values with the same best arm: what they are, and the arm."""
+    found: list[list[Any]] = []
+    for row, value in zip(rows, values, strict=True):
+        if found and found[-1][2] == row["arm"] and not isinstance(row["value"], str):
+            found[-1][1] = value
+        else:
+            found.append([value, value, row["arm"]])
+    return [(first if first == last else f"{first} to {last}", str(arm)) for first, last, arm in found]
 
 
 def _lost(facts: Facts) -> Markup | str:
@@ -249,7 +337,10 @@ def _percent(p: float) -> str:
 
 
 _CARDS = {
+    "The verdict": _verdict,
+    "The apprentice": _apprentice,
     "The arms": _arms,
+    "Where the best arm changes": _contexts,
     "Against always the best mean": _lost,
     "Where traffic goes": _traffic,
     "Intervals over time": _closing,

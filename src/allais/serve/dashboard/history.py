@@ -18,7 +18,7 @@ from sqlalchemy import Connection, and_, func, select
 from allais._checks import FloatArray, IntArray
 from allais.bands import Interval
 from allais.learner import Learner
-from allais.report.words import sure_interval, sure_intervals
+from allais.learner.reading import sure_interval, sure_intervals
 from allais.serve.store.tables import decisions, moments, people
 from allais.serve.store.writer import Kind, Row
 

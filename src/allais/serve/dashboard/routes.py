@@ -22,7 +22,7 @@ from allais.report.markup import SHARED_STYLE, render, static
 from allais.serve.api.http import OURS, address_of, service_of
 from allais.serve.api.schemas import LARGEST_INT, ExperimentSettings
 from allais.serve.api.schemas_people import AnswerQuestion, MakeLink, StartInterview
-from allais.serve.core import experiments, interviews
+from allais.serve.core import evaluations, experiments, interviews
 from allais.serve.core import people as known_people
 from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.keys import ITS_OWN, Key
@@ -214,6 +214,20 @@ async def _content(request: Request, name: str) -> str:
     viewer(request)
     facts = await _dashboard(request).look(name)
     return await asyncio.to_thread(experiment_page.content, facts, manages=may(request, "manage"))
+
+
+@router.get("/experiments/{name}/evaluation")
+async def evaluation(request: Request, name: str, by: str = "", floor: str = "", person: str = "") -> Response:
+    """What other policies would have brought, by the decisions so far."""
+    viewer(request)
+    given = {"by": by, "floor": floor, "person": person}
+    try:
+        seen = await evaluations.look(service_of(request), name, session.wanted_of(given))
+    except Refused as refusal:
+        if refusal.status not in (404, 422) or not any(given.values()):
+            raise
+        return _page("evaluation", refusal.status, name=name, given=given, said=_sentence(refusal), seen=None)
+    return _page("evaluation", name=name, given=given, said="", seen=seen)
 
 
 @router.post("/experiments/{name}/{verb}")

@@ -19,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from allais.serve.api.http import service_of
 from allais.serve.api.schemas import ExperimentName, Text
 from allais.serve.core.errors import Refused
+from allais.serve.core.evaluations import MOST_PREFERENCES, Wanted
 from allais.serve.core.keys import Key
 
 COOKIE = "allais_session"
@@ -111,6 +112,18 @@ def settings_of(form: dict[str, str]) -> dict[str, Any]:
         "rewards": {"type": "Bounded", "low": low, "high": high},
         "unit": form.get("unit", ""),
     }
+
+
+def wanted_of(form: dict[str, str]) -> Wanted:
+    """What is to be evaluated, as the form says it: names of preferences, a floor such as 5%, and a person."""
+    names = tuple(part.strip() for part in form["by"].split(",") if part.strip())
+    if len(names) > MOST_PREFERENCES:
+        raise Refused(422, f"at most {MOST_PREFERENCES} preferences are evaluated; got {len(names)}. Leave some out.")
+    floor = form["floor"].strip()
+    least = number_of({"floor": floor.replace("%", "e-2")}, "floor") if floor else None
+    if least is not None and not 0.0 <= least <= 1.0:
+        raise Refused(422, f"a floor is a probability; got {floor[:40]}. Write 5%.")
+    return Wanted(names, least, form["person"].strip() or None)
 
 
 def number_of(form: dict[str, str], name: str) -> float:

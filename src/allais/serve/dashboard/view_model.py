@@ -12,15 +12,17 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from allais.bands import Interval
-from allais.learner import Learner
+from allais.learner import ContextualLearner, Learner
 from allais.preferences import Explanation, Preference, expected_value
 from allais.preferences.named import in_words
 from allais.preferences.valuation import amount, level_of, percentile_in_words, sure_amount
 from allais.report.effort import explained
 from allais.report.words import ByMean, by_mean
+from allais.serve.api.schemas import PlannedTest
+from allais.serve.core.evaluations import Asked, Evaluated, evaluated
 from allais.serve.core.restore import StoredPreferences
 from allais.serve.core.service import log
-from allais.serve.core.values import guardrails_of
+from allais.serve.core.values import Judged, Known, guardrails_of, judged
 from allais.serve.dashboard.history import (
     OTHERS,
     Cell,
@@ -32,6 +34,7 @@ from allais.serve.dashboard.history import (
     listed,
 )
 from allais.serve.store.tables import people
+from allais.serve.unfinished import expiry_in_words
 
 T = TypeVar("T")
 
@@ -113,6 +116,14 @@ class Facts:
     broken: list[str] = field(default_factory=list)  # arms that are shown to break a guardrail
     guardrails: str = ""  # what they demand
     of: Preference | None = None  # whose values are shown
+    test: PlannedTest | None = None
+    verdict: Judged | None = None  # of a test
+    worth_of_apprentice: Evaluated | None = None  # beside what the application did
+    expiry: str = ""  # what expired decisions count as
+    unfinished: str = ""  # how many outcomes of the best arm are not finished, and what that leaves open
+    across: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # values of the feature that matters most, and arms there
 
     def worth(self, sure: float) -> str:
         """What an arm's certainty equivalent means: of a percentile, how many outcomes keep to it."""
@@ -155,6 +166,8 @@ class Snapshot:
     waiting: int
     oldest: float | None
     ended: dict[str, int]
+    known: Known | None = None  # of a test
+    asked: Asked | None = None  # of an apprentice
 
 
 def gather(connection: Connection, snapshot: Snapshot, traffic: Traffic, history: History) -> Facts:
@@ -175,7 +188,7 @@ def gather(connection: Connection, snapshot: Snapshot, traffic: Traffic, history
             failed.append(part)
             return otherwise
 
-    shown, by_features = listed(learner), settings.terms is not None
+    shown, by_features = listed(learner), settings.terms is not None or isinstance(learner, ContextualLearner)
     mean = worked_out("The mean", ByMean(None, {}), lambda: _by_mean(learner, by_features=by_features))
     sure: dict[str, Interval] = worked_out(
         "Values", {}, lambda: certainty_equivalents(learner, shown) if learner.samples else {}
@@ -193,6 +206,12 @@ def gather(connection: Connection, snapshot: Snapshot, traffic: Traffic, history
         )
         for name in shown
     ]  # fmt: skip
+    known, verdict = snapshot.known, None
+    if known is not None:
+        verdict = worked_out("The verdict", None, lambda: judged(connection, known))
+    asked, worth = snapshot.asked, None
+    if asked is not None:
+        worth = worked_out("The apprentice", None, lambda: evaluated(connection, asked))
     facts = Facts(
         snapshot.name, snapshot.state, settings.unit, preference.costs, type(learner.policy).__name__,
         in_words(preference), settings.apprentice, by_features, snapshot.created_at,
@@ -200,7 +219,10 @@ def gather(connection: Connection, snapshot: Snapshot, traffic: Traffic, history
         history.per_minute(), traffic.last, arms,
         len(pulls) - len(shown), _best(preference, {arm.name: arm.sure.value for arm in arms if arm.in_play}),
         best_mean, keeps_intervals(learner), groups,
-        list(history.moments), traffic.width, of=preference,
+        list(history.moments), traffic.width, of=preference, test=settings.test, verdict=verdict,
+        worth_of_apprentice=worth,
+        expiry=expiry_in_words(settings),
+        unfinished=worked_out("Unfinished outcomes", "", lambda: _unfinished(learner)),
         guardrails=" and ".join(one.in_words(settings.unit) for one in learner.policy.guardrails),
     )  # fmt: skip
     facts.lost.extend(_lost(facts))
@@ -209,8 +231,19 @@ def gather(connection: Connection, snapshot: Snapshot, traffic: Traffic, history
             "Guardrails", [], lambda: [str(arm) for arm, one in guardrails_of(learner).items() if one == "breaks"]
         )
     )
+    if isinstance(learner, ContextualLearner):
+        facts.across.extend(worked_out("Contexts", [], lambda: _across(learner)))
     facts.failed.extend(failed)
     return facts
+
+
+def _across(learner: ContextualLearner) -> list[dict[str, Any]]:
+    """What arms feel like for sure at some values of the feature that matters most."""
+    own, feature = learner.policy.preference, next(iter(learner.features), "")
+    return [
+        {"feature": feature, **row, "sure": {str(arm): sure_amount(own, x) for arm, x in row["values"].items()}}
+        for row in learner.across()
+    ]
 
 
 def _by_mean(learner: Learner, *, by_features: bool) -> ByMean:
@@ -241,6 +274,11 @@ def unvalued(snapshot: Snapshot) -> Summary:
     return Summary(
         snapshot.name, snapshot.state, snapshot.settings.unit, learner.samples, snapshot.waiting, len(learner.arms)
     )
+
+
+def _unfinished(learner: Learner) -> str:
+    """How many outcomes of the best arm are not finished, and what that leaves open."""
+    return learner.recommend().unfinished if any(learner.unfinished.values()) else ""
 
 
 def _best(preference: Preference, sure: dict[str, float]) -> str | None:

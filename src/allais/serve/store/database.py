@@ -34,7 +34,7 @@ from allais.serve.core.errors import unavailable
 
 PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
 START_PATIENCE, PAUSE = 5.0, 0.05  # seconds that a start waits for a process before it to end, and between looks
-HEAD = "0003"  # the last of the steps in `migrations/versions`
+HEAD = "0004"  # the last of the steps in `migrations/versions`
 MIGRATING = 7_220_000  # the number of the lock under which tables change; those of experiments lie above
 
 

@@ -123,6 +123,25 @@ moments = Table(
 )
 Index("moments_of_experiment", moments.c.experiment)
 
+# What webhooks are told, and what they were told last; `due_at` is null once a notice was taken or given up.
+notices = Table(
+    "notices",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("experiment", Integer, ForeignKey("experiments.id"), nullable=False),
+    Column("hook", Text, nullable=False),  # its name in the operator's file
+    Column("kind", Text, nullable=False),  # verdict, guardrail or drift
+    Column("subject", Text, nullable=False),  # an arm, or an arm and a metric
+    Column("word", Text, nullable=False),  # what is so now
+    Column("message", Text, nullable=False),  # the id under which it is sent, however often
+    Column("body", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("due_at", Double),
+    Column("error", Text),  # of the last attempt
+)
+Index("notices_of_experiment", notices.c.experiment)
+
 # A preference is stored once, by the digest of its document; events name it by its number.
 preferences = Table(
     "preferences",

@@ -1,0 +1,99 @@
+"""Outcomes that were cut off: the bias of dropping them, and how often both kinds of band hold the value."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from allais import Bounded, expected_value, quantile
+from allais.bands import DKW, Asymptotic
+from allais.report.markup import markdown_table
+from allais.streams import CensoredSample
+
+SIZE, RUNS = 200, 100  # outcomes of a sample; samples, which give a bias to a tenth of a standard deviation
+COVERED = 0.9  # the confidence of bands
+
+MEAN, MEDIAN = expected_value(costs=True), quantile(0.5, costs=True)
+
+# cut by times of their own, so that the longest outcomes are known now and then: quantile functions, and upper bounds
+DISTRIBUTIONS: dict[str, tuple[Any, float]] = {
+    "exponential": (lambda u: -np.log1p(-u), 40.0),
+    "uniform": (lambda u: u, 1.0),
+    "log-normal": (lambda u: np.exp(_normal(u)), 400.0),
+    "Weibull, shape 2": (lambda u: np.sqrt(-np.log1p(-u)), 7.0),
+    "Pareto, index 3": (lambda u: (1.0 - u) ** (-1.0 / 3.0), 1e5),
+    "two modes": (lambda u: np.where(u < 0.7, 0.1 + 0.1 * u, 1.5 + 0.2 * u), 2.0),
+}
+
+
+def _normal(u: Any) -> Any:
+    from scipy.special import ndtri
+
+    return ndtri(u)
+
+
+def cut_sample(draw: Any, share: float, rng: np.random.Generator) -> CensoredSample:
+    """Outcomes, of which a share is cut off: each has a chance of twice that to be cut at a random quantile of its own.
+
+    So about a share of all outcomes is not finished, for reasons that have nothing to do with what would have come.
+    """
+    u = rng.random(SIZE)
+    watched = np.where(rng.random(SIZE) < min(2.0 * share, 1.0), rng.random(SIZE), 1.0)
+    known = u <= watched
+    return CensoredSample(draw(u[known]), at_least=draw(watched[~known]))
+
+
+def _value_table() -> str:
+    rows = []
+    for name, (draw, high) in DISTRIBUTIONS.items():
+        grid = draw((np.arange(2_000_000) + 0.5) / 2_000_000)
+        truth = {"mean": float(grid.mean()), "median": float(np.median(grid))}
+        for share in (0.05, 0.2, 0.5):
+            rng = np.random.default_rng([1, round(100 * share)])
+            found: dict[str, list[float]] = {key: [] for key in ("dropped", "at the cut", "ours", "median", "ours m")}
+            held = {"DKW": 0, "Greenwood": 0}
+            for _ in range(RUNS):
+                sample = cut_sample(draw, share, rng)
+                found["dropped"].append(float(sample.exact.mean()))
+                found["at the cut"].append(float(np.append(sample.exact, sample.low).mean()))
+                found["ours"].append(-sample.value(MEAN))
+                found["median"].append(float(np.median(sample.exact)))
+                found["ours m"].append(-sample.value(MEDIAN))
+                held["DKW"] += _holds(DKW().interval(MEAN, Bounded(0.0, high), sample, COVERED), -truth["mean"])
+                asymptotic = Asymptotic(rarest=0.05).interval(MEAN, None, sample, COVERED)
+                held["Greenwood"] += _holds(asymptotic, -truth["mean"])
+            bias = {
+                key: (np.mean(one) / truth["median" if key in ("median", "ours m") else "mean"] - 1.0,
+                      np.std(one) / math.sqrt(RUNS) / truth["median" if key in ("median", "ours m") else "mean"])
+                for key, one in found.items()
+            }  # fmt: skip
+            cells = [f"{100 * mean:+.1f} ± {100 * error:.1f}" for mean, error in bias.values()]
+            covered = [f"{100 * many / RUNS:.0f} ± {100 * _error(many / RUNS):.0f}" for many in held.values()]
+            rows.append((name, f"{share:.0%}", *cells, *covered))
+            print(*rows[-1], flush=True)
+    header = (
+        "distribution", "cut off", "mean, dropped, %", "mean, cut as outcome, %", "mean, ours, %",
+        "median, dropped, %", "median, ours, %", "DKW covers, %", "Greenwood covers, %",
+    )  # fmt: skip
+    return markdown_table(header, rows)
+
+
+def _error(share: float) -> float:
+    return math.sqrt(max(share * (1.0 - share), 0.25 / RUNS) / RUNS)
+
+
+def _holds(interval: Any, value: float) -> bool:
+    return bool(interval.low <= value <= interval.high)
+
+
+def run() -> str:
+    return "\n\n".join(
+        [
+            "## Outcomes that were cut off",
+            f"Bias in % of the true value, from {RUNS} samples of {SIZE} outcomes, and how often intervals at "
+            f"{COVERED:.0%} hold the true mean. A cut comes at a random time of its own.",
+            _value_table(),
+        ]
+    )

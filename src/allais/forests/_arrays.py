@@ -1,0 +1,187 @@
+"""A forest in arrays, and the sketches of outcomes in them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from allais._checks import FloatArray, IntArray
+from allais._kernels import by_reference, kernel, routine
+
+TREES = 8  # with 16, CRPS and regret were as good, at twice the time
+ROOM = 96  # outcomes of a sketch, at most
+KEPT = 64  # outcomes of a sketch once neighbours were joined
+LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # quantiles of a leaf at which both sides are compared
+CUTS = len(LEVELS)
+TESTS = CUTS + CUTS // 2  # below each of them, and between two that lie alike from both ends
+FIRST_LOOK = 32  # outcomes of a leaf before it is looked at; then at every half more
+
+TOLD, NODES, SKETCHES, STREAM = range(4)  # entries of `clock`
+FEATURE, KIND, CHILD, SEEN, DUE = range(5)  # columns of `nodes`
+
+
+@by_reference
+class Trees(NamedTuple):
+    """A forest in arrays; nodes 0 to before `trees` are the roots."""
+
+    rows: FloatArray  # the last contexts, as numbers, (window, columns)
+    whose: IntArray  # their arms, (window,)
+    raw: FloatArray  # their outcomes, (window,)
+    home: IntArray  # the leaf of each in each tree, or -1; (trees, window)
+    clock: IntArray  # outcomes, nodes, sketches, and where random numbers go on; (4,)
+    weight: FloatArray  # of the next outcome, and by which it grows with each; (2,)
+    categorical: Any  # whether a column holds codes of categories, (columns,)
+    nodes: IntArray  # feature (-1 in a leaf), kind of condition, left child, outcomes, outcomes at the next look
+    thresholds: FloatArray  # (nodes,)
+    cuts: FloatArray  # thresholds of each arm's outcome, (nodes, n_arms, CUTS)
+    tables: FloatArray  # outcomes between them on each side, (nodes, n_arms, 2, CUTS + 1)
+    odds: FloatArray  # log odds that the sides differ, (nodes, n_arms)
+    sketch: IntArray  # where a node's outcomes of an arm are, or -1; (nodes, n_arms)
+    places: FloatArray  # outcomes of sketches, ascending, (sketches, ROOM)
+    counts: FloatArray  # samples that they stand for
+    sizes: IntArray  # (sketches,)
+    members: IntArray  # scratch: rows of a leaf, (window,)
+    bins: IntArray  # scratch: where their outcomes lie between cuts, (window,)
+    table: FloatArray  # scratch: (n_arms, 2, CUTS + 1)
+    logs: FloatArray  # scratch: (TESTS,)
+    parts: IntArray  # scratch: sketches of a mixture, and how far each was read; (2, trees)
+    shares: FloatArray  # scratch: their shares, and their next outcomes; (2, trees)
+    gammas: FloatArray  # log Gamma(k + 1/2) and log Gamma(k + 1), (2, window + 1)
+
+
+def empty(n_arms: int, seed: int, window: int, growth: float) -> Trees:
+    """A forest that has seen nothing."""
+    roots = np.zeros((TREES, 5), dtype=np.int64)
+    roots[:, FEATURE], roots[:, DUE] = -1, FIRST_LOOK
+    return Trees(
+        rows=np.full((window, 0), np.nan),
+        whose=np.zeros(window, dtype=np.int64),
+        raw=np.zeros(window),
+        home=np.full((TREES, window), -1, dtype=np.int64),
+        clock=np.array([0, TREES, n_arms, seed], dtype=np.int64),
+        weight=np.array([1.0, growth]),
+        categorical=np.zeros(0, dtype=np.bool_),
+        nodes=roots,
+        thresholds=np.zeros(TREES),
+        cuts=np.zeros((TREES, n_arms, CUTS)),
+        tables=np.zeros((TREES, n_arms, 2, CUTS + 1)),
+        odds=np.zeros((TREES, n_arms)),
+        sketch=np.tile(np.arange(n_arms), (TREES, 1)),
+        places=np.zeros((n_arms, ROOM)),
+        counts=np.zeros((n_arms, ROOM)),
+        sizes=np.zeros(n_arms, dtype=np.int64),
+        members=np.zeros(window, dtype=np.int64),
+        bins=np.zeros(window, dtype=np.int64),
+        table=np.zeros((n_arms, 2, CUTS + 1)),
+        logs=np.zeros(TESTS),
+        parts=np.zeros((2, TREES), dtype=np.int64),
+        shares=np.zeros((2, TREES)),
+        gammas=np.stack([gammaln(np.arange(window + 1) + 0.5), gammaln(np.arange(window + 1) + 1.0)]),
+    )
+
+
+def resized(trees: Trees, n_arms: int, columns: int, nodes: int, sketches: int) -> Trees:
+    """The same forest in arrays of other sizes."""
+
+    def enlarged(array: Any, *shape: int, fill: Any = 0) -> Any:
+        if array.shape == shape:
+            return array
+        made = np.full(shape, fill, dtype=array.dtype)
+        made[tuple(slice(size) for size in array.shape)] = array
+        return made
+
+    old = trees.thresholds.size
+    found = enlarged(trees.nodes, nodes, 5)
+    found[old:, FEATURE], found[old:, DUE] = -1, FIRST_LOOK
+    return trees._replace(
+        rows=enlarged(trees.rows, trees.raw.size, columns, fill=np.nan),
+        categorical=enlarged(trees.categorical, columns),
+        nodes=found,
+        thresholds=enlarged(trees.thresholds, nodes),
+        cuts=enlarged(trees.cuts, nodes, n_arms, CUTS),
+        tables=enlarged(trees.tables, nodes, n_arms, 2, CUTS + 1),
+        odds=enlarged(trees.odds, nodes, n_arms),
+        sketch=enlarged(trees.sketch, nodes, n_arms, fill=-1),
+        places=enlarged(trees.places, sketches, ROOM),
+        counts=enlarged(trees.counts, sketches, ROOM),
+        sizes=enlarged(trees.sizes, sketches),
+        table=np.zeros((n_arms, 2, CUTS + 1)),
+    )
+
+
+# -- sketches -------------------------------------------------------------------------------------
+
+
+@kernel
+def _join_neighbours(places, counts, size, joined):
+    """Join neighbours until `KEPT` outcomes are left: the narrower, the fewer samples lie beyond. Returns the size."""
+    total = 0.0
+    for i in range(size):
+        total += counts[i]
+    width = 0.05
+    while size > joined:
+        kept, below = 0, 0.0
+        for i in range(1, size):
+            both = counts[kept] + counts[i]
+            beyond = min(below, total - below - both)
+            if beyond > 0.0 and both <= width * math.sqrt(beyond * math.sqrt(beyond)) * math.sqrt(math.sqrt(total)):
+                places[kept] += (places[i] - places[kept]) * (counts[i] / both)
+                counts[kept] = both
+            else:
+                below += counts[kept]
+                kept += 1
+                places[kept], counts[kept] = places[i], counts[i]
+        size = kept + 1
+        width *= 1.4
+    return size
+
+
+@routine
+def _insert(trees, sketch, outcome, weight):
+    """Take one outcome into a sketch."""
+    places, counts, size = trees.places[sketch], trees.counts[sketch], trees.sizes[sketch]
+    if size == ROOM:
+        size = _join_neighbours(places, counts, size, KEPT)
+        trees.sizes[sketch] = size
+    low, high = 0, size
+    while low < high:
+        middle = (low + high) // 2
+        if places[middle] < outcome:
+            low = middle + 1
+        else:
+            high = middle
+    if low < size and places[low] == outcome:
+        counts[low] += weight
+        return
+    for i in range(size, low, -1):
+        places[i], counts[i] = places[i - 1], counts[i - 1]
+    places[low], counts[low] = outcome, weight
+    trees.sizes[sketch] = size + 1
+
+
+@kernel
+def take_in(trees, node, arm, outcome, weight):
+    """Take an outcome into a node's sketch of its arm, where there is room for one."""
+    if trees.sketch[node, arm] < 0:
+        if trees.clock[SKETCHES] >= trees.sizes.size:
+            return
+        trees.sketch[node, arm] = trees.clock[SKETCHES]
+        trees.clock[SKETCHES] += 1
+    _insert(trees, trees.sketch[node, arm], outcome, weight)
+
+
+@kernel
+def scale_down(trees, by):
+    """Scale all weights down: only their ratios matter, in a memory that fades."""
+    for sketch in range(trees.clock[SKETCHES]):
+        for i in range(trees.sizes[sketch]):
+            trees.counts[sketch, i] /= by
+    for node in range(trees.clock[NODES]):
+        for arm in range(trees.odds.shape[1]):
+            for side in range(2):
+                for b in range(CUTS + 1):
+                    trees.tables[node, arm, side, b] /= by
+    trees.weight[0] /= by

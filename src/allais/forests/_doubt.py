@@ -1,0 +1,111 @@
+"""Splits that nobody has found yet: an arm with few outcomes may be another one in this context.
+
+An arm that is bad on average may be the best one here, and a tree that has seen ten outcomes of it has no split that
+says so. So a draw of what it may bring is a draw over splits, too: some random ones are compared with no split, by
+their Bayes factors, and if one of them is drawn, only outcomes on the context's side of it count. With more outcomes
+the factors of useless splits fall, and useful ones are found by the tree.
+"""
+
+from __future__ import annotations
+
+import math
+
+from allais._kernels import kernel, routine
+from allais.forests._arrays import CUTS, LEVELS, TOLD
+from allais.forests._trees import bin_of, draw_condition, log_bayes_factor, node_for, side_of
+from allais.samples.draws import second_stream, uniform
+
+FEW = 64  # samples of an arm in a context, beyond which its trees are believed
+TRIED = 8  # splits that one draw compares
+FEWEST_HERE = 2  # of them on the context's side
+DOUBT = 0.03  # probability that there is a split, before anything was seen
+
+
+@kernel
+def _members(trees, tree, row, arm):
+    """Write where the last outcomes of an arm are that share its node with a context to `members`; their number."""
+    node, window, many = node_for(trees, tree, row, arm), trees.raw.size, 0
+    told = trees.clock[TOLD]
+    for age in range(min(told, window)):
+        i = (told - 1 - age) % window
+        if trees.whose[i] == arm and node_for(trees, tree, trees.rows[i], arm) == node:
+            trees.members[many] = i
+            many += 1
+            if many == FEW:
+                break
+    return many
+
+
+@kernel
+def _bin_members(trees, many, places, counts, size, total):
+    """Write between which quantiles of the arm's outcomes each member's outcome lies to `bins`."""
+    cuts, below, q = trees.logs, 0.0, 0
+    for i in range(size):
+        below += counts[i]
+        while q < CUTS and below >= LEVELS[q] * total:
+            cuts[q] = places[i]
+            q += 1
+    while q < CUTS:
+        cuts[q] = places[size - 1]
+        q += 1
+    for j in range(many):
+        trees.bins[j] = bin_of(cuts, trees.raw[trees.members[j]])
+
+
+@kernel
+def _doubt_arm(trees, row, arm, places, counts, size, prior, stream):
+    """Draw a split that may part an arm's outcomes, and keep those on the context's side. Returns size and stream."""
+    total = 0.0
+    for i in range(size):
+        total += counts[i]
+    columns = trees.rows.shape[1]
+    if total > FEW or size == 0 or columns == 0:
+        return size, stream
+    u, stream = uniform(stream)
+    many = _members(trees, int(u * trees.home.shape[0]), row, arm)
+    if many < 2:
+        return size, stream
+    _bin_members(trees, many, places, counts, size, total)
+    table = trees.table[0]
+    weight, chosen, kind, threshold = (1.0 - prior) / prior * TRIED, -1, 0, 0.0
+    for _ in range(TRIED):
+        u, stream = uniform(stream)
+        feature = int(u * columns)
+        of_kind, x, stream = draw_condition(trees, feature, many, stream)
+        here, with_it = side_of(row[feature], of_kind, x), 0
+        table[:] = 0.0
+        for j in range(many):
+            side = side_of(trees.rows[trees.members[j], feature], of_kind, x)
+            table[side, trees.bins[j]] += 1.0
+            with_it += side == here
+        if with_it < FEWEST_HERE or with_it == many:
+            weight += 1.0
+            continue
+        factor = math.exp(min(log_bayes_factor(trees, table), 50.0))
+        weight += factor
+        u, stream = uniform(stream)
+        if u * weight < factor:  # so each is drawn in proportion to its factor
+            chosen, kind, threshold = feature, of_kind, x
+    if chosen < 0:
+        return size, stream
+    here, kept = side_of(row[chosen], kind, threshold), 0
+    for j in range(many):
+        i = trees.members[j]
+        if side_of(trees.rows[i, chosen], kind, threshold) != here:
+            continue
+        outcome, at = trees.raw[i], kept
+        while at > 0 and places[at - 1] > outcome:
+            places[at], at = places[at - 1], at - 1
+        places[at] = outcome
+        kept += 1
+    for i in range(kept):
+        counts[i] = 1.0
+    return kept, stream
+
+
+@routine
+def doubt(trees, u, row, arms, places, counts, sizes, prior):
+    """Draw, for each arm that has few outcomes in a context, which of them count."""
+    stream = second_stream(u)
+    for k in range(arms.size):
+        sizes[k], stream = _doubt_arm(trees, row, arms[k], places[k], counts[k], sizes[k], prior, stream)

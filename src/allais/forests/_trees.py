@@ -1,0 +1,397 @@
+"""Trees that grow while outcomes come, one at a time, in bounded memory.
+
+A node keeps what each arm brought there in a sketch: outcomes and how many samples each stands for, in ascending order.
+A leaf is split where the outcomes of some arm differ between both sides, by a Bayes factor over some random splits: the
+mean, over a few thresholds of the outcome and the ranges between them, of the Bayes factors of two binomial
+distributions against one (Jeffreys priors). Under one distribution it ever exceeds x with a chance of 1 / x at most
+(Ville), so useless features seldom split anything. Half of the candidates are two conditions joined by an exclusive
+or, which finds interactions whose parts show nothing by themselves.
+
+Arms share the splits. Each split has, for each arm, the log odds that this arm differs between its sides: an arm's
+outcomes in a context are those of the child of the last split that concerns it, or of the root.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from allais._kernels import kernel, routine
+from allais.forests._arrays import (
+    CHILD,
+    CUTS,
+    DUE,
+    FEATURE,
+    FIRST_LOOK,
+    KIND,
+    LEVELS,
+    NODES,
+    SEEN,
+    SKETCHES,
+    STREAM,
+    TESTS,
+    TOLD,
+    scale_down,
+    take_in,
+)
+from allais.numerics.k_inf import gamma_logs
+from allais.samples.draws import uniform
+
+CANDIDATES = 96  # splits that are looked at in one go; with 64 regret was a tenth higher
+EVIDENCE = 5.0  # of a split, in logarithms: at 4 and at 6.5 regret was no lower, at 9 it was higher
+PAIR_COST = 1.0  # by which a pair of conditions must be better
+FEWEST = 4  # outcomes on each side of a split
+NARROW = 12.0  # samples beyond an outcome of a mixture, over those joined in it
+WIDEST = 256  # outcomes of a mixture, at most
+HEAVIEST = 2.0**40  # weight of an outcome, in a memory that fades, before all are scaled down
+
+AT_MOST, EQUAL, PRESENT = range(3)  # kinds of conditions
+
+
+# -- splits ---------------------------------------------------------------------------------------
+
+
+@kernel
+def side_of(x, kind, threshold):
+    """The side of a condition: 0 where it holds; a missing value fails every one."""
+    if kind == AT_MOST:
+        return 0 if x <= threshold else 1
+    if kind == EQUAL:
+        return 0 if x == threshold else 1
+    return 0 if x == x else 1
+
+
+@kernel
+def _below_or_equal(a, b):
+    """log(e^a + e^b)."""
+    high = max(a, b)
+    return high + math.log(math.exp(a - high) + math.exp(b - high))
+
+
+@kernel
+def _log_beta_binomial(trees, successes, failures):
+    """The log probability of a sequence under Jeffreys' prior, less its constant."""
+    total = successes + failures
+    if total < trees.gammas.shape[1]:
+        half, one = trees.gammas[0], trees.gammas[1]
+        return half[int(successes)] + half[int(failures)] - one[int(total)]
+    return gamma_logs(successes + 0.5)[0] + gamma_logs(failures + 0.5)[0] - gamma_logs(total + 1.0)[0]
+
+
+@routine
+def log_bayes_factor(trees, table):
+    """The log Bayes factor that an arm's outcomes differ between both sides, by its table."""
+    left, right = 0.0, 0.0
+    for b in range(CUTS + 1):
+        left += table[0, b]
+        right += table[1, b]
+    if left == 0.0 or right == 0.0:
+        return 0.0
+    low_left, low_right, best = 0.0, 0.0, -np.inf
+    for q in range(TESTS):
+        if q < CUTS:
+            low_left += table[0, q]
+            low_right += table[1, q]
+        else:  # between two thresholds, where spreads differ: the outer ones first, then the next
+            low_left, low_right = 0.0, 0.0
+            for b in range(q - CUTS + 1, 2 * CUTS - q):
+                low_left += table[0, b]
+                low_right += table[1, b]
+        trees.logs[q] = (
+            _log_beta_binomial(trees, low_left, left - low_left)
+            + _log_beta_binomial(trees, low_right, right - low_right)
+            - _log_beta_binomial(trees, low_left + low_right, left + right - low_left - low_right)
+            - math.log(math.pi)  # B(1/2, 1/2): two priors over one
+        )
+        best = max(best, trees.logs[q])
+    total = 0.0
+    for q in range(TESTS):
+        total += math.exp(trees.logs[q] - best)
+    return best + math.log(total / TESTS)
+
+
+@kernel
+def _evidence(trees):
+    """The log Bayes factor of a split: an arm differs with probability 1/2 or 1 / n_arms, half and half."""
+    n_arms = trees.table.shape[0]
+    half, few = 0.0, 0.0
+    rest = math.log(1.0 - 1.0 / n_arms) if n_arms > 1 else -np.inf
+    for arm in range(n_arms):
+        factor = log_bayes_factor(trees, trees.table[arm])
+        half += _below_or_equal(0.0, factor) - math.log(2.0)
+        few += _below_or_equal(rest, factor - math.log(n_arms))
+    return _below_or_equal(half, few) - math.log(2.0)
+
+
+@kernel
+def _weigh_split(trees, node, arm):
+    """Bring the log odds in line that an arm differs between the sides; other arms that do make it likelier."""
+    n_arms = trees.odds.shape[1]
+    others = 0
+    for k in range(n_arms):
+        others += k != arm and trees.odds[node, k] > 0.0
+    prior = math.log((1.0 + others) / (n_arms - others + 1.0))
+    table = trees.table[0]
+    for side in range(2):
+        for b in range(CUTS + 1):  # what has faded counts as fewer outcomes
+            table[side, b] = math.floor(trees.tables[node, arm, side, b] / trees.weight[0] + 0.5)
+    trees.odds[node, arm] = log_bayes_factor(trees, table) + prior
+
+
+@kernel
+def bin_of(cuts, outcome):
+    place = 0
+    while place < CUTS and outcome > cuts[place]:
+        place += 1
+    return place
+
+
+@kernel
+def _set_cuts(trees, node, arm):
+    """The thresholds at which an arm's outcomes are compared: quantiles of what the leaf has seen."""
+    sketch, cuts = trees.sketch[node, arm], trees.cuts[node, arm]
+    if sketch < 0:
+        return
+    total = 0.0
+    for i in range(trees.sizes[sketch]):
+        total += trees.counts[sketch, i]
+    below, q = 0.0, 0
+    for i in range(trees.sizes[sketch]):
+        below += trees.counts[sketch, i]
+        while q < CUTS and below >= LEVELS[q] * total:
+            cuts[q] = trees.places[sketch, i]
+            q += 1
+    while q < CUTS:
+        cuts[q] = trees.places[sketch, trees.sizes[sketch] - 1]
+        q += 1
+
+
+@kernel
+def draw_condition(trees, feature, many, stream):
+    """A random condition on a feature: its kind, its threshold, and where the stream goes on."""
+    u, stream = uniform(stream)
+    x = trees.rows[trees.members[int(u * many)], feature]
+    kind = EQUAL if trees.categorical[feature] else AT_MOST
+    if x != x:
+        kind = PRESENT
+        x = 0.0
+    return kind, x, stream
+
+
+@routine
+def _look(trees, tree, leaf):
+    """Split a leaf if one of some random splits shows that outcomes differ."""
+    columns, clock, home = trees.rows.shape[1], trees.clock, trees.home[tree]
+    n_arms = trees.odds.shape[1]
+    crowded = clock[NODES] + 2 > trees.thresholds.size or clock[SKETCHES] + 2 * n_arms > trees.sizes.size
+    many = 0
+    for i in range(home.size):
+        if home[i] == leaf:
+            trees.members[many] = i
+            many += 1
+    if columns == 0 or crowded or many < 2 * FEWEST:
+        return
+    for arm in range(n_arms):
+        _set_cuts(trees, leaf, arm)
+    for j in range(many):
+        i = trees.members[j]
+        trees.bins[j] = bin_of(trees.cuts[leaf, trees.whose[i]], trees.raw[i])
+    best, feature, kind, threshold = -np.inf, -1, 0, 0.0
+    stream = np.uint64(clock[STREAM])
+    for candidate in range(CANDIDATES):
+        u, stream = uniform(stream)
+        first = int(u * columns)
+        first_kind, x, stream = draw_condition(trees, first, many, stream)
+        pair = columns > 1 and candidate % 2 == 1
+        second, second_kind, y = first, 0, 0.0
+        if pair:
+            u, stream = uniform(stream)
+            second = int(u * (columns - 1))
+            second += second >= first
+            second_kind, y, stream = draw_condition(trees, second, many, stream)
+        trees.table[:] = 0.0
+        right = 0
+        for j in range(many):
+            i = trees.members[j]
+            side = side_of(trees.rows[i, first], first_kind, x)
+            if pair:
+                side ^= side_of(trees.rows[i, second], second_kind, y)
+            trees.table[trees.whose[i], side, trees.bins[j]] += 1.0
+            right += side
+        if right < FEWEST or many - right < FEWEST:
+            continue
+        found = _evidence(trees) - (PAIR_COST if pair else 0.0)
+        if found > best:
+            best, feature, kind, threshold = found, first, first_kind, x
+    clock[STREAM] = np.int64(stream)
+    if best > EVIDENCE:
+        _split(trees, tree, leaf, many, feature, kind, threshold)
+
+
+@kernel
+def _split(trees, tree, leaf, many, feature, kind, threshold):
+    """Give a leaf two children, with those of its outcomes whose contexts are still there."""
+    left = 0
+    for j in range(many):
+        left += side_of(trees.rows[trees.members[j], feature], kind, threshold) == 0
+    if left < FEWEST or many - left < FEWEST:
+        return
+    child, node = trees.clock[NODES], trees.nodes[leaf]
+    trees.clock[NODES] += 2
+    node[FEATURE], node[KIND], node[CHILD] = feature, kind, child
+    trees.thresholds[leaf] = threshold
+    for j in range(many):
+        i = trees.members[j]
+        arm, side = trees.whose[i], side_of(trees.rows[i, feature], kind, threshold)
+        age = (trees.clock[TOLD] - 1 - i) % trees.home.shape[1]
+        weight = trees.weight[0] / trees.weight[1] ** age
+        trees.tables[leaf, arm, side, trees.bins[j]] += weight
+        take_in(trees, child + side, arm, trees.raw[i], weight)
+        trees.nodes[child + side, SEEN] += 1
+        trees.home[tree, i] = child + side
+    for _ in range(2):  # what is found about one arm makes it likelier for the others
+        for arm in range(trees.odds.shape[1]):
+            _weigh_split(trees, leaf, arm)
+    for side in range(2):  # a pair of conditions has shown the way to the next split
+        trees.nodes[child + side, DUE] = max(FIRST_LOOK, trees.nodes[child + side, SEEN] + 1)
+
+
+# -- learning and reading -------------------------------------------------------------------------
+
+
+@routine
+def learn_row(trees, row, arm, outcome):
+    """Learn one outcome of an arm in a context."""
+    n_trees, window = trees.home.shape
+    weight, place = trees.weight[0], trees.clock[TOLD] % window
+    trees.clock[TOLD] += 1
+    for column in range(row.size):
+        trees.rows[place, column] = row[column]
+    trees.whose[place], trees.raw[place] = arm, outcome
+    for tree in range(n_trees):
+        node = tree
+        while True:
+            if node >= n_trees or tree == 0:  # all roots have one sketch for each arm
+                take_in(trees, node, arm, outcome, weight)
+            trees.nodes[node, SEEN] += 1
+            feature = trees.nodes[node, FEATURE]
+            if feature < 0:
+                break
+            table = trees.tables[node, arm]
+            side = side_of(row[feature], trees.nodes[node, KIND], trees.thresholds[node])
+            total = 0.0
+            for b in range(CUTS + 1):
+                total += table[0, b] + table[1, b]
+            if total == 0.0:
+                _set_cuts(trees, node, arm)  # the arm is new here
+            seen = 1 + int(total / weight)
+            table[side, bin_of(trees.cuts[node, arm], outcome)] += weight
+            if seen % max(seen // 16, 1) == 0:
+                _weigh_split(trees, node, arm)
+            node = trees.nodes[node, CHILD] + side
+        trees.home[tree, place] = node
+        if trees.nodes[node, SEEN] >= trees.nodes[node, DUE]:
+            trees.nodes[node, DUE] = trees.nodes[node, SEEN] * 3 // 2
+            _look(trees, tree, node)
+    trees.weight[0] *= trees.weight[1]
+    if trees.weight[0] > HEAVIEST:
+        scale_down(trees, HEAVIEST)
+
+
+@kernel
+def node_for(trees, tree, row, arm):
+    """The node whose outcomes are those of an arm in a context."""
+    node, found = tree, tree
+    while trees.nodes[node, FEATURE] >= 0:
+        side = side_of(row[trees.nodes[node, FEATURE]], trees.nodes[node, KIND], trees.thresholds[node])
+        child = trees.nodes[node, CHILD] + side
+        if trees.odds[node, arm] > 0.0 and trees.sketch[child, arm] >= 0:
+            found = child
+        node = child
+    return found
+
+
+@routine
+def leaf_of(trees, tree, row):
+    """The leaf of a context."""
+    node = tree
+    while trees.nodes[node, FEATURE] >= 0:
+        side = side_of(row[trees.nodes[node, FEATURE]], trees.nodes[node, KIND], trees.thresholds[node])
+        node = trees.nodes[node, CHILD] + side
+    return node
+
+
+@routine
+def nodes_for(trees, rows, arms, found):
+    """The nodes of pairs of a context and an arm, in each tree: (pairs, trees)."""
+    for i in range(arms.size):
+        for tree in range(trees.home.shape[0]):
+            found[i, tree] = node_for(trees, tree, rows[i], arms[i])
+
+
+@routine
+def mix(trees, row, arm, places, counts):
+    """Write the outcomes of an arm in a context, ascending, and the samples that each counts as. Returns their number.
+
+    Every tree has the same say. They count as many samples as the trees' sketches have, by the harmonic mean, so that
+    a tree which has not split yet lends no confidence to the others.
+    """
+    n_trees, parts, shares = trees.home.shape[0], trees.parts, trees.shares
+    many, inverse = 0, 0.0
+    for tree in range(n_trees):
+        sketch = trees.sketch[node_for(trees, tree, row, arm), arm]
+        if sketch < 0:
+            return 0
+        known = -1
+        for k in range(many):
+            if parts[0, k] == sketch:
+                known = k
+        if known >= 0:
+            shares[0, known] += shares[0, known] / parts[1, known]
+            parts[1, known] += 1
+        else:
+            total = 0.0
+            for i in range(trees.sizes[sketch]):
+                total += trees.counts[sketch, i]
+            if total == 0.0:
+                return 0
+            known = many
+            parts[0, many], parts[1, many], shares[0, many] = sketch, 1, 1.0 / total
+            many += 1
+        inverse += shares[0, known] / parts[1, known] * trees.weight[0]
+    nexts = shares[1]
+    for k in range(many):
+        parts[1, k] = 0
+        shares[0, k] /= inverse
+        nexts[k] = trees.places[parts[0, k], 0]
+    total = n_trees / inverse
+    size, below, last = 0, 0.0, 0.0
+    while True:
+        best, outcome = -1, np.inf
+        for k in range(many):
+            if nexts[k] < outcome:
+                best, outcome = k, nexts[k]
+        if best < 0:
+            return size
+        sketch, i = parts[0, best], parts[1, best]
+        mass = trees.counts[sketch, i] * shares[0, best]
+        parts[1, best] = i + 1
+        nexts[best] = trees.places[sketch, i + 1] if i + 1 < trees.sizes[sketch] else np.inf
+        beyond = min(below, total - below - last - mass)
+        fits = size == WIDEST or (size > 0 and (places[size - 1] == outcome or last + mass <= beyond / NARROW))
+        if fits:
+            last += mass
+            places[size - 1] += (outcome - places[size - 1]) * (mass / last)
+            counts[size - 1] = last
+        else:
+            below += last
+            places[size], counts[size], last = outcome, mass, mass
+            size += 1
+
+
+@routine
+def mix_all(trees, rows, arms, places, counts, sizes):
+    """What `mix` writes, for the context and the arm of each row."""
+    for k in range(arms.size):
+        sizes[k] = mix(trees, rows[k], arms[k], places[k], counts[k])

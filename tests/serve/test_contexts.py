@@ -1,0 +1,84 @@
+"""Contexts in the service: JSON without terms, Personalizer's features, what restarts keep, and the page."""
+
+import numpy as np
+import pytest
+
+URL = "/v1/experiments/providers"
+PROVIDERS = {
+    "policy": {"type": "ContextualNPTS"},
+    "preference": {"name": "mean", "costs": True},
+    "rewards": {"type": "Bounded", "low": 0, "high": 60},
+    "arms": ["A", "B"],
+    "unit": "seconds",
+    "seed": 1,
+}
+
+
+def latency(rng, arm, tokens):
+    """A is fast for short prompts, B for long ones."""
+    return (2.0 if (arm == "A") == (tokens < 4_000) else 12.0) + float(rng.random())
+
+
+def play(caller, rounds, seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(rounds):
+        tokens = int(rng.integers(100, 8_000))
+        answer = caller.ask("providers", context={"prompt": {"tokens": tokens}, "language": "en"})
+        caller.tell(answer["choice"], latency(rng, answer["arm"], tokens), "providers")
+    return answer
+
+
+def test_contexts_are_learned_from_without_terms_and_a_restart_goes_on(calling):
+    with calling() as caller:
+        caller.create("providers", **PROVIDERS)
+        answer = play(caller, 160, 1)
+        assert answer["propensity"] is not None
+        assert answer["unused"] == []
+        assert "in this context" in answer["why"]
+        waiting = caller.ask("providers", context={"prompt": {"tokens": 100}})
+    with calling() as caller:
+        caller.tell(waiting["choice"], 2.0, "providers")
+        fast = {
+            tokens: sum(
+                caller.ask("providers", context={"prompt": {"tokens": tokens}})["arm"] == "A" for _ in range(20)
+            )
+            for tokens in (200, 7_900)
+        }
+        assert fast[200] > fast[7_900]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"context": {"x": [[1]]}}, "feature"),
+        ({"context": {f"x{k}": k for k in range(1_001)}}, "1,000 features at most"),
+        ({"features": [[1.0], [2.0]]}, "features by name"),
+    ],
+)
+def test_a_wrong_context_is_refused_in_a_sentence(calling, body, said):
+    with calling() as caller:
+        caller.create("providers", **PROVIDERS)
+        refused = caller.post(f"{URL}/decide", json=body)
+        assert refused.status_code == 422
+        assert said in refused.text
+
+
+def test_a_client_of_personalizer_is_ranked_by_its_features(calling):
+    with calling() as caller:
+        caller.create("providers", **PROVIDERS)
+        body = {
+            "contextFeatures": [{"hour": 8, "weather": "rain"}],
+            "actions": [{"id": "A", "features": [{"price": 1}]}, {"id": "B", "features": [{"price": 2}]}],
+            "eventId": "one",
+        }
+        ranked = caller.post(f"{URL}/personalizer/v1.0/rank", json=body)
+        assert ranked.status_code == 201
+        assert "unusedFeatures" not in ranked.json()
+        told = caller.post(f"{URL}/personalizer/v1.0/events/one/reward", json={"value": 3.0})
+        assert told.status_code == 204
+
+
+def test_auto_takes_the_contextual_policy_where_contexts_are_the_goal(calling):
+    with calling() as caller:
+        caller.create("providers", **{**PROVIDERS, "policy": {"type": "auto", "goal": "contexts"}})
+        assert "ContextualNPTS" in caller.get(URL).text

@@ -1,0 +1,135 @@
+"""Outcomes that are not finished, over HTTP: told in part, elapsed time, expiry that counts, restarts, the page."""
+
+from __future__ import annotations
+
+import pytest
+
+from allais import NPTS, Bounded, expected_value
+from allais.serve.core.parse_settings import DRAWS
+from allais.serve.unfinished import warm
+from tests.serve.test_expiry import LASTS, Clocks, clocks, waiting  # noqa: F401
+
+TRIPS = {
+    "preference": {"name": "mean", "costs": True},
+    "rewards": {"type": "Bounded", "low": 0.0, "high": 100.0},
+    "expires_after": LASTS,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled():
+    """Compile before calls are made, so that no caller waits for it."""
+    warm(NPTS(expected_value(costs=True), Bounded(0, 100), draws=DRAWS).start(["A21", "A28"], seed=1))
+
+
+def reward(caller, **body):
+    answer = caller.post("/v1/experiments/routes/reward", json=body)
+    return answer.status_code, answer.json()
+
+
+def unfinished(caller):
+    arms = caller.get("/v1/experiments/routes/value").json()["arms"]
+    return {arm["name"]: arm["unfinished"] for arm in arms}
+
+
+def test_a_part_of_an_outcome_counts_until_the_rest_is_told(calling):
+    with calling() as caller:
+        caller.create(**TRIPS)
+        first, second = caller.ask(), caller.ask()
+        assert reward(caller, choice=first["choice"], at_least=30.0) == (
+            200,
+            {"choice": 1, "arm": first["arm"], "state": "open", "outcome": None},
+        )
+        assert unfinished(caller)[first["arm"]] == 1
+        status, said = reward(caller, choice=first["choice"], outcome=20.0)
+        assert (status, "at least 30; got 20" in said["error"]) == (422, True)
+        assert reward(caller, choice=first["choice"], outcome=47.0)[1]["state"] == "told"
+        final = {"choice": second["choice"], "at_least": 90.0, "final": True}
+        assert reward(caller, **final)[1]["state"] == "expired"
+        assert reward(caller, **final)[1]["state"] == "expired"  # a repeated call
+        assert reward(caller, choice=second["choice"], outcome=95.0)[0] == 410
+        assert caller.get("/v1/experiments/routes/recommend").json()["unfinished"] is None  # the other arm is better
+    with calling() as again:
+        assert unfinished(again) == {first["arm"]: 0, second["arm"]: 1}
+        assert again.ask()["choice"] == 3
+
+
+def test_open_decisions_last_at_least_as_long_as_they_have_without_any_call(calling, clocks):  # noqa: F811
+    with calling() as caller:
+        caller.create(**TRIPS, outcome="elapsed", unit="seconds")
+        first, second, third = caller.ask(), caller.ask(), caller.ask()
+        clocks.passed = 40.0
+        told = reward(caller, choice=first["choice"])[1]
+        assert told["state"] == "told"
+        assert 40.0 <= told["outcome"] < 45.0
+        assert reward(caller, choice=first["choice"])[1] == told
+        caller.ask()
+        learner = caller.service.experiments["routes"].learner
+        assert sum(learner.unfinished.values()) == 2
+        clocks.passed = LASTS + 1.0
+        assert waiting(caller) == 1
+        assert sum(learner.unfinished.values()) == 2 + 1
+        assert sum(learner.pulls.values()) == 1
+        assert reward(caller, choice=second["choice"])[0] == 410
+        status, said = reward(caller, choice=third["choice"] + 1, outcome=3.0)
+        assert (status, "is the time until the reward comes" in said["error"]) == (422, True)
+    with calling() as again:  # as after a kill: what time tells is worked out anew
+        learner = again.service.experiments["routes"].learner
+        assert sum(learner.unfinished.values()) >= 2
+        again.ask()
+        assert sum(learner.unfinished.values()) == 3
+
+
+def test_expiry_may_count_as_a_stated_value(calling, clocks):  # noqa: F811
+    with calling() as caller:
+        caller.create(**TRIPS, expires_as=100.0)
+        caller.ask()
+        clocks.passed = LASTS + 1.0
+        assert waiting(caller) == 0
+        learner = caller.service.experiments["routes"].learner
+        assert sum(learner.pulls.values()) == 1
+        assert min(learner.value().values()) == -100.0
+    with calling() as again:
+        assert sum(again.service.experiments["routes"].learner.pulls.values()) == 1
+
+
+def test_the_page_says_in_words_what_is_unfinished(calling, clocks):  # noqa: F811
+    with calling() as caller:
+        caller.create(**TRIPS, outcome="elapsed", unit="seconds")
+        for _ in range(4):
+            caller.ask()
+        clocks.passed = LASTS + 1.0
+        waiting(caller)
+        for allowed in ("A21", "A28"):
+            assert reward(caller, choice=caller.ask(allowed=[allowed])["choice"])[0] == 200
+        caller.post("/sign-in", data={"key": caller.key})
+        page = caller.get("/experiments/routes").text
+        assert "; each counts as at least 100 seconds" in page
+        assert "outcomes of &#39;A2" in page
+        assert "unfinished. It feels like" in page
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"outcome": "elapsed", "unit": "apples"},
+            "in seconds, ms, minutes, hours or days; got 'apples'",
+        ),
+        ({"outcome": "elapsed", "expires_after": 101.0}, "got at least 101"),
+        ({"outcome": "elapsed", "expires_as": 3.0}, "goes without apprentice, terms and expires_as"),
+        ({"outcome": "elapsed", "policy": {"type": "EXP3"}}, "EXP3 learns from finished outcomes only"),
+        ({"expires_as": 101.0}, "101"),
+    ],
+)
+def test_experiments_that_could_not_work_are_refused(caller, settings, said):
+    body = {"name": "other", "policy": {"type": "NPTS"}, "arms": ["A", "B"], **TRIPS, **settings}
+    answer = caller.post("/v1/experiments", json=body)
+    assert (answer.status_code, said in answer.json()["error"]) == (422, True), answer.text
+
+
+def test_a_reward_has_an_outcome_or_a_part_of_it(caller):
+    number = caller.ask()["choice"]
+    assert "got neither" in reward(caller, choice=number)[1]["error"]
+    assert "got both" in reward(caller, choice=number, outcome=3.0, at_least=2.0)[1]["error"]
+    assert "got 5 and 4" in reward(caller, choice=number, at_least=5.0, at_most=4.0)[1]["error"]

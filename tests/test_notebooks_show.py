@@ -1,0 +1,120 @@
+"""What a notebook shows of a result: a table, a frame and a picture, from one definition of its rows."""
+
+import html
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import allais
+from allais import Bandit, Bernoulli, Bounded, Discrete
+from allais.evidence import evaluate, read_decisions, verdict
+from allais.preferences import showing
+from tests.searches.test_optuna import finished
+
+mpl.use("Agg")
+GAINS, UNIT = allais.expected_value(), Bounded(0, 1)
+PROBLEM = Bandit([Bernoulli(0.2), Bernoulli(0.9)], arms=["<old>", "new"])
+RNG = np.random.default_rng(1)
+TABLE = {"version": ["old", "new"] * 2_000, "ms": RNG.lognormal(5, 0.5, 4_000), "day": np.arange(4_000.0) * 100}
+VERDICTS = verdict(TABLE, group="version", outcome="ms", by=["p95", "median"], time="day", control="old")
+LOG = {"arm": ["a", "b"] * 200, "outcome": RNG.random(400), "propensity": [0.5] * 400}
+ANSWER = allais.best_arm(allais.TopTwo(GAINS, allais.Finite([0, 1]), delta=0.05), PROBLEM, seed=1)
+STREAM = allais.ValueStream(GAINS)
+STREAM.add_many(RNG.random(200))
+CHOICES = allais.people.Choices.lottery_or_sure(
+    {"person": ["a"] * 6, "win": [10] * 6, "probability": [0.2, 0.4, 0.4, 0.5, 0.6, 0.9], "sure": [4] * 6,
+     "took_lottery": [0, 0, 1, 0, 1, 1]}
+)  # fmt: skip
+RESULTS = {
+    "preference": allais.Preference.tversky_kahneman(),
+    "explanation": GAINS.explain(Discrete({50: 0.1, 0: 0.9})),
+    "answer": ANSWER,
+    "learner": ANSWER.learner,
+    "results": allais.simulate(allais.UCB1(UNIT), PROBLEM, n_rounds=100, n_runs=2, seed=1),
+    "comparison": allais.compare([allais.UCB1(UNIT), allais.NPTS(GAINS, UNIT)], PROBLEM, 100, n_runs=2, seed=1),
+    "verdicts": VERDICTS,
+    "verdict": VERDICTS[0],
+    "evaluation": evaluate(read_decisions(LOG), {"always a": "a", "mixed": {"a": 0.5, "b": 0.5}}, by=[GAINS]),
+    "stream": STREAM,
+    "fit": allais.people.fit(CHOICES, allais.people.Family(alpha=0.88, loss_aversion=1.0), prior=True),
+    "raced": allais.searches.from_optuna(finished(1, 2), lambda trial: trial.suggest_float("x", 0, 9) + 0.01, top=2),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_is_a_table_in_html_and_every_number_is_in_the_frame(name):
+    one = RESULTS[name]
+    shown, rows = one._repr_html_(), one.rows()
+    assert shown.count("<tr>") == len(rows) + 1
+    assert all(html.escape(line) in shown for line in one.headline.splitlines())
+    for backend, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
+        frame = one.to_frame(backend)
+        assert isinstance(frame, kind)
+        assert list(frame.columns) == list(rows[0])
+        for column in frame.columns:
+            want = [row[column] for row in rows]
+            numbers = [cell for cell in want if isinstance(cell, float)]
+            np.testing.assert_array_equal([cell for cell in frame[column] if isinstance(cell, float)], numbers)
+    assert isinstance(one.to_frame(), pd.DataFrame)  # the first that is installed
+
+
+@pytest.mark.parametrize("name", [name for name in RESULTS if name != "fit"])
+def test_a_result_draws_itself(name):
+    one = RESULTS[name]
+    ax = one.plot()
+    assert ax.lines or ax.patches
+    assert one.plot(ax=ax) is ax
+    mpl.pyplot.close(ax.figure)
+
+
+def test_a_row_of_a_picture_is_named_and_ends_where_its_interval_does():
+    ax = ANSWER.plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["new", "<old>"]  # the best first
+    line, dot = ax.lines[:2]
+    row = ANSWER.rows()[0]
+    assert (*line.get_xdata(), *dot.get_xdata()) == (row["value low"], row["value high"], row["value"])
+
+
+def test_names_are_escaped_and_a_long_table_says_what_it_leaves_out():
+    assert "&lt;old&gt;" in ANSWER._repr_html_()
+    assert "<old>" not in ANSWER._repr_html_()
+    learner = allais.NPTS(GAINS, UNIT).start(range(50), seed=1)
+    shown = learner._repr_html_()
+    assert shown.count("<tr>") == 21
+    assert "30 more rows" in shown
+    assert len(learner.to_frame()) == 50
+    assert len(learner.plot().get_yticklabels()) == 40
+
+
+def test_costs_are_in_the_unit_of_outcomes_and_the_least_comes_first():
+    policy = allais.WLUCB(allais.expected_value(reference=80, costs=True), Bounded(0, 100), delta=0.1)
+    learner = policy.start(["slow", "fast"], seed=1)
+    learner.observe("slow", [70.0, 72.0])
+    learner.observe("fast", [30.0, 32.0])
+    rows = learner.rows()
+    assert [row["arm"] for row in rows] == ["fast", "slow"]
+    assert (rows[0]["value"], rows[1]["value"]) == (31.0, 71.0)
+    assert rows[0]["value low"] <= 31.0 <= rows[0]["value high"]
+
+
+def test_arms_of_several_types_make_a_column_of_text():
+    learner = allais.NPTS(GAINS, UNIT).start([1, "two", (3, 4)], seed=1)
+    assert set(learner.to_frame("polars")["arm"]) == {"1", "two", "(3, 4)"}
+
+
+def test_what_cannot_be_shown_is_refused(monkeypatch):
+    with pytest.raises(ValueError, match="pandas, polars, pyarrow; got 'excel'"):
+        ANSWER.to_frame("excel")
+    monkeypatch.setattr(showing, "find_spec", lambda name: None)
+    with pytest.raises(allais.errors.MissingExtra, match="a data frame needs pandas"):
+        ANSWER.to_frame()
+
+
+def test_a_fit_draws_its_curves_and_a_stream_without_samples_shows_only_its_line():
+    figure = RESULTS["fit"].plot()
+    assert figure.axes
+    mpl.pyplot.close(figure)
+    assert allais.ValueStream(GAINS)._repr_html_() == "<p>0 samples</p>"

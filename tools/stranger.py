@@ -1,0 +1,142 @@
+"""`python -m tools.stranger [WHEEL]`: the first ten minutes of a stranger, typed from the page, with a stopwatch.
+
+The lines are those of docs/ten-minutes.md, in an empty environment and a copy of the folder. Each section of the page
+is a row of its table: how many commands, and how many seconds. `--write` puts the table there.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "ten-minutes.md"
+SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+LINES = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"(?<=<!-- stopwatch -->\n\n)(?:\|.*\n)*")
+KEY = re.compile(rb"alk_[\w-]+")
+LONGEST = 300.0  # seconds until a service is up
+DECIDED = (0, 1)  # exit codes of a verdict: 1 is "worse"
+
+
+class Measured(NamedTuple):
+    """A section of the page, typed."""
+
+    name: str
+    commands: int
+    seconds: float
+
+
+def sections(text: str) -> list[tuple[str, list[str]]]:
+    """The sections of the page that have lines to type.
+
+    >>> sections("## Install\\n```sh\\npip install .   # here\\n```\\n## More\\n")
+    [('Install', ['pip install .'])]
+    """
+    found = [(name, "".join(LINES.findall(body)).splitlines()) for name, body in SECTION.findall(text)]
+    lines = [(name, [line.partition("  #")[0].strip() for line in given]) for name, given in found]
+    return [(name, given) for name, given in lines if given]
+
+
+class Terminal:
+    """A folder, an environment, and the service that runs in another window."""
+
+    def __init__(self, folder: Path, package: str) -> None:
+        self.folder, self.package = folder / "copy", package
+        self.folder.mkdir()
+        shutil.copytree(ROOT / "examples", self.folder / "examples")
+        left_out = shutil.ignore_patterns("node_modules")
+        shutil.copytree(ROOT / "clients", self.folder / "clients", ignore=left_out)
+        subprocess.run([sys.executable, "-m", "venv", str(folder / "empty")], check=True)
+        programs = folder / "empty" / ("Scripts" if os.name == "nt" else "bin")
+        known = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+        self.environment = known | {
+            "ALLAIS_CACHE_DIR": str(folder / "cache"),
+            "PATH": os.pathsep.join([str(programs), known["PATH"]]),  # as after `activate`
+            "PIP_CONSTRAINT": str(ROOT / "constraints.txt"),
+            "PYTHONUTF8": "1",
+        }
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.service: subprocess.Popen[bytes] | None = None
+
+    def type(self, line: str) -> None:
+        """Run one line of the page; if it fails, say what it printed, and stop."""
+        print("$", line, flush=True)
+        words = [word.replace(".[", f"{self.package}[", 1) for word in shlex.split(line)]
+        if words[0] == "export":  # the key is the one that was printed
+            return
+        words[0] = shutil.which(words[0], path=self.environment["PATH"]) or words[0]
+        if words[1] == "serve":
+            self._serve(words)
+            return
+        done = subprocess.run(words, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
+        print(done.stdout[-400:].rstrip(), flush=True)
+        if done.returncode not in (DECIDED if words[1] == "verdict" else (0,)):
+            raise SystemExit(f"a line of the page must run; this one ended with {done.returncode}.\n{done.stderr}")
+
+    def _serve(self, words: list[str]) -> None:
+        """Start the service on a free port, and wait for its key and its address."""
+        log = self.folder / "service.txt"
+        with log.open("wb") as out:
+            self.service = subprocess.Popen(
+                [*words, "--port", str(self.port)], cwd=self.folder, env=self.environment, stdout=out, stderr=out
+            )
+        began = time.monotonic()
+        while b"Serving" not in (said := log.read_bytes()) or not KEY.search(said):
+            if self.service.poll() is not None or time.monotonic() - began > LONGEST:
+                raise SystemExit(f"the service must start; it said {said.decode(errors='replace')!r}.")
+            time.sleep(0.1)
+        key = KEY.search(said)
+        assert key is not None
+        self.environment |= {"ALLAIS_KEY": key[0].decode(), "ALLAIS_ADDRESS": f"http://127.0.0.1:{self.port}"}
+
+    def close(self) -> None:
+        """End the service."""
+        if self.service is not None:
+            self.service.terminate()
+            self.service.wait(30)
+
+
+def measured(package: str) -> list[Measured]:
+    """Type the page, section by section."""
+    found = []
+    with tempfile.TemporaryDirectory() as place:
+        terminal = Terminal(Path(place), package)
+        try:
+            for name, lines in sections(PAGE.read_text(encoding="utf-8")):
+                began = time.monotonic()
+                for line in lines:
+                    terminal.type(line)
+                found.append(Measured(name, len(lines), time.monotonic() - began))
+        finally:
+            terminal.close()
+    return found
+
+
+def table_of(rows: list[Measured]) -> str:
+    """The table of the page."""
+    whole = [*rows, Measured("in all", sum(row.commands for row in rows), sum(row.seconds for row in rows))]
+    lines = [f"| {row.name} | {row.commands} | {row.seconds:.0f} |" for row in whole]
+    return "\n".join(["| | commands | seconds |", "|---|---|---|", *lines]) + "\n"
+
+
+def main() -> None:
+    """Measure, print, and write."""
+    given = [word for word in sys.argv[1:] if word != "--write"]
+    table = table_of(measured(str(Path(given[0]).resolve()) if given else str(ROOT)))
+    print(table)
+    if "--write" in sys.argv:
+        PAGE.write_text(TABLE.sub(lambda _: table, PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
