@@ -24,7 +24,7 @@ def pytest_collection_finish() -> None:
 # examples of the reference may use what stands on the same page
 DOORS = (
     *("allais.weights", "allais.preferences", "allais.bands", "allais.policies", "allais.linear", "allais.learner"),
-    *("allais.streams", "allais.simulation", "allais.searches", "allais"),
+    *("allais.streams", "allais.simulation", "allais.searches", "allais.problems", "allais"),
 )
 
 

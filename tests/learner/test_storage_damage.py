@@ -150,10 +150,10 @@ def test_a_file_that_is_no_text_is_refused(content, tmp_path):
     refused(tmp_path / "learner.json", content, "must be whole JSON; .* is damaged")
 
 
-@pytest.mark.parametrize("version", [4, 10**9])
+@pytest.mark.parametrize("version", [5, 10**9])
 def test_a_file_of_a_newer_version_is_refused(version, text, tmp_path):
     newer = json.dumps({**json.loads(text), "version": version})
-    refused(tmp_path / "learner.json", newer, f"version 3 or older; this one is of version {version}. Update allais")
+    refused(tmp_path / "learner.json", newer, f"version 4 or older; this one is of version {version}. Update allais")
 
 
 def test_a_setting_that_this_version_does_not_know_is_refused(text, tmp_path, monkeypatch):

@@ -299,7 +299,7 @@ STREAMS = {
     "samples are none": (None, lambda h, a: h.update(samples=None)),
     "rewards are a weight": (None, lambda h, a: h.update(rewards={"type": "Power", "alpha": 0.5})),
     "max_blocks is text": (None, lambda h, a: h.update(max_blocks="many")),
-    "the version is another": (None, lambda h, a: h.update(version=2)),
+    "the version is another": (None, lambda h, a: h.update(version=3)),
     "blocks without a bound": (8, lambda h, a: h.update(max_blocks=None)),
     "blocks overlap": (8, lambda h, a: a["high"].__setitem__(0, 1e9)),
     "a block is upside down": (8, lambda h, a: a["low"].__setitem__(2, a["high"][2] + 1.0)),

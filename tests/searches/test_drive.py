@@ -240,7 +240,7 @@ class Unknown(Executor):
             "a policy that stops",
         ),
         (lambda: Failures(retries=-1), "retries must be a whole number, 0 or more; got -1"),
-        (lambda: Failures(then="ignore"), 'Write "stop", "exclude", or the reward'),
+        (lambda: Failures(then="ignore"), 'Write "stop", "exclude", "at least", or the reward'),
         (lambda: Failures(then=math.nan), "must be finite; got nan"),
     ],
 )

@@ -71,7 +71,7 @@ def test_keys_are_shown_once_and_stored_as_digests(caller, database):
         (REWARD, {"choice": 1, "outcome": 51.0}, 422, "51"),
         (REWARD, {"choice": 1, "outcome": "7"}, 422, "outcome: "),
         (REWARD, {"choice": 1, "outcome": True}, 422, "outcome: "),
-        (REWARD, {"choice": 1}, 422, "outcome: "),
+        (REWARD, {"choice": 1}, 422, "a reward has an outcome"),
         (REWARD, {"choice": 99, "outcome": 7.0}, 404, "there is no 99"),
         (REWARD, {"choice": 10**30, "outcome": 7.0}, 422, "choice: "),
         ("/v1/experiments/trains/decide", {}, 404, "there is no 'trains'"),

@@ -48,7 +48,7 @@ def warm(names: Sequence[str] = (), told: Callable[[str, float], None] = lambda 
     >>> warm(["Exp3"])
     Traceback (most recent call last):
         ...
-    ValueError: a policy has one of the names EXP3, ExploreFirstGreedy, ..., WUCB; got 'Exp3'. Check the spelling.
+    ValueError: a policy has one of the names ContextualNPTS, EXP3, ..., WUCB; got 'Exp3'. Check the spelling.
     """
     known = names_of_policies()
     for name in names:

@@ -268,7 +268,7 @@ def group_of(test: PlannedTest, unit: str, in_play: Collection[Any]) -> str:
 
     >>> test = PlannedTest(shares={"control": 9.0, "canary": 1.0}, salt="checkout")
     >>> [group_of(test, person, ["control", "canary"]) for person in ("ada", "ben", "cleo", "ada")]
-    ['control', 'control', 'control', 'control']
+    ['control', 'canary', 'control', 'control']
     """
     shares, hashes = dict(test.shares or {}), 0
     while True:
