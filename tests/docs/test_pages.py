@@ -99,8 +99,9 @@ def test_a_page_reads_well_on_a_phone_and_its_formulas_are_drawn(site, view, nam
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
     assert view.evaluate("document.documentElement.scrollWidth") <= 390
     shown = view.evaluate(
-        """[...document.querySelectorAll("article img")].filter(
-            one => one.src.endsWith(".png") && !one.closest("a")).map(one => one.getBoundingClientRect().width / one.naturalWidth)"""
+        """[...document.querySelectorAll("article img")]
+            .filter(one => one.src.endsWith(".png") && !one.closest("a"))
+            .map(one => one.getBoundingClientRect().width / one.naturalWidth)"""
     )
     assert all(share >= READABLE for share in shown), "a picture is too small to read on a phone"
     collapsed = re.findall(r"^\s*(?:[-*+]|\d+[.)]) \S.*", visible_paragraphs(view), re.MULTILINE)
