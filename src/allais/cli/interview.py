@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from allais.people import Family, Interview, Question
 
-FAMILIES = ("cpt", "cpt-two-weights", "prelec", "utility")  # as people/model/presets.py has them: it is slow to load
+FAMILIES = ("cpt", "cpt-two-weights", "prelec", "utility")  # as people/model/family.py has them: it is slow to load
 COLOURS = {True: "blue", False: "yellow"}
 
 
@@ -82,7 +82,7 @@ def _stakes(text: str) -> tuple[float, float]:
 
 
 def _family(name: str, stakes: tuple[float, float], reference: float, costs: bool) -> Family:
-    from allais.people.model.presets import family_named
+    from allais.people.model.family import family_named
 
     if name not in FAMILIES:
         raise ValueError(f"there is no family {name!r}.{nearest(name, FAMILIES)}")

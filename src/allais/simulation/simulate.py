@@ -31,20 +31,25 @@ MOST_RUNS = 10_000_000  # each has a seed and results of its own, which are held
 CHECKPOINTS = 200  # enough for a smooth curve on a log axis
 
 
+Checkpoints = Sequence[int] | int | None
+
+
 @overload
 def simulate(
-    policy: Policy,
-    problem: ContextualBandit,
-    n_rounds: int,
-    n_runs: int = 1,
-    seed: Seed = 0,
-    *,
-    checkpoints: Sequence[int] | int | None = None,
-    judge: Preference | None = None,
-    progress: bool | None = None,
-    exact: bool = False,
-) -> ContextualResults: ...
+    policy: Policy, problem: ContextualBandit, n_rounds: int, n_runs: int = 1, seed: Seed = 0, *,
+    checkpoints: Checkpoints = None, judge: Preference | None = None, progress: bool | None = None, exact: bool = False,
+) -> ContextualResults: ...  # fmt: skip
 @overload
+def simulate(
+    policy: Policy, problem: Problem, n_rounds: int, n_runs: int = 1, seed: Seed = 0, n_jobs: int = 1,
+    executor: Executor | None = None, checkpoints: Checkpoints = None, trace: bool = False,
+    judge: Preference | None = None, progress: bool | None = None, exact: bool = False, people: None = None,
+) -> Results: ...  # fmt: skip
+@overload
+def simulate(
+    policy: Policy, problem: Problem, n_rounds: int, n_runs: int = 1, seed: Seed = 0, *,
+    checkpoints: Checkpoints = None, progress: bool | None = None, exact: bool = False, people: People,
+) -> SharedResults: ...  # fmt: skip
 def simulate(
     policy: Policy,
     problem: Problem,
@@ -53,35 +58,7 @@ def simulate(
     seed: Seed = 0,
     n_jobs: int = 1,
     executor: Executor | None = None,
-    checkpoints: Sequence[int] | int | None = None,
-    trace: bool = False,
-    judge: Preference | None = None,
-    progress: bool | None = None,
-    exact: bool = False,
-    people: None = None,
-) -> Results: ...
-@overload
-def simulate(
-    policy: Policy,
-    problem: Problem,
-    n_rounds: int,
-    n_runs: int = 1,
-    seed: Seed = 0,
-    *,
-    checkpoints: Sequence[int] | int | None = None,
-    progress: bool | None = None,
-    exact: bool = False,
-    people: People,
-) -> SharedResults: ...
-def simulate(
-    policy: Policy,
-    problem: Problem,
-    n_rounds: int,
-    n_runs: int = 1,
-    seed: Seed = 0,
-    n_jobs: int = 1,
-    executor: Executor | None = None,
-    checkpoints: Sequence[int] | int | None = None,
+    checkpoints: Checkpoints = None,
     trace: bool = False,
     judge: Preference | None = None,
     progress: bool | None = None,

@@ -15,7 +15,6 @@ from allais._system.extras import extra
 from allais.errors import MissingFile
 from allais.lotteries import Discrete
 from allais.lotteries.finite import lottery_of
-from allais.people.data.choices import Choices
 from allais.people.data.choices_builder import MOST_TIMES, EmptyCellError, Rows, lottery_of_pairs
 
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
@@ -172,6 +171,7 @@ def require_missing(missing: str) -> None:
 
 
 NOTHING = Discrete({0.0: 1.0})
+Found = dict[str, Any]  # the columns of choices
 Maker = Callable[[int], Any]  # from a row's number to an option
 
 
@@ -185,13 +185,13 @@ class Reading:
         self.found, self.built = Columns(table), Rows(drop=missing == "drop")
         self.asked, self._rates = of or rate_of, rate_of is not None
 
-    def each(self, take: Callable[..., None], *names: str | None) -> Choices:
+    def each(self, take: Callable[..., None], *names: str | None) -> Found:
         """All rows: `take` gets the number of one, its cells, and how many were asked."""
         for row, cells in self.found.rows(*names, self.asked):
             with self.built.row(row):
                 self.found.require_whole(row)
                 take(row, *cells)
-        return Choices(**self.built.columns())
+        return self.built.columns()
 
     def either(self, person: Any, options: list[Any], name: str, cell: Any, trial: Any, asked: Any) -> None:
         """Add the answers of a row: how many took the first option, and how many the second."""
@@ -205,7 +205,7 @@ class Reading:
                 self.built.choice(person, options, chosen, trial, count)
 
 
-def lottery_or_sure(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Choices:
+def lottery_or_sure(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Found:
     """A win with a probability, else nothing, or a sure amount."""
     lottery = cache(lottery_of_pairs)  # making one takes longer than looking it up
     who, *names, took_lottery = (columns[key] for key in ("person", "win", "probability", "sure", "took_lottery"))
@@ -221,7 +221,7 @@ def lottery_or_sure(reading: Reading, columns: Mapping[str, str], trial: str | N
     return reading.each(take, who, *names, took_lottery, trial)
 
 
-def mixed_gambles(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Choices:
+def mixed_gambles(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Found:
     """A gain or a loss at even odds, or nothing."""
     lottery = cache(lottery_of_pairs)  # making one takes longer than looking it up
     names = [columns[key] for key in ("person", "gain", "loss", "accepted")]
@@ -236,7 +236,7 @@ def mixed_gambles(reading: Reading, columns: Mapping[str, str], trial: str | Non
     return reading.each(take, *names, trial)
 
 
-def certainty_equivalents(reading: Reading, lottery: Any, columns: Mapping[str, str], trial: str | None) -> Choices:
+def certainty_equivalents(reading: Reading, lottery: Any, columns: Mapping[str, str], trial: str | None) -> Found:
     """Lotteries with the amounts that people find as good."""
     make = _maker(reading.found, lottery)
 
@@ -247,7 +247,7 @@ def certainty_equivalents(reading: Reading, lottery: Any, columns: Mapping[str, 
     return reading.each(take, columns["person"], columns["amount"], trial)
 
 
-def from_table(reading: Reading, options: Mapping[str, Any], columns: Mapping[str, str], trial: str | None) -> Choices:
+def from_table(reading: Reading, options: Mapping[str, Any], columns: Mapping[str, str], trial: str | None) -> Found:
     """Options from columns of outcomes and probabilities, of amounts, or of texts."""
     names = [str(name).strip() for name in options]
     if reading.asked is not None and len(names) != 2:

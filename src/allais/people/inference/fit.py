@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from allais._checks import FloatArray, IntArray, Seed, brief, generator
 from allais.people.data.choices import Choices
 from allais.people.inference.fitted import MOST_DRAWS, Fitted, pooled
-from allais.people.model.family import Family
+from allais.people.model.family import Family, short_name
 from allais.people.model.likelihood import Likelihood
-from allais.people.model.presets import short_name
 from allais.weights import Identity
 
 Gradients = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # points (n, d) to values (n,) and gradients (n, d)

@@ -28,10 +28,9 @@ from allais.people.interview.candidates import (
     pool,
 )
 from allais.people.interview.interview_view import InterviewView
-from allais.people.model.family import Family
+from allais.people.model.family import Family, family_named
 from allais.people.model.likelihood import Likelihood, OptionValues
 from allais.people.model.parameters import Prior
-from allais.people.model.presets import family_named
 
 ASKED = 400  # particles over which information is computed: its error is then below the gaps that matter
 TIES = 1e-3  # of the information about parameters counts beside that about the decision

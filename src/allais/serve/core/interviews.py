@@ -14,7 +14,7 @@ from sqlalchemy import Connection, insert, select, update
 from allais.learner import NotNow
 from allais.people import Interview
 from allais.people.interview.candidates import Question
-from allais.people.model.presets import family_named
+from allais.people.model.family import family_named
 from allais.serve.api.schemas_people import AnswerQuestion, StartInterview
 from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.experiments import audited
