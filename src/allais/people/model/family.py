@@ -28,7 +28,7 @@ from allais.people.model.parameters import (
     temperature,
 )
 from allais.preferences import PowerUtility, Preference
-from allais.settings import to_spec
+from allais.settings import kind_named, to_spec
 from allais.weights import Identity, Prelec, TverskyKahneman, Weight
 
 
