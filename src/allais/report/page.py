@@ -32,7 +32,7 @@ from allais.report.pictures import (
     over_time,
 )
 from allais.report.words import by_mean, contrast, ranked, recommendation, withdrawal
-from allais.searches.grids import chances
+from allais.searches.forecast import chances
 from allais.searches.limit import Proof, Seen, least_proof
 from allais.simulation import BestArm
 

@@ -19,7 +19,7 @@ from allais.preferences.named import in_words
 from allais.preferences.valuation import amount, level_of, percentile_in_words, plain, sure_amount
 from allais.report.effort import TO, explained
 from allais.report.markup import quoted, share
-from allais.searches.grids import chances
+from allais.searches.forecast import chances
 from allais.simulation import BestArm
 
 BY_CHANCE = 1e-3  # if failures fell evenly, they would seldom gather as they do in an option that is named

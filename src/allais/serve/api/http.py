@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from itertools import count
 from json import JSONDecodeError
 from time import perf_counter
@@ -203,7 +203,7 @@ class Front:
     from here, the others behind the framework. Every request has an id, its caller's own or a new one.
     """
 
-    def __init__(self, app: FastAPI, settings: ServerSettings, direct: list[Any]) -> None:
+    def __init__(self, app: FastAPI, settings: ServerSettings, direct: Sequence[Any]) -> None:
         self.app, self._most = app, settings.limits.body_bytes
         self._origins = {origin.encode() for origin in settings.origins}
         self._process, self._count = secrets.token_hex(4).encode(), count(1)

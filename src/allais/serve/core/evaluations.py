@@ -20,7 +20,7 @@ from allais.evidence.targets import LOGGING
 from allais.learner import Learner, LinearLearner
 from allais.preferences import Preference, expected_value
 from allais.preferences.named import in_words, preference_named
-from allais.report.evaluation_page import AS_DECIDED, answers, assumptions, pictures, table
+from allais.report.evidence_pages import AS_DECIDED, answers, assumptions, pictures, table
 from allais.report.markup import share
 from allais.serve.core.errors import Refused
 from allais.serve.core.experiment import Experiment

@@ -13,10 +13,9 @@ from allais.preferences import Explanation
 from allais.preferences.explain import small_share
 from allais.preferences.valuation import amount, plain
 from allais.report.effort import TO
-from allais.report.evaluation_page import AS_DECIDED
+from allais.report.evidence_pages import AS_DECIDED, both_values, histories, question
 from allais.report.markup import duration, macro, quoted, share
 from allais.report.pictures import HIGH, WIDE, Curve, Row, Shape, over_time, plot, rows_as_svg, ticks_over
-from allais.report.verdict_page import both_values, histories, question
 from allais.serve.core.evaluations import APPRENTICE
 from allais.serve.core.service import log
 from allais.serve.dashboard.view_model import COLOURS, RECENT, ArmFacts, Facts, GroupFacts
