@@ -62,7 +62,7 @@ def interview_command(
     if out is not None:
         require_writable(out)
     settings = {"stakes": ends, "questions": questions, "sure": sure, "person": person, "unit": unit, "seed": seed,
-                "for_decision": _arms(decide)}  # fmt: skip
+                "for_decision": {text: lottery_of(text) for text in decide} if decide else None}  # fmt: skip
     interview = Interview(model, **settings) if keep is None else Interview.open(keep, model, **settings)  # type: ignore[arg-type]
     with interview:
         screen = console()
@@ -87,10 +87,6 @@ def _family(name: str, stakes: tuple[float, float], reference: float, costs: boo
     if name not in FAMILIES:
         raise ValueError(f"there is no family {name!r}.{nearest(name, FAMILIES)}")
     return family_named(name, stakes, reference=reference, costs=costs)
-
-
-def _arms(texts: list[str] | None) -> dict[str, object] | None:
-    return {text: lottery_of(text) for text in texts} if texts else None
 
 
 def _converse(interview: Interview, screen: Console) -> None:

@@ -72,7 +72,9 @@ def value_command(
         is_file = Path(preference).suffix == ".json" or Path(preference).is_file()
         _require_alone(ctx, ("weight", "losses", *(("reference", "costs") if is_file else ())), is_file)
         if is_file:
-            liking, unit = Preference.load(preference), unit or _unit_of(Path(preference))
+            liking = Preference.load(preference)
+            talk = read_document(Path(preference)).get("interview", {})
+            unit = unit or str(talk.get("settings", {}).get("unit", ""))
         else:
             liking = preference_named(preference, reference=reference, costs=costs)
     else:
@@ -101,11 +103,6 @@ def value_command(
         with writing(plot):
             _draw(explained, lotteries, plot)
         typer.echo(f"The picture is in {plot}.")
-
-
-def _unit_of(path: Path) -> str:
-    """The unit of the interview that left a preference file; empty for other files."""
-    return str(read_document(path).get("interview", {}).get("settings", {}).get("unit", ""))
 
 
 def _require_alone(ctx: typer.Context, names: tuple[str, ...], is_file: bool) -> None:
@@ -264,10 +261,11 @@ def verdict_command(
 
     if report is not None:
         require_writable(report)
+    shown = outcome if outcome.lower() in UNITS else ""
     found = verdict(
         log, group=group, outcome=outcome, by=by or ["mean"], user=user, time=time, control=control,
         covariates=covariate or (), costs=_costs(costs, outcome), no_worse_than=no_worse_than, bounds=_bounds(bounds),
-        rarest=rarest, shares=_shares(shares), delta=delta, unit=_unit(outcome) if unit is None else unit,
+        rarest=rarest, shares=_shares(shares), delta=delta, unit=shown if unit is None else unit,
     )  # fmt: skip
     typer.echo(found)
     if report is not None:
@@ -357,10 +355,6 @@ def _costs(given: bool | None, column: str) -> bool:
             "Add --less-is-better or --more-is-better."
         )
     return True if given is None else given
-
-
-def _unit(column: str) -> str:
-    return column if column.lower() in UNITS else ""
 
 
 def _bounds(text: str | None) -> tuple[float, float] | None:

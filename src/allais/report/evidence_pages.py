@@ -262,10 +262,6 @@ def _picture(found: Evaluation, preference: Preference, unit: str) -> Markup:
     return rows_as_svg(f"Worth by {in_words(preference)}", rows)
 
 
-def _amount(one: Worth, unit: str) -> str:
-    return "not known" if math.isnan(one.value) else amount(one.value, unit)
-
-
 def table(found: Evaluation, unit: str) -> Markup:
     """All numbers.
 
@@ -276,7 +272,8 @@ def table(found: Evaluation, unit: str) -> Markup:
     proven = found.bounds is not None
     cells = []
     for one in found.worths:
-        row = [one.target, one.by, _amount(one, unit), f"{plain(one.interval[0])} to {plain(one.interval[1])}"]
+        worth = "not known" if math.isnan(one.value) else amount(one.value, unit)
+        row = [one.target, one.by, worth, f"{plain(one.interval[0])} to {plain(one.interval[1])}"]
         if one.proven is not None:
             row.append(f"{plain(one.proven[0])} to {plain(one.proven[1])}")
         cells.append([*row, plain(one.effective, 3), f"{one.untried:.1%}"])

@@ -270,7 +270,7 @@ def finer(answer: BestArm, *, keep: Callable[..., bool] | None = None) -> list[O
     numbers: dict[str, list[Any]] = {
         name: sorted({option.settings[name] for option in options})
         for name in options[0].settings
-        if all(_is_number(option.settings[name]) for option in options)
+        if all(type(option.settings[name]) in (int, float) for option in options)
     }
     found = {_key(option.settings): option for option in options}
     for contender in contenders(answer):
@@ -282,10 +282,6 @@ def finer(answer: BestArm, *, keep: Callable[..., bool] | None = None) -> list[O
 
 def _key(settings: dict[str, Setting]) -> tuple[Setting, ...]:
     return tuple(settings.values())
-
-
-def _is_number(value: Setting) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _around(settings: dict[str, Setting], numbers: dict[str, list[Any]]) -> list[dict[str, Setting]]:

@@ -153,7 +153,10 @@ def _play(
     rule = None if isinstance(policy, PythonPolicy) else policy.rule(problem.n_arms)  # one for all runs
     samples, stopped = np.zeros(len(seeds), dtype=np.int64), np.zeros(len(seeds), dtype=np.bool_)
     for run, (seed, record) in enumerate(zip(seeds, records, strict=True)):
-        rollout = _rollout(policy, problem, seed, rule, exact)
+        rollout = (
+            PythonRollout(policy, problem, seed) if isinstance(policy, PythonPolicy)
+            else Rollout(policy, problem, seed, rule=rule, exact=exact)
+        )  # fmt: skip
         rollout.run(int(marks[-1]), record, given_up)
         samples[run], stopped[run] = rollout.samples, rollout.stopped
     return {
@@ -163,14 +166,6 @@ def _play(
         "stopped": stopped,
         "choices": np.array([record.choices for record in records]),
     }
-
-
-def _rollout(
-    policy: Policy, problem: Problem, seed: np.random.SeedSequence, rule: Any, exact: bool
-) -> Rollout | PythonRollout:
-    if isinstance(policy, PythonPolicy):
-        return PythonRollout(policy, problem, seed)
-    return Rollout(policy, problem, seed, rule=rule, exact=exact)
 
 
 def _checkpoints(wanted: Sequence[int] | int | None, rounds: int) -> IntArray:

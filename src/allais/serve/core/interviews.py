@@ -16,7 +16,7 @@ from allais.people import Interview
 from allais.people.interview.candidates import Question
 from allais.people.model.family import family_named
 from allais.serve.api.schemas_people import AnswerQuestion, StartInterview
-from allais.serve.core.errors import Refused, not_found
+from allais.serve.core.errors import Refused, not_found, refusing
 from allais.serve.core.experiments import audited
 from allais.serve.core.keys import Key, digest_of
 from allais.serve.core.people import put_person
@@ -113,13 +113,11 @@ async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> 
             return talk.next_question()
 
         async with talk.lock:
-            try:
+            with refusing():
                 question = await service.interview_threads.run(answered)
-            except ValueError as error:
-                raise Refused(422, str(error)) from None
-            preference = (
-                await service.interview_threads.run(lambda: talk.interview.preference) if question is None else None
-            )
+            preference = None
+            if question is None:
+                preference = await service.interview_threads.run(lambda: talk.interview.preference)
 
             def writing(connection: Connection) -> None:
                 entries = {"events": json.dumps(talk.events), "changed_at": time.time()}
@@ -143,7 +141,8 @@ async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> 
 async def _talk(service: Service, id_: str) -> Conversation:
     if (found := service.interviews.get(id_)) is not None:
         return found
-    row = await service.read(_reading(id_))
+    wanted = select(interviews).where(interviews.c.id == id_)
+    row = await service.read(lambda connection: connection.execute(wanted).one_or_none())
     if row is None:
         raise not_found("an interview", id_, "Start one.")
     service.precompiler.require_done()
@@ -153,11 +152,6 @@ async def _talk(service: Service, id_: str) -> Conversation:
     )
     _keep(service, talk)
     return service.interviews[id_]
-
-
-def _reading(id_: str) -> Any:
-    wanted = select(interviews).where(interviews.c.id == id_)
-    return lambda connection: connection.execute(wanted).one_or_none()
 
 
 def _keep(service: Service, talk: Conversation) -> None:

@@ -22,7 +22,7 @@ from allais.policies.core.guardrails import BREAKS, KEEPS, OPEN, Feasibility
 from allais.preferences import Preference, expected_value
 from allais.preferences.valuation import sure_amount
 from allais.serve.api.schemas import MOST_GROUPS, PlannedTest
-from allais.serve.core.errors import Refused
+from allais.serve.core.errors import Refused, refusing
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.parse_settings import metrics_of_test
 from allais.serve.core.service import TICK, Service, log
@@ -53,10 +53,8 @@ async def copy_for(service: Service, name: str, person: str | None) -> tuple[Exp
 async def recommend(service: Service, name: str, person: str | None) -> dict[str, Any]:
     """The best arm so far."""
     _, learner, preference = await copy_for(service, name, person)
-    try:
+    with refusing():
         best = await asyncio.to_thread(learner.recommend, preference)
-    except ValueError as error:
-        raise Refused(422, str(error)) from None
     low, high = (None, None) if best.interval is None else (best.interval.low, best.interval.high)
     return {
         "arm": None if best.arm is None else str(best.arm), "guardrails": best.guardrails or None,
@@ -70,10 +68,8 @@ async def value(service: Service, name: str, person: str | None) -> dict[str, An
     """What every arm is worth."""
     experiment, learner, preference = await copy_for(service, name, person)
     pulls = experiment.pulls()
-    try:
+    with refusing():
         arms = await asyncio.to_thread(values_of, learner, preference, pulls)
-    except ValueError as error:
-        raise Refused(422, str(error)) from None
     in_play = [arm for arm in arms if arm["in_play"]]
     return {
         "person": person,
@@ -286,10 +282,8 @@ async def verdict(service: Service, name: str) -> dict[str, Any]:
     """What the outcomes of a test say, by what is on disk."""
     known = Known.of(await service.idle(name))
     await service.write([])
-    try:
+    with refusing():
         found = await service.read(partial(judged, known=known), long=True)
-    except ValueError as error:
-        raise Refused(422, str(error)) from None
     notes = [*found.notes, *dict.fromkeys(one.doubt for one in found.found or () if one.doubt)]
     return {
         "summary": found.summary, "notes": list(dict.fromkeys(notes)), "decided": found.decided,
