@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from allais._checks import nearest
-from allais.cli.options import Seed, console, require_writable, writing
+from allais.cli.options import Seed, console, require_writable, two_numbers, writing
 from allais.cli.value import bar
 from allais.lotteries.finite import lottery_of
 
@@ -51,7 +51,7 @@ def interview_command(
     """
     from allais.people import Interview, write_page
 
-    ends = _stakes(stakes)
+    ends = two_numbers("--stakes", stakes, "-50,200")
     model = _family(family, ends, reference, costs)
     if page is not None:
         require_writable(page)
@@ -71,14 +71,6 @@ def interview_command(
             with writing(out):
                 interview.save(out)
         _conclude(interview, screen, out)
-
-
-def _stakes(text: str) -> tuple[float, float]:
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise ValueError(f'stakes are two numbers, such as "-50,200"; got {text!r}. Write them with a comma.') from None
-    return low, high
 
 
 def _family(name: str, stakes: tuple[float, float], reference: float, costs: bool) -> Family:

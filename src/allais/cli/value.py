@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from allais.cli.options import Plot, console, no_such_option, require_picture, require_writable, writing
+from allais.cli.options import Plot, console, no_such_option, require_picture, require_writable, two_numbers, writing
 from allais.lotteries.finite import lottery_of
 from allais.preferences import Preference
 from allais.preferences.documents import read_document
@@ -100,9 +100,8 @@ def value_command(
         mean = "so does the mean" if alike == [by_mean] else f"the mean prefers {lotteries[by_mean]}"
         out.print(Text(f"People prefer {liked}; {mean}."))
     if plot is not None:
-        with writing(plot):
+        with writing(plot, "picture"):
             _draw(explained, lotteries, plot)
-        typer.echo(f"The picture is in {plot}.")
 
 
 def _require_alone(ctx: typer.Context, names: tuple[str, ...], is_file: bool) -> None:
@@ -183,9 +182,8 @@ def weight_command(
         )  # fmt: skip
     out.print(table)
     if plot is not None:
-        with writing(plot):
+        with writing(plot, "picture"):
             _draw_curves(curves, plot)
-        typer.echo(f"The picture is in {plot}.")
 
 
 def picture(curves: list[Weight]) -> str:
@@ -271,9 +269,8 @@ def verdict_command(
     if report is not None:
         from allais.report import write_verdicts
 
-        with writing(report):
+        with writing(report, "page"):
             write_verdicts(found, report, name=log.name)
-        typer.echo(f"The page is in {report}.")
     if any(one.word == "worse" for one in found):
         raise typer.Exit(1)
 
@@ -322,9 +319,8 @@ def evaluate_command(
     if report is not None:
         from allais.report import write_evaluation
 
-        with writing(report):
+        with writing(report, "page"):
             write_evaluation(found, report, name=log.name)
-        typer.echo(f"The page is in {report}.")
 
 
 def _function(text: str) -> Any:
@@ -358,15 +354,7 @@ def _costs(given: bool | None, column: str) -> bool:
 
 
 def _bounds(text: str | None) -> tuple[float, float] | None:
-    if text is None:
-        return None
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise ValueError(
-            f"--bounds are two numbers, the least and the greatest; got {text!r}. Write 0,60000."
-        ) from None
-    return low, high
+    return None if text is None else two_numbers("--bounds", text, "0,60000")
 
 
 def _shares(text: str | None) -> dict[Hashable, float] | str | None:

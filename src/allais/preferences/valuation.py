@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from allais._checks import FloatArray, finite_array
+from allais._checks import FloatArray, IntArray, finite_array
 from allais.errors import UndefinedValueError
 from allais.lotteries import Lottery
 from allais.numerics import HalfDistribution, Parts, distorted_integral, finite_parts, normal_table
@@ -305,3 +305,19 @@ def certainty_equivalent_in_words(
     if level_of(preference) is not None:
         return percentile_in_words(preference, sure, unit, digits)
     return f"{start}feels like {amount(sure, unit, digits)} for sure"
+
+
+Counts = FloatArray | IntArray
+
+
+def grouped(outcomes: FloatArray, counts: Counts, most: int) -> tuple[FloatArray, Counts]:
+    """Outcomes with their counts, at most so many: rare ends stay apart, neighbours in the middle share their mean."""
+    if outcomes.size <= most:
+        return outcomes, counts
+    order = np.argsort(outcomes)
+    outcomes, counts = outcomes[order], counts[order]
+    middles = (np.cumsum(counts) - counts / 2.0) / counts.sum()
+    cuts = 0.5 * (1.0 - np.cos(np.pi * np.linspace(0.0, 1.0, most + 1)))[1:-1]  # narrow at both ends
+    starts = np.flatnonzero(np.append(True, np.diff(np.searchsorted(cuts, middles)) > 0))
+    together = np.add.reduceat(counts, starts)
+    return np.add.reduceat(outcomes * counts, starts) / together, together
