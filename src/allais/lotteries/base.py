@@ -110,7 +110,7 @@ class Lottery(ABC):
 
 
 def require_lottery(thing: Any, rule: str, advice: str) -> None:
-    """Refuse what is no lottery, by a `rule` that says where one is wanted."""
+    """Refuse what is not a lottery, by a `rule` that says where one is wanted."""
     if not isinstance(thing, Lottery):
         raise TypeError(f"{rule}; got {came(thing)}. {in_place_of(thing) or advice}")
 

@@ -238,7 +238,7 @@ def _answer(found: Evaluation, preference: Preference, unit: str) -> str:
     sign = -1.0 if preference.costs else 1.0
     known = [one for one in worths if not math.isnan(one.value)]
     if not known:
-        return f"Nobody tried what these policies do, so this log does not tell their worth by {in_words(preference)}."
+        return f"Nobody tried what these policies do, so this log cannot value them by {in_words(preference)}."
     best = max(known, key=lambda one: sign * one.value)
     done = best.target in (LOGGING, AS_DECIDED)
     name = "What was done was" if done else f"{best.target} would have been"
@@ -259,7 +259,7 @@ def _picture(found: Evaluation, preference: Preference, unit: str) -> Markup:
         low, high = (end if math.isfinite(end) else one.value for end in one.interval)
         if not math.isnan(one.value):
             rows.append(Row(one.target, amount(one.value, unit), f"s{k % 8}", Interval(low, one.value, high)))
-    return rows_as_svg(f"Worth by {in_words(preference)}", rows)
+    return rows_as_svg(f"Value by {in_words(preference)}", rows)
 
 
 def table(found: Evaluation, unit: str) -> Markup:
@@ -277,7 +277,7 @@ def table(found: Evaluation, unit: str) -> Markup:
         if one.proven is not None:
             row.append(f"{plain(one.proven[0])} to {plain(one.proven[1])}")
         cells.append([*row, plain(one.effective, 3), f"{one.untried:.1%}"])
-    heads = ["policy", "by", "worth", "interval", *(["proven"] if proven else []), "in effect", "not tried"]
+    heads = ["policy", "by", "value", "interval", *(["proven"] if proven else []), "in effect", "not tried"]
     return macro(PARTS, "table")(heads, cells)
 
 

@@ -276,7 +276,7 @@ def _state_of(database: Database) -> str:
         if database.is_sqlite and not database.file.exists():
             if not os.access(database.file.parent, os.W_OK):
                 raise ValueError(
-                    f"{database.file.parent} is no folder that can be written to. Make it, or give rights."
+                    f"{database.file.parent} is not a folder that can be written to. Create it, or grant the rights."
                 )
             return f"{database.shown} will be made"
         try:

@@ -88,7 +88,7 @@ def secret_in(name: str, file: Path) -> bytes:
 
 
 async def watch(service: Service, hooks: list[Hook]) -> None:
-    """Look at experiments when they have new outcomes, and write down what changed, for ever."""
+    """Look at experiments when they have new outcomes, and write down what changed, until the service stops."""
     looked: dict[int, tuple[int, bool, float]] = {}  # by experiment: outcomes, whether its test has ended, when
     while hooks:
         await asyncio.sleep(TICK)
@@ -163,7 +163,7 @@ def _notice(hook: Hook, experiment: int, name: str, one: Finding, before: str, n
 
 
 async def send(service: Service, hook: Hook) -> None:
-    """Send the notices of a hook that are due, for ever."""
+    """Send the notices of a hook that are due, until the service stops."""
     while True:
         await asyncio.sleep(TICK)
         try:

@@ -174,7 +174,7 @@ INTRO = (
     "You will see pairs of options. Say which one you would rather {verb}; nothing is right or wrong. "
     "A bar shows how likely each outcome is."
 )
-OUTRO = "Your answers are on this device only. Download them, and give the file to whoever asked you."
+OUTRO = "Your answers are on this device only. Download them, and give the file to the person who asked you."
 
 
 def write_page(

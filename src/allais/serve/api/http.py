@@ -57,7 +57,7 @@ OURS = Refused(500, "the service made a mistake of its own; its log has more.")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
     for status, description in {
-        400: "The body is no JSON.", 401: "No key, or one that is not in force.", 403: "The key does not open this.",
+        400: "The body is not JSON.", 401: "No key, or one that is not in force.", 403: "The key does not open this.",
         404: "There is no such thing.", 409: "Not in this state.", 410: "The decision has expired.",
         413: "The body is too large.", 421: "Another process serves this experiment.",
         422: "The body does not fit.", 429: "Too fast.", 503: "The database is away; repeat the call.",
@@ -168,7 +168,7 @@ def refuse(refusal: Refused) -> Response:
 
 
 def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> None:
-    """Let every error end in a status and one sentence; whoever looks for a page that is not there gets a page."""
+    """Let every error end in a status and one sentence; a browser that asks for a missing page gets a page."""
 
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)

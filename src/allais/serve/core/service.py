@@ -135,7 +135,7 @@ class Service:
         self.begin(self._tick())
 
     async def stop(self) -> None:
-        """Write what is queued, and let go of everything."""
+        """Write what is queued, and release everything."""
         for task in [*self._tasks, *([self._recovery] if self._recovery else [])]:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):

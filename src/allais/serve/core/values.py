@@ -315,7 +315,7 @@ async def stop_if_decided(service: Service, name: str) -> None:
 
 
 async def watch(service: Service) -> None:
-    """Look at the tests that are to end by themselves, whenever they have a 32nd part more of outcomes, for ever."""
+    """Look at tests that end by themselves, whenever their outcomes have grown by a 32nd, until the service stops."""
     looked: dict[int, int] = {}
     while True:
         await asyncio.sleep(TICK)

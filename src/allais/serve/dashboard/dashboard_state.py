@@ -48,7 +48,7 @@ class Dashboard:
         self._tracked: dict[str, Tracked] = {}
 
     async def run(self) -> None:
-        """Take note of moments, for ever."""
+        """Note moments until the service stops."""
         while True:
             for experiment in list(self.service.experiments.values()):
                 try:

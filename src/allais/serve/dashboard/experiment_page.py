@@ -165,7 +165,7 @@ def _apprentice(facts: Facts) -> Markup | str:
 
 
 def _between(what: str, one: Worth, facts: Facts) -> str:
-    """A worth with its interval, in a sentence."""
+    """A value with its interval, in a sentence."""
     if math.isnan(one.value):
         return f"{what} nobody knows what: {one.caveat}"
     ends = [amount(end, facts.unit) if math.isfinite(end) else "anything" for end in one.interval]

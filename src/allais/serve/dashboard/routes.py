@@ -101,12 +101,12 @@ def _dashboard(request: Request) -> Dashboard:
 
 
 def viewer(request: Request, scope: str = "read", about: str | None = None) -> Key:
-    """The key of whoever looks: at the experiment whose name is in the path, else at what `about` says."""
+    """The key of the viewer: of the experiment whose name is in the path, else at what `about` says."""
     return _dashboard(request).sessions.viewer(request, scope, request.path_params.get("name", about))
 
 
 def may(request: Request, scope: str, about: str | None = None) -> bool:
-    """Whether whoever looks has signed in with a key of a scope."""
+    """Whether the viewer has signed in with a key of a scope."""
     try:
         viewer(request, scope, about)
     except (session.SignInNeeded, Refused):

@@ -54,12 +54,12 @@ class Sessions:
         response.set_cookie(COOKIE, named, max_age=LASTS, httponly=True, samesite="strict", secure=secure)
 
     def end(self, request: Request, response: Response) -> None:
-        """Let a browser go, and whoever has a copy of its cookie."""
+        """Sign a browser out, and everyone with a copy of its cookie."""
         self._begun.pop(_digest(request.cookies.get(COOKIE, "")), None)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
 
     def viewer(self, request: Request, scope: str, about: str | None) -> Key:
-        """The key of whoever looks."""
+        """The key of the viewer."""
         id_, until = self._begun.get(_digest(request.cookies.get(COOKIE, "")), ("", 0.0))
         if until < time.monotonic():
             raise SignInNeeded

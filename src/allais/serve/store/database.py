@@ -308,7 +308,7 @@ class Ownership:
         return experiment in self._names
 
     def release(self) -> None:
-        """Let go of the files; a session lets go of its locks itself."""
+        """Release the files; a session releases its locks itself."""
         for handle in self._files.values():
             handle.close()
         self._files, self._names = {}, {}
