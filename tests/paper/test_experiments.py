@@ -1,5 +1,7 @@
 """The experiments of the paper at a small size: every one runs, and its findings have the status that is known."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -41,7 +43,7 @@ def test_findings_have_the_status_that_is_known(name):
     assert result.findings
     assert result.figures
     assert shares == sorted(shares)
-    assert ExperimentResult.from_document(result.as_document()) == result
+    assert ExperimentResult.from_document(asdict(result)) == result
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -19,6 +18,7 @@ from allais._checks import FloatArray, IntArray, brief, nearest
 from allais._system.extras import extra
 from allais.bands.quantiles import Sorted
 from allais.errors import MissingFile
+from allais.files.reading import csv_rows
 
 READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
 CONTROLS = ("control", "baseline", "a", "old", "off", "false", "0")  # names of the group to compare with
@@ -353,17 +353,10 @@ def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[
 
 def _of_csv(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
     """Cells as text; columns that hold different things are no trouble here."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file)
-            header = [name.strip() for name in next(rows, [])]
-            _require_columns(names, header)
-            names = [*names, *(name for name in optional if name in header)]
-            places = [header.index(name) for name in names]
-            cells = [[line[place] if place < len(line) else "" for place in places] for line in rows if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"outcomes are read from a CSV file; {path} cannot be read ({error}). Check it.") from None
-    return {name: [line[i] or None for line in cells] for i, name in enumerate(names)}
+    header, rows = csv_rows(path, "outcomes")
+    _require_columns(names, header)
+    found = [(name, header.index(name)) for name in (*names, *optional) if name in header]
+    return {name: [row[place] or None if place < len(row) else None for row in rows] for name, place in found}
 
 
 def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:

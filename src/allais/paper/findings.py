@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -86,10 +86,6 @@ class ExperimentResult:
     figures: tuple[Figure, ...] = ()
     notes: tuple[str, ...] = ()  # paragraphs: what was done, and what to make of it
     facts: Mapping[str, Any] = field(default_factory=dict)  # what the opening of the report says about all of them
-
-    def as_document(self) -> dict[str, Any]:
-        """The result as JSON can hold it."""
-        return asdict(self)
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> ExperimentResult:

@@ -209,22 +209,12 @@ def write_evaluation(found: Evaluation, path: str | Path, title: str = "", *, na
 
 
 def answers(found: Evaluation, unit: str) -> list[str]:
-    """The best target by each preference, in a sentence.
-
-    Args:
-        found: What `evaluate` returned.
-        unit: The unit of outcomes.
-    """
+    """The best target by each preference, in a sentence."""
     return [_answer(found, one, unit) for one in found.preferences]
 
 
 def pictures(found: Evaluation, unit: str) -> list[tuple[str, Markup]]:
-    """All targets with their intervals, by each preference.
-
-    Args:
-        found: What `evaluate` returned.
-        unit: The unit of outcomes.
-    """
+    """All targets with their intervals, by each preference."""
     return [(in_words(one), _picture(found, one, unit)) for one in found.preferences]
 
 
@@ -263,12 +253,7 @@ def _picture(found: Evaluation, preference: Preference, unit: str) -> Markup:
 
 
 def table(found: Evaluation, unit: str) -> Markup:
-    """All numbers.
-
-    Args:
-        found: What `evaluate` returned.
-        unit: The unit of outcomes.
-    """
+    """All numbers."""
     proven = found.bounds is not None
     cells = []
     for one in found.worths:
@@ -282,11 +267,7 @@ def table(found: Evaluation, unit: str) -> Markup:
 
 
 def assumptions(found: Evaluation) -> list[str]:
-    """What the numbers rest on, a sentence each.
-
-    Args:
-        found: What `evaluate` returned.
-    """
+    """What the numbers rest on, a sentence each."""
     said = [
         "Each propensity is the probability with which the arm was chosen, given all that came before.",
         "Contexts, and the outcomes of each arm in them, come from one distribution throughout the log.",

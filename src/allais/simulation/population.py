@@ -14,6 +14,7 @@ from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
 from allais.simulation.python_policy import one_by_one
+from allais.simulation.results import standard_error
 from allais.simulation.suitability import fitted, lotteries_of
 
 People = Mapping[Any, Preference] | Sequence[Preference]
@@ -72,9 +73,7 @@ class SharedResults:
     @property
     def regret_error(self) -> FloatArray:
         """The standard error of `mean_regret`; NaN for a single run."""
-        runs = self.pulls.shape[0]
-        regret = self.regret
-        return regret.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.full(regret.shape[1:], np.nan)
+        return standard_error(self.regret)
 
 
 def named_people(people: People) -> dict[Hashable, Preference]:

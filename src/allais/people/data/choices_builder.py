@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from allais._checks import brief, number
-from allais.errors import MissingFile
 from allais.files.atomic import write_atomically
+from allais.files.reading import text_of
 from allais.lotteries import Discrete
 from allais.people.data.design import CERTAINTY_EQUIVALENT
 
@@ -182,13 +182,7 @@ def plain_option(lottery: Discrete) -> Any:
 
 def read_lines(path: Path) -> dict[str, Any]:
     """The columns of a file's answers: one per line, or a list called "answers". Other keys are passed over."""
-    try:
-        content = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise MissingFile(f"choices are read from a file; {path} does not exist. Check the path.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"choices are read from JSON lines; {path} cannot be read ({error}). Check it.") from None
-    built = Rows()
+    content, built = text_of(path, "choices are"), Rows()
     listed = _listed(content)
     for row, told in enumerate(content.splitlines() if listed is None else listed, start=1):
         if listed is not None or told.strip():

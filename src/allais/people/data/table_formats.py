@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +11,7 @@ from typing import Any
 
 from allais._checks import brief
 from allais._system.extras import extra
-from allais.errors import MissingFile
+from allais.files.reading import csv_rows
 from allais.lotteries import Discrete
 from allais.lotteries.finite import lottery_of
 from allais.people.data.choices_builder import MOST_TIMES, EmptyCellError, Rows, lottery_of_pairs
@@ -57,20 +56,10 @@ class Columns:
             raise ValueError(self._broken[row])
 
     def _read_csv(self, path: Path) -> dict[str, list[Any]]:
-        try:
-            with path.open(newline="", encoding="utf-8-sig") as file:
-                header, *lines = csv.reader(file)
-        except FileNotFoundError:
-            raise MissingFile(f"choices are read from a file; {path} does not exist. Check the path.") from None
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise ValueError(f"choices are read from a CSV file; {path} cannot be read ({error}). Check it.") from None
-        except ValueError:
-            raise ValueError(f"a CSV file begins with the names of its columns; {path} is empty. Check it.") from None
-        names = [name.strip() for name in header]
+        names, lines = csv_rows(path, "choices")
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise ValueError(f"column names must be unique; {path} has two called {twice!r}. Rename one of them.")
-        lines = [line for line in lines if line]
         for row, line in enumerate(lines, start=1):
             if len(line) != len(names):
                 self._broken[row] = (

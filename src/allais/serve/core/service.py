@@ -283,6 +283,18 @@ class Service:
         """Know the keys of the database."""
         self.ring.replace(await self.read(keys.stored))
 
+    async def watch(self, look: Callable[[Experiment], Awaitable[None]], failed: str) -> None:
+        """Look at every experiment now and then, until the service stops; one that fails leaves the others alone."""
+        while True:
+            await asyncio.sleep(TICK)
+            for experiment in list(self.experiments.values()):
+                try:
+                    await look(experiment)
+                except (Refused, ValueError):  # the database is away, or the experiment was changed meanwhile
+                    pass
+                except Exception:
+                    log.exception(failed, experiment.name)
+
     # -- failure and recovery ---------------------------------------------------------------------
 
     def fail(self, error: BaseException) -> None:

@@ -25,7 +25,7 @@ from allais.serve.api.schemas import MOST_GROUPS, PlannedTest
 from allais.serve.core.errors import Refused, refusing
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.parse_settings import metrics_of_test
-from allais.serve.core.service import TICK, Service, log
+from allais.serve.core.service import Service
 from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, TOLD, decisions
 from allais.serve.store.tables import OPEN as WAITING
 
@@ -317,16 +317,16 @@ async def stop_if_decided(service: Service, name: str) -> None:
 async def watch(service: Service) -> None:
     """Look at tests that end by themselves, whenever their outcomes have grown by a 32nd, until the service stops."""
     looked: dict[int, int] = {}
-    while True:
-        await asyncio.sleep(TICK)
-        for experiment in list(service.experiments.values()):
-            test, seen = experiment.settings.test, experiment.learner.samples
-            if test is None or not test.stop or test.ended is not None or seen < looked.get(experiment.id, 1) * LOOKED:
-                continue
-            looked[experiment.id] = seen
-            try:
-                await stop_if_decided(service, experiment.name)
-            except (Refused, ValueError):  # the database is away, or the experiment was deleted meanwhile
-                del looked[experiment.id]
-            except Exception:
-                log.exception("the test of %s could not be looked at", experiment.name)
+
+    async def look(experiment: Experiment) -> None:
+        test, seen = experiment.settings.test, experiment.learner.samples
+        if test is None or not test.stop or test.ended is not None or seen < looked.get(experiment.id, 1) * LOOKED:
+            return
+        before, looked[experiment.id] = looked.get(experiment.id, 1), seen
+        try:
+            await stop_if_decided(service, experiment.name)
+        except (Refused, ValueError):
+            looked[experiment.id] = before  # it is looked at again
+            raise
+
+    await service.watch(look, "the test of %s could not be looked at")

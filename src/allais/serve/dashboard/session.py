@@ -17,7 +17,6 @@ from fastapi import Request, Response
 from pydantic import TypeAdapter, ValidationError
 
 from allais.serve.api.http import service_of
-from allais.serve.api.schemas import ExperimentName, Text
 from allais.serve.core.errors import Refused
 from allais.serve.core.evaluations import MOST_PREFERENCES, Wanted
 from allais.serve.core.keys import Key
@@ -137,17 +136,8 @@ def number_of(form: dict[str, str], name: str) -> float:
     return found
 
 
-def is_name(text: str) -> bool:
-    """Whether an experiment may have this name."""
-    return _fits(ExperimentName, text)
-
-
-def is_text(text: str) -> bool:
-    """Whether a person may have this name."""
-    return _fits(Text, text)
-
-
-def _fits(kind: Any, text: str) -> bool:
+def fits(kind: Any, text: str) -> bool:
+    """Whether a text is of a kind: the name of an experiment, or of a person."""
     try:
         TypeAdapter(kind).validate_python(text)
     except ValidationError:

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, create_engine, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -214,19 +214,13 @@ def _engine(address: str, mark: str) -> Engine:
 
     def opened() -> sqlite3.Connection:
         """A connection to a file that is there: a new one is never made here."""
-        return sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, check_same_thread=False, timeout=PATIENCE)
+        connection = sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, check_same_thread=False, timeout=PATIENCE)
+        # readers do not wait for the writer (WAL), and a commit is on disk when it returns (FULL)
+        for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "wal_autocheckpoint = 4000"):
+            connection.execute(f"PRAGMA {setting}").close()
+        return connection
 
-    engine = create_engine(url.set(database=str(file)), creator=opened)
-    event.listen(engine, "connect", _set_up_sqlite)
-    return engine
-
-
-def _set_up_sqlite(connection: Any, _: Any) -> None:
-    """Readers do not wait for the writer (WAL), and a commit is on disk when it returns (FULL)."""
-    cursor = connection.cursor()
-    for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "wal_autocheckpoint = 4000"):
-        cursor.execute(f"PRAGMA {setting}")
-    cursor.close()
+    return create_engine(url.set(database=str(file)), creator=opened)
 
 
 # Who holds the lock of an experiment: keys are below 2^32, so that they are in `objid` alone.
