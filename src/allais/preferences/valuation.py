@@ -25,17 +25,11 @@ def parts(preference: Preference, lottery: Lottery) -> Parts:
     """The gain part and the loss part, with a bound on the error of their difference."""
     finite = lottery.as_finite()
     if finite is not None:
-        utility, at_least, below = (
-            preference.finite_utilities("outcomes", finite.outcomes),
-            finite.at_least,
-            finite.below,
-        )
+        utility = preference.finite_utilities("outcomes", finite.outcomes)
+        at_least, below = finite.at_least, finite.below
         if preference.costs:  # the order turns: P(Y >= y) is P(X <= x)
-            utility, at_least, below = (
-                utility[::-1],
-                np.append(below[1:], 1.0)[::-1],
-                np.append(at_least[1:], 0.0)[::-1],
-            )
+            utility, up_to, above = utility[::-1], np.append(below[1:], 1.0), np.append(at_least[1:], 0.0)
+            at_least, below = up_to[::-1], above[::-1]
         return finite_parts(utility, at_least, below, preference.gains, preference.losses)
     gain = distorted_integral(preference.gains, half_of(preference, lottery, 1.0, preference.gains))
     loss = distorted_integral(preference.losses, half_of(preference, lottery, -1.0, preference.losses))
@@ -131,15 +125,19 @@ def tail(preference: Preference, outcomes: FloatArray, counts: ArrayLike) -> Tai
     return Tail(extreme, n, share, usual)
 
 
-def _of_extremes(preference: Preference, felt: FloatArray, times: FloatArray, extreme: int) -> float:
-    """The share of the variance of the influence function of ascending utilities that the most extreme samples make."""
-    n, upto = times.sum(), np.cumsum(times)
-    above, below = n - upto[:-1], upto[:-1]
-    # the derivative of a weight over one sample, as in samples/influence.py
+def influence(preference: Preference, felt: FloatArray, times: FloatArray | IntArray) -> FloatArray:
+    """The influence function at ascending utilities that came so many times (`samples/influence.py`, as arrays)."""
+    n, below = float(times.sum()), np.cumsum(times)[:-1]
+    above = n - below  # the derivative of a weight is taken over one sample
     rises = np.diff(np.maximum(felt, 0.0)) * n * (preference.gains(above / n) - preference.gains((above - 1.0) / n))
     rises += np.diff(np.minimum(felt, 0.0)) * n * (preference.losses(below / n) - preference.losses((below - 1.0) / n))
-    influence = np.append(0.0, np.cumsum(rises))
-    squares = (influence - influence @ times / n) ** 2
+    moved = np.append(0.0, np.cumsum(rises))
+    return np.asarray(moved - moved @ times / n)
+
+
+def _of_extremes(preference: Preference, felt: FloatArray, times: FloatArray, extreme: int) -> float:
+    """The share of the variance of the influence function of ascending utilities that the most extreme samples make."""
+    squares = influence(preference, felt, times) ** 2
     total, single = float(squares @ times), times < REPEATED
     worst = np.sort(np.repeat(squares[single], times[single].astype(np.int64)))[-extreme:]
     return float(worst.sum()) / total if total > 0.0 else 0.0
