@@ -70,7 +70,10 @@ def value_command(
         require_picture(plot)
     if preference is not None:
         is_file = Path(preference).suffix == ".json" or Path(preference).is_file()
-        _require_alone(ctx, ("weight", "losses", *(("reference", "costs") if is_file else ())), is_file)
+        what = "a preference file" if is_file else "--preference"
+        for name in ("weight", "losses", *(("reference", "costs") if is_file else ())):  # it says these already
+            if getattr(ctx.get_parameter_source(name), "name", "") != "DEFAULT":
+                raise ValueError(f"--{name} and {what} exclude each other. Leave one of them out.")
         if is_file:
             liking = Preference.load(preference)
             talk = read_document(Path(preference)).get("interview", {})
@@ -102,14 +105,6 @@ def value_command(
     if plot is not None:
         with writing(plot, "picture"):
             _draw(explained, lotteries, plot)
-
-
-def _require_alone(ctx: typer.Context, names: tuple[str, ...], is_file: bool) -> None:
-    """Refuse what a preference says already."""
-    what = "a preference file" if is_file else "--preference"
-    for name in names:
-        if getattr(ctx.get_parameter_source(name), "name", "") != "DEFAULT":
-            raise ValueError(f"--{name} and {what} exclude each other. Leave one of them out.")
 
 
 def _weights(why: Explanation) -> Table:

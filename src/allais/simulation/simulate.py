@@ -117,7 +117,10 @@ def simulate(
     if isinstance(policy, PythonPolicy):
         say_that_it_is_slow(policy)
     seeds = root_of(seed).spawn(runs)
-    chunks = _chunks(runs, n_jobs, executor)
+    # one run each when serial, else a few chunks per worker
+    pieces = runs if executor is None and workers(n_jobs) == 1 else min(runs, 8 * max(workers(n_jobs), 2))
+    edges = np.linspace(0, runs, pieces + 1).astype(int)
+    chunks = [range(low, high) for low, high in pairwise(edges) if high > low]
     tasks = [(policy, problem, marks, [seeds[run] for run in chunk], trace, exact) for chunk in chunks]
     parts: list[dict[str, Any]] = [{} for _ in chunks]
     with Progress(runs, policy.name, progress) as bar, _workers(n_jobs, executor, policy, problem) as play:
@@ -199,13 +202,6 @@ def workers(n_jobs: int) -> int:
     if n_jobs > 0:
         return int(n_jobs)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-
-
-def _chunks(runs: int, n_jobs: int, executor: Executor | None) -> list[range]:
-    """Runs in chunks: one run each when serial, else a few chunks per worker."""
-    pieces = runs if executor is None and workers(n_jobs) == 1 else min(runs, 8 * max(workers(n_jobs), 2))
-    edges = np.linspace(0, runs, pieces + 1).astype(int)
-    return [range(low, high) for low, high in pairwise(edges) if high > low]
 
 
 Task = tuple[Any, ...]

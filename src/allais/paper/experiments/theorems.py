@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,10 +61,10 @@ def run_estimator(size: Size, seed: int, done: Done) -> ExperimentResult:
     for index, (name, distribution, rewards) in enumerate(cases):
         value = PEOPLE.value(distribution)
         typical, bounds, worst = [], [], 0
+        truncated = isinstance(rewards, SubGaussian)
+        estimate = partial(PEOPLE.estimate_truncated, rewards=rewards) if truncated else PEOPLE.estimate
         for samples in size.samples:
-            errors = np.abs(
-                [_estimate(PEOPLE, distribution.sample(rng, samples), rewards) - value for _ in range(size.runs)]
-            )
+            errors = np.abs([estimate(distribution.sample(rng, samples)) - value for _ in range(size.runs)])
             bound = Holder().radius(PEOPLE, rewards, samples, log_share)
             worst = max(worst, int((errors > bound).sum()))
             typical.append(float(np.quantile(errors, 1.0 - ERROR_RATE)))
@@ -126,12 +127,6 @@ def run_estimator(size: Size, seed: int, done: Done) -> ExperimentResult:
         ),
         figures=tuple(figures),
     )  # fmt: skip
-
-
-def _estimate(preference: Preference, samples: np.ndarray, rewards: Rewards) -> float:
-    if isinstance(rewards, SubGaussian):
-        return preference.estimate_truncated(samples, rewards)
-    return preference.estimate(samples)
 
 
 DELTA = 0.05

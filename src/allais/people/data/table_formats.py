@@ -153,12 +153,6 @@ def cell_share(name: str, cell: Any, of: str, asked: Any, rate: bool) -> tuple[i
     return int(k), int(n - k)
 
 
-def require_missing(missing: str) -> None:
-    """Refuse an unknown way to treat rows with empty cells."""
-    if missing not in ("refuse", "drop"):
-        raise ValueError(f"missing is 'refuse' or 'drop'; got {missing!r}. Choose one.")
-
-
 NOTHING = Discrete({0.0: 1.0})
 Found = dict[str, Any]  # the columns of choices
 Maker = Callable[[int], Any]  # from a row's number to an option
@@ -168,7 +162,8 @@ class Reading:
     """One pass over a table, whose answers are single ones, counts or rates."""
 
     def __init__(self, table: Any, missing: str, of: str | None = None, rate_of: str | None = None) -> None:
-        require_missing(missing)
+        if missing not in ("refuse", "drop"):
+            raise ValueError(f"missing is 'refuse' or 'drop'; got {missing!r}. Choose one.")
         if of is not None and rate_of is not None:
             raise ValueError("answers are counts or rates; got columns for both, of and rate_of. Give one of them.")
         self.found, self.built = Columns(table), Rows(drop=missing == "drop")

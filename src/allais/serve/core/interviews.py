@@ -147,9 +147,15 @@ async def _talk(service: Service, id_: str) -> Conversation:
         raise not_found("an interview", id_, "Start one.")
     service.precompiler.require_done()
     begun_by = json.loads(row.settings).get("begun_by")
-    talk = Conversation(
-        id_, row.person, await service.interview_threads.run(lambda: _again(row)), json.loads(row.events), begun_by
-    )
+
+    def again() -> Interview:
+        interview = _made(json.loads(row.settings))
+        for event in json.loads(row.events):
+            interview.apply(event)
+        return interview
+
+    interview = await service.interview_threads.run(again)
+    talk = Conversation(id_, row.person, interview, json.loads(row.events), begun_by)
     _keep(service, talk)
     return service.interviews[id_]
 
@@ -170,14 +176,6 @@ def _made(settings: dict[str, Any]) -> Interview:
         raise Refused(422, str(error)) from None
     except ArithmeticError as error:  # of stakes that are almost nothing beside the reference
         raise Refused(422, f"stakes must differ as people can tell; these do not ({error}). Give others.") from None
-
-
-def _again(row: Any) -> Interview:
-    """An interview from its answers."""
-    interview = _made(json.loads(row.settings))
-    for event in json.loads(row.events):
-        interview.apply(event)
-    return interview
 
 
 def _shown(talk: Conversation, question: Question | None) -> dict[str, Any]:
