@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import FloatArray, IntArray, brief, nearest
-from allais._system.extras import extra
+from allais._system.extras import frame_of
 from allais.bands.quantiles import Sorted
 from allais.errors import MissingFile
 from allais.files.reading import csv_rows
@@ -311,16 +311,7 @@ def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the columns of a table must be equally long; got {lengths}. Check them.")
         return found
-    with extra("people", "a table"):
-        import narwhals
-    try:
-        frame = narwhals.from_native(table, eager_only=True)
-    except TypeError:
-        raise TypeError(
-            f"a table is a DataFrame, the path of a CSV or Parquet file or a mapping of columns; got {brief(table)}. "
-            "Give one."
-        ) from None
-    return _of_frame(frame, names, optional)
+    return _of_frame(frame_of(table, "CSV or Parquet"), names, optional)
 
 
 def _of_frame(frame: Any, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from allais._checks import brief
-from allais._system.extras import extra
+from allais._system.extras import frame_of
 from allais.files.reading import csv_rows
 from allais.lotteries import Discrete
 from allais.lotteries.finite import lottery_of
@@ -73,14 +73,7 @@ class Columns:
 def _columns(table: Any) -> dict[str, list[Any]]:
     if isinstance(table, Mapping):
         return {str(name): list(column) for name, column in table.items()}
-    with extra("people", "a table"):
-        import narwhals
-    try:
-        frame = narwhals.from_native(table, eager_only=True)
-    except TypeError:
-        raise TypeError(
-            f"a table is a DataFrame, the path of a CSV file or a mapping of columns; got {brief(table)}. Give one."
-        ) from None
+    frame = frame_of(table, "CSV")
     return {str(name): frame[name].to_list() for name in frame.columns}
 
 

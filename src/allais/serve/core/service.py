@@ -114,7 +114,6 @@ class Service:
         self._reads, self._long_reads = Pool("reads", 8), Pool("long reads", 3)
         self.interview_threads = Pool("interviews", 2, 32)
         self._changes = Pool("long changes", 2, 100)
-        self._changing = _Changing(self.fail)
         self._recovery: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -264,8 +263,7 @@ class Service:
 
     async def change(self, work: Callable[[Connection], Result]) -> Result:
         """Do a transaction of its own in the writer's thread."""
-        result: Result = await self.writer.call(work)
-        return result
+        return await self.writer.call(work)
 
     async def probe(self) -> None:
         """Write what changes nothing, once in a while at most: a full disk can still be read."""
@@ -277,7 +275,7 @@ class Service:
 
     def changing(self) -> _Changing:
         """Around changes in memory: one that breaks off in the middle is undone by reading the database again."""
-        return self._changing
+        return _Changing(self.fail)
 
     async def read_keys(self) -> None:
         """Know the keys of the database."""

@@ -252,10 +252,6 @@ def lost_picture(facts: Facts) -> Markup | None:
     return plot("What was lost, as decided and by the mean", shapes, levels, marks, "decisions")
 
 
-def _traffic(facts: Facts) -> Markup:
-    return macro(PAGE, "traffic")(facts, _shares)
-
-
 def _shares(facts: Facts, group: GroupFacts) -> list[Shape]:
     """Where decisions went, bucket by bucket: shares that fill the height."""
     filled = _joined(group.series)
@@ -341,7 +337,7 @@ _CARDS = {
     "The arms": _arms,
     "Where the best arm changes": _contexts,
     "Against always the best mean": _lost,
-    "Where traffic goes": _traffic,
+    "Where traffic goes": lambda facts: macro(PAGE, "traffic")(facts, _shares),
     "Intervals over time": _closing,
     "Why people differ": _why,
 }
