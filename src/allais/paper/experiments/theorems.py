@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -61,8 +62,9 @@ def run_estimator(size: Size, seed: int, done: Done) -> ExperimentResult:
     for index, (name, distribution, rewards) in enumerate(cases):
         value = PEOPLE.value(distribution)
         typical, bounds, worst = [], [], 0
-        truncated = isinstance(rewards, SubGaussian)
-        estimate = partial(PEOPLE.estimate_truncated, rewards=rewards) if truncated else PEOPLE.estimate
+        estimate: Callable[[np.ndarray], float] = PEOPLE.estimate
+        if isinstance(rewards, SubGaussian):
+            estimate = partial(PEOPLE.estimate_truncated, rewards=rewards)
         for samples in size.samples:
             errors = np.abs([estimate(distribution.sample(rng, samples)) - value for _ in range(size.runs)])
             bound = Holder().radius(PEOPLE, rewards, samples, log_share)

@@ -143,7 +143,7 @@ async def erase_person(service: Service, person: str, key: Key) -> None:
     wanted = select(table.c.experiment, table.c.number).where(table.c.person == person).limit(AT_A_TIME)
     while some := await service.read(lambda connection: list(map(tuple, connection.execute(wanted)))):
         these = update(table).where(tuple_(table.c.experiment, table.c.number).in_(some)).values(person=None)
-        await service.change(lambda connection, these=these: connection.execute(these) and None)
+        await service.change(partial(_do, these))
         erased = True
     if erased:
         await service.write([audited(key, "erase person", alias)])
@@ -157,3 +157,7 @@ def _erase(connection: Connection, person: str, alias: str) -> bool:
     about = update(tables.audit).where(tables.audit.c.target == person, tables.audit.c.action.in_(ABOUT_PEOPLE))
     found += connection.execute(about.values(target=alias)).rowcount
     return bool(found)
+
+
+def _do(statement: Any, connection: Connection) -> None:
+    connection.execute(statement)
