@@ -89,7 +89,7 @@ class Database:
             ) from None
 
     def _upgrade(self) -> None:
-        """Make the tables, indexes and columns that are missing; old rows have nothing in a new column."""
+        """Make the tables and the columns that are missing; old rows have nothing in a new column."""
         if (version := self.version()) == HEAD:
             return
         if version is not None and version > HEAD:
