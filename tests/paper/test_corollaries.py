@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from allais.paper.experiments.measured_bounds import ALPHA, forced_regret, gap_independent
+from allais.paper.experiments.theorems import ALPHA, forced_regret, gap_independent
 from allais.paper.problems import printed_statements
 
 

@@ -1,26 +1,13 @@
 """The experiments of the paper at a small size: every one runs, and its findings have the status that is known."""
 
-from importlib import import_module
+from dataclasses import asdict
 
 import numpy as np
 import pytest
 
 from allais.bands import Holder
-from allais.paper.experiments import (
-    BY_NAME,
-    EXPERIMENTS,
-    estimator,
-    fixed_budget,
-    fixed_confidence,
-    grid_network,
-    linear_regret,
-    measured_bounds,
-    regret,
-    setup_confidence,
-    setup_regret,
-    sharper,
-)
-from allais.paper.findings import SCALES, ExperimentResult
+from allais.paper.experiments import BY_NAME, EXPERIMENTS
+from allais.paper.findings import SCALES, ExperimentResult, Size
 from allais.paper.measure import stops
 from allais.paper.problems import PEOPLE, RANGE_SETUP, RANGE_THREE, SETUP, THREE, printed_statements
 from allais.policies import WLUCB, WUCB
@@ -29,51 +16,47 @@ from allais.simulation import simulate
 from allais.weights import Prelec
 
 SMALL = {
-    "introduction": None,
-    "weight": None,
-    "route-table": None,
-    "estimator": estimator.Size(200, (100, 1_000)),
-    "regret": regret.Size(20_000, 20),
-    "setup-regret": setup_regret.Size(10_000, 20, 20),
-    "budget": fixed_budget.Size(20, 20),
-    "confidence": fixed_confidence.Size((0.1, 0.01), 20, 5),
-    "linear-regret": linear_regret.Size(20_000, 5),
-    "grid-network": grid_network.Size(2, 20),
+    "introduction": Size(),
+    "weight": Size(),
+    "route-table": Size(),
+    "estimator": Size(runs=200, samples=(100, 1_000)),
+    "regret": Size(rounds=20_000, runs=20),
+    "setup-regret": Size(rounds=10_000, runs=20, estimates=20),
+    "budget": Size(runs=20, estimates=20),
+    "confidence": Size(deltas=(0.1, 0.01), runs=20, exact_runs=5),
+    "linear-regret": Size(rounds=20_000, runs=5),
+    "grid-network": Size(runs=2, estimates=20),
 }
-
-
-def module_of(name):
-    return import_module(f"allais.paper.experiments.{BY_NAME[name].module}")
 
 
 def test_every_experiment_has_a_name_of_its_own_and_both_scales():
     assert len(BY_NAME) == len(EXPERIMENTS) == 14
     for experiment in EXPERIMENTS:
-        assert tuple(module_of(experiment.name).SIZES) == tuple(experiment.seconds) == SCALES
+        assert tuple(experiment.sizes) == tuple(experiment.seconds) == SCALES
 
 
 @pytest.mark.parametrize("name", SMALL)
 def test_findings_have_the_status_that_is_known(name):
     shares = []
-    result = module_of(name).run(SMALL[name], 1, shares.append)
+    result = BY_NAME[name].result(SMALL[name], 1, shares.append)
     assert [finding.claim for finding in result.findings if not finding.as_expected] == []
     assert result.findings
     assert result.figures
     assert shares == sorted(shares)
-    assert ExperimentResult.from_document(result.as_document()) == result
+    assert ExperimentResult.from_document(asdict(result)) == result
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size"),
     [
-        ("bounds", measured_bounds.Size(5_000, 20)),
-        ("sharper", sharper.Size(20_000, 20, 10)),
-        ("setup-confidence", setup_confidence.Size((0.1,), 20, 2)),
+        ("bounds", Size(rounds=5_000, runs=20)),
+        ("sharper", Size(rounds=20_000, runs=20, linear_runs=10)),
+        ("setup-confidence", Size(deltas=(0.1,), runs=20, exact_runs=2)),
     ],
 )
 def test_findings_of_the_longer_ones_have_the_status_that_is_known(name, size):
-    result = module_of(name).run(size, 1, lambda share: None)
+    result = BY_NAME[name].result(size, 1)
     assert [one.claim for one in result.findings if not one.as_expected] == []
 
 
@@ -84,9 +67,8 @@ def test_printed_statements_of_the_theory_are_decided_by_a_number():
 
 
 def test_the_same_seed_gives_the_same_result_and_another_seed_another():
-    first, again, other = (
-        setup_regret.run(setup_regret.Size(500, 3, 3), seed, lambda share: None) for seed in (1, 1, 2)
-    )
+    size = Size(rounds=500, runs=3, estimates=3)
+    first, again, other = (BY_NAME["setup-regret"].result(size, seed) for seed in (1, 1, 2))
     assert first == again
     assert first != other
 

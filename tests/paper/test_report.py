@@ -136,7 +136,7 @@ def test_an_experiment_that_fails_leaves_the_others_and_ends_in_a_sentence(tmp_p
     def fails(size, seed, done):
         raise ZeroDivisionError("nothing to divide")
 
-    monkeypatch.setattr("allais.paper.experiments.route_table.run", fails)
+    monkeypatch.setattr("allais.paper.experiments.routing.run_route_table", fails)
     result = run("run", *FAST, "--workers", 1, "--out", tmp_path)
     assert result.exit_code == 1
     assert "the experiment route-table failed (ZeroDivisionError: nothing to divide)." in " ".join(

@@ -5,7 +5,8 @@ import pytest
 
 from allais import NPTS, WUCB, Bounded, Discrete, Finite, Preference, SubGaussian, TverskyKahneman, expected_value
 from allais.people import Family, Fitted, recommend
-from allais.people.interview.recommend import MOST_OUTCOMES, _joined
+from allais.people.interview.recommend import MOST_OUTCOMES
+from allais.preferences.valuation import grouped
 
 FAMILY = Family(alpha=1.0, loss_aversion=1.0)
 
@@ -70,7 +71,7 @@ def test_an_arm_that_nobody_played_is_any_distribution_within_the_rewards():
 
 def test_many_outcomes_are_joined_without_moving_the_value():
     outcomes = np.random.default_rng(1).normal(10.0, 3.0, 5000)
-    joined, counts = _joined(outcomes, np.ones(5000))
+    joined, counts = grouped(outcomes, np.ones(5000), MOST_OUTCOMES)
     assert joined.size <= MOST_OUTCOMES
     assert counts.sum() == 5000
     people = Preference(TverskyKahneman(0.61))

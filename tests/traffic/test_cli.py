@@ -72,7 +72,7 @@ def test_nodes_without_a_route_are_refused(network):
         (b"hello", "must be whole XML; own.net.xml is damaged"),
         (b"<routes/>", "holds <routes>. Give a .net.xml."),
         (b'<net><edge id="a" from="x" to="y"><lane speed="3"/></edge></net>', "has a part without 'length'"),
-        (b"\xff\xfe\xff", "cannot be read (it is no text)"),
+        (b"\xff\xfe\xff", "cannot be read (it is not text)"),
     ],
 )
 def test_a_file_that_is_no_network_is_refused(tmp_path, content, message):

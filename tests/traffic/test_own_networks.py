@@ -288,7 +288,7 @@ def test_a_block_must_fit_into_its_demand(made, tmp_path):
         (b"<net/>", "own.rou.xml holds <net>. Give a .rou.xml."),
         (b'<routes><include href="types.xml"/></routes>', "own.rou.xml includes 'types.xml'. Give both files instead."),
         (b"\x1f\x8bdamaged", "cannot be read (its packing is damaged)"),
-        (b"\xff\xfe\xff", "cannot be read (it is no text)"),
+        (b"\xff\xfe\xff", "cannot be read (it is not text)"),
     ):
         path.write_bytes(content)
         words = ["--network", made("grid"), "--from", "A0", "--to", "F5", "--demand", path]

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
+from allais._checks import brief
 from allais.errors import MissingExtra
 
 PACKAGES = {
@@ -22,7 +23,7 @@ PACKAGES = {
     "cluster": ("distributed", "dask"),
     "mcp": ("mcp",),
     "optuna": ("optuna",),
-    "serve": ("fastapi", "starlette", "uvicorn", "pydantic", "sqlalchemy", "alembic", "psycopg", "prometheus_client"),
+    "serve": ("fastapi", "starlette", "uvicorn", "pydantic", "sqlalchemy", "psycopg", "prometheus_client"),
     "people": ("narwhals", "numpyro", "jax", "arviz"),
 }
 
@@ -51,6 +52,18 @@ def missing_extra(name: str, thing: str, package: str) -> MissingExtra:
     """
     how = f"Run in the folder of allais: pip install '.[{name}]'."  # it is not on PyPI
     return MissingExtra(f"{thing} needs {package}, which is not installed. {how}")
+
+
+def frame_of(table: Any, files: str) -> Any:
+    """A data frame of any kind, as narwhals sees it; `files` are those that would do in its place."""
+    with extra("people", "a table"):
+        import narwhals
+    try:
+        return narwhals.from_native(table, eager_only=True)
+    except TypeError:
+        raise TypeError(
+            f"a table is a DataFrame, the path of a {files} file or a mapping of columns; got {brief(table)}. Give one."
+        ) from None
 
 
 PATIENCE = 2.0  # seconds before a bar appears

@@ -216,9 +216,8 @@ def _ended(answer: BestArm, spec: SearchSpec, report: Path | None) -> int:
     from allais.report import write_page
 
     if report is not None:
-        with writing(report):
+        with writing(report, "report"):
             write_page(answer, report, name=spec.name, unit=spec.unit)
-        typer.echo(f"The report is in {report}.")
     if answer.settled and answer.arm is None:
         return NONE
     return 0 if answer.settled else AT_A_LIMIT

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from allais._checks import nearest
-from allais.cli.options import Seed, console, require_writable, writing
+from allais.cli.options import Seed, console, require_writable, two_numbers, writing
 from allais.cli.value import bar
 from allais.lotteries.finite import lottery_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from allais.people import Family, Interview, Question
 
-FAMILIES = ("cpt", "cpt-two-weights", "prelec", "utility")  # as people/model/presets.py has them: it is slow to load
+FAMILIES = ("cpt", "cpt-two-weights", "prelec", "utility")  # as people/model/family.py has them: it is slow to load
 COLOURS = {True: "blue", False: "yellow"}
 
 
@@ -51,7 +51,7 @@ def interview_command(
     """
     from allais.people import Interview, write_page
 
-    ends = _stakes(stakes)
+    ends = two_numbers("--stakes", stakes, "-50,200")
     model = _family(family, ends, reference, costs)
     if page is not None:
         require_writable(page)
@@ -62,7 +62,7 @@ def interview_command(
     if out is not None:
         require_writable(out)
     settings = {"stakes": ends, "questions": questions, "sure": sure, "person": person, "unit": unit, "seed": seed,
-                "for_decision": _arms(decide)}  # fmt: skip
+                "for_decision": {text: lottery_of(text) for text in decide} if decide else None}  # fmt: skip
     interview = Interview(model, **settings) if keep is None else Interview.open(keep, model, **settings)  # type: ignore[arg-type]
     with interview:
         screen = console()
@@ -73,24 +73,12 @@ def interview_command(
         _conclude(interview, screen, out)
 
 
-def _stakes(text: str) -> tuple[float, float]:
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise ValueError(f'stakes are two numbers, such as "-50,200"; got {text!r}. Write them with a comma.') from None
-    return low, high
-
-
 def _family(name: str, stakes: tuple[float, float], reference: float, costs: bool) -> Family:
-    from allais.people.model.presets import family_named
+    from allais.people.model.family import family_named
 
     if name not in FAMILIES:
         raise ValueError(f"there is no family {name!r}.{nearest(name, FAMILIES)}")
     return family_named(name, stakes, reference=reference, costs=costs)
-
-
-def _arms(texts: list[str] | None) -> dict[str, object] | None:
-    return {text: lottery_of(text) for text in texts} if texts else None
 
 
 def _converse(interview: Interview, screen: Console) -> None:

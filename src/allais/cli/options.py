@@ -170,10 +170,12 @@ def about_files(error: OSError) -> str:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Give an error of the system the name of the file that was being written, if it has none."""
+def writing(path: Path, what: str = "") -> Iterator[None]:
+    """Within, a file is written: say where it is, and give an error of the system its name if it has none."""
     try:
         yield
+        if what:
+            typer.echo(f"The {what} is in {path}.")
     except OSError as error:
         if error.filename is None:
             error.filename = str(path)
@@ -207,6 +209,17 @@ def terminations() -> Iterator[None]:
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
+
+
+def two_numbers(option: str, text: str, example: str) -> tuple[float, float]:
+    """The least and the greatest number of an option."""
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise ValueError(
+            f"{option} are two numbers, the least and the greatest; got {text!r}. Write {example}."
+        ) from None
+    return low, high
 
 
 PICTURES = (".png", ".svg", ".pdf")

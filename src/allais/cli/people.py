@@ -189,13 +189,11 @@ def fit_command(
     _say(found.summary())
     _say_attention(choices, task.costs)
     if out is not None:
-        with writing(out):
+        with writing(out, "preference"):
             found.save(out)
-        typer.echo(f"The preference is in {out}.")
     if plot is not None:
-        with writing(plot):
+        with writing(plot, "picture"):
             found.plot(choices).savefig(plot, dpi=130)
-        typer.echo(f"The picture is in {plot}.")
 
 
 @app.command("groups")

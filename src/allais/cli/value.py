@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from allais.cli.options import Plot, console, no_such_option, require_picture, require_writable, writing
+from allais.cli.options import Plot, console, no_such_option, require_picture, require_writable, two_numbers, writing
 from allais.lotteries.finite import lottery_of
 from allais.preferences import Preference
 from allais.preferences.documents import read_document
@@ -70,9 +70,14 @@ def value_command(
         require_picture(plot)
     if preference is not None:
         is_file = Path(preference).suffix == ".json" or Path(preference).is_file()
-        _require_alone(ctx, ("weight", "losses", *(("reference", "costs") if is_file else ())), is_file)
+        what = "a preference file" if is_file else "--preference"
+        for name in ("weight", "losses", *(("reference", "costs") if is_file else ())):  # it says these already
+            if getattr(ctx.get_parameter_source(name), "name", "") != "DEFAULT":
+                raise ValueError(f"--{name} and {what} exclude each other. Leave one of them out.")
         if is_file:
-            liking, unit = Preference.load(preference), unit or _unit_of(Path(preference))
+            liking = Preference.load(preference)
+            talk = read_document(Path(preference)).get("interview", {})
+            unit = unit or str(talk.get("settings", {}).get("unit", ""))
         else:
             liking = preference_named(preference, reference=reference, costs=costs)
     else:
@@ -98,22 +103,8 @@ def value_command(
         mean = "so does the mean" if alike == [by_mean] else f"the mean prefers {lotteries[by_mean]}"
         out.print(Text(f"People prefer {liked}; {mean}."))
     if plot is not None:
-        with writing(plot):
+        with writing(plot, "picture"):
             _draw(explained, lotteries, plot)
-        typer.echo(f"The picture is in {plot}.")
-
-
-def _unit_of(path: Path) -> str:
-    """The unit of the interview that left a preference file; empty for other files."""
-    return str(read_document(path).get("interview", {}).get("settings", {}).get("unit", ""))
-
-
-def _require_alone(ctx: typer.Context, names: tuple[str, ...], is_file: bool) -> None:
-    """Refuse what a preference says already."""
-    what = "a preference file" if is_file else "--preference"
-    for name in names:
-        if getattr(ctx.get_parameter_source(name), "name", "") != "DEFAULT":
-            raise ValueError(f"--{name} and {what} exclude each other. Leave one of them out.")
 
 
 def _weights(why: Explanation) -> Table:
@@ -186,9 +177,8 @@ def weight_command(
         )  # fmt: skip
     out.print(table)
     if plot is not None:
-        with writing(plot):
+        with writing(plot, "picture"):
             _draw_curves(curves, plot)
-        typer.echo(f"The picture is in {plot}.")
 
 
 def picture(curves: list[Weight]) -> str:
@@ -264,18 +254,18 @@ def verdict_command(
 
     if report is not None:
         require_writable(report)
+    shown = outcome if outcome.lower() in UNITS else ""
     found = verdict(
         log, group=group, outcome=outcome, by=by or ["mean"], user=user, time=time, control=control,
         covariates=covariate or (), costs=_costs(costs, outcome), no_worse_than=no_worse_than, bounds=_bounds(bounds),
-        rarest=rarest, shares=_shares(shares), delta=delta, unit=_unit(outcome) if unit is None else unit,
+        rarest=rarest, shares=_shares(shares), delta=delta, unit=shown if unit is None else unit,
     )  # fmt: skip
     typer.echo(found)
     if report is not None:
         from allais.report import write_verdicts
 
-        with writing(report):
+        with writing(report, "page"):
             write_verdicts(found, report, name=log.name)
-        typer.echo(f"The page is in {report}.")
     if any(one.word == "worse" for one in found):
         raise typer.Exit(1)
 
@@ -324,9 +314,8 @@ def evaluate_command(
     if report is not None:
         from allais.report import write_evaluation
 
-        with writing(report):
+        with writing(report, "page"):
             write_evaluation(found, report, name=log.name)
-        typer.echo(f"The page is in {report}.")
 
 
 def _function(text: str) -> Any:
@@ -359,20 +348,8 @@ def _costs(given: bool | None, column: str) -> bool:
     return True if given is None else given
 
 
-def _unit(column: str) -> str:
-    return column if column.lower() in UNITS else ""
-
-
 def _bounds(text: str | None) -> tuple[float, float] | None:
-    if text is None:
-        return None
-    try:
-        low, high = (float(part) for part in text.split(","))
-    except ValueError:
-        raise ValueError(
-            f"--bounds are two numbers, the least and the greatest; got {text!r}. Write 0,60000."
-        ) from None
-    return low, high
+    return None if text is None else two_numbers("--bounds", text, "0,60000")
 
 
 def _shares(text: str | None) -> dict[Hashable, float] | str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from collections.abc import Hashable, Mapping, Sequence
@@ -16,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from allais._checks import FloatArray, IntArray, brief, nearest
-from allais._system.extras import extra
+from allais._system.extras import frame_of
 from allais.bands.quantiles import Sorted
 from allais.errors import MissingFile
+from allais.files.reading import csv_rows
 
 READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
 CONTROLS = ("control", "baseline", "a", "old", "off", "false", "0")  # names of the group to compare with
@@ -311,16 +311,7 @@ def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the columns of a table must be equally long; got {lengths}. Check them.")
         return found
-    with extra("people", "a table"):
-        import narwhals
-    try:
-        frame = narwhals.from_native(table, eager_only=True)
-    except TypeError:
-        raise TypeError(
-            f"a table is a DataFrame, the path of a CSV or Parquet file or a mapping of columns; got {brief(table)}. "
-            "Give one."
-        ) from None
-    return _of_frame(frame, names, optional)
+    return _of_frame(frame_of(table, "CSV or Parquet"), names, optional)
 
 
 def _of_frame(frame: Any, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
@@ -353,17 +344,10 @@ def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[
 
 def _of_csv(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
     """Cells as text; columns that hold different things are no trouble here."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = csv.reader(file)
-            header = [name.strip() for name in next(rows, [])]
-            _require_columns(names, header)
-            names = [*names, *(name for name in optional if name in header)]
-            places = [header.index(name) for name in names]
-            cells = [[line[place] if place < len(line) else "" for place in places] for line in rows if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"outcomes are read from a CSV file; {path} cannot be read ({error}). Check it.") from None
-    return {name: [line[i] or None for line in cells] for i, name in enumerate(names)}
+    header, rows = csv_rows(path, "outcomes")
+    _require_columns(names, header)
+    found = [(name, header.index(name)) for name in (*names, *optional) if name in header]
+    return {name: [row[place] or None if place < len(row) else None for row in rows] for name, place in found}
 
 
 def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:

@@ -1,7 +1,8 @@
-"""Arrays in one file, with a readable header that has a format and a version."""
+"""Files that are read: text, rows of CSV, and arrays in one file with a readable header; damage is refused."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import io
 import json
@@ -15,6 +16,30 @@ from numpy.typing import NDArray
 from allais._checks import FloatArray, IntArray
 from allais.errors import MissingFile
 from allais.files.atomic import write_atomically
+
+
+def text_of(path: Path, rule: str) -> str:
+    """The text of a file; `rule` says what is read from it, such as "a preference is"."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise MissingFile(f"{rule} read from a file; {path} does not exist. Check the path.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{rule} read from a file; {path} cannot be read ({error}). Check it.") from None
+
+
+def csv_rows(path: Path, what: str) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns of a CSV file, and its rows; `what` says what these are, such as "choices"."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except FileNotFoundError:
+        raise MissingFile(f"{what} are read from a file; {path} does not exist. Check the path.") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{what} are read from a CSV file; {path} cannot be read ({error}). Check it.") from None
+    if not rows:
+        raise ValueError(f"a CSV file begins with the names of its columns; {path} is empty. Check it.")
+    return [name.strip() for name in rows[0]], rows[1:]
 
 
 def write_arrays(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:

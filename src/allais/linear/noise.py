@@ -65,7 +65,7 @@ def noise_of_lotteries(lotteries: list[Lottery], scales: list[float | None]) -> 
 
 
 def check_distribution(lottery: Lottery, scale: float | None) -> None:
-    """Refuse noise that is no lottery, or one without a mean, a scale or a spread."""
+    """Refuse noise that is not a lottery, or one without a mean, a scale or a spread."""
     if not isinstance(lottery, Lottery):
         raise TypeError(f"noise is a lottery; got {lottery!r}. Write Normal(0, 1), or Discrete({{...}}).")
     if not math.isfinite(lottery.mean):

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, Seed, generator
+from allais._checks import FloatArray, Seed, brief, generator
 
 if TYPE_CHECKING:
     from allais.lotteries.finite import Discrete
-
-
-from typing import Any
-
-from allais._checks import brief
 
 
 class Lottery(ABC):
@@ -110,7 +105,7 @@ class Lottery(ABC):
 
 
 def require_lottery(thing: Any, rule: str, advice: str) -> None:
-    """Refuse what is no lottery, by a `rule` that says where one is wanted."""
+    """Refuse what is not a lottery, by a `rule` that says where one is wanted."""
     if not isinstance(thing, Lottery):
         raise TypeError(f"{rule}; got {came(thing)}. {in_place_of(thing) or advice}")
 
@@ -123,13 +118,9 @@ def came(thing: Any) -> str:
     ("SciPy's norm(...)", "a list with SciPy's gamma(...)", '7')
     """
     distribution = _distribution(thing)
-    if distribution is not None:
-        return (
-            f"SciPy's {_name(distribution)}"
-            if distribution is thing
-            else f"a {type(thing).__name__} with SciPy's {_name(distribution)}"
-        )
-    return brief(thing)
+    if distribution is None:
+        return brief(thing)
+    return f"{'' if distribution is thing else f'a {type(thing).__name__} with '}SciPy's {_name(distribution)}"
 
 
 def in_place_of(thing: Any) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
@@ -87,10 +87,6 @@ class ExperimentResult:
     notes: tuple[str, ...] = ()  # paragraphs: what was done, and what to make of it
     facts: Mapping[str, Any] = field(default_factory=dict)  # what the opening of the report says about all of them
 
-    def as_document(self) -> dict[str, Any]:
-        """The result as JSON can hold it."""
-        return asdict(self)
-
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> ExperimentResult:
         """The result that was stored."""
@@ -112,18 +108,35 @@ Done = Callable[[float], None]  # told the share of the work that is done
 
 
 @dataclass(frozen=True)
+class Size:
+    """How much an experiment runs; each reads the numbers that it has."""
+
+    runs: int = 0
+    rounds: int = 0
+    estimates: int = 0  # repetitions of an estimate, for its standard error
+    samples: tuple[int, ...] = ()
+    deltas: tuple[float, ...] = ()
+    exact_runs: int = 0  # of a rule in every round, which elsewhere is evaluated in batches
+    linear_runs: int = 0
+    blocks: int = 0  # of recorded traffic
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One section of the report; its module is loaded when it runs, so that a list of experiments costs nothing."""
 
     name: str
     title: str
     where: str  # in the paper
-    module: str  # in allais.paper.experiments: its `SIZES` by scale, and `run(size, seed, done)`
+    module: str  # in allais.paper.experiments; it has `run_NAME(size, seed, done)`
+    sizes: Mapping[str, Size]  # by scale
     seconds: Mapping[str, float]  # by scale, on one machine: how large its share of all work is
     missing: Callable[[], str | None] = lambda: None  # what has to be installed first, in a sentence
 
-    def result(self, scale: str, seed: int, done: Done = lambda share: None) -> ExperimentResult:
-        """Run it."""
-        module: Any = import_module(f"allais.paper.experiments.{self.module}")
-        found: ExperimentResult = module.run(module.SIZES[scale], seed, done)
+    def result(self, size: str | Size, seed: int, done: Done = lambda share: None) -> ExperimentResult:
+        """Run it at a scale, or at a size of its own."""
+        run: Any = getattr(
+            import_module(f"allais.paper.experiments.{self.module}"), f"run_{self.name.replace('-', '_')}"
+        )
+        found: ExperimentResult = run(self.sizes[size] if isinstance(size, str) else size, seed, done)
         return found

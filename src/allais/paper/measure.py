@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
+from allais.lotteries import Lottery
 from allais.paper.findings import Done, Figure, ResultTable
 from allais.paper.report import BLUE, GREEN, INK, ORANGE, PURPLE, RED, drawing
 from allais.policies.core.base import Policy
@@ -115,6 +116,14 @@ def regret_table(title: str, results: Mapping[str, Results]) -> ResultTable:
         if (runs := one.samples.size)
     )
     return ResultTable(title, ("policy", "regret", "growth in the last decade", "runs that end on a wrong arm"), rows)
+
+
+SAMPLES = 50_000  # of the paper's estimates in Appendix E
+
+
+def error_of_estimates(preference: Preference, lottery: Lottery, repeats: int, rng: np.random.Generator) -> float:
+    """The standard error of the paper's estimates of a value, by repeating them."""
+    return float(np.std([preference.estimate(lottery.sample(rng, SAMPLES)) for _ in range(repeats)], ddof=1))
 
 
 # what a reader has to know where a curve and the limit of regret stand in one figure

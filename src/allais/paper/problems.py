@@ -104,48 +104,35 @@ def _empty_class() -> Finding:
         "Theorems 3, 6, 8 and 9 are about weights with a Hölder constant of at most 2^(alpha - 1)",
         f"at most {most:.3f} for alpha = {alpha:g}",
         f"w(1) - w(0) = {WEIGHT(1.0) - WEIGHT(0.0):g}, so that no constant is below 1",
-        most >= WEIGHT(1.0) - WEIGHT(0.0),
-        13,
-        "no such weight exists; the bounds hold with 2^(alpha - 1) L, L >= 1",
-    )
+        most >= WEIGHT(1.0) - WEIGHT(0.0), 13, "no such weight exists; the bounds hold with 2^(alpha - 1) L, L >= 1",
+    )  # fmt: skip
 
 
 def _negative_bound() -> Finding:
     factor = 1.0 / math.log(2.4 * DELTA)
     return Finding(
-        "Theorem 6: the proof's lower bound has the factor 1 / log(2.4 delta)",
-        "a lower bound",
-        f"{factor:.3f} at delta = {DELTA:g}: a negative number of samples",
-        factor > 0.0,
-        16,
-        f"log(1 / (2.4 delta)) = {math.log(1.0 / (2.4 * DELTA)):.3f} is meant",
-        misprint=True,
-    )
+        "Theorem 6: the proof's lower bound has the factor 1 / log(2.4 delta)", "a lower bound",
+        f"{factor:.3f} at delta = {DELTA:g}: a negative number of samples", factor > 0.0, 16,
+        f"log(1 / (2.4 delta)) = {math.log(1.0 / (2.4 * DELTA)):.3f} is meant", misprint=True,
+    )  # fmt: skip
 
 
 def _order_of_hardness() -> Finding:
     pair, values = HolderPair(1.0, 0.61), [0.6, 0.4]
     ratio = theory.h2_alpha(pair, values) / theory.h1_alpha(pair, values)
     return Finding(
-        "the hardness H_2 is at most H_1",
-        "H_2 <= H_1",
-        f"H_2 = {ratio:g} H_1 for two arms",
-        ratio <= 1.0,
-        17,
+        "the hardness H_2 is at most H_1", "H_2 <= H_1", f"H_2 = {ratio:g} H_1 for two arms", ratio <= 1.0, 17,
         "H_2 / 2 <= H_1 <= log(K) H_2 holds",
-    )
+    )  # fmt: skip
 
 
 def _error_of_wsr() -> Finding:
     truth, printed = wsr_counterexample()
     return Finding(
-        "Theorem 7 as printed bounds the error of W-SR",
-        f"at most {printed:.1g}",
-        f"{truth:.2g} exactly, on two arms under a weight with alpha = 0.3 and n = 802",
-        truth <= printed,
-        17,
+        "Theorem 7 as printed bounds the error of W-SR", f"at most {printed:.1g}",
+        f"{truth:.2g} exactly, on two arms under a weight with alpha = 0.3 and n = 802", truth <= printed, 17,
         "each estimate may err by half of the gap, which the corrected bound pays for",
-    )
+    )  # fmt: skip
 
 
 def wsr_counterexample(alpha: float = 0.3, pulls: int = 400) -> tuple[float, float]:
@@ -174,10 +161,6 @@ def _regret_of_woful() -> Finding:
     settings = {"delta": DELTA, "beta": float(np.linalg.norm(theta)), "scale": 2.0}
     corrected = theory.woful_regret(PEOPLE, dimension=2, n_rounds=1, **settings)
     return Finding(
-        "Theorem 10 as printed bounds the regret of W-OFUL",
-        f"at most {printed:g} after one round",
-        f"{regret:.3f} on two arms",
-        regret <= printed,
-        19,
-        f"corrected: at most {corrected:.3g}",
-    )
+        "Theorem 10 as printed bounds the regret of W-OFUL", f"at most {printed:g} after one round",
+        f"{regret:.3f} on two arms", regret <= printed, 19, f"corrected: at most {corrected:.3g}",
+    )  # fmt: skip

@@ -79,15 +79,10 @@ def drawing(name: str, caption: str, height: float = 3.6) -> Iterator[Drawing]:
         picture = Drawing()
         picture.axes = canvas.add_subplot()
         yield picture
-        picture.figure = Figure(name, caption, as_svg(canvas))
-
-
-def as_svg(canvas: Any) -> str:
-    """The SVG element of a matplotlib figure, with no date in it."""
-    text = io.StringIO()
-    canvas.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    whole = text.getvalue()
-    return whole[whole.index("<svg") :].strip()
+        text = io.StringIO()
+        canvas.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        whole = text.getvalue()
+        picture.figure = Figure(name, caption, whole[whole.index("<svg") :].strip())
 
 
 def coloured(svg: str, ink: str, ground: str) -> str:

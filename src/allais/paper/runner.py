@@ -10,7 +10,7 @@ import queue
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -49,7 +49,7 @@ def _version(name: str) -> str:
         return "none"
 
 
-FORMAT = "allais paper"
+OF_PROGRAM = {"format": "allais paper", "version": __version__}
 
 
 @dataclass(frozen=True)
@@ -73,15 +73,9 @@ def keep(folder: Path, stored: Stored) -> None:
     path = path_of(folder, stored.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     document: dict[str, Any] = {
-        "format": FORMAT,
-        "version": __version__,
-        "sources": digest(),
-        "name": stored.name,
-        "scale": stored.scale,
-        "seed": stored.seed,
-        "seconds": round(stored.seconds, 1),
-        "outcome": stored.result.as_document(),
-    }
+        **OF_PROGRAM, "sources": digest(), "name": stored.name, "scale": stored.scale, "seed": stored.seed,
+        "seconds": round(stored.seconds, 1), "outcome": asdict(stored.result),
+    }  # fmt: skip
     document["checksum"] = _checksum(document)
     write_atomically(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
@@ -90,11 +84,8 @@ def kept(folder: Path, name: str, scale: str, seed: int) -> Stored | None:
     """The result of an experiment if it is up to date: of this program, this scale and this seed, and undamaged."""
     try:
         document = json.loads(path_of(folder, name).read_text(encoding="utf-8"))
-        given = {part: document[part] for part in ("format", "version", "sources", "name", "scale", "seed")}
-        wanted = {
-            "format": FORMAT, "version": __version__, "sources": digest(), "name": name, "scale": scale, "seed": seed
-        }  # fmt: skip
-        if given != wanted or document.pop("checksum") != _checksum(document):
+        wanted = {**OF_PROGRAM, "sources": digest(), "name": name, "scale": scale, "seed": seed}
+        if any(document[part] != it for part, it in wanted.items()) or document.pop("checksum") != _checksum(document):
             return None
         return Stored(name, scale, seed, document["seconds"], ExperimentResult.from_document(document["outcome"]))
     except FileNotFoundError:

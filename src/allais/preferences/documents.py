@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from allais.errors import MissingFile
 from allais.files.atomic import write_atomically
-from allais.files.reading import DAMAGE, checksum, reason, require
+from allais.files.reading import DAMAGE, checksum, reason, require, text_of
 from allais.settings import checked_trust, from_spec, to_spec
 
 if TYPE_CHECKING:
@@ -27,12 +26,7 @@ def write_preference(path: Path, preference: Preference, more: dict[str, Any]) -
 
 def read_document(path: Path) -> dict[str, Any]:
     """What a preference file holds, whole and as it was written."""
-    try:
-        content = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise MissingFile(f"a preference is read from a file; {path} does not exist. Check the path.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"a preference is read from a file; {path} cannot be read ({error}). Check it.") from None
+    content = text_of(path, "a preference is")
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):

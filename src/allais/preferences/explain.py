@@ -11,7 +11,7 @@ import numpy as np
 from allais._checks import FloatArray
 from allais._system.extras import extra
 from allais.lotteries import Lottery
-from allais.numerics.integrals import Integrand, integrate, integrate_tail
+from allais.numerics.integrals import integrate, integrate_tail
 from allais.preferences import valuation
 from allais.preferences.showing import Rows, as_frame, as_html
 from allais.preferences.valuation import level_of, percentile_in_words, sure_amount
@@ -236,7 +236,9 @@ def _bin(preference: Preference, lottery: Lottery, left: float, right: float, *,
     at_near = 1.0 if inner == lottery.support[0 if upward else 1] else _beyond(weight, lottery, inner, upward)
     at_far = 0.0 if outer == lottery.support[1 if upward else 0] else _beyond(weight, lottery, outer, upward)
     if not np.isfinite(far):
-        return at_near, sign * (near * at_near + _to_infinity(weighted, near, side.reach))
+        start = near if near > 0.0 else 1.0
+        head = integrate(weighted, [near, start]).value if start > near else 0.0
+        return at_near, sign * (near * at_near + head + integrate_tail(weighted, start, side.reach, head).value)
     breaks = np.concatenate([[near], side.breaks[(side.breaks > near) & (side.breaks < far)], [far]])
     area = integrate(weighted, breaks).value
     return at_near - at_far, sign * (near * at_near - far * at_far + area)
@@ -247,12 +249,6 @@ def _beyond(weight: Weight, lottery: Lottery, x: float, upward: bool) -> float:
     at = np.array([x])
     above, below = lottery.log_survival(at), lottery.log_cdf(at)
     return float(weight.of_logs(above, below)[0] if upward else weight.of_logs(below, above)[0])
-
-
-def _to_infinity(weighted: Integrand, near: float, reach: float) -> float:
-    start = near if near > 0.0 else 1.0
-    head = integrate(weighted, [near, start]).value if start > near else 0.0
-    return head + integrate_tail(weighted, start, reach, head).value
 
 
 def small_share(share: float) -> str:

@@ -249,4 +249,4 @@ def _number(text: str, whole: str) -> float:
     try:
         return real("a share", float(text))
     except ValueError:
-        raise ValueError(f"{brief(text.strip())} in {brief(whole)} is no number. Write 0.1 for a tenth.") from None
+        raise ValueError(f"{brief(text.strip())} in {brief(whole)} is not a number. Write 0.1 for a tenth.") from None

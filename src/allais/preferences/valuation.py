@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from allais._checks import FloatArray, finite_array
+from allais._checks import FloatArray, IntArray, finite_array
 from allais.errors import UndefinedValueError
 from allais.lotteries import Lottery
 from allais.numerics import HalfDistribution, Parts, distorted_integral, finite_parts, normal_table
@@ -25,17 +25,11 @@ def parts(preference: Preference, lottery: Lottery) -> Parts:
     """The gain part and the loss part, with a bound on the error of their difference."""
     finite = lottery.as_finite()
     if finite is not None:
-        utility, at_least, below = (
-            preference.finite_utilities("outcomes", finite.outcomes),
-            finite.at_least,
-            finite.below,
-        )
+        utility = preference.finite_utilities("outcomes", finite.outcomes)
+        at_least, below = finite.at_least, finite.below
         if preference.costs:  # the order turns: P(Y >= y) is P(X <= x)
-            utility, at_least, below = (
-                utility[::-1],
-                np.append(below[1:], 1.0)[::-1],
-                np.append(at_least[1:], 0.0)[::-1],
-            )
+            utility, up_to, above = utility[::-1], np.append(below[1:], 1.0), np.append(at_least[1:], 0.0)
+            at_least, below = up_to[::-1], above[::-1]
         return finite_parts(utility, at_least, below, preference.gains, preference.losses)
     gain = distorted_integral(preference.gains, half_of(preference, lottery, 1.0, preference.gains))
     loss = distorted_integral(preference.losses, half_of(preference, lottery, -1.0, preference.losses))
@@ -131,15 +125,19 @@ def tail(preference: Preference, outcomes: FloatArray, counts: ArrayLike) -> Tai
     return Tail(extreme, n, share, usual)
 
 
-def _of_extremes(preference: Preference, felt: FloatArray, times: FloatArray, extreme: int) -> float:
-    """The share of the variance of the influence function of ascending utilities that the most extreme samples make."""
-    n, upto = times.sum(), np.cumsum(times)
-    above, below = n - upto[:-1], upto[:-1]
-    # the derivative of a weight over one sample, as in samples/influence.py
+def influence(preference: Preference, felt: FloatArray, times: FloatArray | IntArray) -> FloatArray:
+    """The influence function at ascending utilities that came so many times (`samples/influence.py`, as arrays)."""
+    n, below = float(times.sum()), np.cumsum(times)[:-1]
+    above = n - below  # the derivative of a weight is taken over one sample
     rises = np.diff(np.maximum(felt, 0.0)) * n * (preference.gains(above / n) - preference.gains((above - 1.0) / n))
     rises += np.diff(np.minimum(felt, 0.0)) * n * (preference.losses(below / n) - preference.losses((below - 1.0) / n))
-    influence = np.append(0.0, np.cumsum(rises))
-    squares = (influence - influence @ times / n) ** 2
+    moved = np.append(0.0, np.cumsum(rises))
+    return np.asarray(moved - moved @ times / n)
+
+
+def _of_extremes(preference: Preference, felt: FloatArray, times: FloatArray, extreme: int) -> float:
+    """The share of the variance of the influence function of ascending utilities that the most extreme samples make."""
+    squares = influence(preference, felt, times) ** 2
     total, single = float(squares @ times), times < REPEATED
     worst = np.sort(np.repeat(squares[single], times[single].astype(np.int64)))[-extreme:]
     return float(worst.sum()) / total if total > 0.0 else 0.0
@@ -305,3 +303,19 @@ def certainty_equivalent_in_words(
     if level_of(preference) is not None:
         return percentile_in_words(preference, sure, unit, digits)
     return f"{start}feels like {amount(sure, unit, digits)} for sure"
+
+
+Counts = FloatArray | IntArray
+
+
+def grouped(outcomes: FloatArray, counts: Counts, most: int) -> tuple[FloatArray, Counts]:
+    """Outcomes with their counts, at most so many: rare ends stay apart, neighbours in the middle share their mean."""
+    if outcomes.size <= most:
+        return outcomes, counts
+    order = np.argsort(outcomes)
+    outcomes, counts = outcomes[order], counts[order]
+    middles = (np.cumsum(counts) - counts / 2.0) / counts.sum()
+    cuts = 0.5 * (1.0 - np.cos(np.pi * np.linspace(0.0, 1.0, most + 1)))[1:-1]  # narrow at both ends
+    starts = np.flatnonzero(np.append(True, np.diff(np.searchsorted(cuts, middles)) > 0))
+    together = np.add.reduceat(counts, starts)
+    return np.add.reduceat(outcomes * counts, starts) / together, together

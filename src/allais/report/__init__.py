@@ -1,4 +1,4 @@
-"""Reports: a search as it goes, and pages about its answer about verdicts, and about logs; loaded at first use."""
+"""Reports: a search as it goes, and pages about its answer, about verdicts and about logs; loaded at first use."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from allais.report.evaluation_page import write_evaluation
+    from allais.report.evidence_pages import write_evaluation, write_verdicts
     from allais.report.live import LiveView
     from allais.report.page import write_page
-    from allais.report.verdict_page import write_verdicts
 
-__all__ = ["LiveView", "write_evaluation", "write_page", "write_verdicts"]
 _HOMES = {
-    "LiveView": "live",
-    "write_evaluation": "evaluation_page",
-    "write_page": "page",
-    "write_verdicts": "verdict_page",
-}
+    "LiveView": "live", "write_evaluation": "evidence_pages", "write_page": "page", "write_verdicts": "evidence_pages",
+}  # fmt: skip
+__all__ = ["LiveView", "write_evaluation", "write_page", "write_verdicts"]
 
 
 def __getattr__(name: str) -> Any:

@@ -32,7 +32,7 @@ from allais.report.pictures import (
     over_time,
 )
 from allais.report.words import by_mean, contrast, ranked, recommendation, withdrawal
-from allais.searches.grids import chances
+from allais.searches.forecast import chances
 from allais.searches.limit import Proof, Seen, least_proof
 from allais.simulation import BestArm
 
@@ -68,6 +68,10 @@ def write_page(
     proof, policy = _proof(answer), answer.learner.policy
     fewest = proof.runs if proof is not None and proof.own else math.inf
     drawn, words = over_settings(answer)
+    failed = [
+        [str(one.arm), str(one.seed), "left out" if one.reward is None else f"{one.reward:g}", one.reason]
+        for one in answer.failures[:MOST_FAILURES_LISTED]
+    ]
     text = render(
         "report/templates/page.html.j2", title=title, style=style("report/static/report.css"),
         about=_about(answer, name), recommendation=_unbroken(recommendation(answer, unit), unit),
@@ -76,7 +80,7 @@ def write_page(
         reference=amount(policy.preference.reference, unit), settings_picture=drawn,
         settings_words=words, history=closing(answer, unit, fewest),
         contrast=contrast(answer, unit), explanations=_explanations(answer), promise=_promise(answer),
-        effort=" ".join(_effort(answer, proof, unit)), failures=answer.failures, failed=_failed(answer),
+        effort=" ".join(_effort(answer, proof, unit)), failures=answer.failures, failed=failed,
         settings=repr(policy),
     )  # fmt: skip
     write_atomically(Path(path), text)
@@ -229,10 +233,3 @@ def _effort(answer: BestArm, proof: Proof | None, unit: str) -> Iterator[str]:
     if answer.learner.policy.keeps_outcomes:
         yield from more_runs(answer, *_seen(answer))
     yield from distance(answer, proof, unit)
-
-
-def _failed(answer: BestArm) -> list[list[str]]:
-    return [
-        [str(one.arm), str(one.seed), "left out" if one.reward is None else f"{one.reward:g}", one.reason]
-        for one in answer.failures[:MOST_FAILURES_LISTED]
-    ]

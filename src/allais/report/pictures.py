@@ -13,7 +13,7 @@ from allais.preferences.valuation import level_of, plain
 from allais.problems.options import Setting, settings_of
 from allais.report.markup import macro
 from allais.report.words import ranked
-from allais.searches.grids import contenders
+from allais.searches.forecast import contenders
 from allais.simulation import BestArm
 
 if TYPE_CHECKING:

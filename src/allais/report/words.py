@@ -19,7 +19,7 @@ from allais.preferences.named import in_words
 from allais.preferences.valuation import amount, level_of, percentile_in_words, plain, sure_amount
 from allais.report.effort import TO, explained
 from allais.report.markup import quoted, share
-from allais.searches.grids import chances
+from allais.searches.forecast import chances
 from allais.simulation import BestArm
 
 BY_CHANCE = 1e-3  # if failures fell evenly, they would seldom gather as they do in an option that is named
@@ -53,7 +53,8 @@ def recommendation(answer: BestArm, unit: str = "") -> str:
         return "No run has finished, so nothing can be recommended yet."
     said = guardrails(answer, unit)
     if answer.arm is None:
-        return f"Choose none of these. {said} {_slips(answer)}"
+        slip = Feasibility(answer.learner.policy, len(answer.pulls)).delta
+        return f"Choose none of these. {said} The chance that one of them keeps the guardrails is below {share(slip)}."
     sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
     mean = by_mean(answer.learner)
     text = [f"Choose {quoted(answer.arm)}{but_some_failed(answer, unit)}.", _feeling(answer, sure, mean.arm, unit)]
@@ -72,11 +73,6 @@ def guardrails(answer: BestArm, unit: str = "") -> str:
         return ""
     place = None if answer.arm is None else names.index(answer.arm)
     return Feasibility(learner.policy, len(names)).in_words(names, learner.state, place, unit)
-
-
-def _slips(answer: BestArm) -> str:
-    slip = Feasibility(answer.learner.policy, len(answer.pulls)).delta
-    return f"The chance that one of them keeps the guardrails is below {share(slip)}."
 
 
 def _feeling(answer: BestArm, sure: dict[Hashable, Interval], by_mean: Hashable | None, unit: str) -> str:
@@ -139,7 +135,12 @@ def confidence(answer: BestArm, unit: str = "") -> str:
             return f"{said} below {share(answer.delta)}{anyhow}."
         if answer.promise == "none":
             return f"{said} meant to be below {share(answer.delta)}, which does not hold for outcomes of every kind."
-        return f"{said} about {share(answer.delta)}. {_not_proven(answer)}"
+        rarest = rarest_of(answer.learner.policy)
+        missed = "" if rarest is None else f", and events rarer than {share(rarest)} may never have been seen"
+        return (
+            f"{said} about {share(answer.delta)}. That is asymptotic, by the central limit theorem, and not "
+            f"proven{missed}."
+        )
     if answer.settled:
         text = "The search used its budget as planned; a budget gives no confidence by itself."
         chance = chances(answer)[answer.arm]
@@ -152,12 +153,6 @@ def confidence(answer: BestArm, unit: str = "") -> str:
     if reached is None:
         return f"{stopped}, and its intervals do not part at any confidence: take this as the best guess, no more."
     return f"{stopped}; what it has seen supports this answer with an error chance of {reached:.2g}{anyhow}."
-
-
-def _not_proven(answer: BestArm) -> str:
-    rarest = rarest_of(answer.learner.policy)
-    missed = "" if rarest is None else f", and events rarer than {share(rarest)} may never have been seen"
-    return f"That is asymptotic, by the central limit theorem, and not proven{missed}."
 
 
 def _slack(answer: BestArm, unit: str) -> str:

@@ -235,7 +235,8 @@ class RunJournal:
             run = self._run(entry)
             if search.asked != entry["asked"] or not search.is_out(run):
                 return False
-            search.take_in(run, _outcome(entry))
+            outcome = Outcome(entry["reward"], entry["seconds"], entry.get("failure"), at_least=entry.get("at least"))
+            search.take_in(run, outcome)
         return True
 
     def _known(self, entries: Sequence[dict[str, Any]]) -> dict[Run, Outcome]:
@@ -283,10 +284,6 @@ class RunJournal:
             raise RunFailed(
                 f"a run counts when it is written down; {self.path} cannot be written ({error.strerror}). Make room."
             ) from error
-
-
-def _outcome(entry: Event) -> Outcome:
-    return Outcome(entry["reward"], entry["seconds"], entry.get("failure"), at_least=entry.get("at least"))
 
 
 def finished_runs(path: Path) -> int:

@@ -22,6 +22,7 @@ from allais._checks import FloatArray, IntArray
 from allais.lotteries import Discrete
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
+from allais.preferences.valuation import influence
 from allais.problems import Bandit, Problem
 from allais.rewards import Rewards
 from allais.searches.limit import fewest_runs
@@ -187,17 +188,12 @@ def _may_be_best(values: FloatArray, variances: FloatArray) -> NDArray[np.bool_]
 
 
 def _variance(preference: Preference, seen: Seen) -> float:
-    """The variance of an arm's influence function (`samples/influence.py`, as arrays)."""
+    """The variance of an arm's influence function."""
     outcomes, counts = seen
     utility = preference.utilities(outcomes)
     order = np.argsort(utility)
-    utility, counts, n = utility[order], counts[order], float(counts.sum())
-    below = np.cumsum(counts)[:-1]
-    slope_up = n * (preference.gains((n - below) / n) - preference.gains((n - below - 1.0) / n))
-    slope_down = n * (preference.losses(below / n) - preference.losses((below - 1.0) / n))
-    rises = np.diff(np.maximum(utility, 0.0)) * slope_up + np.diff(np.minimum(utility, 0.0)) * slope_down
-    moved = np.append(0.0, np.cumsum(rises))
-    return float(counts @ (moved - counts @ moved / n) ** 2 / max(n - 1.0, 1.0))
+    counts = counts[order]
+    return float(counts @ influence(preference, utility[order], counts) ** 2 / max(counts.sum() - 1.0, 1.0))
 
 
 def _moved(outcomes: FloatArray, by: float, known: Rewards | None) -> FloatArray | None:

@@ -33,7 +33,7 @@ class Cluster:
 
     def __init__(self, executor: Executor, patience: float) -> None:
         self._client: Any = getattr(executor, "_client", None)  # of dask.distributed; others say by themselves
-        self._address = _address(self._client)
+        self._address = str(getattr(getattr(self._client, "scheduler", None), "address", "the scheduler"))
         self._patience = patience
         self._looked = time.monotonic()
         self._since = math.inf  # when the trouble began
@@ -87,10 +87,6 @@ def threads_of(client: Any) -> int | None:
         return sum(client.sync(client.scheduler.ncores, callback_timeout=ANSWER_WITHIN).values())
     except Exception:  # whatever the connection died of; a client that was closed has no scheduler
         return None
-
-
-def _address(client: Any) -> str:
-    return str(getattr(getattr(client, "scheduler", None), "address", "the scheduler"))
 
 
 GLANCE = 0.5  # seconds between looks at the clock and at the view, while nothing comes back

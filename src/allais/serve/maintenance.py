@@ -59,8 +59,14 @@ def export_to(database: Database, path: Path) -> int:
 
         put({"format": FORMAT, "version": VERSION, "tables": HEAD, "allais": __version__})
         for table in metadata.sorted_tables:
-            for row in connection.execution_options(yield_per=AT_A_TIME).execute(_ordered(table)):
-                put({"table": table.name, "row": [_plain(entry) for entry in row]})
+            rows_of = select(table).order_by(*table.primary_key)
+            for row in connection.execution_options(yield_per=AT_A_TIME).execute(rows_of):
+                put(
+                    {
+                        "table": table.name,
+                        "row": [base64.b64encode(it).decode() if isinstance(it, bytes) else it for it in row],
+                    }
+                )
                 rows += 1
         file.write(json.dumps({"rows": rows, "sha256": digest.hexdigest()}) + "\n")
     return rows
@@ -83,14 +89,6 @@ def import_from(path: Path, database: Database) -> int:
             _go_on_counting(connection)
         connection.commit()
     return rows
-
-
-def _ordered(table: Table) -> Any:
-    return select(table).order_by(*list(table.primary_key))
-
-
-def _plain(entry: Any) -> Any:
-    return base64.b64encode(entry).decode() if isinstance(entry, bytes) else entry
 
 
 def _opened(path: Path, mode: str) -> IO[str]:
@@ -278,7 +276,7 @@ def _state_of(database: Database) -> str:
         if database.is_sqlite and not database.file.exists():
             if not os.access(database.file.parent, os.W_OK):
                 raise ValueError(
-                    f"{database.file.parent} is no folder that can be written to. Make it, or give rights."
+                    f"{database.file.parent} is not a folder that can be written to. Create it, or grant the rights."
                 )
             return f"{database.shown} will be made"
         try:

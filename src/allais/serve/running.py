@@ -16,7 +16,7 @@ from fastapi import FastAPI
 
 from allais import __version__
 from allais.serve import webhooks
-from allais.serve.api import personalizer, routes_decisions, routes_experiments, routes_people
+from allais.serve.api import routes_decisions, routes_experiments, routes_people
 from allais.serve.api.connections import limited, make_room
 from allais.serve.api.http import Front, add_refusals
 from allais.serve.api.metrics import log_to_stderr
@@ -32,7 +32,7 @@ from allais.serve.store.database import Database
 
 ROUTERS = (
     routes_decisions.direct_router, routes_decisions.router, routes_experiments.router,
-    routes_experiments.values_router, routes_people.router, personalizer.router,
+    routes_experiments.values_router, routes_people.router, routes_decisions.ranking,
     routes_people.keys_router, routes_people.trail_router, routes_people.open_router,
     pages.router,
 )  # fmt: skip
@@ -75,7 +75,7 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
     for router in ROUTERS:
         app.include_router(router)
     add_refusals(app, pages.refused)
-    return Front(app, settings, routes_decisions.direct_routes())
+    return Front(app, settings, routes_decisions.direct_router.routes)
 
 
 GARBAGE = (50_000, 20, 50)  # new objects until a look at these, and so many looks until one at older ones

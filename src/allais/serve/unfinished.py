@@ -73,7 +73,7 @@ def age_of(experiment: Experiment, number: int) -> float:
 def grow(experiment: Experiment) -> None:
     """Let open decisions be known to last at least as long as they have, where the outcome is elapsed time.
 
-    That is no event: it follows from when they were asked.
+    That is not an event: it follows from when they were asked.
     """
     due, clock = experiment.due if experiment.state != ARCHIVED else [], experiment.clock.now()
     for _ in range(MOST_AT_ONCE):

@@ -27,6 +27,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from allais.learner import Learner
 from allais.serve.core.errors import Refused
+from allais.serve.core.experiment import Experiment
 from allais.serve.core.service import TICK, Service, log
 from allais.serve.core.values import LOOKED, Known, guardrails_of, judged
 from allais.serve.settings_file import Webhook
@@ -88,25 +89,25 @@ def secret_in(name: str, file: Path) -> bytes:
 
 
 async def watch(service: Service, hooks: list[Hook]) -> None:
-    """Look at experiments when they have new outcomes, and write down what changed, for ever."""
+    """Look at experiments when they have new outcomes, and write down what changed, until the service stops."""
     looked: dict[int, tuple[int, bool, float]] = {}  # by experiment: outcomes, whether its test has ended, when
-    while hooks:
-        await asyncio.sleep(TICK)
-        for experiment in list(service.experiments.values()):
-            test = experiment.settings.test
-            seen, over, now = experiment.learner.samples, test is not None and test.ended is not None, time.monotonic()
-            before, was_over, at = looked.get(experiment.id, (0, False, -AT_LATEST))
-            few = seen < before * LOOKED and now - at < AT_LATEST
-            if experiment.state == ARCHIVED or (seen, over) == (before, was_over) or (few and over == was_over):
-                continue
-            try:
-                await look(service, experiment.name, hooks)
-                looked[experiment.id] = (seen, over, now)
-            except (Refused, ValueError):  # the database is away, or the experiment was deleted: at the next turn
-                continue
-            except Exception:
-                looked[experiment.id] = (seen, over, now)
-                log.exception("what webhooks are told about %s could not be found out", experiment.name)
+
+    async def look_again(experiment: Experiment) -> None:
+        test = experiment.settings.test
+        seen, over, now = experiment.learner.samples, test is not None and test.ended is not None, time.monotonic()
+        last = before, was_over, at = looked.get(experiment.id, (0, False, -AT_LATEST))
+        few = seen < before * LOOKED and now - at < AT_LATEST
+        if experiment.state == ARCHIVED or (seen, over) == (before, was_over) or (few and over == was_over):
+            return
+        looked[experiment.id] = (seen, over, now)
+        try:
+            await look(service, experiment.name, hooks)
+        except (Refused, ValueError):
+            looked[experiment.id] = last  # at the next turn
+            raise
+
+    if hooks:
+        await service.watch(look_again, "what webhooks are told about %s could not be found out")
 
 
 async def look(service: Service, name: str, hooks: list[Hook]) -> None:
@@ -163,7 +164,7 @@ def _notice(hook: Hook, experiment: int, name: str, one: Finding, before: str, n
 
 
 async def send(service: Service, hook: Hook) -> None:
-    """Send the notices of a hook that are due, for ever."""
+    """Send the notices of a hook that are due, until the service stops."""
     while True:
         await asyncio.sleep(TICK)
         try:

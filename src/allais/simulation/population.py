@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,8 @@ from allais._system.extras import Progress
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.problems import Problem
-from allais.rewards import Rewards
-from allais.simulation.rollout import outcomes_of
+from allais.simulation.python_policy import one_by_one
+from allais.simulation.results import standard_error
 from allais.simulation.suitability import fitted, lotteries_of
 
 People = Mapping[Any, Preference] | Sequence[Preference]
@@ -73,9 +73,7 @@ class SharedResults:
     @property
     def regret_error(self) -> FloatArray:
         """The standard error of `mean_regret`; NaN for a single run."""
-        runs = self.pulls.shape[0]
-        regret = self.regret
-        return regret.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.full(regret.shape[1:], np.nan)
+        return standard_error(self.regret)
 
 
 def named_people(people: People) -> dict[Hashable, Preference]:
@@ -133,7 +131,7 @@ def _run(
     chooser, comers, *tellers = seed.spawn(n_arms + 2)
     learner = policy.on(problem).start(n_arms, np.random.default_rng(chooser), exact=exact)
     known = policy.rewards_of(n_arms) if not lotteries_of(problem) else []
-    streams = [_singly(problem, arm, seed, known[arm] if known else None) for arm, seed in enumerate(tellers)]
+    streams = [one_by_one(problem, arm, seed, known[arm] if known else None) for arm, seed in enumerate(tellers)]
     who = np.random.default_rng(comers).integers(len(preferences), size=int(marks[-1]))
     so_far = np.zeros((len(preferences), n_arms), dtype=np.int64)
     pulls = np.zeros((len(preferences), marks.size, n_arms), dtype=np.int64)
@@ -147,9 +145,3 @@ def _run(
             pulls[:, done] = so_far
             done += 1
     return pulls
-
-
-def _singly(problem: Problem, arm: int, seed: np.random.SeedSequence, known: Rewards | None) -> Iterator[float]:
-    """The outcomes of an arm, one by one."""
-    for stretch in outcomes_of(problem, arm, seed, known):
-        yield from stretch.tolist()

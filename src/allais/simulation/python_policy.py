@@ -15,6 +15,7 @@ from allais.errors import SpeedWarning
 from allais.policies.core.base import Policy
 from allais.preferences import Preference, expected_value
 from allais.problems import Problem
+from allais.rewards import Rewards
 from allais.simulation.rollout import Record, outcomes_of
 
 
@@ -140,7 +141,7 @@ class PythonRollout:
         chooser, *tellers = seed.spawn(problem.n_arms + 1)
         self.policy, self.problem = policy, problem
         self._player: Any = policy.started(problem.n_arms, np.random.default_rng(chooser))
-        self._outcomes = [_one_by_one(problem, arm, teller) for arm, teller in enumerate(tellers)]
+        self._outcomes = [one_by_one(problem, arm, teller) for arm, teller in enumerate(tellers)]
         self._pulls = np.zeros(problem.n_arms, dtype=np.int64)
         self.samples, self.stopped = 0, False
 
@@ -184,6 +185,9 @@ class PythonRollout:
         record.done[0] += 1
 
 
-def _one_by_one(problem: Problem, arm: int, seed: np.random.SeedSequence) -> Iterator[float]:
-    for stretch in outcomes_of(problem, arm, seed):
+def one_by_one(
+    problem: Problem, arm: int, seed: np.random.SeedSequence, known: Rewards | None = None
+) -> Iterator[float]:
+    """The outcomes of an arm, one by one."""
+    for stretch in outcomes_of(problem, arm, seed, known):
         yield from stretch.tolist()

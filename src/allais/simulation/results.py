@@ -22,6 +22,12 @@ FORMAT, VERSION = "allais results", 1
 ARRAYS = ("checkpoints", "pulls", "recommended", "samples", "stopped", "choices", "values", "bound")
 
 
+def standard_error(numbers: FloatArray) -> FloatArray:
+    """The standard error of a mean over runs; NaN for a single run."""
+    runs = len(numbers)
+    return numbers.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.full(numbers.shape[1:], np.nan)
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
     """Runs of one policy on one problem, at checkpoints.
@@ -89,8 +95,7 @@ class Results:
     @property
     def regret_error(self) -> FloatArray:
         """The standard error of `mean_regret`; NaN for a single run."""
-        runs = self.samples.size
-        return self.regret.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.full(self.checkpoints.size, np.nan)
+        return standard_error(self.regret)
 
     @property
     def best(self) -> int:

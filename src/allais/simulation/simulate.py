@@ -31,20 +31,25 @@ MOST_RUNS = 10_000_000  # each has a seed and results of its own, which are held
 CHECKPOINTS = 200  # enough for a smooth curve on a log axis
 
 
+Checkpoints = Sequence[int] | int | None
+
+
 @overload
 def simulate(
-    policy: Policy,
-    problem: ContextualBandit,
-    n_rounds: int,
-    n_runs: int = 1,
-    seed: Seed = 0,
-    *,
-    checkpoints: Sequence[int] | int | None = None,
-    judge: Preference | None = None,
-    progress: bool | None = None,
-    exact: bool = False,
-) -> ContextualResults: ...
+    policy: Policy, problem: ContextualBandit, n_rounds: int, n_runs: int = 1, seed: Seed = 0, *,
+    checkpoints: Checkpoints = None, judge: Preference | None = None, progress: bool | None = None, exact: bool = False,
+) -> ContextualResults: ...  # fmt: skip
 @overload
+def simulate(
+    policy: Policy, problem: Problem, n_rounds: int, n_runs: int = 1, seed: Seed = 0, n_jobs: int = 1,
+    executor: Executor | None = None, checkpoints: Checkpoints = None, trace: bool = False,
+    judge: Preference | None = None, progress: bool | None = None, exact: bool = False, people: None = None,
+) -> Results: ...  # fmt: skip
+@overload
+def simulate(
+    policy: Policy, problem: Problem, n_rounds: int, n_runs: int = 1, seed: Seed = 0, *,
+    checkpoints: Checkpoints = None, progress: bool | None = None, exact: bool = False, people: People,
+) -> SharedResults: ...  # fmt: skip
 def simulate(
     policy: Policy,
     problem: Problem,
@@ -53,35 +58,7 @@ def simulate(
     seed: Seed = 0,
     n_jobs: int = 1,
     executor: Executor | None = None,
-    checkpoints: Sequence[int] | int | None = None,
-    trace: bool = False,
-    judge: Preference | None = None,
-    progress: bool | None = None,
-    exact: bool = False,
-    people: None = None,
-) -> Results: ...
-@overload
-def simulate(
-    policy: Policy,
-    problem: Problem,
-    n_rounds: int,
-    n_runs: int = 1,
-    seed: Seed = 0,
-    *,
-    checkpoints: Sequence[int] | int | None = None,
-    progress: bool | None = None,
-    exact: bool = False,
-    people: People,
-) -> SharedResults: ...
-def simulate(
-    policy: Policy,
-    problem: Problem,
-    n_rounds: int,
-    n_runs: int = 1,
-    seed: Seed = 0,
-    n_jobs: int = 1,
-    executor: Executor | None = None,
-    checkpoints: Sequence[int] | int | None = None,
+    checkpoints: Checkpoints = None,
     trace: bool = False,
     judge: Preference | None = None,
     progress: bool | None = None,
@@ -140,7 +117,10 @@ def simulate(
     if isinstance(policy, PythonPolicy):
         say_that_it_is_slow(policy)
     seeds = root_of(seed).spawn(runs)
-    chunks = _chunks(runs, n_jobs, executor)
+    # one run each when serial, else a few chunks per worker
+    pieces = runs if executor is None and workers(n_jobs) == 1 else min(runs, 8 * max(workers(n_jobs), 2))
+    edges = np.linspace(0, runs, pieces + 1).astype(int)
+    chunks = [range(low, high) for low, high in pairwise(edges) if high > low]
     tasks = [(policy, problem, marks, [seeds[run] for run in chunk], trace, exact) for chunk in chunks]
     parts: list[dict[str, Any]] = [{} for _ in chunks]
     with Progress(runs, policy.name, progress) as bar, _workers(n_jobs, executor, policy, problem) as play:
@@ -176,7 +156,10 @@ def _play(
     rule = None if isinstance(policy, PythonPolicy) else policy.rule(problem.n_arms)  # one for all runs
     samples, stopped = np.zeros(len(seeds), dtype=np.int64), np.zeros(len(seeds), dtype=np.bool_)
     for run, (seed, record) in enumerate(zip(seeds, records, strict=True)):
-        rollout = _rollout(policy, problem, seed, rule, exact)
+        rollout = (
+            PythonRollout(policy, problem, seed) if isinstance(policy, PythonPolicy)
+            else Rollout(policy, problem, seed, rule=rule, exact=exact)
+        )  # fmt: skip
         rollout.run(int(marks[-1]), record, given_up)
         samples[run], stopped[run] = rollout.samples, rollout.stopped
     return {
@@ -186,14 +169,6 @@ def _play(
         "stopped": stopped,
         "choices": np.array([record.choices for record in records]),
     }
-
-
-def _rollout(
-    policy: Policy, problem: Problem, seed: np.random.SeedSequence, rule: Any, exact: bool
-) -> Rollout | PythonRollout:
-    if isinstance(policy, PythonPolicy):
-        return PythonRollout(policy, problem, seed)
-    return Rollout(policy, problem, seed, rule=rule, exact=exact)
 
 
 def _checkpoints(wanted: Sequence[int] | int | None, rounds: int) -> IntArray:
@@ -227,13 +202,6 @@ def workers(n_jobs: int) -> int:
     if n_jobs > 0:
         return int(n_jobs)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
-
-
-def _chunks(runs: int, n_jobs: int, executor: Executor | None) -> list[range]:
-    """Runs in chunks: one run each when serial, else a few chunks per worker."""
-    pieces = runs if executor is None and workers(n_jobs) == 1 else min(runs, 8 * max(workers(n_jobs), 2))
-    edges = np.linspace(0, runs, pieces + 1).astype(int)
-    return [range(low, high) for low, high in pairwise(edges) if high > low]
 
 
 Task = tuple[Any, ...]

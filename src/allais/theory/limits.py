@@ -276,8 +276,8 @@ def best_mixture(
     A branch and bound over simplices of shares: in each, no mixture is worth more than if every outcome's
     probability were the best that the simplex has. With two arms it ends at the tolerance. With more it may be
     broken off after some seconds, and `at_most` says what is left: between `value` and `at_most` nothing is known.
-    Where weights are convex in the probability of more (CVaR, and whoever is pessimistic throughout) the best arm
-    alone is best, and for the mean it is one of the best.
+    Where weights are convex in the probability of more (CVaR, and all preferences that are pessimistic throughout) the
+    best arm alone is best, and for the mean it is one of the best.
 
     Args:
         preference: What is maximised.

@@ -232,7 +232,7 @@ class Demand:
 
     @cached_property
     def span(self) -> tuple[float, float]:
-        """Seconds between which vehicles depart: for ever, unless a file says when."""
+        """Seconds between which vehicles depart: without an end, unless a file says when."""
         return (0.0, math.inf) if self.file is None else span_of(trips_of(self.file))
 
     def types(self) -> str:

@@ -92,10 +92,12 @@ class RoadNetwork:
         for element in root.iter("edge"):
             if element.get("function", "normal") == "normal" and "from" in element.attrib:
                 lanes = [lane.attrib for lane in element.findall("lane") if _open_to_cars(lane.attrib)]
-                edge = _edge(element.attrib, lanes) if lanes else None
-                if edge is not None:
-                    self.edges[edge.name] = edge
-                    lanes_for_cars[edge.name] = {lane.get("index", "0") for lane in lanes}
+                length = _number(lanes[0], "length") if lanes else 0.0
+                speed = max((_number(lane, "speed") for lane in lanes), default=0.0)
+                if length > 0.0 and speed > 0.0:
+                    name, start, end = (element.attrib[key] for key in ("id", "from", "to"))
+                    self.edges[name] = Edge(name, start, end, length, speed)
+                    lanes_for_cars[name] = {lane.get("index", "0") for lane in lanes}
         connections = [c.attrib for c in root.iter("connection")]
         self.turns = {
             (c["from"], c["to"])
@@ -274,14 +276,6 @@ def _open_to_cars(attributes: dict[str, str]) -> bool:
     if "allow" in attributes:
         return not {CAR, "all"}.isdisjoint(attributes["allow"].split())
     return {CAR, "all"}.isdisjoint(attributes.get("disallow", "").split())
-
-
-def _edge(attributes: dict[str, str], lanes: Sequence[dict[str, str]]) -> Edge | None:
-    """A street by its lanes for cars; None if it has none."""
-    length, speed = _number(lanes[0], "length"), max(_number(lane, "speed") for lane in lanes)
-    if not (length > 0.0 and speed > 0.0):
-        return None
-    return Edge(attributes["id"], attributes["from"], attributes["to"], length, speed)
 
 
 def _number(attributes: dict[str, str], name: str) -> float:

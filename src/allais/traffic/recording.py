@@ -91,7 +91,7 @@ class Incident:
             edge = max(route.nodes.index(self.place) - 1, 0)  # the one that leads there
         else:
             return None
-        ends = np.cumsum([_edges_in(route, road) for road in range(len(route.roads))])
+        ends = np.cumsum(_on_roads(route, np.ones(len(route.edges))))
         return int(np.searchsorted(ends, edge, side="right"))
 
     def waits(self, moments: FloatArray, seconds: float, rng: np.random.Generator) -> FloatArray:
@@ -108,16 +108,6 @@ class Incident:
         ends = begins + 60.0 * rng.uniform(self.shortest, self.longest, many)
         until = np.where((begins <= moments[:, None]) & (moments[:, None] < ends), ends, moments[:, None])
         return until.max(axis=1, initial=-math.inf) - moments if many else np.zeros(moments.size)
-
-
-def _edges_in(route: Route, road: int) -> int:
-    """How many edges a road of a route has."""
-    steps, name = iter(route.edges), ""
-    for wanted in route.roads[: road + 1]:
-        name, count = next(steps), 1
-        while name != wanted:
-            name, count = f"{name}+{next(steps)}", count + 1
-    return count
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,8 +351,9 @@ def _block(task: tuple[TrafficProblem, np.random.SeedSequence, float, int | None
     return passages.route[kept], passages.delay[kept], times, passages.teleported, passages.lost
 
 
-def _on_roads(route: Route, edge_times: Sequence[float]) -> list[float]:
-    steps = iter(zip(route.edges, edge_times, strict=True))
+def _on_roads(route: Route, of_edges: Sequence[float] | FloatArray) -> list[float]:
+    """What numbers of edges come to on each road."""
+    steps = iter(zip(route.edges, of_edges, strict=True))
     found = []
     for road in route.roads:
         name, spent = next(steps)

@@ -72,7 +72,7 @@ def read_text(path: str | Path, thing: str) -> str:
         content = Path(path).read_bytes()
         return (gzip.decompress(content) if content.startswith(PACKED) else content).decode("utf-8-sig")
     except UnicodeDecodeError:
-        reason = "it is no text"
+        reason = "it is not text"
     except (EOFError, zlib.error, gzip.BadGzipFile):
         reason = "its packing is damaged"
     except OSError as error:

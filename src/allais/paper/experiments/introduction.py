@@ -1,15 +1,16 @@
-"""The introduction: a sure sum against a rare large one, and the paradox of Allais."""
+"""The introduction: a sure sum against a rare large one, the paradox of Allais, and the weight of Figure 1."""
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import brentq
 
 from allais.lotteries import Discrete
-from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable, Size
 from allais.paper.problems import WEIGHT
-from allais.paper.report import GREY, drawing
+from allais.paper.report import BLUE, GREY, ORANGE, drawing
 from allais.preferences import PowerUtility, Preference
-from allais.weights import Identity, Weight
+from allais.weights import Identity, TverskyKahneman, Weight
 
 SURE, RARE = Discrete({10: 1.0}), Discrete({10_000: 0.001, 0: 0.999})
 # Allais (1953), in millions: people take the first of the first pair and the second of the second
@@ -18,7 +19,7 @@ SECOND = Discrete({1: 0.11, 0: 0.89}), Discrete({5: 0.10, 0: 0.90})
 POWERS = np.linspace(0.05, 1.0, 191)
 
 
-def run(size: None, seed: int, done: Done) -> ExperimentResult:
+def run_introduction(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Exact values: nothing is drawn."""
     gains, losses = Preference(WEIGHT), Preference(WEIGHT, costs=True)
     rows, found = [], {}
@@ -85,4 +86,47 @@ def _leads(weight: Weight) -> tuple[np.ndarray, np.ndarray]:
     return first, second
 
 
-SIZES = {"quick": None, "full": None}
+LABELLED, PLOTTED = TverskyKahneman(0.61), TverskyKahneman(0.69)
+
+
+def printed(p: np.ndarray) -> np.ndarray:
+    """The curve of the figure, from the source of the paper: exponents 0.69 and 1.44."""
+    return np.asarray(p**0.69 / (p**0.69 + (1.0 - p) ** 0.69) ** 1.44)
+
+
+def run_weight(size: Size, seed: int, done: Done) -> ExperimentResult:
+    """Exact values: nothing is drawn."""
+    p = np.linspace(0.0, 1.0, 2001)
+    crossings = [float(brentq(lambda q, w=w: w(q) - q, 0.05, 0.9)) for w in (LABELLED, PLOTTED)]
+    to_label, to_plot = (float(np.abs(printed(p) - w(p)).max()) for w in (LABELLED, PLOTTED))
+    rare, sure = p[(p > 0.0) & (p < crossings[0])], p[(p > crossings[0]) & (p < 1.0)]
+    inverted = bool((LABELLED(rare) > rare).all() and (LABELLED(sure) < sure).all())
+    with drawing("weight", "The weight function: what the label says (0.61) and what is plotted (0.69).") as picture:
+        picture.axes.plot(p, p, "--", color=GREY, linewidth=1)
+        picture.axes.plot(p, LABELLED(p), color=BLUE, label="eta = 0.61, the label")
+        picture.axes.plot(p, printed(p), color=ORANGE, label="eta = 0.69, as the paper plots it")
+        picture.axes.set(xlabel="probability p", ylabel="weight w(p)", xlim=(0, 1), ylim=(0, 1))
+        picture.axes.legend(loc="upper left")
+    return ExperimentResult(
+        setting=(("weight", "p^eta / (p^eta + (1-p)^eta)^(1/eta)"), ("drawn", "nothing: exact")),
+        findings=(
+            Finding(
+                "the weight inflates low and deflates high probabilities", "inverted S",
+                f"above p up to {crossings[0]:.3f}, below from there on", inverted,
+            ),
+            Finding(
+                "Figure 1 plots the weight with eta = 0.61", "0.61",
+                f"off by up to {to_label:.3f} from 0.61, by {to_plot:.4f} from 0.69", to_label < 0.01, 28,
+                "the curve in the source has the exponents 0.69 and 1.44", misprint=True,
+            ),
+        ),
+        tables=(
+            ResultTable(
+                "Weights", ("p", "eta = 0.61", "eta = 0.69"),
+                tuple(
+                    (f"{q:g}", f"{LABELLED(q):.6f}", f"{PLOTTED(q):.6f}") for q in (0.001, 0.01, 0.1, 0.5, 0.9, 0.99)
+                ),
+            ),
+        ),
+        figures=(picture.figure,),
+    )  # fmt: skip

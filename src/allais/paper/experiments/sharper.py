@@ -10,7 +10,7 @@ import numpy as np
 from allais import theory
 from allais.linear import WG, LinearBandit, LinGapE
 from allais.linear.noise import ArmNoise, Noise, ParameterNoise
-from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable
+from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable, Size
 from allais.paper.measure import (
     ABOUT_THE_LIMIT,
     below,
@@ -49,15 +49,7 @@ NEAR = np.vstack([np.eye(5), [np.cos(0.3), np.sin(0.3), 0, 0, 0]])
 FIVE_AXES = LinearBandit(NEAR, [2.0, 0, 0, 0, 0], ParameterNoise())
 
 
-class Size(NamedTuple):
-    """How much is played."""
-
-    rounds: int
-    runs: int
-    linear_runs: int
-
-
-def run(size: Size, seed: int, done: Done) -> ExperimentResult:
+def run_sharper(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Regret, samples at a confidence, and samples of linear policies; the paper's beside ours."""
     regret_rows, regrets, setup = _regret(size, seed, lambda share: done(0.5 * share))
     sample_rows, savings, errors = _samples(size, seed, lambda share: done(0.5 + 0.3 * share))
@@ -194,6 +186,3 @@ def _linear(size: Size, seed: int, done: Done) -> tuple[Rows, dict[str, Lead]]:
 def _limit(problem: Bandit, known: Finite) -> float:
     """The samples that no policy which errs with probability delta stays below."""
     return theory.characteristic_time(PEOPLE, problem.lotteries, known.values).time * math.log(1.0 / (2.4 * DELTA))
-
-
-SIZES = {"quick": Size(20_000, 50, 10), "full": Size(100_000, 100, 50)}

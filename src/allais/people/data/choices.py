@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais.lotteries import Discrete
-from allais.people.data.choices_builder import Rows
+from allais.people.data import table_formats as tables
+from allais.people.data.choices_builder import Rows, read_lines, write_lines
 from allais.people.data.design import CERTAINTY_EQUIVALENT, Compact, compact
 
 
@@ -115,10 +116,8 @@ class Choices:
         >>> Choices.lottery_or_sure({**table, "took_lottery": [0.4], "n": [30]}, rate_of="n").rates()
         array([0.4])
         """
-        from allais.people.data import table_formats
-
         columns = {"person": person, "win": win, "probability": probability, "sure": sure, "took_lottery": took_lottery}
-        return table_formats.lottery_or_sure(table_formats.Reading(table, missing, of, rate_of), columns, trial)
+        return cls(**tables.lottery_or_sure(tables.Reading(table, missing, of, rate_of), columns, trial))
 
     @classmethod
     def mixed_gambles(
@@ -143,10 +142,8 @@ class Choices:
         >>> Choices.mixed_gambles({"person": ["a"], "gain": [14], "loss": [6], "accepted": [1]}).rates()
         array([1.])
         """
-        from allais.people.data import table_formats
-
         columns = {"person": person, "gain": gain, "loss": loss, "accepted": accepted}
-        return table_formats.mixed_gambles(table_formats.Reading(table, missing, of, rate_of), columns, trial)
+        return cls(**tables.mixed_gambles(tables.Reading(table, missing, of, rate_of), columns, trial))
 
     @classmethod
     def certainty_equivalents(
@@ -167,10 +164,8 @@ class Choices:
         >>> Choices.certainty_equivalents(table, lottery=[("x", "p"), (0, None)])
         <Choices: 1 answer of 1 person>
         """
-        from allais.people.data import table_formats
-
         columns = {"person": person, "amount": amount}
-        return table_formats.certainty_equivalents(table_formats.Reading(table, missing), lottery, columns, trial)
+        return cls(**tables.certainty_equivalents(tables.Reading(table, missing), lottery, columns, trial))
 
     @classmethod
     def from_table(
@@ -196,10 +191,8 @@ class Choices:
         >>> Choices.from_table(table, options={"left": [("x", "p"), (0, None)], "right": "sure"})
         <Choices: 1 answer of 1 person>
         """
-        from allais.people.data import table_formats
-
         columns = {"person": person, "chosen": chosen}
-        return table_formats.from_table(table_formats.Reading(table, missing, of, rate_of), options, columns, trial)
+        return cls(**tables.from_table(tables.Reading(table, missing, of, rate_of), options, columns, trial))
 
     @classmethod
     def read(cls, path: str | Path) -> Choices:
@@ -208,9 +201,7 @@ class Choices:
         Args:
             path: The file.
         """
-        from allais.people.data.jsonl import read_lines
-
-        return read_lines(Path(path))
+        return cls(**read_lines(Path(path)))
 
     def write(self, path: str | Path) -> None:
         """Write one JSON line per answer.
@@ -218,8 +209,6 @@ class Choices:
         Args:
             path: The file.
         """
-        from allais.people.data.jsonl import write_lines
-
         write_lines(self, Path(path))
 
     def __len__(self) -> int:

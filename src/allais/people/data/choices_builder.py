@@ -1,14 +1,22 @@
-"""Rows of choices, checked one by one; one message names all that cannot be read."""
+"""Rows of choices, checked one by one, one message naming all that cannot be read; and choices as JSON lines.
+
+A line is {"person": "ann", "options": [[[50, 0.1], [0, 0.9]], 7], "chosen": 0}; an answer that was given several times
+may have a "count".
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from allais._checks import brief, number
+from allais.files.atomic import write_atomically
+from allais.files.reading import text_of
 from allais.lotteries import Discrete
 from allais.people.data.design import CERTAINTY_EQUIVALENT
 
@@ -148,3 +156,76 @@ def named_person(person: Any) -> str:
     if isinstance(person, float | np.floating) and float(person).is_integer():
         return str(int(person))
     return str(person).strip()
+
+
+def write_lines(choices: Any, path: Path) -> None:
+    """Write one line per answer."""
+    lines = []
+    for row in range(len(choices)):
+        options = [plain_option(one) for one in choices.options(row)]
+        told: dict[str, Any] = {"person": choices.people[choices.person[row]]}
+        if choices.chosen[row] == CERTAINTY_EQUIVALENT:
+            told |= {"lottery": options[0], "amount": float(choices.amount[row])}
+        else:
+            told |= {"options": options, "chosen": int(choices.chosen[row])}
+        if choices.count[row] != 1:
+            told["count"] = int(choices.count[row])
+        lines.append(json.dumps(told))
+    write_atomically(path, "\n".join(lines) + "\n")
+
+
+def plain_option(lottery: Discrete) -> Any:
+    """An option as JSON has it: pairs of outcome and probability, or a sure amount."""
+    pairs = [list(pair) for pair in zip(lottery.outcomes.tolist(), lottery.probabilities.tolist(), strict=True)]
+    return pairs[0][0] if len(pairs) == 1 else pairs
+
+
+def read_lines(path: Path) -> dict[str, Any]:
+    """The columns of a file's answers: one per line, or a list called "answers". Other keys are passed over."""
+    content, built = text_of(path, "choices are"), Rows()
+    listed = _listed(content)
+    for row, told in enumerate(content.splitlines() if listed is None else listed, start=1):
+        if listed is not None or told.strip():
+            with built.row(row):
+                _take(built, _parsed(told) if listed is None else told)
+    return built.columns()
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (json.JSONDecodeError, RecursionError):  # the latter: hundreds of lists in each other
+        raise ValueError(f"a line must be JSON; got {brief(line)}. Repair it.") from None
+
+
+def _listed(content: str) -> list[Any] | None:
+    """The answers of one document, such as an interview or its page leaves; None for lines."""
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    answers = document.get("answers") if isinstance(document, dict) else None
+    return answers if isinstance(answers, list) else None
+
+
+def _take(built: Rows, told: Any) -> None:
+    if not isinstance(told, dict):
+        raise ValueError(f"an answer is written in braces; got {brief(told)}. Repair it.")
+    person, trial, count = told.get("person"), told.get("trial"), told.get("count", 1)
+    if "amount" in told and "lottery" in told:
+        built.equivalent(person, _option(told["lottery"]), told["amount"], trial, count)
+    elif isinstance(told.get("options"), list) and "chosen" in told:
+        built.choice(person, [_option(one) for one in told["options"]], told["chosen"], trial, count)
+    else:
+        raise ValueError("an answer has options and chosen, or a lottery and an amount; something is missing. Add it.")
+
+
+def _option(given: Any) -> Any:
+    if not isinstance(given, list):
+        return given
+    try:
+        return lottery_of_pairs(given)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"an option is an amount, or pairs of outcome and probability; got {brief(given)} ({error}). Repair it."
+        ) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import difflib
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -11,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from allais._checks import brief
-from allais._system.extras import extra
-from allais.errors import MissingFile
+from allais._system.extras import frame_of
+from allais.files.reading import csv_rows
 from allais.lotteries import Discrete
 from allais.lotteries.finite import lottery_of
-from allais.people.data.choices import Choices
 from allais.people.data.choices_builder import MOST_TIMES, EmptyCellError, Rows, lottery_of_pairs
 
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
@@ -58,20 +56,10 @@ class Columns:
             raise ValueError(self._broken[row])
 
     def _read_csv(self, path: Path) -> dict[str, list[Any]]:
-        try:
-            with path.open(newline="", encoding="utf-8-sig") as file:
-                header, *lines = csv.reader(file)
-        except FileNotFoundError:
-            raise MissingFile(f"choices are read from a file; {path} does not exist. Check the path.") from None
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise ValueError(f"choices are read from a CSV file; {path} cannot be read ({error}). Check it.") from None
-        except ValueError:
-            raise ValueError(f"a CSV file begins with the names of its columns; {path} is empty. Check it.") from None
-        names = [name.strip() for name in header]
+        names, lines = csv_rows(path, "choices")
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise ValueError(f"column names must be unique; {path} has two called {twice!r}. Rename one of them.")
-        lines = [line for line in lines if line]
         for row, line in enumerate(lines, start=1):
             if len(line) != len(names):
                 self._broken[row] = (
@@ -85,14 +73,7 @@ class Columns:
 def _columns(table: Any) -> dict[str, list[Any]]:
     if isinstance(table, Mapping):
         return {str(name): list(column) for name, column in table.items()}
-    with extra("people", "a table"):
-        import narwhals
-    try:
-        frame = narwhals.from_native(table, eager_only=True)
-    except TypeError:
-        raise TypeError(
-            f"a table is a DataFrame, the path of a CSV file or a mapping of columns; got {brief(table)}. Give one."
-        ) from None
+    frame = frame_of(table, "CSV")
     return {str(name): frame[name].to_list() for name in frame.columns}
 
 
@@ -165,13 +146,8 @@ def cell_share(name: str, cell: Any, of: str, asked: Any, rate: bool) -> tuple[i
     return int(k), int(n - k)
 
 
-def require_missing(missing: str) -> None:
-    """Refuse an unknown way to treat rows with empty cells."""
-    if missing not in ("refuse", "drop"):
-        raise ValueError(f"missing is 'refuse' or 'drop'; got {missing!r}. Choose one.")
-
-
 NOTHING = Discrete({0.0: 1.0})
+Found = dict[str, Any]  # the columns of choices
 Maker = Callable[[int], Any]  # from a row's number to an option
 
 
@@ -179,19 +155,20 @@ class Reading:
     """One pass over a table, whose answers are single ones, counts or rates."""
 
     def __init__(self, table: Any, missing: str, of: str | None = None, rate_of: str | None = None) -> None:
-        require_missing(missing)
+        if missing not in ("refuse", "drop"):
+            raise ValueError(f"missing is 'refuse' or 'drop'; got {missing!r}. Choose one.")
         if of is not None and rate_of is not None:
             raise ValueError("answers are counts or rates; got columns for both, of and rate_of. Give one of them.")
         self.found, self.built = Columns(table), Rows(drop=missing == "drop")
         self.asked, self._rates = of or rate_of, rate_of is not None
 
-    def each(self, take: Callable[..., None], *names: str | None) -> Choices:
+    def each(self, take: Callable[..., None], *names: str | None) -> Found:
         """All rows: `take` gets the number of one, its cells, and how many were asked."""
         for row, cells in self.found.rows(*names, self.asked):
             with self.built.row(row):
                 self.found.require_whole(row)
                 take(row, *cells)
-        return Choices(**self.built.columns())
+        return self.built.columns()
 
     def either(self, person: Any, options: list[Any], name: str, cell: Any, trial: Any, asked: Any) -> None:
         """Add the answers of a row: how many took the first option, and how many the second."""
@@ -205,7 +182,7 @@ class Reading:
                 self.built.choice(person, options, chosen, trial, count)
 
 
-def lottery_or_sure(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Choices:
+def lottery_or_sure(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Found:
     """A win with a probability, else nothing, or a sure amount."""
     lottery = cache(lottery_of_pairs)  # making one takes longer than looking it up
     who, *names, took_lottery = (columns[key] for key in ("person", "win", "probability", "sure", "took_lottery"))
@@ -221,7 +198,7 @@ def lottery_or_sure(reading: Reading, columns: Mapping[str, str], trial: str | N
     return reading.each(take, who, *names, took_lottery, trial)
 
 
-def mixed_gambles(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Choices:
+def mixed_gambles(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Found:
     """A gain or a loss at even odds, or nothing."""
     lottery = cache(lottery_of_pairs)  # making one takes longer than looking it up
     names = [columns[key] for key in ("person", "gain", "loss", "accepted")]
@@ -236,7 +213,7 @@ def mixed_gambles(reading: Reading, columns: Mapping[str, str], trial: str | Non
     return reading.each(take, *names, trial)
 
 
-def certainty_equivalents(reading: Reading, lottery: Any, columns: Mapping[str, str], trial: str | None) -> Choices:
+def certainty_equivalents(reading: Reading, lottery: Any, columns: Mapping[str, str], trial: str | None) -> Found:
     """Lotteries with the amounts that people find as good."""
     make = _maker(reading.found, lottery)
 
@@ -247,7 +224,7 @@ def certainty_equivalents(reading: Reading, lottery: Any, columns: Mapping[str, 
     return reading.each(take, columns["person"], columns["amount"], trial)
 
 
-def from_table(reading: Reading, options: Mapping[str, Any], columns: Mapping[str, str], trial: str | None) -> Choices:
+def from_table(reading: Reading, options: Mapping[str, Any], columns: Mapping[str, str], trial: str | None) -> Found:
     """Options from columns of outcomes and probabilities, of amounts, or of texts."""
     names = [str(name).strip() for name in options]
     if reading.asked is not None and len(names) != 2:

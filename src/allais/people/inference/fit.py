@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from allais._checks import FloatArray, IntArray, Seed, brief, generator
 from allais.people.data.choices import Choices
 from allais.people.inference.fitted import MOST_DRAWS, Fitted, pooled
-from allais.people.model.family import Family
+from allais.people.model.family import Family, short_name
 from allais.people.model.likelihood import Likelihood
-from allais.people.model.presets import short_name
+from allais.people.model.parameters import Prior
 from allais.weights import Identity
 
 Gradients = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # points (n, d) to values (n,) and gradients (n, d)
@@ -80,6 +80,17 @@ def _newton(gradient: FloatArray, curvature: FloatArray, open_: NDArray[np.bool_
     step[open_] = vectors @ ((vectors.T @ gradient[open_]) / (np.abs(values) + damping))
     longest = float(np.abs(step).max())
     return step * min(1.0, LONGEST / longest) if longest > 0.0 else step
+
+
+DRAWS = 300  # of each person, from either distribution: a person's log likelihood is off by about 0.05
+WIDER = 2.0  # the covariance of draws around a posterior, so that weights stay bounded
+
+
+def drawn_around(posterior: Prior, population: Prior, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Draws of a person, half from around a posterior and half from the population; twice their density, as logs."""
+    near = Prior(posterior.mean, WIDER * posterior.covariance)
+    z = np.concatenate([near.draw(DRAWS, rng), population.draw(DRAWS, rng)])
+    return z, np.logaddexp(near.log_density(z), population.log_density(z))
 
 
 STARTS = 4  # the mean of the prior and draws from it

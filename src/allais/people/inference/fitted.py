@@ -13,16 +13,8 @@ import numpy as np
 from scipy import special
 
 from allais._checks import FloatArray, Seed, generator
-from allais.people.data.choices import Choices
-from allais.people.model.family import Family
-from allais.people.model.parameters import ByName, Prior
-from allais.preferences import Preference
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-
 from allais.files.reading import DAMAGE, finite, finite_list, reason, require, whole
+from allais.people.data.choices import Choices
 from allais.people.inference.summary import (
     PopulationTable,
     Summary,
@@ -32,9 +24,16 @@ from allais.people.inference.summary import (
     population_table,
     summarise,
 )
+from allais.people.model.family import Family
+from allais.people.model.parameters import ByName, Prior
+from allais.preferences import Preference
 from allais.preferences.documents import read_document, write_preference
 from allais.preferences.showing import Rows, as_frame, as_html
 from allais.settings import checked_trust, from_spec, to_spec
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 MOST_DRAWS = 1000  # that are kept of one person
 POINTS = ("maximum likelihood", "posterior mode")  # methods that predict from one point, and not from draws

@@ -18,16 +18,14 @@ from scipy import special
 
 from allais._checks import FloatArray, Seed, generator
 from allais.people.data.choices import Choices
-from allais.people.inference.fit import EDGE, Gradients, find_mode, maximise
+from allais.people.inference.fit import DRAWS, EDGE, Gradients, drawn_around, find_mode, maximise
 from allais.people.inference.fitted import Fitted
 from allais.people.model.family import Family
 from allais.people.model.likelihood import Likelihood
 from allais.people.model.parameters import Prior
 
-DRAWS = 300  # of each person, from either distribution: a person's log likelihood is off by about 0.05
 ROUNDS = 4  # of drawing people and maximising
 STEPS = 40  # of expectation and maximisation, on the same draws
-WIDER = 2.0  # the covariance of draws around a posterior, so that weights stay bounded
 NARROWEST = 0.02  # spread of people, as a share of the prior's: no answers could tell less from none
 
 
@@ -91,10 +89,9 @@ def _fitted_population(
 def _draws(likelihood: Likelihood, population: Prior, posteriors: list[Prior], rng: np.random.Generator) -> _Drawn:
     places, log_density = [], []
     for one in posteriors:
-        near = Prior(one.mean, WIDER * one.covariance)
-        z = np.concatenate([near.draw(DRAWS, rng), population.draw(DRAWS, rng)])
+        z, of_draws = drawn_around(one, population, rng)
         places.append(z)
-        log_density.append(np.logaddexp(near.log_density(z), population.log_density(z)) - np.log(2.0))
+        log_density.append(of_draws - np.log(2.0))
     blocks = np.repeat(np.arange(len(posteriors)), 2 * DRAWS)
     log_likelihood = likelihood.at(np.concatenate(places), blocks).reshape(len(posteriors), -1)
     return _Drawn(np.array(places), log_likelihood - np.array(log_density))

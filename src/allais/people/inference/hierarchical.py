@@ -18,7 +18,7 @@ from scipy import special
 from allais._checks import FloatArray, Seed, generator
 from allais._system.extras import extra
 from allais.people.data.choices import Choices
-from allais.people.inference.fit import find_mode
+from allais.people.inference.fit import drawn_around, find_mode
 from allais.people.inference.fitted import MOST_DRAWS, Fitted
 from allais.people.inference.summary import inference_of
 from allais.people.model.family import Family
@@ -26,8 +26,6 @@ from allais.people.model.likelihood import Likelihood
 from allais.people.model.parameters import Prior
 
 ROUNDS = 4  # of updating people and population in turn; the sampler does the rest
-DRAWS = 300  # for a person's mean and covariance: as many from around the last ones and from the population
-WIDER = 2.0  # the covariance of the former, so that their weights stay bounded
 FEWEST = 30.0  # effective draws; with fewer the last ones are kept
 NARROWEST = 0.1  # spread of people at the start, as a share of the prior's
 
@@ -74,10 +72,8 @@ def starting_point(choices: Choices, family: Family, rng: np.random.Generator) -
 
 def _posterior(likelihood: Likelihood, population: Prior, before: Prior, rng: np.random.Generator) -> Prior:
     """A person's posterior under a population, as a normal distribution, by importance sampling."""
-    near = Prior(before.mean, WIDER * before.covariance)
-    z = np.concatenate([near.draw(DRAWS, rng), population.draw(DRAWS, rng)])
-    of_population = population.log_density(z)
-    log_weights = likelihood.at(z) + of_population - np.logaddexp(near.log_density(z), of_population)
+    z, log_density = drawn_around(before, population, rng)
+    log_weights = likelihood.at(z) + population.log_density(z) - log_density
     weights = special.softmax(log_weights)
     if 1.0 / np.square(weights).sum() < FEWEST:
         return before

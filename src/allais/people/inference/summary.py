@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from allais._checks import FloatArray
-
-if TYPE_CHECKING:
-    from allais.people.inference.fitted import Fitted
-
-
-import base64
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
 from allais._system.extras import extra
 from allais.files.reading import require
 from allais.people.model.parameters import ByName

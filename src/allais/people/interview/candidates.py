@@ -16,7 +16,7 @@ from allais._checks import FloatArray, IntArray, real
 from allais.files.reading import require, whole
 from allais.lotteries import Discrete
 from allais.people.data.choices import dominates
-from allais.people.data.jsonl import plain_option
+from allais.people.data.choices_builder import plain_option
 from allais.people.model.likelihood import OptionValues
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from allais.files.reading import DAMAGE, finite_list, generator_of, plain, reaso
 from allais.learner.choices import NotNow
 from allais.learner.journal import open_folder, whole_snapshot
 from allais.people.data.choices import Choices
-from allais.people.data.jsonl import plain_option
+from allais.people.data.choices_builder import plain_option
 from allais.people.inference.fitted import fitted_content
 from allais.people.inference.posterior import Belief
 from allais.people.interview.candidates import SIDES, Question, asked_about, checked_stakes, pool
@@ -174,7 +174,7 @@ INTRO = (
     "You will see pairs of options. Say which one you would rather {verb}; nothing is right or wrong. "
     "A bar shows how likely each outcome is."
 )
-OUTRO = "Your answers are on this device only. Download them, and give the file to whoever asked you."
+OUTRO = "Your answers are on this device only. Download them, and give the file to the person who asked you."
 
 
 def write_page(

@@ -28,10 +28,9 @@ from allais.people.interview.candidates import (
     pool,
 )
 from allais.people.interview.interview_view import InterviewView
-from allais.people.model.family import Family
+from allais.people.model.family import Family, family_named
 from allais.people.model.likelihood import Likelihood, OptionValues
 from allais.people.model.parameters import Prior
-from allais.people.model.presets import family_named
 
 ASKED = 400  # particles over which information is computed: its error is then below the gaps that matter
 TIES = 1e-3  # of the information about parameters counts beside that about the decision
@@ -265,14 +264,10 @@ class Interview(InterviewView):
     @one_at_a_time
     def copy(self) -> Interview:
         """An independent interview that knows the same and will ask the same."""
-        from allais.people.interview.files import from_content
-
-        return from_content(self.family, self._document())
+        return _files().from_content(self.family, self._document())
 
     def _document(self) -> dict[str, Any]:
-        from allais.people.interview.files import content_of
-
-        return content_of(self)
+        return _files().content_of(self)
 
     def _lines_worth_a_snapshot(self) -> int:
         return self.n_particles
@@ -282,9 +277,7 @@ class Interview(InterviewView):
         return {"family": self.family, "document": self._document()}
 
     def __setstate__(self, contents: dict[str, Any]) -> None:
-        from allais.people.interview.files import from_content
-
-        self.__dict__.update(from_content(contents["family"], contents["document"]).__dict__)
+        self.__dict__.update(_files().from_content(contents["family"], contents["document"]).__dict__)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         self._journal.require_in_memory()
@@ -306,9 +299,7 @@ class Interview(InterviewView):
         Args:
             path: The file.
         """
-        from allais.people.interview.files import write_interview
-
-        write_interview(self, Path(path))
+        _files().write_interview(self, Path(path))
 
     @staticmethod
     def load(path: str | Path, trust: Sequence[str] = ()) -> Interview:
@@ -318,9 +309,7 @@ class Interview(InterviewView):
             path: The file.
             trust: Modules outside of this library whose types and functions the file may name.
         """
-        from allais.people.interview.files import read_interview
-
-        return read_interview(Path(path), trust)
+        return _files().read_interview(Path(path), trust)
 
     @staticmethod
     def open(
@@ -334,9 +323,13 @@ class Interview(InterviewView):
             trust: Modules outside of this library whose types and functions the folder may name.
             **settings: What else an `Interview` takes, such as `seed`; needed the first time only.
         """
-        from allais.people.interview.files import open_interview
+        return _files().open_interview(Path(path), family, trust, settings)
 
-        return open_interview(Path(path), family, trust, settings)
+
+def _files() -> Any:
+    from allais.people.interview import files
+
+    return files
 
 
 def _whole(name: str, number: Any, least: int) -> int:

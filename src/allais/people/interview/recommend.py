@@ -11,10 +11,11 @@ from allais._checks import FloatArray, Seed, generator
 from allais.learner import Learner
 from allais.people.inference.fitted import Fitted
 from allais.people.interview.candidates import entropy_of
+from allais.preferences.valuation import grouped
 from allais.rewards import Finite, Rewards
 
 UNSEEN = 1.0  # pseudo-count of unseen outcomes, spread over those that are possible
-MOST_OUTCOMES = 400  # of an arm; more are joined by rank, in bins of nearly equal counts
+MOST_OUTCOMES = 400  # of an arm; more are joined by rank, in bins that are narrow at both ends
 SURE = 0.95  # a probability from which more data are not worth it
 CLOSE = 1.5  # ratio of bits below which both sources of uncertainty matter about as much
 
@@ -103,7 +104,7 @@ def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: See
             )
         if counts.sum() == 0:
             notes.append(f"Nothing was seen of {name}: its chance is that of any distribution within the rewards.")
-        outcomes, counts = _joined(np.asarray(outcomes, np.float64), np.asarray(counts, np.float64))
+        outcomes, counts = grouped(np.asarray(outcomes, np.float64), np.asarray(counts, np.float64), MOST_OUTCOMES)
         points = np.concatenate([outcomes, support])
         shares = rng.standard_gamma(np.concatenate([counts, prior]), size=(n_draws, points.size))
         for i, preference in enumerate(preferences):
@@ -128,15 +129,3 @@ def _possible(rewards: Rewards | None) -> tuple[FloatArray, FloatArray]:
     else:
         points = np.array([end for end in (rewards.support if rewards is not None else ()) if np.isfinite(end)])
     return points, np.full(points.size, UNSEEN / max(points.size, 1))
-
-
-def _joined(outcomes: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Many outcomes in bins by rank: each bin is its mean."""
-    if outcomes.size <= MOST_OUTCOMES:
-        return outcomes, counts
-    order = np.argsort(outcomes)
-    outcomes, counts = outcomes[order], counts[order]
-    cell = np.minimum((np.cumsum(counts) - 0.5 * counts) / counts.sum() * MOST_OUTCOMES, MOST_OUTCOMES - 1).astype(int)
-    first = np.flatnonzero(np.diff(cell, prepend=-1))
-    total = np.add.reduceat(counts, first)
-    return np.add.reduceat(outcomes * counts, first) / total, total

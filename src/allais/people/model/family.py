@@ -1,4 +1,4 @@
-"""Families: models of how people choose, with some parameters free and others fixed."""
+"""Families: models of how people choose, with some parameters free and others fixed; by name, and in words."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from allais.people.model.parameters import (
 )
 from allais.preferences import PowerUtility, Preference
 from allais.settings import kind_named, to_spec
-from allais.weights import TverskyKahneman, Weight
+from allais.weights import Identity, Prelec, TverskyKahneman, Weight
 
 
 class _Place(NamedTuple):
@@ -278,8 +278,6 @@ class Family:
         )
 
     def __str__(self) -> str:
-        from allais.people.model.presets import describe
-
         return describe(self)
 
     def __repr__(self) -> str:
@@ -289,17 +287,10 @@ class Family:
         """The family as a setting in a file."""
         given = [[name, to_spec(wish)] for name, wish in self.given.items()]
         return {
-            "type": "Family",
-            "gains": _named(self.gains),
-            "losses": _named(self.losses),
-            "utility": _named(self.utility),
-            "choice": to_spec(self.choice),
-            "reference": self.reference,
-            "costs": self.costs,
-            "stake": self.stake,
-            "parameters": given,
-            "prior": to_spec(self.joint_prior),
-        }
+            "type": "Family", "gains": _setting(self.gains), "losses": _setting(self.losses),
+            "utility": _setting(self.utility), "choice": to_spec(self.choice), "reference": self.reference,
+            "costs": self.costs, "stake": self.stake, "parameters": given, "prior": to_spec(self.joint_prior),
+        }  # fmt: skip
 
     @staticmethod
     def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Family:
@@ -326,10 +317,7 @@ def _of_weight(role: str, weight: Any, starts: tuple[int, ...]) -> list[_Place]:
 
 
 def _weight(weight: Any, numbers: list[float]) -> Weight:
-    if isinstance(weight, Weight):
-        return weight
-    found: Weight = weight(*numbers[: len(WEIGHTS[weight][1])])
-    return found
+    return weight if isinstance(weight, Weight) else weight(*numbers[: len(WEIGHTS[weight][1])])
 
 
 def _kind(weight: Any, design: Design) -> tuple[int, FloatArray]:
@@ -340,7 +328,7 @@ def _kind(weight: Any, design: Design) -> tuple[int, FloatArray]:
         return FIXED_CURVE, np.ascontiguousarray(weight.of_logs(design.log_p, design.log_q))
 
 
-def _named(thing: Any) -> Any:
+def _setting(thing: Any) -> Any:
     """A type by its name, which only a family's parts have; anything else as a setting."""
     return thing.__name__ if isinstance(thing, type) else to_spec(thing)
 
@@ -352,3 +340,61 @@ def _found(name: Any) -> Any:
     if kind is not PowerUtility and kind not in WEIGHTS:
         raise ValueError(f"unknown weight or utility {name!r} in a family. Update allais.")
     return kind
+
+
+FAMILIES = {  # and what is free in them
+    "cpt": "one weight for gains and losses (Tversky and Kahneman's), power utility, loss aversion",
+    "cpt-two-weights": "the same with a weight of its own for losses",
+    "prelec": "Prelec's weight, power utility, loss aversion",
+    "utility": "no weights: power utility and loss aversion only",
+}
+
+
+def family_named(name: str, stakes: tuple[float, float], *, reference: float = 0.0, costs: bool = False) -> Family:
+    """A family by its short name, for outcomes between two stakes.
+
+    >>> family_named("prelec", (-50.0, 200.0)).names
+    ('weight_alpha', 'utility_alpha', 'loss_aversion', 'temperature')
+    """
+    point: Any = {"stake": max(abs(end - reference) for end in stakes) / 2.0, "reference": reference, "costs": costs}
+    if name == "cpt-two-weights":
+        return Family(TverskyKahneman, TverskyKahneman, **point)
+    if name == "prelec":
+        return Family(Prelec, beta=1.0, **point)
+    return Family(Identity() if name == "utility" else TverskyKahneman, **point)
+
+
+NINETY = 1.6449  # standard deviations to either side: 90 % of a normal distribution
+
+
+def describe(family: Family) -> str:
+    """The weights, the utility and the choice rule, and each parameter with its prior."""
+    if family.losses is None or family.losses == "dual":
+        weights = f"gains and losses by {_named(family.gains)}" + (" and its dual" if family.losses else "")
+    else:
+        weights = f"gains by {_named(family.gains)}, losses by {_named(family.losses)}"
+    utility = "a linear utility" if family.utility is None else PowerUtility.__name__
+    lines = [f"Family: {weights}, {utility}, {type(family.choice).__name__} on {family.choice.on}"]
+    prior = family.prior
+    width = max(map(len, (*family.names, *family.fixed)), default=0)
+    if family.names:
+        ends = np.stack([prior.mean, prior.mean - NINETY * prior.spread, prior.mean + NINETY * prior.spread])
+        for name, (median, low, high) in zip(family.names, family.natural(ends).T, strict=True):
+            lines.append(f"  {name:<{width}}   median {median:.2g}, 90 % from {low:.2g} to {high:.2g}")
+    lines += [f"  {name:<{width}}   {value:g}, fixed" for name, value in family.fixed.items()]
+    return "\n".join(lines)
+
+
+def short_name(family: Family) -> str:
+    """A family by its weights and what is free.
+
+    >>> from allais.people import Family
+    >>> short_name(Family(alpha=0.88))
+    'TverskyKahneman: weight_eta, loss_aversion, temperature'
+    """
+    weights = [_named(one) for one in (family.gains, family.losses) if one is not None]
+    return f"{' and '.join(weights)}: {', '.join(family.names) or 'nothing free'}"
+
+
+def _named(weight: Any) -> str:
+    return weight.__name__ if isinstance(weight, type) else repr(weight)

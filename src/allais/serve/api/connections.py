@@ -81,12 +81,12 @@ class LimitedProtocol(HttpToolsProtocol):
             self._arm(self.limits.head_seconds)
 
     def on_message_begin(self) -> None:
-        """Wait for the headers, not for ever."""
+        """Wait for the headers, for a limited time."""
         super().on_message_begin()
         self._patience = self.limits.head_seconds
 
     def on_headers_complete(self) -> None:
-        """Wait for the body, not for ever."""
+        """Wait for the body, for a limited time."""
         self._patience = self.limits.body_seconds
         super().on_headers_complete()
 
@@ -101,7 +101,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def pause_writing(self) -> None:
-        """Wait for a caller who does not read what was asked for, not for ever."""
+        """Wait for a caller who does not read the answer, for a limited time."""
         self._arm(self.limits.body_seconds)
         super().pause_writing()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from itertools import count
 from json import JSONDecodeError
 from time import perf_counter
@@ -57,7 +57,7 @@ OURS = Refused(500, "the service made a mistake of its own; its log has more.")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
     for status, description in {
-        400: "The body is no JSON.", 401: "No key, or one that is not in force.", 403: "The key does not open this.",
+        400: "The body is not JSON.", 401: "No key, or one that is not in force.", 403: "The key does not open this.",
         404: "There is no such thing.", 409: "Not in this state.", 410: "The decision has expired.",
         413: "The body is too large.", 421: "Another process serves this experiment.",
         422: "The body does not fit.", 429: "Too fast.", 503: "The database is away; repeat the call.",
@@ -168,7 +168,7 @@ def refuse(refusal: Refused) -> Response:
 
 
 def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> None:
-    """Let every error end in a status and one sentence; whoever looks for a page that is not there gets a page."""
+    """Let every error end in a status and one sentence; a browser that asks for a missing page gets a page."""
 
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
@@ -203,7 +203,7 @@ class Front:
     from here, the others behind the framework. Every request has an id, its caller's own or a new one.
     """
 
-    def __init__(self, app: FastAPI, settings: ServerSettings, direct: list[Any]) -> None:
+    def __init__(self, app: FastAPI, settings: ServerSettings, direct: Sequence[Any]) -> None:
         self.app, self._most = app, settings.limits.body_bytes
         self._origins = {origin.encode() for origin in settings.origins}
         self._process, self._count = secrets.token_hex(4).encode(), count(1)

@@ -52,7 +52,9 @@ class Requests:
         numbers[-1] += seconds
         if self._logged:
             facts = (method, route or OTHER, status, round(1e3 * seconds, 1), key or "-", id.decode())
-            extra = {"facts": dict(zip(FACTS, facts, strict=True)) | trace_of(headers)}
+            found = next((TRACE.fullmatch(content) for name, content in headers if name == b"traceparent"), None)
+            trace = {} if found is None else {"trace_id": found[1].decode(), "span_id": found[2].decode()}
+            extra = {"facts": dict(zip(FACTS, facts, strict=True)) | trace}
             log.info("%s %s %d %.1f ms key=%s request=%s", *facts, extra=extra)
 
     def collect(self) -> Iterator[Metric]:
@@ -72,14 +74,6 @@ class Requests:
             buckets = list(zip((*map(str, BOUNDS), "+Inf"), below, strict=True))
             family.add_metric(list(place), buckets, seconds)
         yield from (calls, family)
-
-
-def trace_of(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
-    """The trace that a request belongs to, and the span that made it, by the caller's `traceparent`."""
-    for name, content in headers:
-        if name == b"traceparent" and (found := TRACE.fullmatch(content)):
-            return {"trace_id": found[1].decode(), "span_id": found[2].decode()}
-    return {}
 
 
 class AsJSON(logging.Formatter):

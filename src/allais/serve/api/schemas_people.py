@@ -69,7 +69,7 @@ class InterviewShown(Strict):
 
 
 class MakeLink(Strict):
-    """A link to an interview, for whoever has no key."""
+    """A link to an interview, for someone without a key."""
 
     expires_after: Annotated[float, Field(ge=60, le=90 * 86_400)] = 7 * 86_400.0  # seconds
 

@@ -20,9 +20,9 @@ from allais.evidence.targets import LOGGING
 from allais.learner import Learner, LinearLearner
 from allais.preferences import Preference, expected_value
 from allais.preferences.named import in_words, preference_named
-from allais.report.evaluation_page import AS_DECIDED, answers, assumptions, pictures, table
+from allais.report.evidence_pages import AS_DECIDED, answers, assumptions, pictures, table
 from allais.report.markup import share
-from allais.serve.core.errors import Refused
+from allais.serve.core.errors import Refused, refusing
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.features import Encoding
 from allais.serve.core.parse_settings import bounds_of
@@ -77,10 +77,8 @@ class Asked(NamedTuple):
         if experiment.learner.n_arms > MOST_ARMS:
             raise Refused(409, f"at most {MOST_ARMS} arms are evaluated; {experiment.name!r} has more. Export it.")
         mine = policy.preference
-        try:
+        with refusing():
             named = [preference_named(name, costs=mine.costs) for name in wanted.by]
-        except (ValueError, TypeError) as error:
-            raise Refused(422, str(error)) from None
         others = [expected_value(), *named, *([] if persons is None else [persons])]
         each = {in_words(one): one for one in (mine, *(other.in_frame_of(mine) for other in others))}
         bounds = bounds_of(policy)
@@ -186,24 +184,19 @@ async def look(service: Service, name: str, wanted: Wanted) -> Evaluated:
         raise Refused(404, f"a person must have a preference; {wanted.person!r} has none. Give her one.")
     asked = Asked.of(await service.idle(name), wanted, None if known is None else known[1])
     await service.write([])
-    try:
+    with refusing():
         return await service.read(partial(evaluated, asked=asked), long=True)
-    except ValueError as error:
-        raise Refused(422, str(error)) from None
 
 
 async def evaluation(service: Service, name: str, wanted: Wanted) -> dict[str, Any]:
     """The same as an answer."""
     seen = await look(service, name, wanted)
+    targets = [] if seen.found is None else [_shown(one) for one in seen.found.worths]
     return {
-        "summary": seen.summary, "notes": seen.notes, "targets": [_shown(one) for one in _worths(seen)],
+        "summary": seen.summary, "notes": seen.notes, "targets": targets,
         "decisions": seen.decisions, "outcomes": 0 if seen.found is None else seen.found.log.told.n, "delta": DELTA,
         "assumptions": seen.assumptions,
     }  # fmt: skip
-
-
-def _worths(seen: Evaluated) -> tuple[Worth, ...]:
-    return () if seen.found is None else seen.found.worths
 
 
 def _shown(one: Worth) -> dict[str, Any]:

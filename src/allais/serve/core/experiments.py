@@ -225,8 +225,9 @@ def changed(experiment: Experiment, call: ChangeExperiment) -> tuple[Learner, Ex
     updates: dict[str, Any] = {}
     with refusing():
         if call.rewards is not None:
-            rewards = [setting_from("reward", one) for one in _listed(call.rewards)]
-            given = rewards if isinstance(call.rewards, list) else rewards[0]
+            several = isinstance(call.rewards, list)
+            rewards = [setting_from("reward", one) for one in (call.rewards if several else [call.rewards])]
+            given = rewards if several else rewards[0]
             if given != learner.policy.rewards:
                 learner.widen(given)
                 events.append({"widen": to_spec(given)})
@@ -271,10 +272,6 @@ def _with_test(experiment: Experiment, call: ChangeTest) -> PlannedTest:
     if shares == test.shares and test.ended is None:
         return new
     return new.model_copy(update={"shares": shares, "since": experiment.learner.asked + 1, "ended": None})
-
-
-def _listed(rewards: Document | list[Document]) -> list[Document]:
-    return rewards if isinstance(rewards, list) else [rewards]
 
 
 def on_its_scale(document: Document, old: Preference) -> Preference:

@@ -7,7 +7,7 @@ stands for what all arms share, so that no row is empty.
 
 A feature of the context is one of every arm, unless the arm has its own of that name. Features that no term names are
 left out: applications send what they have, long before an experiment uses it. The answer names them, so that a slip
-of the pen is seen at once. A term that finds what is no number is refused: 0 would be a lie.
+of the pen is seen at once. A term whose feature is not a number is refused: 0 would be wrong.
 
 A test with fixed shares goes by the person instead: a hash says which arm is hers.
 """

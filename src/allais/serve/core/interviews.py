@@ -14,9 +14,9 @@ from sqlalchemy import Connection, insert, select, update
 from allais.learner import NotNow
 from allais.people import Interview
 from allais.people.interview.candidates import Question
-from allais.people.model.presets import family_named
+from allais.people.model.family import family_named
 from allais.serve.api.schemas_people import AnswerQuestion, StartInterview
-from allais.serve.core.errors import Refused, not_found
+from allais.serve.core.errors import Refused, not_found, refusing
 from allais.serve.core.experiments import audited
 from allais.serve.core.keys import Key, digest_of
 from allais.serve.core.people import put_person
@@ -113,13 +113,11 @@ async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> 
             return talk.next_question()
 
         async with talk.lock:
-            try:
+            with refusing():
                 question = await service.interview_threads.run(answered)
-            except ValueError as error:
-                raise Refused(422, str(error)) from None
-            preference = (
-                await service.interview_threads.run(lambda: talk.interview.preference) if question is None else None
-            )
+            preference = None
+            if question is None:
+                preference = await service.interview_threads.run(lambda: talk.interview.preference)
 
             def writing(connection: Connection) -> None:
                 entries = {"events": json.dumps(talk.events), "changed_at": time.time()}
@@ -143,21 +141,23 @@ async def answer(service: Service, id_: str, call: AnswerQuestion, key: Key) -> 
 async def _talk(service: Service, id_: str) -> Conversation:
     if (found := service.interviews.get(id_)) is not None:
         return found
-    row = await service.read(_reading(id_))
+    wanted = select(interviews).where(interviews.c.id == id_)
+    row = await service.read(lambda connection: connection.execute(wanted).one_or_none())
     if row is None:
         raise not_found("an interview", id_, "Start one.")
     service.precompiler.require_done()
     begun_by = json.loads(row.settings).get("begun_by")
-    talk = Conversation(
-        id_, row.person, await service.interview_threads.run(lambda: _again(row)), json.loads(row.events), begun_by
-    )
+
+    def again() -> Interview:
+        interview = _made(json.loads(row.settings))
+        for event in json.loads(row.events):
+            interview.apply(event)
+        return interview
+
+    interview = await service.interview_threads.run(again)
+    talk = Conversation(id_, row.person, interview, json.loads(row.events), begun_by)
     _keep(service, talk)
     return service.interviews[id_]
-
-
-def _reading(id_: str) -> Any:
-    wanted = select(interviews).where(interviews.c.id == id_)
-    return lambda connection: connection.execute(wanted).one_or_none()
 
 
 def _keep(service: Service, talk: Conversation) -> None:
@@ -176,14 +176,6 @@ def _made(settings: dict[str, Any]) -> Interview:
         raise Refused(422, str(error)) from None
     except ArithmeticError as error:  # of stakes that are almost nothing beside the reference
         raise Refused(422, f"stakes must differ as people can tell; these do not ({error}). Give others.") from None
-
-
-def _again(row: Any) -> Interview:
-    """An interview from its answers."""
-    interview = _made(json.loads(row.settings))
-    for event in json.loads(row.events):
-        interview.apply(event)
-    return interview
 
 
 def _shown(talk: Conversation, question: Question | None) -> dict[str, Any]:

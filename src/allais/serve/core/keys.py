@@ -140,7 +140,7 @@ class Key(NamedTuple):
 
     @property
     def lasts(self) -> bool:
-        """Whether it manages everything, and for ever."""
+        """Whether it manages everything, without an end."""
         limited = self.revoked_at is not None or self.expires_at is not None or self.experiments is not None
         return "manage" in self.scopes and not limited
 

@@ -139,8 +139,11 @@ async def erase_person(service: Service, person: str, key: Key) -> None:
     service.people.forget(person)
     for id_ in [id_ for id_, talk in service.interviews.items() if talk.person == person]:
         del service.interviews[id_]
-    while some := await service.read(partial(_decisions_of, person=person)):
-        await service.change(partial(_unname, numbers=some))
+    table = tables.decisions
+    wanted = select(table.c.experiment, table.c.number).where(table.c.person == person).limit(AT_A_TIME)
+    while some := await service.read(lambda connection: list(map(tuple, connection.execute(wanted)))):
+        these = update(table).where(tuple_(table.c.experiment, table.c.number).in_(some)).values(person=None)
+        await service.change(partial(_do, these))
         erased = True
     if erased:
         await service.write([audited(key, "erase person", alias)])
@@ -156,13 +159,5 @@ def _erase(connection: Connection, person: str, alias: str) -> bool:
     return bool(found)
 
 
-def _decisions_of(connection: Connection, person: str) -> list[tuple[int, int]]:
-    table = tables.decisions
-    wanted = select(table.c.experiment, table.c.number).where(table.c.person == person).limit(AT_A_TIME)
-    return [(row.experiment, row.number) for row in connection.execute(wanted)]
-
-
-def _unname(connection: Connection, numbers: list[tuple[int, int]]) -> None:
-    table = tables.decisions
-    these = tuple_(table.c.experiment, table.c.number).in_(numbers)
-    connection.execute(update(table).where(these).values(person=None))
+def _do(statement: Any, connection: Connection) -> None:
+    connection.execute(statement)

@@ -88,28 +88,23 @@ def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> E
             raise ValueError(f"its event {seq} is missing")
         require_same(stored, f"its event {seq}", body, row.id, seq)
         apply(learner, json.loads(body))
-    clock = clock or Clock(_last_decision(connection, row.id))
+    if clock is None:
+        both = select(decisions.c.asked_at, decisions.c.clock).where(decisions.c.experiment == row.id)
+        asked = connection.execute(both.order_by(decisions.c.number.desc()).limit(1)).one_or_none()
+        clock = Clock(None if asked is None or asked.clock is None else (asked.asked_at, asked.clock))
     open_ = _open_decisions(connection, row.id, settings, clock)
     waiting = set(open_) if not settings.apprentice else set()  # an apprentice's are cancelled at once
     if waiting != {choice.id for choice in learner.outstanding}:
         raise ValueError("its open decisions are not those of its events")
     found = Experiment(row.id, row.name, row.state, settings, row.created_at, learner, seq, last.seq, open_, clock)
     if settings.terms is not None:
-        by_arm = _outcomes_by_arm(connection, row.id, settings.arms)
-        found.told.update(by_arm)
+        found.told.update(_outcomes_by_arm(connection, row.id, settings.arms))
     return found
 
 
 def settings_of(text: str) -> ExperimentSettings:
     """Settings as the database has them."""
     return ExperimentSettings.model_validate_json(text)
-
-
-def _last_decision(connection: Connection, experiment: int) -> tuple[float, float] | None:
-    """When the last decision was asked, by the time of day and by the experiment's clock."""
-    both = select(decisions.c.asked_at, decisions.c.clock).where(decisions.c.experiment == experiment)
-    last = connection.execute(both.order_by(decisions.c.number.desc()).limit(1)).one_or_none()
-    return None if last is None or last.clock is None else (last.asked_at, last.clock)
 
 
 def _open_decisions(

@@ -114,7 +114,6 @@ class Service:
         self._reads, self._long_reads = Pool("reads", 8), Pool("long reads", 3)
         self.interview_threads = Pool("interviews", 2, 32)
         self._changes = Pool("long changes", 2, 100)
-        self._changing = _Changing(self.fail)
         self._recovery: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -135,7 +134,7 @@ class Service:
         self.begin(self._tick())
 
     async def stop(self) -> None:
-        """Write what is queued, and let go of everything."""
+        """Write what is queued, and release everything."""
         for task in [*self._tasks, *([self._recovery] if self._recovery else [])]:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
@@ -264,8 +263,7 @@ class Service:
 
     async def change(self, work: Callable[[Connection], Result]) -> Result:
         """Do a transaction of its own in the writer's thread."""
-        result: Result = await self.writer.call(work)
-        return result
+        return await self.writer.call(work)
 
     async def probe(self) -> None:
         """Write what changes nothing, once in a while at most: a full disk can still be read."""
@@ -277,11 +275,23 @@ class Service:
 
     def changing(self) -> _Changing:
         """Around changes in memory: one that breaks off in the middle is undone by reading the database again."""
-        return self._changing
+        return _Changing(self.fail)
 
     async def read_keys(self) -> None:
         """Know the keys of the database."""
         self.ring.replace(await self.read(keys.stored))
+
+    async def watch(self, look: Callable[[Experiment], Awaitable[None]], failed: str) -> None:
+        """Look at every experiment now and then, until the service stops; one that fails leaves the others alone."""
+        while True:
+            await asyncio.sleep(TICK)
+            for experiment in list(self.experiments.values()):
+                try:
+                    await look(experiment)
+                except (Refused, ValueError):  # the database is away, or the experiment was changed meanwhile
+                    pass
+                except Exception:
+                    log.exception(failed, experiment.name)
 
     # -- failure and recovery ---------------------------------------------------------------------
 

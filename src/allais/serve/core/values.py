@@ -22,10 +22,10 @@ from allais.policies.core.guardrails import BREAKS, KEEPS, OPEN, Feasibility
 from allais.preferences import Preference, expected_value
 from allais.preferences.valuation import sure_amount
 from allais.serve.api.schemas import MOST_GROUPS, PlannedTest
-from allais.serve.core.errors import Refused
+from allais.serve.core.errors import Refused, refusing
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.parse_settings import metrics_of_test
-from allais.serve.core.service import TICK, Service, log
+from allais.serve.core.service import Service
 from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, TOLD, decisions
 from allais.serve.store.tables import OPEN as WAITING
 
@@ -53,10 +53,8 @@ async def copy_for(service: Service, name: str, person: str | None) -> tuple[Exp
 async def recommend(service: Service, name: str, person: str | None) -> dict[str, Any]:
     """The best arm so far."""
     _, learner, preference = await copy_for(service, name, person)
-    try:
+    with refusing():
         best = await asyncio.to_thread(learner.recommend, preference)
-    except ValueError as error:
-        raise Refused(422, str(error)) from None
     low, high = (None, None) if best.interval is None else (best.interval.low, best.interval.high)
     return {
         "arm": None if best.arm is None else str(best.arm), "guardrails": best.guardrails or None,
@@ -70,10 +68,8 @@ async def value(service: Service, name: str, person: str | None) -> dict[str, An
     """What every arm is worth."""
     experiment, learner, preference = await copy_for(service, name, person)
     pulls = experiment.pulls()
-    try:
+    with refusing():
         arms = await asyncio.to_thread(values_of, learner, preference, pulls)
-    except ValueError as error:
-        raise Refused(422, str(error)) from None
     in_play = [arm for arm in arms if arm["in_play"]]
     return {
         "person": person,
@@ -286,10 +282,8 @@ async def verdict(service: Service, name: str) -> dict[str, Any]:
     """What the outcomes of a test say, by what is on disk."""
     known = Known.of(await service.idle(name))
     await service.write([])
-    try:
+    with refusing():
         found = await service.read(partial(judged, known=known), long=True)
-    except ValueError as error:
-        raise Refused(422, str(error)) from None
     notes = [*found.notes, *dict.fromkeys(one.doubt for one in found.found or () if one.doubt)]
     return {
         "summary": found.summary, "notes": list(dict.fromkeys(notes)), "decided": found.decided,
@@ -321,18 +315,18 @@ async def stop_if_decided(service: Service, name: str) -> None:
 
 
 async def watch(service: Service) -> None:
-    """Look at the tests that are to end by themselves, whenever they have a 32nd part more of outcomes, for ever."""
+    """Look at tests that end by themselves, whenever their outcomes have grown by a 32nd, until the service stops."""
     looked: dict[int, int] = {}
-    while True:
-        await asyncio.sleep(TICK)
-        for experiment in list(service.experiments.values()):
-            test, seen = experiment.settings.test, experiment.learner.samples
-            if test is None or not test.stop or test.ended is not None or seen < looked.get(experiment.id, 1) * LOOKED:
-                continue
-            looked[experiment.id] = seen
-            try:
-                await stop_if_decided(service, experiment.name)
-            except (Refused, ValueError):  # the database is away, or the experiment was deleted meanwhile
-                del looked[experiment.id]
-            except Exception:
-                log.exception("the test of %s could not be looked at", experiment.name)
+
+    async def look(experiment: Experiment) -> None:
+        test, seen = experiment.settings.test, experiment.learner.samples
+        if test is None or not test.stop or test.ended is not None or seen < looked.get(experiment.id, 1) * LOOKED:
+            return
+        before, looked[experiment.id] = looked.get(experiment.id, 1), seen
+        try:
+            await stop_if_decided(service, experiment.name)
+        except (Refused, ValueError):
+            looked[experiment.id] = before  # it is looked at again
+            raise
+
+    await service.watch(look, "the test of %s could not be looked at")

@@ -11,7 +11,7 @@ from functools import partial
 from sqlalchemy import Connection, func, select
 
 from allais.learner import Learner
-from allais.serve.core.errors import Refused, unavailable
+from allais.serve.core.errors import unavailable
 from allais.serve.core.evaluations import MOST_ARMS, Asked
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.service import Service, log
@@ -21,7 +21,6 @@ from allais.serve.dashboard.session import Sessions
 from allais.serve.dashboard.view_model import Facts, Snapshot, Summary, gather, summarised, unvalued
 from allais.serve.store.tables import CANCELLED, EXPIRED, OPEN, TOLD, decisions
 
-TICK = 1.0  # seconds between two looks for new moments
 FRESH = 1.0  # seconds for which a page is good
 MOST_WORK = 0.05  # of the time goes into a page that is open, however long it takes to work out
 ENDS = (TOLD, CANCELLED, EXPIRED)
@@ -48,16 +47,8 @@ class Dashboard:
         self._tracked: dict[str, Tracked] = {}
 
     async def run(self) -> None:
-        """Take note of moments, for ever."""
-        while True:
-            for experiment in list(self.service.experiments.values()):
-                try:
-                    await self._note(self._of(experiment))
-                except (Refused, ValueError):  # the database is away, or an arm was retired meanwhile
-                    pass
-                except Exception:
-                    log.exception("the values of %s could not be computed", experiment.name)
-            await asyncio.sleep(TICK)
+        """Note moments until the service stops."""
+        await self.service.watch(lambda one: self._note(self._of(one)), "the values of %s could not be computed")
 
     async def look(self, name: str) -> Facts:
         """What a page shows about an experiment."""

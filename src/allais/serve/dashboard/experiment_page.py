@@ -13,10 +13,9 @@ from allais.preferences import Explanation
 from allais.preferences.explain import small_share
 from allais.preferences.valuation import amount, plain
 from allais.report.effort import TO
-from allais.report.evaluation_page import AS_DECIDED
+from allais.report.evidence_pages import AS_DECIDED, both_values, histories, question
 from allais.report.markup import duration, macro, quoted, share
 from allais.report.pictures import HIGH, WIDE, Curve, Row, Shape, over_time, plot, rows_as_svg, ticks_over
-from allais.report.verdict_page import both_values, histories, question
 from allais.serve.core.evaluations import APPRENTICE
 from allais.serve.core.service import log
 from allais.serve.dashboard.view_model import COLOURS, RECENT, ArmFacts, Facts, GroupFacts
@@ -166,7 +165,7 @@ def _apprentice(facts: Facts) -> Markup | str:
 
 
 def _between(what: str, one: Worth, facts: Facts) -> str:
-    """A worth with its interval, in a sentence."""
+    """A value with its interval, in a sentence."""
     if math.isnan(one.value):
         return f"{what} nobody knows what: {one.caveat}"
     ends = [amount(end, facts.unit) if math.isfinite(end) else "anything" for end in one.interval]
@@ -251,10 +250,6 @@ def lost_picture(facts: Facts) -> Markup | None:
     levels = [(y(tick), plain(tick, 6) if tick else "") for tick in ticks]
     marks = [(1.0, f"{facts.decisions:,}"), (0.5, f"{facts.decisions // 2:,}")]
     return plot("What was lost, as decided and by the mean", shapes, levels, marks, "decisions")
-
-
-def _traffic(facts: Facts) -> Markup:
-    return macro(PAGE, "traffic")(facts, _shares)
 
 
 def _shares(facts: Facts, group: GroupFacts) -> list[Shape]:
@@ -342,7 +337,7 @@ _CARDS = {
     "The arms": _arms,
     "Where the best arm changes": _contexts,
     "Against always the best mean": _lost,
-    "Where traffic goes": _traffic,
+    "Where traffic goes": lambda facts: macro(PAGE, "traffic")(facts, _shares),
     "Intervals over time": _closing,
     "Why people differ": _why,
 }

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from sqlalchemy import Connection, and_, func, select
 
-from allais._checks import FloatArray, IntArray
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.learner.reading import sure_interval, sure_intervals
+from allais.preferences.valuation import grouped
 from allais.serve.store.tables import decisions, moments, people
 from allais.serve.store.writer import Kind, Row
 
@@ -126,25 +126,11 @@ def redrawn(learner: Learner, arm: str) -> Interval:
     preference = learner.policy.preference
     if total < 2:
         return Interval(-math.inf, float(preference.utilities(outcomes)[0]) if total else math.nan, math.inf)
-    outcomes, counts = _grouped(outcomes, counts)
+    outcomes, counts = grouped(outcomes, counts, MOST_GROUPS)
     drawn = np.random.default_rng(0).multinomial(total, counts / total, size=DRAWS)
     value, *values = preference.values(outcomes, np.vstack([counts, drawn]))
     low, high = np.quantile(values, [TAIL, 1.0 - TAIL])
     return Interval(float(low), float(value), float(high))
-
-
-def _grouped(outcomes: FloatArray, counts: IntArray) -> tuple[FloatArray, IntArray]:
-    """At most so many outcomes: rare ends stay apart, neighbours in the middle share their mean."""
-    if outcomes.size <= MOST_GROUPS:
-        return outcomes, counts
-    order = np.argsort(outcomes)
-    outcomes, counts = outcomes[order], counts[order]
-    middles = (np.cumsum(counts) - counts / 2.0) / counts.sum()
-    cuts = 0.5 * (1.0 - np.cos(np.pi * np.linspace(0.0, 1.0, MOST_GROUPS + 1)))[1:-1]  # narrow at both ends
-    group = np.searchsorted(cuts, middles)
-    starts = np.flatnonzero(np.append(True, np.diff(group) > 0))
-    together = np.add.reduceat(counts, starts)
-    return np.add.reduceat(outcomes * counts, starts) / together, together
 
 
 class Traffic:

@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 from allais.preferences.named import in_words
 from allais.report.markup import SHARED_STYLE, render, static
 from allais.serve.api.http import OURS, address_of, service_of
-from allais.serve.api.schemas import LARGEST_INT, ExperimentSettings
+from allais.serve.api.schemas import LARGEST_INT, ExperimentName, ExperimentSettings, Text
 from allais.serve.api.schemas_people import AnswerQuestion, MakeLink, StartInterview
 from allais.serve.core import evaluations, experiments, interviews
 from allais.serve.core import people as known_people
@@ -101,12 +101,12 @@ def _dashboard(request: Request) -> Dashboard:
 
 
 def viewer(request: Request, scope: str = "read", about: str | None = None) -> Key:
-    """The key of whoever looks: at the experiment whose name is in the path, else at what `about` says."""
+    """The key of the viewer: of the experiment whose name is in the path, else at what `about` says."""
     return _dashboard(request).sessions.viewer(request, scope, request.path_params.get("name", about))
 
 
 def may(request: Request, scope: str, about: str | None = None) -> bool:
-    """Whether whoever looks has signed in with a key of a scope."""
+    """Whether the viewer has signed in with a key of a scope."""
     try:
         viewer(request, scope, about)
     except (session.SignInNeeded, Refused):
@@ -263,7 +263,7 @@ async def begin(request: Request) -> Response:
             settings = ExperimentSettings.model_validate_json(json.dumps(body))
         except ValidationError as error:
             raise Refused(422, sentence_of(error)) from None
-        if not session.is_name(form.get("name", "")):
+        if not session.fits(ExperimentName, form.get("name", "")):
             raise Refused(422, "a name has letters, digits, dots and dashes; this one has others. Change it.")
         await experiments.create(service_of(request), form["name"], settings, key)
     except Refused as refusal:
@@ -290,7 +290,7 @@ async def ask(request: Request) -> Response:
     key = viewer(request, "manage")  # the answers will be a person's preference
     form = await session.form_of(request)
     person = form.get("person", "")
-    if not session.is_text(person):
+    if not session.fits(Text, person):
         raise Refused(422, "a person has a name of 1 to 200 characters; this one has none. Write it.")
     body = {
         "stakes": [session.number_of(form, "low"), session.number_of(form, "high")], "unit": form.get("unit", ""),

@@ -17,7 +17,6 @@ from fastapi import Request, Response
 from pydantic import TypeAdapter, ValidationError
 
 from allais.serve.api.http import service_of
-from allais.serve.api.schemas import ExperimentName, Text
 from allais.serve.core.errors import Refused
 from allais.serve.core.evaluations import MOST_PREFERENCES, Wanted
 from allais.serve.core.keys import Key
@@ -54,12 +53,12 @@ class Sessions:
         response.set_cookie(COOKIE, named, max_age=LASTS, httponly=True, samesite="strict", secure=secure)
 
     def end(self, request: Request, response: Response) -> None:
-        """Let a browser go, and whoever has a copy of its cookie."""
+        """Sign a browser out, and everyone with a copy of its cookie."""
         self._begun.pop(_digest(request.cookies.get(COOKIE, "")), None)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
 
     def viewer(self, request: Request, scope: str, about: str | None) -> Key:
-        """The key of whoever looks."""
+        """The key of the viewer."""
         id_, until = self._begun.get(_digest(request.cookies.get(COOKIE, "")), ("", 0.0))
         if until < time.monotonic():
             raise SignInNeeded
@@ -137,17 +136,8 @@ def number_of(form: dict[str, str], name: str) -> float:
     return found
 
 
-def is_name(text: str) -> bool:
-    """Whether an experiment may have this name."""
-    return _fits(ExperimentName, text)
-
-
-def is_text(text: str) -> bool:
-    """Whether a person may have this name."""
-    return _fits(Text, text)
-
-
-def _fits(kind: Any, text: str) -> bool:
+def fits(kind: Any, text: str) -> bool:
+    """Whether a text is of a kind: the name of an experiment, or of a person."""
     try:
         TypeAdapter(kind).validate_python(text)
     except ValidationError:

@@ -206,7 +206,7 @@ def gather(connection: Connection, snapshot: Snapshot, traffic: Traffic, history
         )
         for name in shown
     ]  # fmt: skip
-    known, verdict = snapshot.known, None
+    known, verdict, cut = snapshot.known, None, any(learner.unfinished.values())
     if known is not None:
         verdict = worked_out("The verdict", None, lambda: judged(connection, known))
     asked, worth = snapshot.asked, None
@@ -222,7 +222,7 @@ def gather(connection: Connection, snapshot: Snapshot, traffic: Traffic, history
         list(history.moments), traffic.width, of=preference, test=settings.test, verdict=verdict,
         worth_of_apprentice=worth,
         expiry=expiry_in_words(settings),
-        unfinished=worked_out("Unfinished outcomes", "", lambda: _unfinished(learner)),
+        unfinished=worked_out("Unfinished outcomes", "", lambda: learner.recommend().unfinished) if cut else "",
         guardrails=" and ".join(one.in_words(settings.unit) for one in learner.policy.guardrails),
     )  # fmt: skip
     facts.lost.extend(_lost(facts))
@@ -274,11 +274,6 @@ def unvalued(snapshot: Snapshot) -> Summary:
     return Summary(
         snapshot.name, snapshot.state, snapshot.settings.unit, learner.samples, snapshot.waiting, len(learner.arms)
     )
-
-
-def _unfinished(learner: Learner) -> str:
-    """How many outcomes of the best arm are not finished, and what that leaves open."""
-    return learner.recommend().unfinished if any(learner.unfinished.values()) else ""
 
 
 def _best(preference: Preference, sure: dict[str, float]) -> str | None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import URL, Connection, Engine, create_engine, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -31,14 +31,14 @@ from sqlalchemy.exc import (
 
 from allais.files.atomic import locked
 from allais.serve.core.errors import unavailable
+from allais.serve.store.tables import metadata
 
 PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
 START_PATIENCE, PAUSE = 5.0, 0.05  # seconds that a start waits for a process before it to end, and between looks
-HEAD = "0004"  # the last of the steps in `migrations/versions`
+HEAD = "0004"  # the version of `tables.py`; one more when a table or a column comes
+VERSION = "alembic_version"  # the table that says which one a database has; up to 0.3.0 Alembic kept it
 MIGRATING = 7_220_000  # the number of the lock under which tables change; those of experiments lie above
-
-
-PROBE = text("UPDATE alembic_version SET version_num = version_num")  # a write that changes nothing
+PROBE = text(f"UPDATE {VERSION} SET version_num = version_num")  # a write that changes nothing
 
 
 class Gone(OSError):  # noqa: N818
@@ -89,35 +89,43 @@ class Database:
             ) from None
 
     def _upgrade(self) -> None:
-        if self.version() == HEAD:
+        """Make the tables and the columns that are missing; old rows have nothing in a new column."""
+        if (version := self.version()) == HEAD:
             return
-        from alembic import command  # half a second, which a start that needs nothing is spared
-        from alembic.config import Config
-        from alembic.util import CommandError
-
-        config = Config()
-        config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations").replace("%", "%%"))
-        try:
-            with self.engine.connect() as connection:
-                if not self.is_sqlite:  # two processes may start at once; SQLite locks the file itself
-                    connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
-                config.attributes["connection"] = connection
-                command.upgrade(config, "head")
-                connection.commit()
-        except CommandError:
+        if version is not None and version > HEAD:
             raise ValueError(
                 f"a database must be of this version or an older one; {self.shown} is of a newer. Update allais."
-            ) from None
+            )
+        try:
+            with self.engine.connect() as connection:
+                # two processes may start at once: the second one waits, and finds all that the first has made
+                connection.exec_driver_sql(
+                    "BEGIN IMMEDIATE" if self.is_sqlite else f"SELECT pg_advisory_xact_lock({MIGRATING})"
+                )
+                known = inspect(connection)
+                for table in metadata.sorted_tables:
+                    if not known.has_table(table.name):
+                        table.create(connection)
+                        continue
+                    there = {column["name"] for column in known.get_columns(table.name)}
+                    for column in table.c:
+                        if column.name not in there:
+                            kind = column.type.compile(connection.dialect)
+                            connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind}"))
+                made = f"CREATE TABLE IF NOT EXISTS {VERSION} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"
+                for statement in (made, f"DELETE FROM {VERSION}", f"INSERT INTO {VERSION} VALUES ('{HEAD}')"):
+                    connection.execute(text(statement))
+                connection.commit()
         except DatabaseError as error:
             raise ValueError(
                 f"a service needs its database; {self.shown} cannot be opened ({brief_of(error)}). Check the address."
             ) from None
 
     def version(self) -> str | None:
-        """The last step that the database has taken; None before the first."""
+        """The version of the tables that the database has; None if it has none."""
         with contextlib.suppress(DatabaseError), self.engine.connect() as connection:  # said when it migrates
-            if inspect(connection).has_table("alembic_version"):
-                return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+            if inspect(connection).has_table(VERSION):
+                return connection.execute(text(f"SELECT version_num FROM {VERSION}")).scalar()
         return None
 
     def dispose(self) -> None:
@@ -206,19 +214,13 @@ def _engine(address: str, mark: str) -> Engine:
 
     def opened() -> sqlite3.Connection:
         """A connection to a file that is there: a new one is never made here."""
-        return sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, check_same_thread=False, timeout=PATIENCE)
+        connection = sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, check_same_thread=False, timeout=PATIENCE)
+        # readers do not wait for the writer (WAL), and a commit is on disk when it returns (FULL)
+        for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "wal_autocheckpoint = 4000"):
+            connection.execute(f"PRAGMA {setting}").close()
+        return connection
 
-    engine = create_engine(url.set(database=str(file)), creator=opened)
-    event.listen(engine, "connect", _set_up_sqlite)
-    return engine
-
-
-def _set_up_sqlite(connection: Any, _: Any) -> None:
-    """Readers do not wait for the writer (WAL), and a commit is on disk when it returns (FULL)."""
-    cursor = connection.cursor()
-    for setting in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "wal_autocheckpoint = 4000"):
-        cursor.execute(f"PRAGMA {setting}")
-    cursor.close()
+    return create_engine(url.set(database=str(file)), creator=opened)
 
 
 # Who holds the lock of an experiment: keys are below 2^32, so that they are in `objid` alone.
@@ -300,7 +302,7 @@ class Ownership:
         return experiment in self._names
 
     def release(self) -> None:
-        """Let go of the files; a session lets go of its locks itself."""
+        """Release the files; a session releases its locks itself."""
         for handle in self._files.values():
             handle.close()
         self._files, self._names = {}, {}

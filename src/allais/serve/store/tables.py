@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -19,15 +21,28 @@ from sqlalchemy import (
 
 metadata = MetaData()
 
+
+def _table(name: str, *columns: Column[Any], **more: Any) -> Table:
+    return Table(name, metadata, *columns, **more)
+
+
+def _experiment(**more: Any) -> Column[Any]:
+    return Column("experiment", Integer, ForeignKey("experiments.id"), **more)
+
+
+def _where(name: str, *columns: Column[Any], only: str, unique: bool = False) -> Index:
+    """An index of some rows only."""
+    return Index(name, *columns, unique=unique, sqlite_where=text(only), postgresql_where=text(only))
+
+
 # states of an experiment
 RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
 DELETED = "deleted"  # its rows are on their way out
 # states of a decision
 OPEN, TOLD, CANCELLED, EXPIRED = "open", "told", "cancelled", "expired"
 
-experiments = Table(
+experiments = _table(
     "experiments",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     Column("state", Text, nullable=False),
@@ -37,10 +52,9 @@ experiments = Table(
 )
 
 # One row per change of a learner, numbered without a gap: replaying them after a snapshot gives the learner again.
-events = Table(
+events = _table(
     "events",
-    metadata,
-    Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
+    _experiment(primary_key=True),
     Column("seq", BigInteger, primary_key=True),
     Column("at", Double, nullable=False),
     Column("body", Text, nullable=False),  # as `Learner.apply` takes it, and what `core/restore.py` adds
@@ -48,30 +62,27 @@ events = Table(
     sqlite_with_rowid=False,
 )
 
-snapshots = Table(
+snapshots = _table(
     "snapshots",
-    metadata,
-    Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
+    _experiment(primary_key=True),
     Column("seq", BigInteger, primary_key=True),  # of the last event in it
     Column("at", Double, nullable=False),
     Column("document", LargeBinary, nullable=False),  # the learner's, compressed
     Column("checksum", BigInteger),
 )
 
-arms = Table(
+arms = _table(
     "arms",
-    metadata,
-    Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
+    _experiment(primary_key=True),
     Column("name", Text, primary_key=True),
     Column("position", Integer, nullable=False),
     Column("in_play", Boolean, nullable=False),
     Column("changed_at", Double, nullable=False),
 )
 
-decisions = Table(
+decisions = _table(
     "decisions",
-    metadata,
-    Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
+    _experiment(primary_key=True),
     Column("number", BigInteger, primary_key=True),
     Column("arm", Text, nullable=False),  # what was answered; of an apprentice, what the application did
     Column("person", Text),
@@ -86,49 +97,33 @@ decisions = Table(
     Column("clock", Double),  # when it was asked by the experiment's own clock, which never jumps
     sqlite_with_rowid=False,
 )
-Index(
-    "decisions_by_key",
-    decisions.c.experiment,
-    decisions.c.key,
-    unique=True,
-    sqlite_where=text("key IS NOT NULL"),
-    postgresql_where=text("key IS NOT NULL"),
-)
-Index(
-    "decisions_that_are_open",
-    decisions.c.experiment,
-    decisions.c.number,
-    sqlite_where=text("state = 'open'"),
-    postgresql_where=text("state = 'open'"),
-)
+_where("decisions_by_key", decisions.c.experiment, decisions.c.key, only="key IS NOT NULL", unique=True)
+_where("decisions_that_are_open", decisions.c.experiment, decisions.c.number, only="state = 'open'")
 
 # Histories that came with a key, so that a repeated call is not counted again.
-imports = Table(
+imports = _table(
     "imports",
-    metadata,
-    Column("experiment", Integer, ForeignKey("experiments.id"), primary_key=True),
+    _experiment(primary_key=True),
     Column("key", Text, primary_key=True),
     Column("outcomes", Integer, nullable=False),
     Column("at", Double, nullable=False),
 )
 
 # What arms felt like when the outcomes had grown by a tenth, for the pages: few rows tell a long story.
-moments = Table(
+moments = _table(
     "moments",
-    metadata,
     Column("id", Integer, primary_key=True),
-    Column("experiment", Integer, ForeignKey("experiments.id"), nullable=False),
+    _experiment(nullable=False),
     Column("outcomes", BigInteger, nullable=False),
     Column("sure", Text, nullable=False),  # JSON: by arm, the low end, the middle and the high end
 )
 Index("moments_of_experiment", moments.c.experiment)
 
 # What webhooks are told, and what they were told last; `due_at` is null once a notice was taken or given up.
-notices = Table(
+notices = _table(
     "notices",
-    metadata,
     Column("id", Integer, primary_key=True),
-    Column("experiment", Integer, ForeignKey("experiments.id"), nullable=False),
+    _experiment(nullable=False),
     Column("hook", Text, nullable=False),  # its name in the operator's file
     Column("kind", Text, nullable=False),  # verdict, guardrail or drift
     Column("subject", Text, nullable=False),  # an arm, or an arm and a metric
@@ -143,17 +138,15 @@ notices = Table(
 Index("notices_of_experiment", notices.c.experiment)
 
 # A preference is stored once, by the digest of its document; events name it by its number.
-preferences = Table(
+preferences = _table(
     "preferences",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("digest", Text, nullable=False, unique=True),
     Column("document", Text, nullable=False),  # as `settings.to_spec` writes it
 )
 
-people = Table(
+people = _table(
     "people",
-    metadata,
     Column("name", Text, primary_key=True),
     Column("preference", Integer, ForeignKey("preferences.id"), nullable=False),
     Column("source", Text, nullable=False),  # where it is from: a name, a document, a file, an interview
@@ -161,9 +154,8 @@ people = Table(
     Column("fitted_in", Text),  # JSON: the unit and the stakes of the choices that it was fitted to, where known
 )
 
-interviews = Table(
+interviews = _table(
     "interviews",
-    metadata,
     Column("id", Text, primary_key=True),
     Column("person", Text, nullable=False),
     Column("settings", Text, nullable=False),
@@ -172,9 +164,8 @@ interviews = Table(
 )
 
 # Who has a link may answer the questions of one interview, without a key.
-interview_links = Table(
+interview_links = _table(
     "interview_links",
-    metadata,
     Column("digest", Text, primary_key=True),  # SHA-256 of the token, which is not stored
     Column("interview", Text, ForeignKey("interviews.id"), nullable=False),
     Column("key", Text, nullable=False),  # the id of the key that made it
@@ -183,9 +174,8 @@ interview_links = Table(
     Column("revoked_at", Double),
 )
 
-keys = Table(
+keys = _table(
     "keys",
-    metadata,
     Column("id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("digest", Text, nullable=False),  # SHA-256 of the whole key, which is not stored
@@ -196,9 +186,8 @@ keys = Table(
     Column("experiments", Text),  # the only ones that it opens, as a list in JSON; none: everything
 )
 
-audit = Table(
+audit = _table(
     "audit",
-    metadata,
     Column("id", Integer, primary_key=True),
     Column("at", Double, nullable=False),
     Column("key", Text, nullable=False),  # the key's id

@@ -1,26 +1,31 @@
-"""Theory beside measurement: upper and lower bounds, and what policies did."""
+"""Theory beside measurement: errors of the estimator, upper and lower bounds, and what policies did."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from allais import theory
+from allais.bands import Holder
 from allais.linear import WG, WOFUL, LinearBandit
 from allais.linear.noise import ParameterNoise
-from allais.lotteries import Bernoulli
-from allais.paper.findings import Done, ExperimentResult, Figure, Finding, ResultTable
+from allais.lotteries import Bernoulli, Discrete, Lottery, Normal, Uniform
+from allais.paper.findings import Done, ExperimentResult, Figure, Finding, ResultTable, Size
 from allais.paper.measure import ABOUT_THE_LIMIT, colour_of, draw_slope, mean_of, share_of, stopped, stops
 from allais.paper.problems import (
     COSTS,
+    FIFTY,
     PEOPLE,
     PROBLEM_A,
     RANGE_A,
     RANGE_SETUP,
     RANGE_THREE,
     SETUP,
+    SETUP_1,
     THREE,
     WEIGHT,
     printed_statements,
@@ -31,9 +36,100 @@ from allais.policies.core.base import Policy
 from allais.preferences import Preference, expected_value
 from allais.problems import Bandit
 from allais.report.markup import with_error
-from allais.rewards import Bounded
+from allais.rewards import Bounded, Rewards, SubGaussian
 from allais.simulation import Results, simulate
 from allais.weights import HolderPair, SteepMiddle
+
+ERROR_RATE = 0.05
+SIGNS = Discrete({-1: 0.5, 1: 0.5})
+WIDE_SCALE = 100.0
+WIDE = Normal(0.0, WIDE_SCALE)
+# the printed right-hand side at n = 100, eps = 2, L = alpha = 1: it does not know the scale of the rewards
+PRINTED_TAIL = 2.0 * float(np.exp(-2.0 * 100 * 2.0 / np.log(100) * (2.0 - 8.0 / np.sqrt(100)) ** 2))
+
+
+def run_estimator(size: Size, seed: int, done: Done) -> ExperimentResult:
+    """Errors of the estimate over repetitions, and how often each bound is broken."""
+    cases: list[tuple[str, Lottery, Rewards]] = [
+        ("50 @ .1", FIFTY, RANGE_THREE),
+        ("Setup(*), arm 1", SETUP_1, RANGE_SETUP),
+        ("uniform on [-1, 1]", Uniform(-1, 1), Bounded(-1, 1)),
+        ("N(0, 1), truncated", Normal(0, 1), SubGaussian(1.0, 0.0)),
+        ("N(5, 1), truncated, |mean| <= 5", Normal(5, 1), SubGaussian(1.0, 5.0)),
+    ]
+    rng, log_share = np.random.default_rng(seed), np.log(2.0 / ERROR_RATE)
+    rows, curves, broken = [], {}, {}
+    for index, (name, distribution, rewards) in enumerate(cases):
+        value = PEOPLE.value(distribution)
+        typical, bounds, worst = [], [], 0
+        estimate: Callable[[np.ndarray], float] = PEOPLE.estimate
+        if isinstance(rewards, SubGaussian):
+            estimate = partial(PEOPLE.estimate_truncated, rewards=rewards)
+        for samples in size.samples:
+            errors = np.abs([estimate(distribution.sample(rng, samples)) - value for _ in range(size.runs)])
+            bound = Holder().radius(PEOPLE, rewards, samples, log_share)
+            worst = max(worst, int((errors > bound).sum()))
+            typical.append(float(np.quantile(errors, 1.0 - ERROR_RATE)))
+            bounds.append(bound)
+            rows.append((name, f"{samples:,}", f"{typical[-1]:.4g}", f"{bound:.4g}", f"{bound / typical[-1]:.0f}"))
+        curves[name], broken[name] = (typical, bounds), worst
+        done((index + 1) / (len(cases) + 1))
+    bounded = max(broken[name] for name, _, rewards in cases if rewards in (RANGE_THREE, RANGE_SETUP))
+    signed = broken["uniform on [-1, 1]"]
+    tails = max(broken[name] for name, _, rewards in cases if isinstance(rewards, SubGaussian))
+    # erratum 10: the mean of 100 fair signs; L = M = alpha = 1 in Theorem 1 as printed
+    mean = expected_value()
+    signs = np.array([mean.estimate(SIGNS.sample(rng, 100)) for _ in range(size.runs)])
+    allowed = 2.0 * np.exp(-2.0 * 100 * 0.15**2)
+    beyond = float((np.abs(signs) > 0.15).mean())
+    spread = float(np.sqrt(beyond * (1.0 - beyond) / size.runs))
+    # erratum 11: a wide normal distribution; the printed bound does not know sigma
+    wide = SubGaussian(WIDE_SCALE, 0.0)
+    far = sum(mean.estimate_truncated(WIDE.sample(rng, 100), wide) > 2.0 for _ in range(size.runs))
+    shown = [name for name, _, _ in cases[:2]]
+    figures = []
+    for number, name in enumerate(shown):
+        with drawing(f"estimator-{number}", f"{name}: the 95 % quantile of the error, and Theorem 1.") as picture:
+            typical, bounds = curves[name]
+            picture.axes.plot(size.samples, bounds, "s--", label="Theorem 1")
+            picture.axes.plot(size.samples, typical, "o-", label="measured")
+            picture.axes.set(xscale="log", yscale="log", xlabel="samples", ylabel="error")
+            picture.axes.legend()
+        figures.append(picture.figure)
+    most = ERROR_RATE * size.runs
+    return ExperimentResult(
+        setting=(("repetitions", f"{size.runs:,} at each number of samples"), ("delta", f"{ERROR_RATE:g}")),
+        findings=(
+            Finding(
+                "Theorem 1, rewards in [0, M]: the estimate is within L M (log(2/delta) / 2n)^(alpha/2) with "
+                "probability 1 - delta",
+                "95 %", f"broken at most {bounded} times of {size.runs:,}", bounded <= most,
+            ),
+            Finding(
+                "Theorem 1, rewards in [-M, M], with M as printed", f"at most {allowed:.3f} beyond 0.15",
+                f"{beyond:.3f} ± {spread:.3f} (mean of 100 fair signs)", beyond <= allowed, 10,
+                "gains and losses both deviate, so M is the width of the rewards, here 2 M",
+            ),
+            Finding(
+                "Proposition 1 as printed, for sub-Gaussian rewards", f"too large by 2 at most {PRINTED_TAIL:.1g}",
+                f"{share_of(far, size.runs)} (truncated mean of 100 samples of N(0, 100^2))",
+                far <= PRINTED_TAIL * size.runs, 11, "sigma is missing",
+            ),
+            Finding(
+                "Theorem 1 and Proposition 1, corrected: the estimate is within its bound with probability 1 - delta",
+                "(the corrections)", f"broken at most {max(tails, signed)} times of {size.runs:,}",
+                max(tails, signed) <= most, of_paper=False,
+            ),
+        ),
+        tables=(
+            ResultTable(
+                "The 95 % quantile of the error, and the bound",
+                ("lottery", "samples", "measured", "bound", "ratio"), tuple(rows),
+            ),
+        ),
+        figures=tuple(figures),
+    )  # fmt: skip
+
 
 DELTA = 0.05
 BUDGET = 200
@@ -44,14 +140,7 @@ HORIZONS = (100, 1_000, 10_000)
 GAPS = np.geomspace(1e-3, 0.3, 6)  # p of the better arm above 1/2: the hardest is about n^(-1/2)
 
 
-class Size(NamedTuple):
-    """How much is played."""
-
-    rounds: int
-    runs: int
-
-
-def run(size: Size, seed: int, done: Done) -> ExperimentResult:
+def run_bounds(size: Size, seed: int, done: Done) -> ExperimentResult:
     """One row per theorem."""
     rows: list[tuple[str, ...]] = []
     kept: list[bool] = []
@@ -101,14 +190,8 @@ def run(size: Size, seed: int, done: Done) -> ExperimentResult:
         wrong = hits / (10 * size.runs)
         row(f"7: errors of W-SR at {BUDGET} samples", case, None, share_of(hits, 10 * size.runs), wrong, most, most=1.0)
     done(0.7)
-    linear = simulate(
-        WOFUL(PEOPLE, ParameterNoise(), delta=DELTA, beta=1.2),
-        AXES,
-        size.rounds,
-        size.runs,
-        checkpoints=[size.rounds],
-        **settings,
-    )
+    policy = WOFUL(PEOPLE, ParameterNoise(), delta=DELTA, beta=1.2)
+    linear = simulate(policy, AXES, size.rounds, size.runs, checkpoints=[size.rounds], **settings)
     mean, error = float(linear.mean_regret[-1]), float(linear.regret_error[-1])
     most = float(theory.woful_regret(PEOPLE, dimension=3, n_rounds=size.rounds, delta=DELTA, beta=1.2))
     row("10: regret of W-OFUL", "three axes", None, with_error(mean, error), mean, most)
@@ -222,6 +305,3 @@ def forced_regret(rounds: int) -> float:
     back = low * np.log(low / high) + low * np.log(low / (1.0 - high))
     apart = np.maximum(forth, back)
     return float(np.max(rounds * gaps * np.exp(-rounds * apart) / 8.0))
-
-
-SIZES = {"quick": Size(20_000, 50), "full": Size(100_000, 100)}

@@ -1,4 +1,4 @@
-"""A page about groups that were compared: the verdict in a sentence, then what it rests on. It needs no other file."""
+"""Pages about evidence, a file each: groups that were compared, and what other policies would have been worth."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ from allais import __version__
 from allais._checks import FloatArray
 from allais.bands import Interval
 from allais.bands.quantiles import interval
-from allais.evidence import Verdict, Verdicts
+from allais.evidence import Evaluation, Verdict, Verdicts, Worth
 from allais.evidence.comparisons import value_at
+from allais.evidence.targets import LOGGING
 from allais.files.atomic import write_atomically
+from allais.preferences import Preference
+from allais.preferences.named import in_words
 from allais.preferences.valuation import amount, plain
 from allais.report.markup import macro, render, style
 from allais.report.pictures import HIGH, PARTS, WIDE, Curve, Row, Shape, over_time, plot, rows_as_svg, ticks_over
 
 if TYPE_CHECKING:
     from markupsafe import Markup
+
 
 LEVELS = np.concatenate([[0.002, 0.005], np.arange(0.01, 0.995, 0.01), [0.995, 0.998]])  # that are drawn
 WIDE_RANGE = 50.0  # times the least that is drawn: more are drawn by their logarithm
@@ -59,6 +63,11 @@ def _about(found: Verdicts, name: str) -> str:
     said = [f"{found.log.outcome.size:,} outcomes" + (f" of {units:,} users" if unit == "users" else "")]
     if found.log.time is not None:
         said.append(f"over {plain((found.log.time[-1] - found.log.time[0]) / 86_400.0, 2)} days")
+    return _made_from(name, said)
+
+
+def _made_from(name: str, said: list[str]) -> str:
+    """The line below the heading: where it is from, how much there is, when and by which version it was made."""
     return " · ".join([*([name] if name else []), *said, time.strftime("%Y-%m-%d %H:%M"), f"allais {__version__}"])
 
 
@@ -169,3 +178,105 @@ def histories(found: Verdicts) -> list[tuple[str, str, Markup]]:
         what = f"difference{f', in {unit}' if unit else ''}; {'less' if one.metric.costs else 'more'} is better"
         drawn.append((label, what, over_time(label, curves, "users" if found.log.user is not None else "outcomes")))
     return drawn
+
+
+AS_DECIDED = "As decided"  # what the logging policy is called on pages of the service
+
+
+def write_evaluation(found: Evaluation, path: str | Path, title: str = "", *, name: str = "", unit: str = "") -> None:
+    """Write what `evaluate` found to one HTML file.
+
+    Args:
+        found: What `evaluate` returned.
+        path: The file.
+        title: The heading of the page.
+        name: Where the decisions are from, such as the file.
+        unit: The unit of outcomes.
+
+    >>> from allais import expected_value
+    >>> from allais.evidence import evaluate, read_decisions
+    >>> log = read_decisions({"arm": ["a", "b"] * 50, "outcome": [1.0, 2.0] * 50, "propensity": [0.5] * 100})
+    >>> write_evaluation(evaluate(log, {"b": "b", "now": "logging"}, expected_value()), "worth.html")
+    """
+    said = [f"{found.log.n:,} decisions, {found.log.told.n:,} with an outcome", f"{len(found.log.arms)} arms"]
+    text = render(
+        "report/templates/evaluation.html.j2", title=title or "What would another policy have been worth?",
+        style=style("report/static/report.css"), about=_made_from(name, said), answers=answers(found, unit),
+        notes=list(dict.fromkeys([*found.findings, *(one.caveat for one in found.worths if one.caveat)])),
+        pictures=pictures(found, unit), table=table(found, unit), assumptions=assumptions(found),
+    )  # fmt: skip
+    write_atomically(Path(path), text)
+
+
+def answers(found: Evaluation, unit: str) -> list[str]:
+    """The best target by each preference, in a sentence."""
+    return [_answer(found, one, unit) for one in found.preferences]
+
+
+def pictures(found: Evaluation, unit: str) -> list[tuple[str, Markup]]:
+    """All targets with their intervals, by each preference."""
+    return [(in_words(one), _picture(found, one, unit)) for one in found.preferences]
+
+
+def _of(found: Evaluation, preference: Preference) -> list[Worth]:
+    return [one for one in found.worths if one.by == in_words(preference)]
+
+
+def _answer(found: Evaluation, preference: Preference, unit: str) -> str:
+    """The best target in a sentence."""
+    worths = _of(found, preference)
+    sign = -1.0 if preference.costs else 1.0
+    known = [one for one in worths if not math.isnan(one.value)]
+    if not known:
+        return f"Nobody tried what these policies do, so this log cannot value them by {in_words(preference)}."
+    best = max(known, key=lambda one: sign * one.value)
+    done = best.target in (LOGGING, AS_DECIDED)
+    name = "What was done was" if done else f"{best.target} would have been"
+    what = f"{name} worth {amount(best.value, unit)} by {in_words(preference)}"
+    held = f"between {plain(best.interval[0])} and {plain(best.interval[1])}"
+    others = [one for one in worths if one is not best]
+    apart = all(
+        one.interval[1] < best.interval[0] if sign > 0.0 else one.interval[0] > best.interval[1] for one in others
+    )
+    if not others:
+        return f"{what}, {held}."
+    return f"{what}, {held}: " + ("more than any other." if apart else "this log does not tell it from all others.")
+
+
+def _picture(found: Evaluation, preference: Preference, unit: str) -> Markup:
+    rows = []
+    for k, one in enumerate(_of(found, preference)):
+        low, high = (end if math.isfinite(end) else one.value for end in one.interval)
+        if not math.isnan(one.value):
+            rows.append(Row(one.target, amount(one.value, unit), f"s{k % 8}", Interval(low, one.value, high)))
+    return rows_as_svg(f"Value by {in_words(preference)}", rows)
+
+
+def table(found: Evaluation, unit: str) -> Markup:
+    """All numbers."""
+    proven = found.bounds is not None
+    cells = []
+    for one in found.worths:
+        worth = "not known" if math.isnan(one.value) else amount(one.value, unit)
+        row = [one.target, one.by, worth, f"{plain(one.interval[0])} to {plain(one.interval[1])}"]
+        if one.proven is not None:
+            row.append(f"{plain(one.proven[0])} to {plain(one.proven[1])}")
+        cells.append([*row, plain(one.effective, 3), f"{one.untried:.1%}"])
+    heads = ["policy", "by", "value", "interval", *(["proven"] if proven else []), "in effect", "not tried"]
+    return macro(PARTS, "table")(heads, cells)
+
+
+def assumptions(found: Evaluation) -> list[str]:
+    """What the numbers rest on, a sentence each."""
+    said = [
+        "Each propensity is the probability with which the arm was chosen, given all that came before.",
+        "Contexts, and the outcomes of each arm in them, come from one distribution throughout the log.",
+        f"All intervals hold together with a chance of {1.0 - found.delta:.0%}, by the central limit theorem.",
+    ]
+    if found.bounds is not None:
+        low, high = found.bounds
+        said.append(
+            f"Proven intervals hold together with that chance at all times at once, whatever the policy learned "
+            f"meanwhile, if every outcome is from {plain(low)} to {plain(high)}."
+        )
+    return said
