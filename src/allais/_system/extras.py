@@ -23,7 +23,7 @@ PACKAGES = {
     "cluster": ("distributed", "dask"),
     "mcp": ("mcp",),
     "optuna": ("optuna",),
-    "serve": ("fastapi", "starlette", "uvicorn", "pydantic", "sqlalchemy", "psycopg", "prometheus_client"),
+    "serve": ("fastapi", "starlette", "uvicorn", "pydantic", "sqlalchemy", "alembic", "psycopg", "prometheus_client"),
     "people": ("narwhals", "numpyro", "jax", "arviz"),
 }
 

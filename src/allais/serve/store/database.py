@@ -31,14 +31,14 @@ from sqlalchemy.exc import (
 
 from allais.files.atomic import locked
 from allais.serve.core.errors import unavailable
-from allais.serve.store.tables import metadata
 
 PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
 START_PATIENCE, PAUSE = 5.0, 0.05  # seconds that a start waits for a process before it to end, and between looks
-HEAD = "0004"  # the version of `tables.py`; one more when a table or a column comes
-VERSION = "alembic_version"  # the table that says which one a database has; up to 0.3.0 Alembic kept it
+HEAD = "0004"  # the last of the steps in `migrations/versions`
 MIGRATING = 7_220_000  # the number of the lock under which tables change; those of experiments lie above
-PROBE = text(f"UPDATE {VERSION} SET version_num = version_num")  # a write that changes nothing
+
+
+PROBE = text("UPDATE alembic_version SET version_num = version_num")  # a write that changes nothing
 
 
 class Gone(OSError):  # noqa: N818
@@ -89,43 +89,35 @@ class Database:
             ) from None
 
     def _upgrade(self) -> None:
-        """Make the tables and the columns that are missing; old rows have nothing in a new column."""
-        if (version := self.version()) == HEAD:
+        if self.version() == HEAD:
             return
-        if version is not None and version > HEAD:
-            raise ValueError(
-                f"a database must be of this version or an older one; {self.shown} is of a newer. Update allais."
-            )
+        from alembic import command  # half a second, which a start that needs nothing is spared
+        from alembic.config import Config
+        from alembic.util import CommandError
+
+        config = Config()
+        config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations").replace("%", "%%"))
         try:
             with self.engine.connect() as connection:
-                # two processes may start at once: the second one waits, and finds all that the first has made
-                connection.exec_driver_sql(
-                    "BEGIN IMMEDIATE" if self.is_sqlite else f"SELECT pg_advisory_xact_lock({MIGRATING})"
-                )
-                known = inspect(connection)
-                for table in metadata.sorted_tables:
-                    if not known.has_table(table.name):
-                        table.create(connection)
-                        continue
-                    there = {column["name"] for column in known.get_columns(table.name)}
-                    for column in table.c:
-                        if column.name not in there:
-                            kind = column.type.compile(connection.dialect)
-                            connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {column.name} {kind}"))
-                made = f"CREATE TABLE IF NOT EXISTS {VERSION} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"
-                for statement in (made, f"DELETE FROM {VERSION}", f"INSERT INTO {VERSION} VALUES ('{HEAD}')"):
-                    connection.execute(text(statement))
+                if not self.is_sqlite:  # two processes may start at once; SQLite locks the file itself
+                    connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
+                config.attributes["connection"] = connection
+                command.upgrade(config, "head")
                 connection.commit()
+        except CommandError:
+            raise ValueError(
+                f"a database must be of this version or an older one; {self.shown} is of a newer. Update allais."
+            ) from None
         except DatabaseError as error:
             raise ValueError(
                 f"a service needs its database; {self.shown} cannot be opened ({brief_of(error)}). Check the address."
             ) from None
 
     def version(self) -> str | None:
-        """The version of the tables that the database has; None if it has none."""
+        """The last step that the database has taken; None before the first."""
         with contextlib.suppress(DatabaseError), self.engine.connect() as connection:  # said when it migrates
-            if inspect(connection).has_table(VERSION):
-                return connection.execute(text(f"SELECT version_num FROM {VERSION}")).scalar()
+            if inspect(connection).has_table("alembic_version"):
+                return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
         return None
 
     def dispose(self) -> None:

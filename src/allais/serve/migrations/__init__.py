@@ -1,0 +1,1 @@
+"""How the tables of older versions become those of this one; run at every start."""
