@@ -35,9 +35,10 @@ def _names_of_examples(request: pytest.FixtureRequest) -> None:
     names: dict[str, object] = request.getfixturevalue("doctest_namespace")
     names.clear()
     if request.node.path.suffix == ".py":
+        own = request.node.dtest.globs  # a module's own names come first
         for module in DOORS:
             door = import_module(module)
-            names.update({name: getattr(door, name) for name in door.__all__})
+            names.update({name: getattr(door, name) for name in door.__all__ if name not in own})
         names["np"] = np
     folder: Path = request.getfixturevalue("tmp_path")
     request.getfixturevalue("monkeypatch").chdir(folder)  # examples may write files

@@ -151,11 +151,6 @@ class Learner(View):
         >>> learner.tell(trip, 47.0)
         """
         if reward is None:
-            if at_least is None and at_most is None and between is None:
-                raise ValueError(
-                    "a reward must be a number; got None. Tell the outcome, or at_least, at_most or between of one "
-                    "that is not finished."
-                )
             return self._tell_cut(choice, known_cut(at_least, at_most, between), bool(final))
         if at_least is not None or at_most is not None or between is not None:
             raise ValueError(f"an outcome is known, or what it lies between; got {reward!r} and both. Leave one out.")

@@ -259,7 +259,7 @@ def finer(answer: BestArm, *, keep: Callable[..., bool] | None = None) -> list[O
     >>> problem = Simulator(lambda size, rng: rng.normal(-abs(size - 30), 1.0), grid(size=[0, 20, 40, 60]))
     >>> answer = best_arm(PatientRejects(expected_value(), budget=400), problem, seed=1)
     >>> finer(answer)
-    ['size=0', 'size=20', 'size=40', 'size=60', 'size=10', 'size=30', 'size=50']
+    ['size=0', 'size=20', 'size=40', 'size=60', 'size=30', 'size=50', 'size=10']
     """
     options = [name for name in answer.pulls if isinstance(name, Option)]
     if not options or len(options) < len(answer.pulls):

@@ -74,7 +74,8 @@ def policy_from(settings: ExperimentSettings) -> Policy:
     if kind.goal == "budget":
         raise Refused(422, f"a service runs on; {name} ends when its budget is spent. Choose NPTS, or WUCB.")
     missing = settings.preference is None and document.get("preference") is None
-    if missing and any(one.name == "preference" and one.default is MISSING for one in fields(kind)):
+    needed = [one.name for one in fields(kind) if one.default is one.default_factory is MISSING]
+    if missing and "preference" in needed:
         raise Refused(422, 'a policy goes by a preference; got none. Give one, such as {"name": "p95", "costs": true}.')
     if settings.preference is not None:
         document["preference"] = preference_from(settings.preference)
