@@ -75,7 +75,7 @@ def policy_from(settings: ExperimentSettings) -> Policy:
         raise Refused(422, f"a service runs on; {name} ends when its budget is spent. Choose NPTS, or WUCB.")
     missing = settings.preference is None and document.get("preference") is None
     if missing and any(one.name == "preference" and one.default is MISSING for one in fields(kind)):
-        raise Refused(422, 'a policy goes by a preference; got none. Give one, such as {"name": "p95", "costs": true}.')
+        raise Refused(422, 'a policy needs a preference; got none. Give one, such as {"name": "p95", "costs": true}.')
     if settings.preference is not None:
         document["preference"] = preference_from(settings.preference)
     elif isinstance(document.get("preference"), dict):
