@@ -167,9 +167,9 @@ def finish_here_and_compare(path):
 @pytest.mark.parametrize(
     ("victim", "number", "said"),
     [
-        ("scheduler", signal.SIGKILL, "a scheduler must answer; tcp://.* does not any more. Start it again"),
+        ("scheduler", signal.SIGKILL, "a scheduler must answer; tcp://.* no longer does. Start it again"),
         pytest.param(
-            *("scheduler", signal.SIGSTOP, "a scheduler must answer; tcp://.* does not any more. Start it again"),
+            *("scheduler", signal.SIGSTOP, "a scheduler must answer; tcp://.* no longer does. Start it again"),
             marks=pytest.mark.slow,
         ),
         pytest.param(

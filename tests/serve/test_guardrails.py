@@ -262,7 +262,7 @@ NO_TESTS = [
     ({"test": {"by": "mean"}}, "without bounds of the outcomes"),
     ({"test": {"shres": {"control": 1}, "shares": None}}, "test.shres"),
     ({"test": {"shares": None}}, "a test has fixed 'shares', or a policy decides; got neither"),
-    ({"preference": None}, "a policy goes by a preference; got none"),
+    ({"preference": None}, "a policy needs a preference; got none"),
     ({"test": {"since": 3}}, "a new test begins with its first decision"),
     ({"apprentice": True}, "a test compares arms that it chooses itself"),
     ({"arms": ["control"]}, "a test compares 2 to 50 arms"),

@@ -86,5 +86,5 @@ def test_every_answer_has_strict_headers(caller, reader, monkeypatch):
         assert answer.status_code == status, what
         assert set(HEADERS) <= set(answer.headers), what
     assert answers["a style"][0].headers["cache-control"] == "no-cache"  # its own
-    assert "the service made a mistake of its own" in answers["a mistake of ours in a page"][0].text.lower()
+    assert "internal error in the service" in answers["a mistake of ours in a page"][0].text.lower()
     assert answers["a mistake of ours in a page"][0].headers["content-type"].startswith("text/html")

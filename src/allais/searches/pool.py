@@ -67,7 +67,7 @@ class Cluster:
 
     def _trouble(self) -> tuple[str, str] | None:
         """The rule that is broken, and what to do."""
-        silent = f"a scheduler must answer; {self._address} does not any more", "Start it again, and its workers."
+        silent = f"a scheduler must answer; {self._address} no longer does", "Start it again, and its workers."
         if self._client.status != "running":
             return silent
         threads = threads_of(self._client)

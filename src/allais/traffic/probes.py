@@ -30,7 +30,7 @@ class Passages:
     route: IntArray  # (probes,)
     delay: FloatArray  # seconds from wanting to leave to arriving; NaN where a probe failed
     edge_times: tuple[tuple[float, ...], ...]  # seconds on each edge of the route; empty where a probe failed
-    teleported: int  # probes that SUMO moved by magic: their delays would be wrong
+    teleported: int  # probes that SUMO teleported out of a jam: their delays would be wrong
     lost: int  # probes that took more than PATIENCE seconds, or never arrived
     at_least: FloatArray  # of probes that were lost: the seconds that they had been under way; NaN elsewhere, (probes,)
 

@@ -74,7 +74,7 @@ class Incident:
             )
         if not (numbers[0] > 0.0 and 0.0 < numbers[1] <= numbers[2] <= MOST_MINUTES):
             raise ValueError(
-                f"an incident must come now and then and last from shortest to longest, {MOST_MINUTES:g} minutes at "
+                f"an incident has a rate above 0 and lasts from shortest to longest, {MOST_MINUTES:g} minutes at "
                 f"most; got {text!r}. Give other numbers."
             )
         return cls(place, *numbers)

@@ -53,7 +53,7 @@ ACROSS = [
     (b"access-control-expose-headers", b"retry-after, x-request-id, " + VERSION_HEADER.encode()),
     (b"access-control-max-age", b"7200"),
 ]
-OURS = Refused(500, "the service made a mistake of its own; its log has more.")
+OURS = Refused(500, "internal error in the service; its log has the details.")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
     for status, description in {

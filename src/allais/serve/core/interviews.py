@@ -200,7 +200,7 @@ def _shown(talk: Conversation, question: Question | None) -> dict[str, Any]:
 
 
 A_TOKEN = re.compile(r"^[A-Za-z0-9_-]{43}$")
-NONE = Refused(404, "a link must be in force; this one is not, or not any more. Ask for another.")
+NONE = Refused(404, "a link must be valid; this one is unknown, expired or revoked. Ask for another.")
 
 
 async def make(service: Service, interview: str, lasts: float, key: Key) -> dict[str, Any]:

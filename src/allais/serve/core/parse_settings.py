@@ -76,7 +76,7 @@ def policy_from(settings: ExperimentSettings) -> Policy:
     missing = settings.preference is None and document.get("preference") is None
     needed = [one.name for one in fields(kind) if one.default is one.default_factory is MISSING]
     if missing and "preference" in needed:
-        raise Refused(422, 'a policy goes by a preference; got none. Give one, such as {"name": "p95", "costs": true}.')
+        raise Refused(422, 'a policy needs a preference; got none. Give one, such as {"name": "p95", "costs": true}.')
     if settings.preference is not None:
         document["preference"] = preference_from(settings.preference)
     elif isinstance(document.get("preference"), dict):

@@ -34,7 +34,7 @@ POLICIES = {"NPTS": "NPTS, which learns fastest", "WUCB": "W-UCB, which keeps in
 
 
 class SignInNeeded(Exception):  # noqa: N818
-    """Nobody has signed in, or not any more."""
+    """Nobody is signed in."""
 
 
 class Sessions:

@@ -277,9 +277,7 @@ class Writer:
                     raise
                 connection.rollback()
                 if not left:
-                    raise Refused(
-                        409, "two changes of one thing cannot both be done; this one came second. Repeat the call."
-                    ) from conflict
+                    raise Refused(409, "two changes conflict; this one came second. Repeat the call.") from conflict
         raise AssertionError("unreachable")
 
     def _connected(self) -> Connection:
