@@ -60,7 +60,7 @@ def end_of(preference, rewards, values, counts, sign, exponent):
     utility = preference.utilities(np.array(values, dtype=float))
     memory = remembered([(utility, np.array(values, dtype=float), np.array(counts))], np.zeros(1), np.zeros(1))
     measure(worth_of(preference, [rewards], 1), memory, 0)
-    return sign * _distribution_end(rule, rule.kept(1).scratch, memory, 0, sign, exponent, np.inf), float(
+    return sign * _distribution_end(rule, rule.kept(1), memory, 0, sign, exponent, np.inf), float(
         memory.value[0]
     )
 
