@@ -13,7 +13,7 @@ from allais._checks import FloatArray, IntArray, brief, share
 from allais._kernels import by_reference, kernel, verb
 from allais.bands import Betting
 from allais.bands._joint_ends import MOST
-from allais.bands._joint_test import WHOLE, apart, distribution_rule
+from allais.bands._joint_test import WHOLE, DistributionRule, apart, distribution_rule
 from allais.bands._order_statistics import QuantileRule, meeting, quantile_rule
 from allais.bands._wagers import no_wagers
 from allais.bands.base import anytime_rule, no_interval
@@ -32,7 +32,7 @@ from allais.samples.draws import stream_of, uniform
 from allais.samples.memory import Worth
 
 RAREST = 0.1  # of two arms that are compared, each gets this share of samples at least
-AUTO = "auto"  # evidence that is chosen by what is declared and what is told first
+AUTO, RATIOS = "auto", "ratios"  # evidence: chosen by what is declared and told first, or likelihood ratios
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
 
 
@@ -41,11 +41,11 @@ def few_values(rewards: Sequence[Rewards]) -> bool:
     return all(isinstance(known, Finite) and len(known.values) <= MOST for known in rewards)
 
 
-def evidence_of(name: str, given: Any) -> Betting | str | None:
-    """How pairs are parted: by bets, by likelihood ratios (None), or by what takes fewer samples ("auto")."""
-    if given is None or given == AUTO or isinstance(given, Betting):
+def evidence_of(name: str, given: Any) -> Betting | str:
+    """How pairs are parted: by bets, by likelihood ratios, or by what takes fewer samples."""
+    if isinstance(given, Betting) or (isinstance(given, str) and given in (AUTO, RATIOS)):
         return given
-    raise TypeError(f'{name} must be "auto", Betting() or None; got {brief(given)}. Leave it out.')
+    raise TypeError(f'{name} must be "auto", "ratios" or Betting(); got {brief(given)}. Leave it out.')
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class TopTwo(KArmed):
             never told apart.
         evidence: How pairs are parted. "auto": by likelihood ratios where values are declared to be few, for
             percentiles and sub-Gaussian rewards; else by ratios or by bets, as the first outcomes show few values or
-            many. `Betting()` bets in any case, None never does, and takes outcomes from elsewhere.
+            many. `Betting()` bets in any case. "ratios" never does, and takes outcomes from elsewhere, other
+            preferences and wider bounds.
         guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
@@ -80,7 +81,7 @@ class TopTwo(KArmed):
 
     delta: float = setting(check=share)
     tolerance: float = setting(0.0, no_worse)
-    evidence: Betting | str | None = setting(AUTO, evidence_of)
+    evidence: Betting | str = setting(AUTO, evidence_of)
     guardrails: Sequence[Guardrail] = setting((), guardrails_of)
 
     called: ClassVar[str] = "top-two"
@@ -93,14 +94,14 @@ class TopTwo(KArmed):
         assert self.rewards is not None
         band = self.evidence if isinstance(self.evidence, Betting) else fitting_band(self.rewards)
         band.rule(self.preference, as_list(self.rewards))
-        if self._bets:  # bets follow the order of its own choices, for one preference and its bounds
+        if self.evidence == AUTO and not self._may_bet:  # for good: another preference or wider bounds change no state
+            object.__setattr__(self, "evidence", RATIOS)
+        if self.evidence != RATIOS:  # bets follow the order of its own choices, for one preference and its bounds
             object.__setattr__(self, "open_to_data", False)
 
     @property
-    def _bets(self) -> bool:
-        """Whether pairs may be parted by bets."""
-        if self.evidence != AUTO:
-            return self.evidence is not None
+    def _may_bet(self) -> bool:
+        """Whether bets may take fewer samples, as far as is declared."""
         known, weights = as_list(self.rewards or ()), (self.preference.gains, self.preference.losses)
         ratios = few_values(known) or any(isinstance(one, SubGaussian) for one in known)
         smooth = all(weight.is_monotone and not weight.breaks for weight in weights)
@@ -121,18 +122,18 @@ class TopTwo(KArmed):
             band = distribution_rule(cuts, self.preference, known)
         beta, log_share = math.log(max(n_arms - 1, 1) / delta), math.log(n_arms / delta)
         ratios = TopTwoRule(worth, band, beta, log_share, self.tolerance, first_pulls(known))
-        return either_rule(ratios, by_bets(1.0), by_bets(1.0 - WHOLE)) if self._bets else ratios
+        return either_rule(ratios, by_bets(1.0), by_bets(1.0 - WHOLE)) if self.evidence == AUTO else ratios
 
     def own(self, n_arms: int) -> Any:
         """What was bet, and with what success; of percentiles, which two are compared."""
-        return no_wagers(n_arms) if self._bets else duel_of(self.preference)
+        return duel_of(self.preference) if self.evidence == RATIOS else no_wagers(n_arms)
 
     def check_state(self, rule: Any, state: Any) -> None:
         """Refuse bets that point at nothing."""
-        if self._bets:
-            check_wagers(state.own, state.asked.size)
-        else:
+        if self.evidence == RATIOS:
             check_duel(state)
+        else:
+            check_wagers(state.own, state.asked.size)
 
 
 class TopTwoRule(NamedTuple):
@@ -210,6 +211,21 @@ def _by_widths(band, beta, tolerance, state, leader, u):
 
 
 leader_or_rival = verb(_leader_or_rival, default=_by_widths)
+
+
+@leader_or_rival.of(DistributionRule)
+def _(band, beta, tolerance, state, leader, u):
+    # where outcomes were set aside, samples are in proportion to those that count: with one arm of twenty short of its
+    # share, all would take a tenth more before it is parted
+    for k in range(state.asked.size):
+        pulls, aside = state.memory.pulls[k], 0
+        for outcome in state.kept.aside[k]:
+            aside += not np.isnan(outcome)
+        if aside > 0:
+            wider = np.sqrt(pulls / max(pulls - aside, 0.5))
+            state.low[k] = state.memory.value[k] - wider * (state.memory.value[k] - state.low[k])
+            state.high[k] = state.memory.value[k] + wider * (state.high[k] - state.memory.value[k])
+    return _by_widths(band, beta, tolerance, state, leader, u)
 
 
 @leader_or_rival.of(QuantileRule)
