@@ -49,7 +49,7 @@ class Betting:
 
     Other bands bound the whole distribution and pay for all of it; a value is one number. The interval holds in all
     rounds at once. It needs outcomes in the order in which they came, bounds or values of them, and weights that
-    neither fall nor jump. `TopTwo(..., evidence=Betting())` looks for the best arm by it.
+    neither fall nor jump. `TopTwo` looks for the best arm by it where values are many.
 
     >>> gains = np.random.default_rng(1).beta(2, 30, size=1_000)
     >>> low, value, high = Betting().interval(expected_value(), Bounded(0, 1), gains)

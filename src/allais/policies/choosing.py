@@ -112,7 +112,7 @@ ROWS = (
         "ten to many thousands of arms; it is wrong with a chance of about delta ([asymptotic](theory/asymptotic.md))",
     ),
     Row(
-        "confidence", "bounds, or the values; weights that neither jump nor fall, or one percentile",
+        "confidence", "up to four values per arm; or bounds, by one percentile or weights that neither jump nor fall",
         lambda asked: asked.bounded and (asked.few or asked.smooth or asked.percentile), TopTwo, "`TopTwo`",
         "it judges two arms together, those with up to four values by their whole distributions and others by bets on "
         "the value alone, in a fraction of the samples of `WLUCB`, and by the mean or a tail in about as many as the "

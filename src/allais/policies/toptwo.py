@@ -86,6 +86,7 @@ class TopTwo(KArmed):
 
     called: ClassVar[str] = "top-two"
     goal: ClassVar[str] = "confidence"
+    opened_by: ClassVar[str] = 'evidence="ratios"'
     needs_rewards: ClassVar[bool] = True
     promises: ClassVar[Promise] = "proven"
 

@@ -353,7 +353,7 @@ def _few_together(rule, memory):
     for arm in range(memory.pulls.size):
         for i in range(memory.sizes[arm]):
             value = memory.utility[arm, i]
-            if not _between(rule, memory, arm, i) or value == first or value == second:
+            if not _between(rule, memory, arm, i) or value in (first, second):
                 continue
             if not np.isnan(second):
                 return False
