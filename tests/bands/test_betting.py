@@ -219,7 +219,7 @@ def asked_and_told(policy, outcomes, seed=1, most=400):
 WAYS = {  # what two arms pay, and how their difference is shown in the end
     "two values": (lambda rng, arm: float(rng.random() < 0.2 + 0.6 * arm), RATIOS),
     "any value": (lambda rng, arm: rng.uniform(0, 0.5 + 0.5 * arm), BETS),
-    "nine values": (lambda rng, arm: rng.integers(1, 9) / 10 + 0.1 * arm, BETS),
+    "six values": (lambda rng, arm: rng.integers(1, 7) / 10 + 0.3 * arm, BETS),
     "a fifth value now and then": (
         lambda rng, arm: rng.choice([0.2, 0.3, 0.4, 0.5, 0.6], p=[0.84, 0.04, 0.04, 0.04, 0.04]) + 0.3 * arm, BOTH
     ),
