@@ -233,3 +233,68 @@ def distribution_ends(band, kept, memory, arm, exponent):
     """The ends of one arm's interval by its distribution as a whole."""
     low = -_distribution_end(band, kept, memory, arm, -1.0, exponent, np.inf)
     return low, _distribution_end(band, kept, memory, arm, 1.0, exponent, np.inf)
+
+
+# -- few values, or many ------------------------------------------------------------------------------
+
+
+@kernel
+def _between(band, memory, arm, i):
+    """Whether a distinct outcome of an arm is neither of its bounds."""
+    return band.cuts.low[arm] < memory.utility[arm, i] < band.cuts.high[arm]
+
+
+@kernel
+def few_together(band, memory):
+    """Whether all arms together have as few values between the bounds as one arm may have."""
+    first, second = np.nan, np.nan
+    for arm in range(memory.pulls.size):
+        for i in range(memory.sizes[arm]):
+            value = memory.utility[arm, i]
+            if not _between(band, memory, arm, i) or value in (first, second):
+                continue
+            if not np.isnan(second):
+                return False
+            first, second = value, first
+    return True
+
+
+@kernel
+def few_each(band, memory):
+    """Whether every arm has few values between its bounds."""
+    for arm in range(memory.pulls.size):
+        between = 0
+        for i in range(memory.sizes[arm]):
+            between += _between(band, memory, arm, i)
+        if between > MOST - 2:
+            return False
+    return True
+
+
+@kernel
+def has_many(band, memory, arm):
+    """Whether an arm has too many values for a ratio of its distribution as a whole."""
+    size = memory.sizes[arm]
+    if memory.in_trees[arm]:
+        return True
+    unseen = _between(band, memory, arm, 0) or _between(band, memory, arm, size - 1)
+    return size + unseen > MOST
+
+
+@kernel
+def set_aside(band, memory, aside):
+    """Note what was told so far, a few outcomes of each arm, unless there is nothing to be told of it."""
+    for arm in range(memory.pulls.size):
+        known = 0
+        for i in range(memory.sizes[arm] if band.cuts.low[arm] < band.cuts.high[arm] else 0):
+            for _ in range(memory.counts[arm, i]):
+                aside[arm, known] = memory.raw[arm, i]
+                known += 1
+
+
+@kernel
+def leave_out(kept, aside):
+    """Have ratios leave out what was set aside: what a band keeps is in no file."""
+    for arm in range(aside.shape[0]):
+        for i in range(ASIDE):
+            kept.aside[arm, i] = aside[arm, i]

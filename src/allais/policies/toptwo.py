@@ -23,7 +23,7 @@ from allais.policies.core.knowledge import as_list, first_pulls, fitting_band
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import bounds_at, issue, judged, pick_highest, survey
 from allais.policies.core.verbs import SETTLED, bracket, choose, exponent
-from allais.policies.wagers import WagerRule, check_wagers, either_rule, wager_rule
+from allais.policies.wagers import EitherRule, WagerRule, check_wagers, wager_rule
 from allais.policies.wsr import floor_of_budget, more_than_arms, spent, whole_budget
 from allais.preferences import Preference
 from allais.preferences.named import level_of
@@ -123,7 +123,11 @@ class TopTwo(KArmed):
             band = distribution_rule(cuts, self.preference, known)
         beta, log_share = math.log(max(n_arms - 1, 1) / delta), math.log(n_arms / delta)
         ratios = TopTwoRule(worth, band, beta, log_share, self.tolerance, first_pulls(known))
-        return either_rule(ratios, by_bets(1.0), by_bets(1.0 - WHOLE)) if self.evidence == AUTO else ratios
+        if self.evidence == RATIOS:
+            return ratios
+        band = band._replace(few=band.whole)  # no share is left to cuts: bets do better
+        whole = ratios._replace(band=band, beta=beta - math.log(WHOLE))
+        return EitherRule(worth, band, whole, by_bets(1.0), by_bets(1.0 - WHOLE), log_share + math.log(2.0))
 
     def own(self, n_arms: int) -> Any:
         """What was bet, and with what success; of percentiles, which two are compared."""

@@ -14,8 +14,7 @@ import numpy as np
 
 from allais._kernels import kernel, routine, verb
 from allais.bands._curves import DOWN, UP
-from allais.bands._joint_ends import MOST
-from allais.bands._joint_test import WHOLE, DistributionRule, apart
+from allais.bands._joint_test import DistributionRule, apart, few_each, few_together, has_many, leave_out, set_aside
 from allais.bands._wagers import (
     AT,
     EPOCHS,
@@ -333,46 +332,6 @@ class EitherRule(NamedTuple):
     log_share: float  # log(2 K / delta), for the intervals that are shown: by ratios or by bets
 
 
-def either_rule(ratios: Any, bets: WagerRule, late: WagerRule) -> EitherRule:
-    """The settings as the kernels read them, from those of each way."""
-    band = ratios.band._replace(few=ratios.band.whole)  # no share is left to cuts: bets do better
-    ratios = ratios._replace(band=band, beta=ratios.beta - math.log(WHOLE))
-    return EitherRule(ratios.worth, band, ratios, bets, late, ratios.log_share + math.log(2.0))
-
-
-@kernel
-def _between(rule, memory, arm, i):
-    """Whether a distinct outcome of an arm is neither of its bounds."""
-    return rule.band.cuts.low[arm] < memory.utility[arm, i] < rule.band.cuts.high[arm]
-
-
-@kernel
-def _few_together(rule, memory):
-    """Whether all arms together have as few values between the bounds as one arm may have."""
-    first, second = np.nan, np.nan
-    for arm in range(memory.pulls.size):
-        for i in range(memory.sizes[arm]):
-            value = memory.utility[arm, i]
-            if not _between(rule, memory, arm, i) or value in (first, second):
-                continue
-            if not np.isnan(second):
-                return False
-            first, second = value, first
-    return True
-
-
-@kernel
-def _few_each(rule, memory):
-    """Whether every arm has few values between its bounds."""
-    for arm in range(memory.pulls.size):
-        between = 0
-        for i in range(memory.sizes[arm]):
-            between += _between(rule, memory, arm, i)
-        if between > MOST - 2:
-            return False
-    return True
-
-
 @routine
 def _decide(rule, state, arm):
     """Choose how pairs are parted, at the latest when an arm has as many outcomes as lay nodes out.
@@ -383,35 +342,11 @@ def _decide(rule, state, arm):
     for pulls in memory.pulls:
         told += pulls
     if memory.pulls[arm] >= FIRST:
-        own.way[0] = RATIOS if _few_each(rule, memory) else BETS
-    elif told == ENOUGH and _few_together(rule, memory):
+        own.way[0] = RATIOS if few_each(rule.band, memory) else BETS
+    elif told == ENOUGH and few_together(rule.band, memory):
         own.way[0] = RATIOS
-    if own.way[0] != RATIOS:
-        return
-    for each in range(memory.pulls.size):
-        known = 0
-        for i in range(memory.sizes[each] if rule.band.cuts.low[each] < rule.band.cuts.high[each] else 0):
-            for _ in range(memory.counts[each, i]):
-                own.aside[each, known] = memory.raw[each, i]
-                known += 1
-
-
-@kernel
-def _has_many(rule, memory, arm):
-    """Whether an arm has too many values for a ratio of its distribution as a whole."""
-    size = memory.sizes[arm]
-    if memory.in_trees[arm]:
-        return True
-    unseen = _between(rule, memory, arm, 0) or _between(rule, memory, arm, size - 1)
-    return size + unseen > MOST
-
-
-@kernel
-def _recall(state):
-    """Have ratios leave out what was told before they were chosen: a band keeps functions of the memory only."""
-    for arm in range(state.asked.size):
-        for i in range(FIRST):
-            state.kept.aside[arm, i] = state.own.aside[arm, i]
+    if own.way[0] == RATIOS:
+        set_aside(rule.band, memory, own.aside)
 
 
 @also_parted.of(EitherRule)
@@ -426,12 +361,12 @@ def _(rule, state, arm, utility, raw, ticket):
     way = state.own.way
     if way[0] == OPEN:
         _decide(rule, state, arm)
-    elif way[0] == RATIOS and _has_many(rule, state.memory, arm):
+    elif way[0] == RATIOS and has_many(rule.band, state.memory, arm):
         way[0] = BOTH
     if way[0] == BETS and _bet(rule.bets, state, arm, utility):
         _find(rule.bets, rule.bets, state)
     elif way[0] == BOTH and _bet(rule.late, state, arm, utility):
-        _recall(state)
+        leave_out(state.kept, state.own.aside)
         _find(rule, rule.late, state)
 
 
@@ -441,7 +376,7 @@ def _(rule, state, u):
     if way == BETS:
         return _choose_by_bets(rule.bets, state, u)
     if way == RATIOS:
-        _recall(state)
+        leave_out(state.kept, state.own.aside)
         return choose(rule.ratios, state, u)
     return _choose_by_bets(rule.late, state, u)
 
