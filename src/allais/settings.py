@@ -91,6 +91,19 @@ def to_spec(thing: Any) -> Any:
     )
 
 
+# Settings that came later than files which lack them, as they were then: 0.2.0 judged by likelihood ratios only
+THEN: dict[Any, dict[str, Any]] = {"TopTwo": {"evidence": "ratios"}}
+
+
+def as_then(spec: Any) -> Any:
+    """What a file says of a policy, with the settings that it lacks as they were when it was written.
+
+    >>> as_then({"type": "TopTwo", "delta": 0.1})
+    {'evidence': 'ratios', 'type': 'TopTwo', 'delta': 0.1}
+    """
+    return {**THEN.get(spec.get("type"), {}), **spec} if isinstance(spec, dict) else spec
+
+
 def from_spec(spec: Any, trust: Sequence[str] = ()) -> Any:
     """The setting that a spec describes: of this library's types, and of those in the modules that are trusted.
 

@@ -28,6 +28,7 @@ from allais import (
     best_arm,
     cvar,
     expected_value,
+    quantile,
 )
 from allais.bands import DKW, KL, Betting
 from allais.bands._curves import DOWN, UP, curves_of
@@ -36,10 +37,11 @@ from allais.bands._wagers import LOG_CUTS, RESERVE, no_wagers
 from allais.bands._wealth import HORIZONS, STAKES, _at_stake, least_wealth, log_wealth
 from allais.bands.betting import BAND, bet_on, betting_rule, find_remainders, log_evidence, look_at
 from allais.bands.kl import mixture_ceiling
-from allais.policies.wagers import _lead
+from allais.learner.document import checksum, learner_from
+from allais.policies.wagers import BETS, BOTH, RATIOS, _lead
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory
-from allais.weights import Identity, TailAverage
+from allais.weights import Identity, SteepMiddle, TailAverage
 
 PEOPLE = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
 RARE = Discrete({-1.0: 0.002, 0.0: 0.5, 0.1: 0.496, 1.0: 0.002})  # events at both ends
@@ -201,8 +203,91 @@ def test_what_cannot_bebet_on_is_refused_in_a_sentence():
     learner = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Betting()).start(2, seed=1)
     with pytest.raises(ValueError, match="learns from its own choices only"):
         learner.observe(0, [0.5])
-    with pytest.raises(TypeError, match="evidence must be Betting"):
+    with pytest.raises(TypeError, match='evidence must be "auto", "ratios" or Betting'):
         TopTwo(expected_value(), Bounded(0, 1), delta=0.1, evidence="betting")
+
+
+def asked_and_told(policy, outcomes, seed=1, most=400):
+    """A learner of two arms that was told so many outcomes, if it did not settle before."""
+    learner, rng = policy.start(2, seed=seed), np.random.default_rng(seed)
+    while learner.samples < most and not learner.is_settled():
+        choice = learner.ask()
+        learner.tell(choice, outcomes(rng, choice.arm))
+    return learner
+
+
+WAYS = {  # what two arms pay, and how their difference is shown in the end
+    "two values": (lambda rng, arm: float(rng.random() < 0.2 + 0.6 * arm), RATIOS),
+    "any value": (lambda rng, arm: rng.uniform(0, 0.5 + 0.5 * arm), BETS),
+    "six values": (lambda rng, arm: rng.integers(1, 7) / 10 + 0.3 * arm, BETS),
+    "a fifth value now and then": (
+        lambda rng, arm: rng.choice([0.2, 0.3, 0.4, 0.5, 0.6], p=[0.84, 0.04, 0.04, 0.04, 0.04]) + 0.3 * arm, BOTH
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("pays", WAYS)
+def test_top_two_takes_ratios_for_few_values_and_bets_for_many(pays):
+    outcomes, way = WAYS[pays]
+    policy = TopTwo(expected_value(), Bounded(0, 1), delta=1e-4)
+    learner = asked_and_told(policy, outcomes)
+    assert learner.is_settled()
+    assert learner.recommend().arm == 1
+    state = learner._engine.state
+    assert state.own.way[0] == way
+    if way == RATIOS:  # eight outcomes told when an arm has four, at most
+        aside = np.isfinite(state.own.aside).sum(axis=1)
+        assert aside.max() == 4
+        assert aside.min() >= 3
+        assert state.own.epochs.max() == 0
+    else:
+        assert (state.own.begun[:, 0] >= 4).all()
+        assert learner.intervals()[1].low > learner.intervals()[0].low
+
+
+def test_where_values_are_declared_to_be_few_or_bets_do_not_hold_ratios_are_taken_for_good():
+    for preference, rewards in (
+        (PEOPLE, Finite([0, 1])),
+        (PEOPLE, [Finite([0, 1, 2, 3]), Finite([5])]),
+        (quantile(0.9), Bounded(0, 1)),
+        (Preference(SteepMiddle(0.5)), Bounded(0, 1)),
+        (PEOPLE, [SubGaussian(1.0, 2.0), Bounded(0, 1)]),
+    ):
+        policy = TopTwo(preference, rewards, delta=0.1)
+        assert policy.evidence == "ratios"
+        assert policy.open_to_data
+    narrow = TopTwo(PEOPLE, Finite([0, 1]), delta=0.1).start(2, seed=1)
+    narrow.observe(0, [0.0, 1.0])
+    narrow.widen(Bounded(-1, 2))  # the state stays what it is
+    assert narrow.policy.evidence == "ratios"
+    assert not TopTwo(PEOPLE, Finite([0, 1, 2, 3, 4]), delta=0.1).open_to_data
+
+
+@pytest.mark.parametrize("pays", WAYS)
+def test_a_learner_that_chose_how_to_part_arms_survives_a_file(pays, tmp_path):
+    policy = TopTwo(PEOPLE, Bounded(0, 1), delta=1e-30)
+    for many in (5, 150):
+        learner, again = asked_and_told(policy, WAYS[pays][0], most=many), None
+        learner.save(tmp_path / "learner.json")
+        again = Learner.load(tmp_path / "learner.json")
+        for step in range(60):
+            choices = [one.ask() for one in (learner, again)]
+            assert choices[0] == choices[1]
+            outcome = WAYS[pays][0](np.random.default_rng(step), choices[0].arm)
+            for one, choice in zip((learner, again), choices, strict=True):
+                one.tell(choice, outcome)
+        assert learner.intervals() == again.intervals()
+
+
+def test_a_file_without_evidence_goes_on_by_ratios(tmp_path):
+    policy = TopTwo(PEOPLE, Bounded(0, 1), delta=0.1, evidence="ratios")
+    learner = asked_and_told(policy, WAYS["two values"][0], most=20)
+    document = learner.snapshot()
+    del document["policy"]["evidence"]  # as 0.2.0 wrote it
+    document["checksum"] = checksum(document)
+    again = learner_from(document)
+    assert again.policy == policy
+    assert again.ask() == learner.ask()
 
 
 HARD = {
@@ -213,13 +298,14 @@ HARD = {
 }
 
 
+@pytest.mark.parametrize("evidence", ["auto", Betting()], ids=["chosen", "bets"])
 @pytest.mark.parametrize("problem", HARD)
-def test_answers_are_good_enough(problem):
+def test_answers_are_good_enough(problem, evidence):
     # delta .01 and 15 runs: 4 wrong ones of a problem have a chance below 2e-5 times 1e-2; none is expected
     lotteries, tolerance, preference = HARD[problem]
     bandit = Bandit(lotteries)
     values = bandit.true_values(preference)
-    policy = TopTwo(preference, Bounded(0, 1), delta=0.01, tolerance=tolerance, evidence=Betting())
+    policy = TopTwo(preference, Bounded(0, 1), delta=0.01, tolerance=tolerance, evidence=evidence)
     answers = [best_arm(policy, bandit, seed=seed, max_samples=20_000) for seed in range(15)]
     wrong = sum(one.settled and values[int(str(one.arm))] < values.max() - tolerance for one in answers)
     assert wrong <= 3

@@ -55,14 +55,23 @@ def test_the_ratio_of_the_true_distribution_is_rarely_ever_large():
         assert share <= delta + 5 * math.sqrt(delta * (1 - delta) / streams)
 
 
-def end_of(preference, rewards, values, counts, sign, exponent):
+def end_of(preference, rewards, values, counts, sign, exponent, aside=()):
     rule = distribution_rule(KL().anytime_rule(preference, [rewards]), preference, [rewards])
     utility = preference.utilities(np.array(values, dtype=float))
     memory = remembered([(utility, np.array(values, dtype=float), np.array(counts))], np.zeros(1), np.zeros(1))
     measure(worth_of(preference, [rewards], 1), memory, 0)
-    return sign * _distribution_end(rule, rule.kept(1).scratch, memory, 0, sign, exponent, np.inf), float(
-        memory.value[0]
-    )
+    kept = rule.kept(1)
+    kept.aside[0, : len(aside)] = aside
+    return sign * _distribution_end(rule, kept, memory, 0, sign, exponent, np.inf), float(memory.value[0])
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_outcomes_that_were_set_aside_do_not_count(sign):
+    known = Bounded(-1, 3)
+    whole = end_of(BOTH, known, [-0.5, 0.0, 2.0], [1, 12, 40], sign, 6.0, aside=[-0.5, 0.0, 0.0, 2.0])[0]
+    assert whole == pytest.approx(end_of(BOTH, known, [0.0, 2.0], [10, 39], sign, 6.0)[0], rel=1e-2)
+    assert whole != pytest.approx(end_of(BOTH, known, [-0.5, 0.0, 2.0], [1, 12, 40], sign, 6.0)[0], rel=1e-2)
+    assert end_of(BOTH, known, [0.0, 2.0], [1, 1], sign, 6.0, aside=[0.0, 2.0])[0] == sign * np.inf  # nothing is left
 
 
 def best_distribution(values, counts, sign, exponent):

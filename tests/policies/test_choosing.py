@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import allais
-from allais.bands import Betting, Envelope
+from allais.bands import Envelope
 from allais.policies import Guardrail
 from allais.policies.choosing import ROWS, from_auto, table
 from allais.weights import SteepMiddle
@@ -21,7 +21,6 @@ CASES = [
     ("contexts", PEOPLE, WIDE, {}, "ContextualNPTS"),
     ("proven regret", PEOPLE, WIDE, {}, "WUCB"),
     ("confidence", PEOPLE, None, {"delta": 0.05, "rarest": 0.01}, "PairwiseScreening"),
-    ("confidence", PEOPLE, FEW, {"delta": 0.05}, "TopTwo"),
     ("confidence", PEOPLE, WIDE, {"delta": 0.05}, "TopTwo"),
     ("confidence", MEAN, TAILS, {"delta": 0.05}, "WLUCB"),
     ("budget", PEOPLE, None, {"budget": 5000, "rarest": 0.01}, "WOCBA"),
@@ -42,9 +41,10 @@ def test_every_row_of_the_table_is_reached_and_starts(row, case):
     assert type(policy)(**policy.given()) == policy  # an ordinary policy
 
 
-def test_bets_are_for_weights_that_neither_jump_nor_fall():
+def test_bets_are_for_many_values_and_weights_that_neither_jump_nor_fall():
     made = [allais.recommended("confidence", of, WIDE, delta=0.1) for of in (MEAN, JUMPS, allais.quantile(0.9))]
-    assert [getattr(one, "evidence", "none") for one in made] == [Betting(), "none", None]
+    made += [allais.recommended("confidence", JUMPS, FEW, delta=0.1)]
+    assert [getattr(one, "evidence", "none") for one in made] == ["auto", "none", "ratios", "ratios"]
     assert allais.recommended("regret", MEAN, TAILS).band == Envelope()
 
 

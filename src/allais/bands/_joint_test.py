@@ -23,6 +23,7 @@ from allais.rewards import Finite, Rewards
 
 WHOLE = 0.8  # the share of a pair's ratio that is about distributions as a whole; the rest is about cuts
 TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made
+ASIDE = 4  # outcomes of an arm at most that count for no ratio
 SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than one sample in 500
 
 
@@ -40,7 +41,7 @@ class DistributionRule(NamedTuple):
         scratch = Scratch(
             gain, loss, derivative, excess, np.zeros(MOST, dtype=np.int64), np.zeros(cells), np.zeros(cells)
         )
-        return DistributionKept(self.cuts.kept(n_arms), scratch)
+        return DistributionKept(self.cuts.kept(n_arms), scratch, np.full((n_arms, ASIDE), np.nan))
 
 
 @by_reference
@@ -62,6 +63,7 @@ class DistributionKept(NamedTuple):
 
     ends: TailEnds
     scratch: Scratch
+    aside: FloatArray  # outcomes that count for no ratio, NaN where there are none; (n_arms, ASIDE)
 
 
 def distribution_rule(cuts: Any, preference: Preference, rewards: Sequence[Rewards]) -> DistributionRule:
@@ -94,7 +96,7 @@ def _set_value(scratch, k, value, before, count):
 
 
 @kernel
-def _lay_out(scratch, memory, arm, sign, end):
+def _lay_out(scratch, memory, aside, arm, sign, end):
     """Write an arm's values, from the worst to the best, and their counts; how many there are, or 0 for too many."""
     if memory.in_trees[arm]:
         return 0
@@ -102,14 +104,20 @@ def _lay_out(scratch, memory, arm, sign, end):
     n_values, before = 0, 0.0
     for step in range(size):
         i = step if sign > 0.0 else size - 1 - step
-        value = sign * memory.utility[arm, i]
+        value, count = sign * memory.utility[arm, i], memory.counts[arm, i]
+        for outcome in aside[arm]:
+            count -= outcome == memory.raw[arm, i]
         if n_values > 0 and value == before:  # told apart by what was told, not by how it feels
-            scratch.seen[n_values - 1] += memory.counts[arm, i]
+            scratch.seen[n_values - 1] += count
+            continue
+        if count == 0:
             continue
         if n_values == MOST:
             return 0
-        _set_value(scratch, n_values, value, before, memory.counts[arm, i])
+        _set_value(scratch, n_values, value, before, count)
         n_values, before = n_values + 1, value
+    if n_values == 0:  # nothing counts so far
+        return 0
     if before < end:  # what was never seen is worth most at the bound
         if n_values == MOST:
             return 0
@@ -119,16 +127,17 @@ def _lay_out(scratch, memory, arm, sign, end):
 
 
 @routine
-def _distribution_end(band, scratch, memory, arm, sign, exponent, enough):
+def _distribution_end(band, kept, memory, arm, sign, exponent, enough):
     """The most that an arm is worth (sign 1), or its mirror (-1), by its distribution; beyond `enough` not exact."""
-    end = band.cuts.high[arm] if sign > 0.0 else -band.cuts.low[arm]
-    n_values = _lay_out(scratch, memory, arm, sign, end)
+    end, scratch = band.cuts.high[arm] if sign > 0.0 else -band.cuts.low[arm], kept.scratch
+    n_values = _lay_out(scratch, memory, kept.aside, arm, sign, end)
     if n_values == 0:
         return np.inf
-    worst = memory.utility[arm, 0] if sign > 0.0 else -memory.utility[arm, memory.sizes[arm] - 1]
+    worst, pulls = scratch.gain[0] + scratch.loss[0], 0
     if n_values == 1:
         return worst
-    pulls = memory.pulls[arm]
+    for k in range(n_values):
+        pulls += scratch.seen[k]
     exponent = max(exponent, np.log(IDLE) + 1e-3)  # below it no distribution is left, and a larger set is as valid
     level = betting_level(exponent) + gamma_logs(STRENGTH + pulls)[0] - gamma_logs(STRENGTH)[0]
     sure = max(worst, 0.0) + min(end, 0.0)
@@ -162,10 +171,10 @@ apart = verb(_apart)
 @reach.of(DistributionRule)
 def _(band, kept, memory, leader, rival, y, y_rival, tolerance, whole):
     if whole:
-        low = -_distribution_end(band, kept.scratch, memory, leader, -1.0, y, np.inf)
+        low = -_distribution_end(band, kept, memory, leader, -1.0, y, np.inf)
         if low == -np.inf:
             return np.inf
-        return _distribution_end(band, kept.scratch, memory, rival, 1.0, y_rival, low + tolerance) - low
+        return _distribution_end(band, kept, memory, rival, 1.0, y_rival, low + tolerance) - low
     return ends_of(band.cuts, memory, rival, y_rival)[1] - ends_of(band.cuts, memory, leader, y)[0]
 
 
@@ -222,5 +231,70 @@ def _(band, kept, memory, leader, rival, beta, tolerance):
 @routine
 def distribution_ends(band, kept, memory, arm, exponent):
     """The ends of one arm's interval by its distribution as a whole."""
-    low = -_distribution_end(band, kept.scratch, memory, arm, -1.0, exponent, np.inf)
-    return low, _distribution_end(band, kept.scratch, memory, arm, 1.0, exponent, np.inf)
+    low = -_distribution_end(band, kept, memory, arm, -1.0, exponent, np.inf)
+    return low, _distribution_end(band, kept, memory, arm, 1.0, exponent, np.inf)
+
+
+# -- few values, or many ------------------------------------------------------------------------------
+
+
+@kernel
+def _between(band, memory, arm, i):
+    """Whether a distinct outcome of an arm is neither of its bounds."""
+    return band.cuts.low[arm] < memory.utility[arm, i] < band.cuts.high[arm]
+
+
+@kernel
+def few_together(band, memory):
+    """Whether all arms together have as few values between the bounds as one arm may have."""
+    first, second = np.nan, np.nan
+    for arm in range(memory.pulls.size):
+        for i in range(memory.sizes[arm]):
+            value = memory.utility[arm, i]
+            if not _between(band, memory, arm, i) or value in (first, second):
+                continue
+            if not np.isnan(second):
+                return False
+            first, second = value, first
+    return True
+
+
+@kernel
+def few_each(band, memory):
+    """Whether every arm has few values between its bounds."""
+    for arm in range(memory.pulls.size):
+        between = 0
+        for i in range(memory.sizes[arm]):
+            between += _between(band, memory, arm, i)
+        if between > MOST - 2:
+            return False
+    return True
+
+
+@kernel
+def has_many(band, memory, arm):
+    """Whether an arm has too many values for a ratio of its distribution as a whole."""
+    size = memory.sizes[arm]
+    if memory.in_trees[arm]:
+        return True
+    unseen = _between(band, memory, arm, 0) or _between(band, memory, arm, size - 1)
+    return size + unseen > MOST
+
+
+@kernel
+def set_aside(band, memory, aside):
+    """Note what was told so far, a few outcomes of each arm, unless there is nothing to be told of it."""
+    for arm in range(memory.pulls.size):
+        known = 0
+        for i in range(memory.sizes[arm] if band.cuts.low[arm] < band.cuts.high[arm] else 0):
+            for _ in range(memory.counts[arm, i]):
+                aside[arm, known] = memory.raw[arm, i]
+                known += 1
+
+
+@kernel
+def leave_out(kept, aside):
+    """Have ratios leave out what was set aside: what a band keeps is in no file."""
+    for arm in range(aside.shape[0]):
+        for i in range(ASIDE):
+            kept.aside[arm, i] = aside[arm, i]

@@ -59,7 +59,7 @@ class Wagers(NamedTuple):
     horizon: FloatArray  # samples for which a curve that is not concave is bounded, (n_arms, 2)
     foreseen: FloatArray  # the half-width that is expected then, (n_arms, 2)
     spread: FloatArray  # the standard deviation of the functional that bounds an arm from below, (n_arms,)
-    laid: IntArray  # where the samples lie from which nodes were laid out, as in `seen`; (n_arms, FIRST)
+    laid: IntArray  # the part of `seen` from which nodes were laid out, before the first bet; (n_arms, 2 NODES)
     begun: IntArray  # samples when an epoch began, (n_arms, EPOCHS)
     epochs: IntArray  # how many have begun, (n_arms,)
     since: IntArray  # the first epoch that counts for an arm as the leader, (n_arms,)
@@ -70,6 +70,8 @@ class Wagers(NamedTuple):
     limit: FloatArray  # beyond this q no distribution within the band is left
     widths: FloatArray  # how far beyond the value the wealth is e^(stake / 2)
     table: FloatArray  # (n_arms, 2, 4, POINTS)
+    way: IntArray  # how pairs are parted, where that is seen (`policies/wagers.py`); (1,)
+    aside: FloatArray  # what was told before that was seen, NaN where nothing was; (n_arms, FIRST)
     done: IntArray  # the arm that was found to be the best and 1, or 0; (1,)
     leading: IntArray  # the arm that is to be proven the best, (1,)
     hardest: IntArray  # the rival that was last found not to be parted from the leader, (1,)
@@ -102,7 +104,7 @@ def no_wagers(n_arms: int) -> Wagers:
         np.zeros((n_arms, 2)),
         np.zeros((n_arms, 2)),
         np.zeros(n_arms),
-        np.zeros((n_arms, FIRST), dtype=np.int64),
+        np.zeros((n_arms, 2 * NODES), dtype=np.int64),
         np.zeros((n_arms, EPOCHS), dtype=np.int64),
         none,
         none.copy(),
@@ -113,6 +115,8 @@ def no_wagers(n_arms: int) -> Wagers:
         np.full((n_arms, 2), np.inf),
         np.full((n_arms, 2), np.inf),
         table,
+        np.zeros(1, dtype=np.int64),
+        np.full((n_arms, FIRST), np.nan),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
@@ -178,12 +182,10 @@ def _move_node(nodes, y):
 
 
 @kernel
-def _count(own, arm, y):
-    """Count a sample: at a node, or between two. Its place is returned."""
+def _counted_at(own, arm, y):
+    """Where a sample is counted: at a node, or between two."""
     i = place_of(own.nodes[arm], y)
-    place = 2 * i + (0 if own.nodes[arm, i] == y else 1)
-    own.seen[arm, place] += 1
-    return place
+    return 2 * i + (0 if own.nodes[arm, i] == y else 1)
 
 
 @kernel
@@ -333,16 +335,15 @@ def note_outcome(band, own, memory, arm, y):
     pulls = memory.pulls[arm]
     if pulls < FIRST:
         return
-    if pulls == FIRST and own.epochs[arm] == 0:
+    if own.epochs[arm] == 0:
         _lay_nodes(band, own, memory, arm)
-        known = 0
         for i in range(memory.sizes[arm]):
-            for _ in range(memory.counts[arm, i]):
-                own.laid[arm, known] = _count(own, arm, memory.utility[arm, i])
-                known += 1
+            own.laid[arm, _counted_at(own, arm, memory.utility[arm, i])] += memory.counts[arm, i]
+        for j in range(2 * NODES):
+            own.seen[arm, j] = own.laid[arm, j]
         begin_epoch(band, own, arm, pulls)
         return
-    _count(own, arm, y)
+    own.seen[arm, _counted_at(own, arm, y)] += 1
     _place(own, arm, own.epochs[arm] - 1, y)
     if pulls >= RENEWED * own.begun[arm, own.epochs[arm] - 1]:
         begin_epoch(band, own, arm, pulls)

@@ -49,7 +49,7 @@ class Betting:
 
     Other bands bound the whole distribution and pay for all of it; a value is one number. The interval holds in all
     rounds at once. It needs outcomes in the order in which they came, bounds or values of them, and weights that
-    neither fall nor jump. `TopTwo(..., evidence=Betting())` looks for the best arm by it.
+    neither fall nor jump. `TopTwo` looks for the best arm by it where values are many.
 
     >>> gains = np.random.default_rng(1).beta(2, 30, size=1_000)
     >>> low, value, high = Betting().interval(expected_value(), Bounded(0, 1), gains)
@@ -180,12 +180,12 @@ def betting_rule(
 @routine
 def _bound_tails(band, own, arm, pulls, exponent):
     """Write the band of the distribution at the nodes: 1 - P(Y < node) from below, P(Y > node) from above."""
-    counted, low, high = pulls - FIRST, own.tails[arm, 0], own.tails[arm, 1]
+    counted, low, high = pulls - own.begun[arm, 0], own.tails[arm, 0], own.tails[arm, 1]
     beyond = counted
     for i in range(NODES):
-        at, inside = own.seen[arm, 2 * i], own.seen[arm, 2 * i + 1]
-        for place in own.laid[arm]:  # nodes lie where these were, so that they say nothing about them
-            at, inside = at - (place == 2 * i), inside - (place == 2 * i + 1)
+        # nodes lie where the first ones were, so that these say nothing about them
+        at = own.seen[arm, 2 * i] - own.laid[arm, 2 * i]
+        inside = own.seen[arm, 2 * i + 1] - own.laid[arm, 2 * i + 1]
         low[i] = 1.0 - ceiling(band.shape, arm, counted - beyond, counted, exponent)  # of P(Y >= node)
         beyond -= at
         high[i] = ceiling(band.shape, arm, beyond, counted, exponent)
@@ -203,7 +203,7 @@ def find_remainders(band, own, arm, pulls, side, exponent):
     limit = most = band.high[arm] - band.low[arm]
     if side == UP and band.curves.tail > 0.0:
         return limit + NEAREST * most
-    if pulls <= FIRST:
+    if pulls <= own.begun[arm, 0]:
         return limit + NEAREST * most
     if not band.curves.concave[side]:
         _bound_tails(band, own, arm, pulls, exponent)
@@ -307,7 +307,7 @@ def log_evidence(own, arm, side, q):
 def ends_by_bets(band, own, memory, arm, exponent):
     """The ends of one arm's interval: both together fail with probability e^-exponent at most, in any round."""
     pulls = memory.pulls[arm]
-    if own.epochs[arm] == 0 or pulls <= FIRST:
+    if own.epochs[arm] == 0 or pulls <= own.begun[arm, 0]:
         return band.low[arm], band.high[arm]
     level, sure = exponent + np.log(2.0), band.curves.concave[UP] and band.curves.concave[DOWN]
     if not sure:

@@ -206,7 +206,7 @@ class Reader:
                 entry = [self._nested(one, "weight", (*place, key)) for one in entry]
             elif key == "guardrails" and isinstance(entry, list):
                 entry = [self._guardrail(one, (*place, key)) for one in entry]
-            elif key in NESTED:
+            elif key in NESTED and not (key == "evidence" and isinstance(entry, str)):
                 entry = self._nested(entry, NESTED[key], (*place, key))
             built[key] = entry
         missing = [key for key in needed if key not in built and key not in hidden]

@@ -263,7 +263,7 @@ def observe(
     if not engine.policy.open_to_data:
         raise ValueError(
             f"{type(engine.policy).__name__} learns from its own choices only; got data about arm {brief(arm)}. "
-            "Use a policy that keeps an estimate of each arm, such as WUCB."
+            f"Use a policy that keeps an estimate of each arm, such as WUCB{_or_opened(engine.policy)}."
         )
     outcomes = finite_array("rewards", rewards)
     if each and len(arms) != outcomes.size:
@@ -305,7 +305,8 @@ def forget(engine: Engine, arm: Hashable, reward: float) -> Event:
     """Take back one outcome of an arm."""
     k = arm_of(engine, arm)
     if not (engine.policy.open_to_data and engine.policy.keeps_outcomes):
-        raise ValueError(f"{type(engine.policy).__name__} cannot unlearn. Start it anew from the right data.")
+        opened = _or_opened(engine.policy)
+        raise ValueError(f"{type(engine.policy).__name__} cannot unlearn. Start it anew from the right data{opened}.")
     outcome = engine.checked(k, reward)
     utilities = engine.utilities(outcome)
     engine.others.forget()
@@ -322,6 +323,11 @@ def forget(engine: Engine, arm: Hashable, reward: float) -> Event:
 
 
 # -- other settings -----------------------------------------------------------------------------------
+
+
+def _or_opened(policy: Policy) -> str:
+    """Which setting a policy would need from its start on, if any, to use what it did not ask for."""
+    return f", or start it with {policy.opened_by}" if policy.opened_by else ""
 
 
 def with_rewards(policy: Policy, rewards: RewardsOfArms) -> Policy:
@@ -344,7 +350,7 @@ def widen(engine: Engine, rewards: RewardsOfArms) -> Event:
     if not policy.open_to_data:
         raise ValueError(
             f"{type(policy).__name__} has scaled what it learned by its bounds; cannot widen them. "
-            "Start it anew, or use a policy that keeps outcomes, such as NPTS."
+            f"Start it anew, or use a policy that keeps outcomes, such as NPTS{_or_opened(policy)}."
         )
     for old, new in zip(engine.known, policy.rewards_of(len(engine.names)), strict=True):
         if not covers(new, old):
@@ -360,7 +366,8 @@ def change_preference(engine: Engine, preference: Preference) -> Event:
         raise TypeError(f"a learner serves a preference; got {preference!r}. Write Preference(TverskyKahneman()).")
     if not engine.policy.open_to_data:
         raise ValueError(
-            f"{type(engine.policy).__name__} has learned for its own preference only. Start it anew for another."
+            f"{type(engine.policy).__name__} has learned for its own preference only. Start it anew for another"
+            f"{_or_opened(engine.policy)}."
         )
     policy = engine.policy.but(preference=preference)
     event = {"prefer": to_spec(preference)} if engine.guard.durable else {}

@@ -40,7 +40,7 @@ from allais.samples.cuts import Cuts
 from allais.samples.drift import check_lifetimes, check_watch
 from allais.samples.layout import cells_of_arm, check_cells, check_moments, check_outcomes, outcomes_of_arm, remembered
 from allais.samples.memory import FLAT
-from allais.settings import checked_trust, from_spec, modules_of, to_spec
+from allais.settings import as_then, checked_trust, from_spec, modules_of, to_spec
 
 if TYPE_CHECKING:
     from allais.learner import Learner
@@ -135,7 +135,7 @@ def require_known_version(what: str, version: Any) -> None:
 
 
 def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
-    policy = from_spec(document["policy"], trust)
+    policy = from_spec(as_then(document["policy"]), trust)
     require(isinstance(policy, Policy), "its policy is none")
     arms = document["arms"]
     require(isinstance(arms, list) and all(isinstance(arm, dict) for arm in arms), "its arms must be a list")
@@ -384,6 +384,9 @@ def _require_same_policy(folder: Path, learner: Learner, began: dict[str, Any], 
         given = to_spec(policy.plain())  # version 0.1.0 knew baselines by the policy that they are made from
     if isinstance(given, dict) and given.get("features", ()) is None:  # left out: the folder knows them
         given["features"] = began.get("features")
+    began = as_then(began)
+    if isinstance(given, dict):  # what was left to the library goes on as it is there
+        given |= {name: began.get(name) for name, entry in given.items() if entry == "auto"}
     if given not in (began, to_spec(learner.policy)):  # the latter after `widen`
         alike = isinstance(given, dict) and {**given, "features": None} == {**began, "features": None}
         raise ValueError(

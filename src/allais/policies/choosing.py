@@ -8,23 +8,22 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from allais._checks import brief, nearest
-from allais.bands import Betting, Envelope
+from allais.bands import Envelope
 from allais.policies.contextual import ContextualNPTS
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms, as_list, check_settings
 from allais.policies.npts import NPTS
 from allais.policies.screening import PairwiseScreening
-from allais.policies.toptwo import PatientTopTwo, TopTwo
+from allais.policies.toptwo import PatientTopTwo, TopTwo, few_values
 from allais.policies.wlucb import WLUCB
 from allais.policies.wocba import WOCBA
 from allais.policies.wsr import PatientRejects
 from allais.policies.wucb import WUCB
 from allais.preferences import Preference
 from allais.preferences.named import level_of
-from allais.rewards import Finite, SubGaussian
+from allais.rewards import SubGaussian
 
 AUTO = "auto"  # what specs and the service call a policy that is chosen here
-FEW = 4  # values of an arm that are judged as a whole (docs/theory/best-arm.md)
 NEEDS = {"confidence": "delta", "budget": "budget"}  # the setting that says how much of a goal is wanted
 
 
@@ -49,7 +48,7 @@ class Asked(NamedTuple):
     @property
     def few(self) -> bool:
         """Whether every arm has few values, and they are known."""
-        return self.bounded and all(isinstance(known, Finite) and len(known.values) <= FEW for known in self.rewards)
+        return self.bounded and few_values(self.rewards)
 
     @property
     def smooth(self) -> bool:
@@ -113,17 +112,11 @@ ROWS = (
         "ten to many thousands of arms; it is wrong with a chance of about delta ([asymptotic](theory/asymptotic.md))",
     ),
     Row(
-        "confidence", "up to four values per arm", lambda asked: asked.few or (asked.bounded and asked.percentile),
-        TopTwo, "`TopTwo`; also for one percentile of any outcomes",
-        "it judges two arms together, in a quarter to three quarters of the samples of `WLUCB`, but where one arm "
-        "alone is uncertain, such as a rare disaster beside payments that are nearly sure",
-    ),
-    Row(
-        "confidence", "bounds, or more values; weights that neither jump nor fall",
-        lambda asked: asked.bounded and asked.smooth, TopTwo, "`TopTwo(..., evidence=Betting())`",
-        "bets bound the value alone and not the whole distribution, in a fraction of the samples of `WLUCB`, and by "
-        "the mean or a tail in about as many as the asymptotic promise takes ([how](theory/betting.md))",
-        lambda: {"evidence": Betting()},
+        "confidence", "up to four values per arm; or bounds, by one percentile or weights that neither jump nor fall",
+        lambda asked: asked.bounded and (asked.few or asked.smooth or asked.percentile), TopTwo, "`TopTwo`",
+        "it judges two arms together, those with up to four values by their whole distributions and others by bets on "
+        "the value alone, in a fraction of the samples of `WLUCB`, and by the mean or a tail in about as many as the "
+        "asymptotic promise takes ([how](theory/betting.md))",
     ),
     Row(
         "confidence", "sub-Gaussian, or weights that jump or fall", lambda asked: bool(asked.rewards), WLUCB, "`WLUCB`",
@@ -167,9 +160,9 @@ def recommended(
 
     >>> policy = recommended("confidence", expected_value(), Bounded(0, 1), arms=3, delta=0.05)
     >>> type(policy).__name__, policy.evidence
-    ('TopTwo', Betting())
+    ('TopTwo', 'auto')
     >>> print(policy.why)
-    TopTwo: bets bound the value alone and not the whole distribution, in a fraction of the samples of WLUCB, and ...
+    TopTwo: it judges two arms together, those with up to four values by their whole distributions and others by ...
     >>> type(recommended("regret", expected_value(), Bounded(0, 1))).__name__
     'NPTS'
     """

@@ -9,10 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray, share
+from allais._checks import FloatArray, IntArray, brief, share
 from allais._kernels import by_reference, kernel, verb
 from allais.bands import Betting
-from allais.bands._joint_test import apart, distribution_rule
+from allais.bands._joint_ends import MOST
+from allais.bands._joint_test import WHOLE, DistributionRule, apart, distribution_rule
 from allais.bands._order_statistics import QuantileRule, meeting, quantile_rule
 from allais.bands._wagers import no_wagers
 from allais.bands.base import anytime_rule, no_interval
@@ -22,22 +23,29 @@ from allais.policies.core.knowledge import as_list, first_pulls, fitting_band
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import bounds_at, issue, judged, pick_highest, survey
 from allais.policies.core.verbs import SETTLED, bracket, choose, exponent
-from allais.policies.wagers import check_wagers, wager_rule
+from allais.policies.wagers import EitherRule, WagerRule, check_wagers, wager_rule
 from allais.policies.wsr import floor_of_budget, more_than_arms, spent, whole_budget
 from allais.preferences import Preference
 from allais.preferences.named import level_of
+from allais.rewards import Finite, Rewards, SubGaussian
 from allais.samples.draws import stream_of, uniform
 from allais.samples.memory import Worth
 
 RAREST = 0.1  # of two arms that are compared, each gets this share of samples at least
+AUTO, RATIOS = "auto", "ratios"  # evidence: chosen by what is declared and told first, or likelihood ratios
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
 
 
-def betting_or_none(name: str, given: Any) -> Betting | None:
-    """How pairs are parted: by bets, or by likelihood ratios (None)."""
-    if given is None or isinstance(given, Betting):
+def few_values(rewards: Sequence[Rewards]) -> bool:
+    """Whether every arm is known to have so few values that its distribution can be judged as a whole."""
+    return all(isinstance(known, Finite) and len(known.values) <= MOST for known in rewards)
+
+
+def evidence_of(name: str, given: Any) -> Betting | str:
+    """How pairs are parted: by bets, by likelihood ratios, or by what takes fewer samples."""
+    if isinstance(given, Betting) or (isinstance(given, str) and given in (AUTO, RATIOS)):
         return given
-    raise TypeError(f"{name} must be Betting() or None; got {given!r}. Write evidence=Betting().")
+    raise TypeError(f'{name} must be "auto", "ratios" or Betting(); got {brief(given)}. Leave it out.')
 
 
 @dataclass(frozen=True)
@@ -57,8 +65,10 @@ class TopTwo(KArmed):
         delta: The probability of a wrong recommendation that is allowed, in (0, 1).
         tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
             never told apart.
-        evidence: `Betting()` to part pairs by bets, which many values take far fewer samples by; by default likelihood
-            ratios, which are for few values and for sub-Gaussian rewards.
+        evidence: How pairs are parted. "auto": by likelihood ratios where values are declared to be few, for
+            percentiles and sub-Gaussian rewards; else by ratios or by bets, as the first outcomes show few values or
+            many. `Betting()` bets in any case. "ratios" never does, and takes outcomes from elsewhere, other
+            preferences and wider bounds.
         guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
@@ -71,45 +81,64 @@ class TopTwo(KArmed):
 
     delta: float = setting(check=share)
     tolerance: float = setting(0.0, no_worse)
-    evidence: Betting | None = setting(None, betting_or_none)
+    evidence: Betting | str = setting(AUTO, evidence_of)
     guardrails: Sequence[Guardrail] = setting((), guardrails_of)
 
     called: ClassVar[str] = "top-two"
     goal: ClassVar[str] = "confidence"
+    opened_by: ClassVar[str] = 'evidence="ratios"'
     needs_rewards: ClassVar[bool] = True
     promises: ClassVar[Promise] = "proven"
 
     def check(self) -> None:
         """Refuse rewards for which no band holds."""
         assert self.rewards is not None
-        (self.evidence or fitting_band(self.rewards)).rule(self.preference, as_list(self.rewards))
-        if self.evidence is not None:  # bets follow the order of its own choices, for one preference and its bounds
+        band = self.evidence if isinstance(self.evidence, Betting) else fitting_band(self.rewards)
+        band.rule(self.preference, as_list(self.rewards))
+        if self.evidence == AUTO and not self._may_bet:  # for good: another preference or wider bounds change no state
+            object.__setattr__(self, "evidence", RATIOS)
+        if self.evidence != RATIOS:  # bets follow the order of its own choices, for one preference and its bounds
             object.__setattr__(self, "open_to_data", False)
 
-    def rule(self, n_arms: int) -> TopTwoRule:
+    @property
+    def _may_bet(self) -> bool:
+        """Whether bets may take fewer samples, as far as is declared."""
+        known, weights = as_list(self.rewards or ()), (self.preference.gains, self.preference.losses)
+        ratios = few_values(known) or any(isinstance(one, SubGaussian) for one in known)
+        smooth = all(weight.is_monotone and not weight.breaks for weight in weights)
+        return smooth and not ratios and level_of(self.preference) is None
+
+    def rule(self, n_arms: int) -> Any:
         """The settings as the kernels read them."""
-        assert self.rewards is not None
-        known = self.rewards_of(n_arms)
-        if self.evidence is not None:
-            by_bets: Any = wager_rule(self.worth(n_arms), self.preference, known, share_of_delta(self), self.tolerance)
-            return by_bets
+        known, worth, delta = self.rewards_of(n_arms), self.worth(n_arms), share_of_delta(self)
+
+        def by_bets(part: float) -> WagerRule:
+            return wager_rule(worth, self.preference, known, part * delta, self.tolerance)
+
+        if isinstance(self.evidence, Betting):
+            return by_bets(1.0)
         band: Any = quantile_rule(self.preference, known, always=True)
         if band is None:
-            cuts = anytime_rule(fitting_band(self.rewards), self.preference, known)
+            cuts = anytime_rule(fitting_band(known), self.preference, known)
             band = distribution_rule(cuts, self.preference, known)
-        beta, log_share = math.log(max(n_arms - 1, 1) / share_of_delta(self)), math.log(n_arms / share_of_delta(self))
-        return TopTwoRule(self.worth(n_arms), band, beta, log_share, self.tolerance, first_pulls(known))
+        beta, log_share = math.log(max(n_arms - 1, 1) / delta), math.log(n_arms / delta)
+        ratios = TopTwoRule(worth, band, beta, log_share, self.tolerance, first_pulls(known))
+        if self.evidence == RATIOS:
+            return ratios
+        band = band._replace(few=band.whole)  # no share is left to cuts: bets do better
+        whole = ratios._replace(band=band, beta=beta - math.log(WHOLE))
+        return EitherRule(worth, band, whole, by_bets(1.0), by_bets(1.0 - WHOLE), log_share + math.log(2.0))
 
     def own(self, n_arms: int) -> Any:
         """What was bet, and with what success; of percentiles, which two are compared."""
-        return duel_of(self.preference) if self.evidence is None else no_wagers(n_arms)
+        return duel_of(self.preference) if self.evidence == RATIOS else no_wagers(n_arms)
 
     def check_state(self, rule: Any, state: Any) -> None:
         """Refuse bets that point at nothing."""
-        if self.evidence is not None:
-            check_wagers(state.own, state.asked.size)
-        else:
+        if self.evidence == RATIOS:
             check_duel(state)
+        else:
+            check_wagers(state.own, state.asked.size)
 
 
 class TopTwoRule(NamedTuple):
@@ -187,6 +216,21 @@ def _by_widths(band, beta, tolerance, state, leader, u):
 
 
 leader_or_rival = verb(_leader_or_rival, default=_by_widths)
+
+
+@leader_or_rival.of(DistributionRule)
+def _(band, beta, tolerance, state, leader, u):
+    # where outcomes were set aside, samples are in proportion to those that count: with one arm of twenty short of its
+    # share, all would take a tenth more before it is parted
+    for k in range(state.asked.size):
+        pulls, aside = state.memory.pulls[k], 0
+        for outcome in state.kept.aside[k]:
+            aside += not np.isnan(outcome)
+        if aside > 0:
+            wider = np.sqrt(pulls / max(pulls - aside, 0.5))
+            state.low[k] = state.memory.value[k] - wider * (state.memory.value[k] - state.low[k])
+            state.high[k] = state.memory.value[k] + wider * (state.high[k] - state.memory.value[k])
+    return _by_widths(band, beta, tolerance, state, leader, u)
 
 
 @leader_or_rival.of(QuantileRule)

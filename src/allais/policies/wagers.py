@@ -1,15 +1,20 @@
-"""Top-two by bets: pairs are parted by the product of what was won against both, a mixture that pays for no rounds."""
+"""Top-two by bets: pairs are parted by the product of what was won against both, a mixture that pays for no rounds.
+
+Where an arm has few values, a ratio of whole distributions takes fewer samples (`bands/_joint_test.py`). If nobody said
+which it is, the outcomes that are told first do, and count for neither way (docs/theory/betting.md).
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from allais._kernels import kernel, routine
+from allais._kernels import kernel, routine, verb
 from allais.bands._curves import DOWN, UP
+from allais.bands._joint_test import DistributionRule, apart, few_each, few_together, has_many, leave_out, set_aside
 from allais.bands._wagers import (
     AT,
     EPOCHS,
@@ -21,6 +26,7 @@ from allais.bands._wagers import (
     begin_epoch,
     note_outcome,
 )
+from allais.bands.base import widen
 from allais.bands.betting import BAND, BettingRule, betting_rule, ends_by_bets, log_evidence, look_at
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import best_value, issue, judged, pick_highest, survey
@@ -37,6 +43,8 @@ FIXED = 0.2  # the square of the part of each distance that half the stake could
 EVEN = 0.1  # of these odds are shared evenly
 AIM_UP, AIM_DOWN = 0.55, 0.45  # the parts of a distance that a rival and the leader have to prove
 FINEST = 1.0 / 256.0  # of the leader's half-width: smaller cells of v would save less than one sample in 100
+OPEN, RATIOS, BETS, BOTH = 0, 1, 2, 3  # how pairs are parted: not known yet; BOTH once ratios have met many values
+ENOUGH = 12  # outcomes that show few values if all arms together have no more than an arm may have
 CLOSE = 2.0  # rivals at most so many times as far from the leader as the closest, in evidence, share its samples
 
 
@@ -69,6 +77,7 @@ def check_wagers(own: Wagers, n_arms: int) -> None:
     """Refuse numbers that point at nothing."""
     if own.epochs.min() < 0 or own.epochs.max() > EPOCHS or own.looked.min() < 0 or own.since.min() < 0:
         raise ValueError("a saved bet must be of an epoch that there is; this one is not. Use a backup.")
+    require_place("way to part arms", int(own.way[0]), OPEN, BOTH)
     require_place("best arm", int(own.done[0]), 0, n_arms)
     require_place("leader", int(own.leading[0]), 0, n_arms - 1)
     require_place("rival", int(own.hardest[0]), 0, n_arms - 1)
@@ -109,15 +118,27 @@ def _parted(rule, own, leader, rival):
     return True
 
 
+def _also_parted(rule, state, leader, rival):
+    """Whether something else than bets parts a rival from the leader."""
+
+
+@kernel
+def _by_nothing_else(rule, state, leader, rival):
+    return False
+
+
+also_parted = verb(_also_parted, default=_by_nothing_else)
+
+
 @routine
-def _find(rule, state):
+def _find(rule, by_bets, state):
     """Note the leader if it is parted from every rival."""
     own, leader = state.own, state.own.leading[0]
-    hardest = own.hardest[0]
-    if hardest != leader and state.active[hardest] and not _parted(rule, own, leader, hardest):
-        return
-    for arm in range(state.asked.size):
-        if arm != leader and state.active[arm] and not _parted(rule, own, leader, arm):
+    for step in range(state.asked.size + 1):
+        arm = own.hardest[0] if step == 0 else step - 1
+        if arm == leader or not state.active[arm]:
+            continue
+        if not (_parted(by_bets, own, leader, arm) or also_parted(rule, state, leader, arm)):
             own.hardest[0] = arm
             return
     own.done[0] = leader + 1
@@ -218,9 +239,9 @@ def _is_surveyed(rule, state, leader):
     return total >= SURVEYED * state.asked.size
 
 
-@learn.of(WagerRule)
-def _(rule, state, arm, utility, raw, ticket):
-    take_in(rule, state, arm, utility, raw, ticket)
+@kernel
+def _bet(rule, state, arm, utility):
+    """Bet on an outcome that was taken in; whether the leader may now be parted from its rivals."""
     own = state.own
     _lead(rule, state)
     leader = own.leading[0]
@@ -231,8 +252,15 @@ def _(rule, state, arm, utility, raw, ticket):
     looked = (arm != leader and look_at(rule.band, own, state.memory, arm, UP)) or looked
     if looked and own.log_prior[0] == -np.inf and _is_surveyed(rule, state, leader):
         _fix_odds(rule, state, leader)
-    if (looked or rule.band.high[arm] == rule.band.low[arm]) and own.done[0] == 0 and judged(rule.first, state):
-        _find(rule, state)
+    sure = rule.band.high[arm] == rule.band.low[arm]
+    return (looked or sure) and own.done[0] == 0 and judged(rule.first, state)
+
+
+@learn.of(WagerRule)
+def _(rule, state, arm, utility, raw, ticket):
+    take_in(rule, state, arm, utility, raw, ticket)
+    if _bet(rule, state, arm, utility):
+        _find(rule, rule, state)
 
 
 @routine
@@ -257,8 +285,8 @@ def _leader_or_rival(rule, state, leader, u):
     return leader if state.asked[leader] / (down * down) < others else rival
 
 
-@choose.of(WagerRule)
-def _(rule, state, u):
+@kernel
+def _choose_by_bets(rule, state, u):
     if state.own.done[0] > 0:
         return SETTLED
     arm, _ = survey(rule.first, state)
@@ -269,6 +297,9 @@ def _(rule, state, u):
         state.eligible[leader] = False
         arm = _leader_or_rival(rule, state, leader, u)
     return issue(state, arm)
+
+
+choose.of(WagerRule)(_choose_by_bets)
 
 
 @recommend.of(WagerRule)
@@ -285,3 +316,85 @@ def _(rule, state):
 def _(rule, state, low, high):
     for arm in range(low.size):
         low[arm], high[arm] = ends_by_bets(rule.band, state.own, state.memory, arm, rule.log_share)
+
+
+# -- few values, or many: what is told first says it -------------------------------------------------
+
+
+class EitherRule(NamedTuple):
+    """The settings of top-two that parts pairs by ratios or by bets."""
+
+    worth: Worth
+    band: DistributionRule
+    ratios: Any  # a rule by ratios of whole distributions, whose share of delta is WHOLE
+    bets: WagerRule  # where many values were told first
+    late: WagerRule  # where they were told later, with what ratios leave of delta
+    log_share: float  # log(2 K / delta), for the intervals that are shown: by ratios or by bets
+
+
+@routine
+def _decide(rule, state, arm):
+    """Choose how pairs are parted, at the latest when an arm has as many outcomes as lay nodes out.
+
+    What was told by then counts for no ratio, and no bet was made on it.
+    """
+    own, memory, told = state.own, state.memory, 0
+    for pulls in memory.pulls:
+        told += pulls
+    if memory.pulls[arm] >= FIRST:
+        own.way[0] = RATIOS if few_each(rule.band, memory) else BETS
+    elif told == ENOUGH and few_together(rule.band, memory):
+        own.way[0] = RATIOS
+    if own.way[0] == RATIOS:
+        set_aside(rule.band, memory, own.aside)
+
+
+@also_parted.of(EitherRule)
+def _(rule, state, leader, rival):
+    ratios = rule.ratios
+    return apart(ratios.band, state.kept, state.memory, leader, rival, ratios.beta, ratios.tolerance)
+
+
+@learn.of(EitherRule)
+def _(rule, state, arm, utility, raw, ticket):
+    take_in(rule, state, arm, utility, raw, ticket)
+    way = state.own.way
+    if way[0] == OPEN:
+        _decide(rule, state, arm)
+    elif way[0] == RATIOS and has_many(rule.band, state.memory, arm):
+        way[0] = BOTH
+    if way[0] == BETS and _bet(rule.bets, state, arm, utility):
+        _find(rule.bets, rule.bets, state)
+    elif way[0] == BOTH and _bet(rule.late, state, arm, utility):
+        leave_out(state.kept, state.own.aside)
+        _find(rule, rule.late, state)
+
+
+@choose.of(EitherRule)
+def _(rule, state, u):
+    way = state.own.way[0]
+    if way == BETS:
+        return _choose_by_bets(rule.bets, state, u)
+    if way == RATIOS:
+        leave_out(state.kept, state.own.aside)
+        return choose(rule.ratios, state, u)
+    return _choose_by_bets(rule.late, state, u)
+
+
+@recommend.of(EitherRule)
+def _(rule, state):
+    return recommend(rule.bets, state)
+
+
+@exponent.of(EitherRule)
+def _(rule, state):
+    return rule.log_share
+
+
+@bracket.of(EitherRule)
+def _(rule, state, low, high):
+    if state.own.way[0] != BETS:
+        widen(rule.band, state.kept, state.memory, rule.log_share, low, high)
+        return
+    for arm in range(low.size):
+        low[arm], high[arm] = ends_by_bets(rule.bets.band, state.own, state.memory, arm, rule.log_share)

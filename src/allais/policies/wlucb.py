@@ -33,7 +33,7 @@ class WLUCB(Policy):
 
     The band is `KL`, or `Envelope` for sub-Gaussian rewards; with `band=Asymptotic(rarest=...)` no rewards need be
     declared, and the promise is asymptotic. With `band=Betting()` intervals follow the order of outcomes, and are far
-    narrower for many values; `TopTwo(..., evidence=Betting())` judges two arms together, in still fewer samples.
+    narrower for many values; `TopTwo` judges two arms together, in still fewer samples.
     `as_printed` is the paper's own algorithm.
 
     Args:

@@ -27,7 +27,7 @@ from allais.problems import Problem
 from allais.searches.asynchronous import Search
 from allais.searches.limit import FailureLog
 from allais.searches.runs import Outcome, Run
-from allais.settings import to_spec
+from allais.settings import as_then, to_spec
 
 MOST_TEXT = 60  # characters that are shown of a text, from a little before it differs
 BEFORE = 20
@@ -201,7 +201,7 @@ class RunJournal:
         """
         last = max(number for number, entry in enumerate(self._entries) if "format" in entry)
         before, header, after = self._entries[:last], self._entries[last], self._entries[last + 1 :]
-        fields = changes(header["policy"], self._experiment["policy"])
+        fields = changes(as_then(header["policy"]), self._experiment["policy"])
         different, added = ", ".join(fields), len(self.arms) - len(header["arms"])
         if not fields and not added:
             search.restart(self._known(before))

@@ -129,6 +129,7 @@ class Policy(ABC):
     goal: ClassVar[str]  # "regret", "confidence" or "budget"
     open_to_arms: ClassVar[bool] = False  # whether arms may come and go while it runs
     open_to_data: ClassVar[bool] = True  # whether it can use outcomes that it did not ask for
+    opened_by: ClassVar[str] = ""  # the setting with which it would use them, if there is one
     open_to_contexts: ClassVar[bool] = False  # whether arms may differ from round to round, by their features
     open_to_people: ClassVar[bool] = False  # whether one memory serves many: `choose` reads the rule and outcomes only
     keeps_outcomes: ClassVar[bool] = True  # whether each arm's outcomes are remembered
