@@ -19,6 +19,7 @@ from allais._checks import FloatArray, IntArray, brief, nearest
 from allais._system.extras import extra
 from allais.bands.quantiles import Sorted
 from allais.errors import MissingFile
+from allais.preferences import Preference
 
 READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
 CONTROLS = ("control", "baseline", "a", "old", "off", "false", "0")  # names of the group to compare with
@@ -54,6 +55,7 @@ class Side:
         self.adjusted = None if log.adjusted is None else log.adjusted[rows]
         self.order = np.argsort(self.outcome, kind="stable")
         self.sorted = self.outcome[self.order]
+        self._felt: tuple[Preference, FloatArray] | None = None
         self.user: IntArray | None = None
         if log.user is not None:  # numbered anew, as they came
             members = log.user[rows]
@@ -61,6 +63,12 @@ class Side:
             number = np.empty(int(known.max(initial=0)) + 1, dtype=np.int64)
             number[known[np.argsort(first)]] = np.arange(known.size)
             self.user = number[members]
+
+    def felt(self, preference: Preference) -> FloatArray:
+        """The utilities of the sorted outcomes, worked out once for all looks."""
+        if self._felt is None or self._felt[0] != preference:
+            self._felt = preference, preference.finite_utilities("outcomes", self.sorted)
+        return self._felt[1]
 
     def upto(self, row: int) -> View:
         """What is there of it in the first rows of the table."""
@@ -78,11 +86,8 @@ class View:
     def __init__(self, side: Side, count: int) -> None:
         self.side, self.count = side, count
         self.outcome = side.outcome[:count]
-        if count == side.outcome.size:
-            self.order, outcomes = side.order, side.sorted
-        else:
-            seen = np.flatnonzero(side.order < count)
-            self.order, outcomes = side.order[seen], side.sorted[seen]
+        self.seen: slice | IntArray = slice(None) if count == side.outcome.size else np.flatnonzero(side.order < count)
+        self.order, outcomes = side.order[self.seen], side.sorted[self.seen]
         self.each: FloatArray | None = None  # how much of a unit an outcome is, as they came
         self.users = count
         if side.user is None:
@@ -93,6 +98,10 @@ class View:
             before = np.concatenate([[0.0], np.cumsum(self.each[self.order])])
             before[-1] = float(times.size)  # without what rounding adds
             self.sorted = Sorted(outcomes, np.minimum(before, times.size))
+
+    def felt(self, preference: Preference) -> FloatArray:
+        """The utilities of the sorted outcomes."""
+        return self.side.felt(preference)[self.seen]
 
     @cached_property
     def by_user(self) -> IntArray | None:
