@@ -240,7 +240,8 @@ def _(band, rule, state, arm):
 @sway.of(QuantileRule)
 def _(band, rule, state, arm):
     # no density is estimated; the width of the interval says whom to sample, and nothing is concluded from it
-    low, high = ends_of(band, state.memory, arm, rule.beta - np.log(IDLE * (1.0 - JOINT)))  # the most that one arm must show
+    most = rule.beta - np.log(IDLE * (1.0 - JOINT))  # that one arm must show
+    low, high = ends_of(band, state.memory, arm, most)
     state.own.sums[STEPS] = 0.0
     return state.memory.pulls[arm] * (high - low) ** 2 / (8.0 * rule.beta), 0.0
 
