@@ -24,6 +24,7 @@ from allais.preferences import Preference
 READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
 CONTROLS = ("control", "baseline", "a", "old", "off", "false", "0")  # names of the group to compare with
 DAY = 86_400.0  # seconds
+MOST_GROUPS = 100  # more are no versions: the column has users, or the outcomes themselves
 UNLIKE = 5.0  # standard errors, by which no covariate differs between groups that were made by chance
 CUT = re.compile(r"(>=?|≥|<=?|≤)\s*[-\d.]+|[\d.]+\s*\+")  # an outcome of which only a part is known
 
@@ -146,9 +147,10 @@ def read_log(
         if label is None or label != label:
             raise ValueError(f"every outcome has a group; row {row} has none. Fill it in, or leave the row out.")
     names, codes = numbered(labels)
-    if len(names) < 2:
+    if not 2 <= len(names) <= MOST_GROUPS:
+        some = f" ({', '.join(map(brief, names[:3]))}{', ...' if names[3:] else ''})" if names else ""
         raise ValueError(
-            f"a verdict compares two groups or more; {group!r} has {len(names)} ({', '.join(map(brief, names))}). "
+            f"a verdict compares two groups or more, at most {MOST_GROUPS}; {group!r} has {len(names):,}{some}. "
             "Name the column that says which version each outcome is from."
         )
     first = place_of(control, names)
@@ -378,4 +380,6 @@ def _of_csv(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[s
 def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:
     for name in names:
         if name not in there:
+            if len(there) == 1 and re.search("[;\t|]", there[0]):
+                raise ValueError(f"columns are separated by commas; the header is {there[0]!r}. Save the table so.")
             raise ValueError(f"a column must be in the table; {name!r} is not.{nearest(name, there)}")
