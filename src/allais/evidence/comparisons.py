@@ -137,8 +137,8 @@ def metric_of(
     elif rarest is None:
         raise ValueError(
             f"without bounds of the outcomes, {name!r} is judged asymptotically, and rare events may be missed; got "
-            "neither bounds nor rarest. Declare the bounds (--bounds 0,100), or rarest=0.01 (--rarest 0.01): the rarest "
-            "event that matters."
+            "neither bounds nor rarest. Declare the bounds (--bounds 0,100), or rarest=0.01 (--rarest 0.01): the "
+            "rarest event that matters."
         )
     else:
         require_unbroken(preference)
