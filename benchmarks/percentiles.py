@@ -14,16 +14,19 @@ from allais import (
     Bounded,
     Discrete,
     Empirical,
+    Guardrail,
     Lottery,
     PairwiseScreening,
     PatientRejects,
     PatientTopTwo,
     Preference,
     TopTwo,
+    expected_value,
     quantile,
     simulate,
 )
 from allais.report.markup import markdown_table
+from allais.simulation.rollout import Rollout
 from allais.theory import characteristic_time
 
 DELTA = 0.05
@@ -31,10 +34,11 @@ RUNS, FEWER = 1_000, 200  # of top-two, and of the others
 POINTS = 20_000  # of a continuous distribution: its quantiles at even levels
 MOST = 10**6
 EACH = 200  # samples per arm of a small budget
+GUARDED, MOST_GUARDED = 500, 4_000  # runs with a guardrail, and samples of each at most
 
 
 def run() -> str:
-    return "\n\n".join(["## Percentiles", _confidence(), _budgets()])
+    return "\n\n".join(["## Percentiles", _confidence(), _budgets(), _guardrails()])
 
 
 def _points(distribution: Any) -> Lottery:
@@ -104,3 +108,59 @@ def _budgets() -> str:
         "uniform sampling",
     )
     return markdown_table(header, rows)
+
+
+def _requests(typical: float, slow: float) -> Lottery:
+    """Waiting times in ms, of which a share `slow` takes 400: p90 is at most 300 where that share is at most 0.1."""
+    return Discrete({typical - 20: 0.3, typical: 0.3, typical + 30: 0.4 - slow, 400: slow})
+
+
+def guarded() -> list[tuple[str, Bandit, float]]:
+    """What has a guardrail: name, arms, and the margin."""
+    return [
+        ("the best arm breaks it", Bandit([_requests(100, 0.13), _requests(120, 0.06), _requests(150, 0.05)]), 0.0),
+        ("none keeps it", Bandit([_requests(100, 0.13), _requests(120, 0.14)]), 0.0),
+        ("the best arm is exactly at the limit", Bandit([_requests(100, 0.1), _requests(150, 0.05)]), 0.0),
+        ("the best arm is just beyond it", Bandit([_requests(100, 0.1001), _requests(150, 0.05)]), 0.0),
+        ("the best arm misses it within the margin", Bandit([_requests(100, 0.11), _requests(150, 0.05)]), 100.0),
+    ]
+
+
+def _guardrails() -> str:
+    rows = []
+    for name, problem, margin in guarded():
+        limit = [Guardrail("p90", at_most=300, margin=margin)]
+        median, times = quantile(0.5, costs=True), Bounded(0, 1_000)
+        for policy in (
+            TopTwo(median, times, delta=DELTA, guardrails=limit), WLUCB(median, times, delta=DELTA, guardrails=limit),
+            PairwiseScreening(expected_value(costs=True), delta=DELTA, rarest=0.05, guardrails=limit),
+        ):  # fmt: skip
+            rows.append((name, policy.name, *_slips(policy, problem)))
+            print(*rows[-1], flush=True)
+    header = ("p90 at most 300 ms", "policy", "samples", "answered", "wrong answers", "dropped an arm that keeps it",
+              "answer breaks it")  # fmt: skip
+    return (
+        f"Medians, and means by screening, with a guardrail at delta = {DELTA:g}, half of which is for it; {GUARDED:,} "
+        f"runs of at most {MOST_GUARDED:,} samples. At the limit there is nothing to be shown, so that no run should "
+        'end. "None" is an answer.\n\n' + markdown_table(header, rows)
+    )
+
+
+def _slips(policy: Any, problem: Bandit) -> tuple[str, ...]:
+    """What went wrong, by the truth about the arms."""
+    truth = simulate(policy, problem, 1, 1, seed=0, progress=False)
+    assert truth.kept is not None
+    best = truth.best if (truth.kept > 0).any() else -1
+    samples, answered, wrong, dropped, breaks = np.zeros(GUARDED), 0, 0, 0, 0
+    for run, seed in enumerate(np.random.SeedSequence(4).spawn(GUARDED)):
+        played = Rollout(policy, problem, seed)
+        played.run(MOST_GUARDED)
+        active = played.state.active
+        answer = played.learner().recommend().arm
+        samples[run] = played.samples
+        dropped += bool((~active & (truth.kept > 0)).any())
+        if played.stopped:
+            answered += 1
+            breaks += answer is not None and truth.kept[answer] < 0
+            wrong += (-1 if answer is None else answer) != best and not (answer is not None and truth.kept[answer] == 0)
+    return f"{samples.mean():,.0f}", str(answered), str(wrong), str(dropped), str(breaks)

@@ -22,8 +22,16 @@ from allais import (
 )
 from allais.bands import Asymptotic
 from allais.bands._distribution_bounds import ends_of, memory_of
-from allais.bands._order_statistics import SPREAD, count_up_to, meeting, order_statistic, quantile_rule
+from allais.bands._order_statistics import (
+    SPREAD,
+    _apart_together,
+    count_up_to,
+    meeting,
+    order_statistic,
+    quantile_rule,
+)
 from allais.bands._tail_walks import IDLE
+from allais.bands.quantiles import least_evidence, sorted_group, tilts
 from allais.learner import Learner
 from allais.theory import characteristic_time, k_inf
 
@@ -128,6 +136,29 @@ def test_two_percentiles_meet_where_both_have_shown_least_against_it():
     down, up = meeting(learner.rule.band, learner.state.memory, 0, 1, 0.0)
     against = 40 * (0.25 * math.log(0.5) + 0.75 * math.log(1.5))  # 40 kl(1/4, 1/2), of one arm; of the other nothing
     assert sorted([down, up]) == pytest.approx([0.0, against])
+
+
+@pytest.mark.parametrize("kind", ["atoms", "few", "in trees", "in cells"])
+def test_two_percentiles_are_judged_together_as_sorted_groups_are(kind):
+    rng = np.random.default_rng(8)
+    draw = {
+        "atoms": lambda shift: rng.integers(-3, 4, 400) + shift,
+        "few": lambda shift: rng.normal(shift, 1.0, 60),
+        "in trees": lambda shift: rng.normal(0.3 * shift, 1.0, 3_000),
+        "in cells": lambda shift: rng.normal(0.1 * shift, 1.0, 20_000),  # neighbours share cells: fewer are sure
+    }[kind]
+    learner = TopTwo(quantile(0.6), Bounded(-90, 90), delta=0.05).start(2, seed=1)
+    leader, rival = draw(1.0), draw(0.0)
+    learner.observe(0, leader)
+    learner.observe(1, rival)
+    band, memory = learner.rule.band, learner.state.memory
+    assert (memory.cell_range[:, 1] > memory.cell_range[:, 0]).all() == (kind == "in cells")
+    for tolerance in (0.0, 0.25):
+        groups = sorted_group(np.asarray(rival, dtype=float)), sorted_group(np.asarray(leader, dtype=float))
+        least = least_evidence(tilts(0.6, None), *groups[0], *groups[1], -tolerance, False, np.inf)[0]
+        found = [_apart_together(band, memory, 0, 1, least + more, tolerance) for more in (-2.0, -0.02, 0.02)]
+        assert found in ([True, True, False], [True, False, False] if kind == "in cells" else None)
+        assert not _apart_together(band, memory, 1, 0, 1.0, 0.0)
 
 
 def test_a_learner_of_percentiles_goes_on_from_its_file(tmp_path):

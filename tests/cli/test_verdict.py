@@ -78,13 +78,16 @@ def test_the_direction_is_that_of_the_unit_or_must_be_given(tmp_path):
         refused.output.split()
     )
     assert run(log, *asked, "--more-is-better").output.startswith('"new" is better than "old"')
-    assert run(log, *asked, "--costs").output.startswith('"new" is worse than "old"')
+    mistaken = run(log, *asked, "--costs").output
+    assert mistaken.startswith('"new" is worse than "old"')
+    assert 'Less "revenue" is better here, as you said.' in mistaken
 
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
         (("--by", "p100"), "a percentile lies above 0 and below 100"),
+        (("--by", "95"), "For the percentile write p95."),
         (("--by", "mean"), "neither bounds nor rarest"),
         (("--by", "p95", "--no-worse-than", "-5%"), "Leave the sign out"),
         (("--by", "p95", "--bounds", "0"), "Write 0,60000"),

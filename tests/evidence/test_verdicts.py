@@ -196,6 +196,17 @@ def test_the_normal_approximation_is_that_of_the_asymptotic_band():
         assert 2.0 < half / math.sqrt(found.variance) < 2.6  # half of the failures are for rare events
 
 
+@pytest.mark.parametrize(("by", "bounds"), [("mean", None), ("mean", (-100.0, 100.0)), ("median", None)])
+def test_a_relative_difference_holds_or_is_left_out_where_amounts_may_be_negative(by, bounds):
+    rng = np.random.default_rng(1)
+    group = np.tile(["control", "canary"], 10_000)
+    profit = np.where(group == "control", 50.0, -50.0) + rng.uniform(-40.0, 40.0, group.size)
+    table = {"variant": group, "ms": profit}
+    found = verdict(table, **COLUMNS, by=by, bounds=bounds, rarest=0.01, costs=False, no_worse_than="5%")[0]
+    assert found.word == "worse"
+    assert found.relative is None or found.relative.low < -2.0 < found.relative.high
+
+
 def test_bets_need_outcomes_within_their_bounds():
     with pytest.raises(ValueError, match="must lie between 0 and 100"):
         verdict(_log(), **COLUMNS, by="mean", bounds=(0.0, 100.0))
@@ -205,6 +216,7 @@ def test_bets_need_outcomes_within_their_bounds():
     ("change", "settings", "sentence"),
     [
         ({"variant": ["a"] * 6_000}, {}, "two groups or more"),
+        ({"variant": list(range(6_000))}, {}, r"at most 100; 'variant' has 6,000 \(0, 1, 2, ...\)"),
         ({}, {"by": "p100"}, "above 0 and below 100"),
         ({}, {"by": "p0"}, "above 0 and below 100"),
         ({"ms": [1.0, math.nan] * 3_000}, {}, "row 2 has nan"),
@@ -242,6 +254,9 @@ def test_files_that_are_not_there_or_no_tables_are_refused(tmp_path):
         verdict(tmp_path / "odd.parquet", **COLUMNS)
     with pytest.raises(TypeError, match="a table is a DataFrame"):
         verdict(3, **COLUMNS)
+    (tmp_path / "separated.csv").write_text("variant;ms\na;1\nb;2\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="columns are separated by commas; the header is 'variant;ms'"):
+        verdict(tmp_path / "separated.csv", **COLUMNS)
     (tmp_path / "text.csv").write_text("variant,ms\na,1\nb,slow\n", encoding="utf-8")
     with pytest.raises(ValueError, match="row 2 has 'slow'"):
         verdict(tmp_path / "text.csv", **COLUMNS)

@@ -30,7 +30,10 @@ from allais import (
 )
 from allais.learner import NotNow
 from allais.policies.core.guardrails import BREAKS, KEEPS, OPEN, Feasibility, is_look, next_look
+from allais.policies.core.verbs import drop
+from allais.policies.screening import ALIVE
 from allais.settings import from_spec, to_spec
+from allais.simulation import Results
 from allais.simulation.rollout import Rollout, outcomes_of
 
 TIMES = Bounded(0, 1_000)
@@ -186,6 +189,38 @@ def test_errors_about_guardrails_stay_within_delta():
         answer = best_arm(policy, Bandit([keeps, breaks]), seed=seed, max_samples=2_000)
         wrong += (answer.settled and answer.arm == 1) or not bool(answer.learner.state.active[0])
     assert wrong <= 10
+
+
+def test_whom_a_broken_arm_put_out_comes_back():
+    """Nobody else has shown that it is worse, also where the one that breaks a guardrail no longer leads."""
+    policy = PairwiseScreening(MEAN, delta=0.05, rarest=0.1, guardrails=[LIMIT])
+    learner = policy.start(["slow", "broken", "lucky"], seed=1)
+    rng = np.random.default_rng(1)
+    for arm, mean, n in (("broken", 100.0, 2_000), ("slow", 125.0, 2_000), ("lucky", 95.0, 60)):
+        outcomes = rng.normal(0.0, 100.0, n)
+        learner.observe(arm, outcomes - outcomes.mean() + mean)
+    own = learner.state.own
+    assert own.order[0] == 2
+    assert own.place[0] >= own.marks[ALIVE]
+    drop(learner.rule, learner.state, 1)
+    assert learner.state.active.tolist() == [True, False, True]
+    assert own.place[0] < own.marks[ALIVE] <= own.place[1]
+
+
+def test_a_simulation_counts_errors_among_the_arms_that_keep_the_guardrails(tmp_path):
+    problem = Bandit([FAST, STEADY, Discrete({260: 0.5, 310: 0.5})])
+    policy = WLUCB(MEDIAN, TIMES, delta=0.05, guardrails=[Guardrail("p99", at_most=300, margin=20)])
+    made = simulate(policy, problem, 4_000, 2, seed=1, progress=False)
+    assert made.kept.tolist() == [-1, 1, 0]
+    assert made.best == 1
+    assert (made.recommended[:, -1] == 1).all()
+    assert made.error_rate[-1] == 0.0
+    made.save(tmp_path / "runs.npz")
+    assert Results.load(tmp_path / "runs.npz").kept.tolist() == [-1, 1, 0]
+    none = simulate(policy, Bandit([FAST, Discrete({100: 0.9, 400: 0.1})]), 6_000, 2, seed=1, progress=False)
+    assert (none.recommended[:, -1] == -1).all()
+    assert none.error_rate[-1] == 0.0
+    assert simulate(policy.but(guardrails=()), problem, 100, 1, seed=1, progress=False).kept is None
 
 
 def test_looks_are_a_function_of_the_number_of_samples():

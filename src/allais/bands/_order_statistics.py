@@ -19,6 +19,7 @@ from allais.bands._distribution_bounds import TailEnds, ends_of, forget_ends, ke
 from allais.bands._joint_test import apart, least_exponent, parted, reach
 from allais.bands._tail_walks import IDLE, betting_level, count_refusing, log_ratio
 from allais.bands.base import bounds_of, refresh, widen
+from allais.bands.quantiles import log_joint, tilts
 from allais.preferences import Preference
 from allais.preferences.named import level_of
 from allais.rewards import Rewards
@@ -26,6 +27,7 @@ from allais.samples.cells import HIGH, LOW, cell_of_outcome
 from allais.samples.trees import ROOT, TOTAL, count_beyond, outcome_at_rank
 
 SPREAD = 10.0  # samples of the rarer side that the mixture is as strong as: near its best from 10 to 10^4 of them
+JOINT = 0.75  # the share of a pair's ratio that is about the pair as a whole; the rest is about each arm alone
 HALVINGS = 60  # of a count
 CANDIDATES = 9  # order statistics of either arm at which two quantiles may meet: it says whom to sample, no more
 
@@ -38,6 +40,13 @@ class Supports(NamedTuple):
     high: FloatArray
 
 
+@by_reference
+class Pairs(NamedTuple):
+    """How two arms are judged together."""
+
+    tilts: FloatArray  # as `bands/quantiles.py` has them
+
+
 class QuantileRule(NamedTuple):
     """One threshold: its probability, and what is known about each arm."""
 
@@ -45,6 +54,7 @@ class QuantileRule(NamedTuple):
     strength: float  # of the mixture, in samples
     supports: Supports
     always: bool  # whether an interval must hold in all rounds at once
+    pairs: Pairs
 
     def kept(self, n_arms: int) -> TailEnds:
         """No ends are known yet."""
@@ -69,7 +79,7 @@ def quantile_rule(preference: Preference, rewards: Sequence[Rewards], *, always:
     tau = 1.0 - level if preference.costs else level  # a lower cost is a higher utility
     ends = np.array([bounds_of(preference, known) for known in rewards]).reshape(-1, 2)
     supports = Supports(ends[:, 0].copy(), ends[:, 1].copy())
-    return QuantileRule(tau, SPREAD / min(tau, 1.0 - tau), supports, always)
+    return QuantileRule(tau, SPREAD / min(tau, 1.0 - tau), supports, always, Pairs(tilts(tau, None)))
 
 
 # -- compiled -------------------------------------------------------------------------------------
@@ -204,7 +214,50 @@ def _(band, kept, memory, leader, rival, y, y_rival, tolerance, whole):
     return ends_of(band, memory, rival, y_rival)[1] - ends_of(band, memory, leader, y)[0]
 
 
+@kernel
+def _surely_below(memory, arm, utility):
+    """How many samples of an arm lie below a utility for sure: those of the cell that it falls into may not."""
+    if memory.in_trees[arm]:
+        cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], utility)
+        if cell >= 0:
+            return count_up_to(memory, arm, memory.cells[LOW, cell], False)
+    return count_up_to(memory, arm, utility, False)
+
+
+@kernel
+def _perhaps_up_to(memory, arm, utility):
+    """How many samples of an arm may lie at or below a utility."""
+    if memory.in_trees[arm]:
+        cell = cell_of_outcome(memory.cells, memory.cell_range[arm, 0], memory.cell_range[arm, 1], utility)
+        if cell >= 0:
+            return count_up_to(memory, arm, memory.cells[HIGH, cell], True)
+    return count_up_to(memory, arm, utility, True)
+
+
+@routine
+def _apart_together(band, memory, leader, rival, beta, tolerance):
+    """Whether the least over x of the mixture of a pair reaches beta: `least_evidence`, but in a memory."""
+    n, m = memory.pulls[rival], memory.pulls[leader]
+    if log_joint(band.pairs.tilts, 0.0, n, 0.0, m) < beta:
+        return False
+    j, step = 0, 1
+    while j < m:
+        x = order_statistic(memory, leader, j + 1, False)
+        end = order_statistic(memory, leader, min(j + step, m), False)
+        below, upto = _surely_below(memory, rival, x + tolerance), _perhaps_up_to(memory, leader, end)
+        if log_joint(band.pairs.tilts, below, n, upto, m) >= beta:  # and so at all x between the two
+            j, step = upto, 2 * step
+        elif end > x:
+            step = max(step // 4, 1)
+        else:
+            return False
+    return True
+
+
 @apart.of(QuantileRule)
 def _(band, kept, memory, leader, rival, beta, tolerance):
-    # all splits of beta between the two arms: the least over x of both ratios is beta or more (methods: two groups)
-    return parted(band, kept, memory, leader, rival, beta, tolerance, False)
+    # a mixture of two ratios: that of the pair, which pays for one difference, and the product of the arms' own, which
+    # is the greater one where quantiles are atoms, so that each x is refuted by one arm alone
+    if _apart_together(band, memory, leader, rival, beta - np.log(JOINT), tolerance):
+        return True
+    return parted(band, kept, memory, leader, rival, beta - np.log1p(-JOINT), tolerance, False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, share
-from allais._kernels import by_reference, kernel
+from allais._kernels import by_reference, kernel, routine
 from allais.bands._distribution_bounds import memory_of
 from allais.bands._order_statistics import QuantileRule, quantile_rule
 from allais.bands.base import Interval, bounds_of, refresh, widen
@@ -32,6 +32,8 @@ LEAST = 10  # samples of an arm before its variance is believed, however common 
 FAR = 45.0  # no multiple of a standard error is larger: its chance is below e^-1000
 SERIES = 6.0  # from here on the normal tail is its asymptotic series, to 1e-4
 HALVINGS = 50  # of [0, FAR], to 4e-14
+DOUBLINGS = 100  # of a ratio's standard error, until the ratio is refuted
+AMOUNT, VARIANCE, THIRD, UNITS = 0, 1, 2, 3  # of an estimate
 
 
 @dataclass(frozen=True)
@@ -244,6 +246,70 @@ def half_widths(squared, variance, third, freedom):
 
 
 allowance = kernel(half_widths)
+
+
+@kernel
+def _shifted(pair, ratio, squared):
+    """The ends of the second amount less `ratio` times the first (Welch's degrees of freedom)."""
+    first, second = ratio * ratio * pair[0, VARIANCE], pair[1, VARIANCE]
+    spread = first * first / (pair[0, UNITS] - 1.0) + second * second / (pair[1, UNITS] - 1.0)
+    freedom = max((first + second) ** 2 / max(spread, 1e-300), 1.0)
+    down, up = allowance(squared, first + second, pair[1, THIRD] - ratio**3 * pair[0, THIRD], freedom)
+    value = pair[1, AMOUNT] - ratio * pair[0, AMOUNT]
+    return value - down, value + up
+
+
+@routine
+def difference_ends(pair, squared):
+    """The ends of the second amount less the first.
+
+    Args:
+        pair: Amount, variance and third cumulant of two estimates, and their units, (2, 4).
+        squared: The square of the multiple of a normal distribution.
+    """
+    return _shifted(pair, 1.0, squared)
+
+
+@routine
+def ratio_ends(pair, squared):
+    """The ends of the second amount as a multiple of the first, which is positive for sure (Fieller 1954)."""
+    ratio = pair[1, AMOUNT] / pair[0, AMOUNT]
+    error = np.sqrt(squared * (pair[1, VARIANCE] + ratio * ratio * pair[0, VARIANCE])) / pair[0, AMOUNT]
+    low, high = ratio, ratio
+    for side in range(2):
+        inside, outside = 0.0, error
+        for _ in range(DOUBLINGS):  # outward until a ratio is refuted
+            at = ratio + (2 * side - 1) * outside
+            ends = _shifted(pair, at, squared)
+            if (side == 0 and ends[0] > 0.0) or (side == 1 and ends[1] < 0.0):
+                break
+            inside, outside = outside, 2.0 * outside
+        for _ in range(HALVINGS):
+            middle = 0.5 * (inside + outside)
+            ends = _shifted(pair, ratio + (2 * side - 1) * middle, squared)
+            if (side == 0 and ends[0] > 0.0) or (side == 1 and ends[1] < 0.0):
+                outside = middle
+            else:
+                inside = middle
+        if side == 0:
+            low = ratio - outside
+        else:
+            high = ratio + outside
+    return low, high
+
+
+@routine
+def log_chance(pair, clock):
+    """log of the chance of as much at any time, if the two amounts were equal: where 0 is at an end."""
+    low, high = 0.0, FAR
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        ends = _shifted(pair, 1.0, middle * middle + clock)
+        if ends[0] <= 0.0 <= ends[1]:
+            high = middle
+        else:
+            low = middle
+    return min(np.log(2.0) + log_crossing(high, True), 0.0)
 
 
 @refresh.of(AsymptoticRule)

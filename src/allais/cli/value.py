@@ -261,6 +261,8 @@ def verdict_command(
         rarest=rarest, shares=_shares(shares), delta=delta, unit=shown if unit is None else unit,
     )  # fmt: skip
     typer.echo(found)
+    if costs is not None:
+        typer.echo(f'{"Less" if costs else "More"} "{outcome}" is better here, as you said.')
     if report is not None:
         from allais.report import write_verdicts
 

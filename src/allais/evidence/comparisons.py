@@ -17,7 +17,15 @@ from allais.bands import Interval
 from allais.bands import quantiles as pairs
 from allais.bands._curves import DOWN, UP
 from allais.bands._wagers import AT, LOG, RESERVE, RISE, SPAN, no_wagers
-from allais.bands.asymptotic import FAR, LEAST, half_widths, log_crossing, multiple, require_unbroken
+from allais.bands.asymptotic import (
+    LEAST,
+    difference_ends,
+    half_widths,
+    log_chance,
+    multiple,
+    ratio_ends,
+    require_unbroken,
+)
 from allais.bands.base import bounds_of
 from allais.bands.betting import BAND, CERTAIN, bet_on, betting_rule, ends_by_bets, look_at
 from allais.evidence.data import View
@@ -26,7 +34,7 @@ from allais.preferences import Preference
 from allais.preferences.named import in_words, preference_named
 from allais.preferences.valuation import tail
 from allais.rewards import Rewards
-from allais.samples.influence import weigh_gaps
+from allais.samples.influence import central_sums, rises_of_sorted
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory
 from allais.weights import Identity, Step
@@ -35,6 +43,7 @@ Promise = Literal["proven", "asymptotic", "none"]
 CELLS = 1_000  # of the amounts that are possible, at which bets are combined
 HALVINGS = 60  # of a bracket, at most
 FINEST = 1e-4  # of a difference: its end is found no closer
+NONE = np.zeros(0)
 MOST_LOOKED_AT = 100_000  # outcomes of a group, where its tail is judged
 
 
@@ -128,7 +137,8 @@ def metric_of(
     elif rarest is None:
         raise ValueError(
             f"without bounds of the outcomes, {name!r} is judged asymptotically, and rare events may be missed; got "
-            "neither bounds nor rarest. Declare the bounds, or rarest=0.01: the rarest event that matters."
+            "neither bounds nor rarest. Declare the bounds (--bounds 0,100), or rarest=0.01 (--rarest 0.01): the "
+            "rarest event that matters."
         )
     else:
         require_unbroken(preference)
@@ -155,8 +165,8 @@ def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
         for low, high in [pairs.interval(one, level, math.log(2.0 / metric.delta))]
     ]
     difference = pairs.difference(first, second, tables, exponent)
-    relative = None
-    if own[0].low > 0.0 or (own[0].value > 0.0 and first.outcomes[0] >= 0.0):
+    relative, safe = None, _never_negative(control, group)
+    if min(own[0].low, own[1].low) > 0.0 or (own[0].value > 0.0 and safe):
         low, high = pairs.difference(first, second, tables, exponent, relative=True)
         relative = Interval(low, own[1].value / own[0].value - 1.0, high)
     evidence = max(pairs.joint_evidence(first, second, tables[0]), pairs.joint_evidence(second, first, tables[1]))
@@ -245,7 +255,7 @@ def _by_bets(metric: Metric, control: View, group: View, kept: dict[Any, Bets]) 
         -_greatest(lambda by: excess(second, first, by, False), exponent, -width, width),
     )
     relative = None
-    if first.interval.low > 0.0:
+    if first.interval.low > 0.0 and (second.interval.low > 0.0 or bounds[0] >= 0.0):
         back = _greatest(lambda by: excess(second, first, by, True), exponent, -1.0, 1e3)
         low = _greatest(lambda by: excess(first, second, by, True), exponent, -1.0, 1e3)
         high = -back / (1.0 + back) if back > -1.0 else math.inf
@@ -292,33 +302,26 @@ class Moments(NamedTuple):
 
 def moments_of(preference: Preference, view: View) -> Moments:
     """By the influence function of a unit (docs/theory/asymptotic.md): the mean of that of its outcomes."""
-    felt, units, users = preference.finite_utilities("outcomes", view.sorted.outcomes), view.users, view.by_user
-    each = np.ones(felt.size) if users is None else np.diff(view.sorted.before)
+    felt, units, users = view.felt(preference), view.users, view.by_user
+    each = None if users is None else np.diff(view.sorted.before)
     if preference.costs:  # ascending utilities
-        felt, each = np.ascontiguousarray(felt[::-1]), each[::-1]
-        users = None if users is None else users[::-1]
+        felt = np.ascontiguousarray(felt[::-1])
+        users, each = (None, None) if users is None or each is None else (users[::-1], np.ascontiguousarray(each[::-1]))
     if isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity):
         if view.side.adjusted is not None:
             felt = preference.utilities(view.side.adjusted[: view.count])
-            each = np.ones(felt.size) if view.each is None else view.each
+            each = view.each
             users = None if view.side.user is None else view.side.user[: view.count]
-        influence, value = felt, float(felt @ each) / units
+        influence, value = felt, float(felt.sum() if each is None else felt @ each) / units
     else:
-        below = np.arange(1.0, felt.size) if users is None else np.minimum(np.cumsum(each)[:-1], units)
-        gain = np.diff(np.maximum(felt, 0.0))
-        loss = np.diff(felt) - gain
-        shares, losing = (units - below) / units, below / units
-        # how steep a weight is over the last unit, as in samples/influence.py
-        rises = np.zeros(gain.size)
-        value = max(float(felt[0]), 0.0) + min(float(felt[-1]), 0.0)
-        value += weigh_gaps(table_of(preference.gains), gain, shares, float(units), rises)
-        value -= weigh_gaps(table_of(preference.losses), loss, losing, float(units), rises)
-        influence = np.concatenate([[0.0], np.cumsum(rises)])
+        influence = np.empty(felt.size)
+        tables = table_of(preference.gains), table_of(preference.losses)
+        value = float(rises_of_sorted(*tables, felt, NONE if each is None else each, float(units), influence))
     if users is not None:
+        assert each is not None
         influence = np.bincount(users, weights=influence * each, minlength=units).astype(np.float64)
-    centred = influence - influence.mean()
-    variance = float(centred @ centred) / max(units - 1, 1)
-    third = float((centred * centred) @ centred) / units
+    squares, cubes = central_sums(influence)
+    variance, third = squares / max(units - 1, 1), cubes / units
     step = 1e-6 * max(math.sqrt(variance / units), 1e-9 * abs(value), 1e-12)
     low, amount, high = preference.outcomes_of(np.array([value - step, value, value + step])).tolist()
     slope = (high - low) / (2.0 * step) if preference.utility is not None else (-1.0 if preference.costs else 1.0)
@@ -330,46 +333,31 @@ def _by_normal(metric: Metric, control: View, group: View) -> Found:
     first, second = moments_of(metric.preference, control), moments_of(metric.preference, group)
     # half of the failures are left to the central limit theorem, and half to events that a group did not show
     least = max(math.ceil(math.log(4.0 / metric.delta) / -math.log1p(-metric.rarest)), LEAST)
-    known = min(first.units, second.units) >= least
-    a = widest(metric.delta)
     clock = math.log(max(2.0 * first.units * second.units / ((first.units + second.units) * least), 1.0))
-
-    def around(amount: float, variance: float, third: float, times: float, freedom: float) -> Interval:
-        down, up = half_widths(times**2 + clock, variance, third, freedom)
-        return Interval(amount - down, amount, amount + up)
+    squared = widest(metric.delta) ** 2 + clock
 
     def own(one: Moments) -> Interval:
         if one.units < least:
             return Interval(-math.inf, one.amount, math.inf)
-        return around(one.amount, one.variance, one.third, a, one.units - 1.0)
+        down, up = half_widths(squared, one.variance, one.third, one.units - 1.0)
+        return Interval(one.amount - down, one.amount, one.amount + up)
 
-    def shifted(ratio: float, times: float) -> Interval:
-        """The group's amount less `ratio` times the control's."""
-        parts = second.variance, ratio**2 * first.variance
-        freedom = sum(parts) ** 2 / max(parts[0] ** 2 / (second.units - 1) + parts[1] ** 2 / (first.units - 1), 1e-300)
-        third = second.third - ratio**3 * first.third
-        return around(second.amount - ratio * first.amount, sum(parts), third, times, max(freedom, 1.0))
-
-    difference = second.amount - first.amount
-    if not known:
-        open_end = Interval(-math.inf, difference, math.inf)
-        return Found(own(first), own(second), open_end, None, 0.0, 1.0)
-    relative = None
-    if own(first).low > 0.0:
-        # ratios that are not refuted (Fieller)
-        ratio = second.amount / first.amount - 1.0
-        low = _greatest(lambda by: shifted(1.0 + by, a).low, 0.0, -1.0, ratio)
-        far = 4.0 * (ratio - low) if shifted(1.0 + ratio + 4.0 * (ratio - low), a).high < 0.0 else 1e3
-        back = _greatest(lambda by: -shifted(1.0 - by, a).high, 0.0, -ratio - far, -ratio)
-        relative = Interval(low, ratio, -back)
-    # the greatest multiple at which no difference lies outside; 0 if it never does
-    most = _greatest(lambda times: -float(_holds(shifted(1.0, times))), 0.0, 0.0, FAR)
-    p = min(2.0 * math.exp(float(log_crossing(most, True))), 1.0)
-    return Found(own(first), own(second), shifted(1.0, a), relative, math.log(_calibrated(p)), p)
+    intervals, difference = (own(first), own(second)), second.amount - first.amount
+    if min(first.units, second.units) < least:
+        return Found(*intervals, Interval(-math.inf, difference, math.inf), None, 0.0, 1.0)
+    pair, relative = np.array([first, second]), None
+    low, high = difference_ends(pair, squared)
+    if intervals[0].low > 0.0:
+        least_ratio, most_ratio = ratio_ends(pair, squared)
+        if _never_negative(control, group):
+            least_ratio = max(least_ratio, 0.0)
+        relative = Interval(least_ratio - 1.0, second.amount / first.amount - 1.0, most_ratio - 1.0)
+    p = math.exp(float(log_chance(pair, clock)))
+    return Found(*intervals, Interval(low, difference, high), relative, math.log(_calibrated(p)), p)
 
 
-def _holds(interval: Interval) -> bool:
-    return interval.low <= 0.0 <= interval.high
+def _never_negative(*views: View) -> bool:
+    return all(view.sorted.outcomes[0] >= 0.0 for view in views)
 
 
 def widest(delta: float) -> float:

@@ -19,10 +19,12 @@ from allais._system.extras import frame_of
 from allais.bands.quantiles import Sorted
 from allais.errors import MissingFile
 from allais.files.reading import csv_rows
+from allais.preferences import Preference
 
 READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
 CONTROLS = ("control", "baseline", "a", "old", "off", "false", "0")  # names of the group to compare with
 DAY = 86_400.0  # seconds
+MOST_GROUPS = 100  # more are no versions: the column has users, or the outcomes themselves
 UNLIKE = 5.0  # standard errors, by which no covariate differs between groups that were made by chance
 CUT = re.compile(r"(>=?|≥|<=?|≤)\s*[-\d.]+|[\d.]+\s*\+")  # an outcome of which only a part is known
 
@@ -54,6 +56,7 @@ class Side:
         self.adjusted = None if log.adjusted is None else log.adjusted[rows]
         self.order = np.argsort(self.outcome, kind="stable")
         self.sorted = self.outcome[self.order]
+        self._felt: tuple[Preference, FloatArray] | None = None
         self.user: IntArray | None = None
         if log.user is not None:  # numbered anew, as they came
             members = log.user[rows]
@@ -61,6 +64,12 @@ class Side:
             number = np.empty(int(known.max(initial=0)) + 1, dtype=np.int64)
             number[known[np.argsort(first)]] = np.arange(known.size)
             self.user = number[members]
+
+    def felt(self, preference: Preference) -> FloatArray:
+        """The utilities of the sorted outcomes, worked out once for all looks."""
+        if self._felt is None or self._felt[0] != preference:
+            self._felt = preference, preference.finite_utilities("outcomes", self.sorted)
+        return self._felt[1]
 
     def upto(self, row: int) -> View:
         """What is there of it in the first rows of the table."""
@@ -78,11 +87,8 @@ class View:
     def __init__(self, side: Side, count: int) -> None:
         self.side, self.count = side, count
         self.outcome = side.outcome[:count]
-        if count == side.outcome.size:
-            self.order, outcomes = side.order, side.sorted
-        else:
-            seen = np.flatnonzero(side.order < count)
-            self.order, outcomes = side.order[seen], side.sorted[seen]
+        self.seen: slice | IntArray = slice(None) if count == side.outcome.size else np.flatnonzero(side.order < count)
+        self.order, outcomes = side.order[self.seen], side.sorted[self.seen]
         self.each: FloatArray | None = None  # how much of a unit an outcome is, as they came
         self.users = count
         if side.user is None:
@@ -93,6 +99,10 @@ class View:
             before = np.concatenate([[0.0], np.cumsum(self.each[self.order])])
             before[-1] = float(times.size)  # without what rounding adds
             self.sorted = Sorted(outcomes, np.minimum(before, times.size))
+
+    def felt(self, preference: Preference) -> FloatArray:
+        """The utilities of the sorted outcomes."""
+        return self.side.felt(preference)[self.seen]
 
     @cached_property
     def by_user(self) -> IntArray | None:
@@ -137,9 +147,10 @@ def read_log(
         if label is None or label != label:
             raise ValueError(f"every outcome has a group; row {row} has none. Fill it in, or leave the row out.")
     names, codes = numbered(labels)
-    if len(names) < 2:
+    if not 2 <= len(names) <= MOST_GROUPS:
+        some = f" ({', '.join(map(brief, names[:3]))}{', ...' if names[3:] else ''})" if names else ""
         raise ValueError(
-            f"a verdict compares two groups or more; {group!r} has {len(names)} ({', '.join(map(brief, names))}). "
+            f"a verdict compares two groups or more, at most {MOST_GROUPS}; {group!r} has {len(names):,}{some}. "
             "Name the column that says which version each outcome is from."
         )
     first = place_of(control, names)
@@ -353,4 +364,6 @@ def _of_csv(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[s
 def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:
     for name in names:
         if name not in there:
+            if len(there) == 1 and re.search("[;\t|]", there[0]):
+                raise ValueError(f"columns are separated by commas; the header is {there[0]!r}. Save the table so.")
             raise ValueError(f"a column must be in the table; {name!r} is not.{nearest(name, there)}")

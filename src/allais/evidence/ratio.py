@@ -134,7 +134,7 @@ def margin_of(given: Any) -> Margin | None:
     if size <= 0.0:
         raise ValueError(
             f"a margin says how much worse is still fine, so it is above 0; got {brief(given)}. Leave the sign out: "
-            "costs= says which direction is worse."
+            "costs= (--less-is-better, --more-is-better) says which direction is worse."
         )
     return Margin(size, relative)
 

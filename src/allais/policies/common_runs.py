@@ -15,7 +15,7 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine, verb
 from allais.bands._distribution_bounds import ends_of
 from allais.bands._joint_test import apart
-from allais.bands._order_statistics import QuantileRule
+from allais.bands._order_statistics import JOINT, QuantileRule
 from allais.bands._tail_walks import IDLE
 from allais.bands.asymptotic import AsymptoticRule, allowance
 from allais.policies.core.state import require_place
@@ -240,7 +240,8 @@ def _(band, rule, state, arm):
 @sway.of(QuantileRule)
 def _(band, rule, state, arm):
     # no density is estimated; the width of the interval says whom to sample, and nothing is concluded from it
-    low, high = ends_of(band, state.memory, arm, rule.beta - np.log(IDLE))  # the most that one arm must show
+    most = rule.beta - np.log(IDLE * (1.0 - JOINT))  # that one arm must show
+    low, high = ends_of(band, state.memory, arm, most)
     state.own.sums[STEPS] = 0.0
     return state.memory.pulls[arm] * (high - low) ** 2 / (8.0 * rule.beta), 0.0
 

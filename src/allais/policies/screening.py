@@ -364,11 +364,9 @@ def _(rule, state, u):
 def _(rule, state, arm):
     own, marks = state.own, state.own.marks
     state.active[arm] = False
-    if marks[LED] == 1 and own.order[0] != arm:
-        if own.place[arm] < marks[ALIVE]:
-            file_rival(own, arm, 0.0, rule.tolerance)
+    if own.place[arm] >= marks[ALIVE]:  # whatever it put out is worse than what put it out
         return
-    # others were judged beside a leader that does not count: all that are in play are open again
+    # others were judged beside it while it led, and it does not count: all that are in play are open again
     marks[ALIVE], marks[LED] = 0, 0
     for k in range(own.order.size):
         if state.active[k]:

@@ -16,12 +16,12 @@ from allais.bands._joint_ends import MOST
 from allais.bands._joint_test import WHOLE, DistributionRule, apart, distribution_rule
 from allais.bands._order_statistics import QuantileRule, meeting, quantile_rule
 from allais.bands._wagers import no_wagers
-from allais.bands.base import anytime_rule, no_interval
+from allais.bands.base import anytime_rule, no_interval, widen
 from allais.policies.core.base import KArmed, Promise, no_worse, setting
 from allais.policies.core.guardrails import Guardrail, guardrails_of, share_of_delta
 from allais.policies.core.knowledge import as_list, first_pulls, fitting_band
 from allais.policies.core.state import require_place
-from allais.policies.core.steps import bounds_at, issue, judged, pick_highest, survey
+from allais.policies.core.steps import issue, judged, pick_highest, survey
 from allais.policies.core.verbs import SETTLED, bracket, choose, exponent
 from allais.policies.wagers import EitherRule, WagerRule, check_wagers, wager_rule
 from allais.policies.wsr import floor_of_budget, more_than_arms, spent, whole_budget
@@ -194,6 +194,7 @@ def _leader_or_rival(band, beta, tolerance, state, leader, u):
 @kernel
 def _by_widths(band, beta, tolerance, state, leader, u):
     """The leader, or the eligible arm that is hardest to tell from it, by the half-intervals at exponent beta / 2."""
+    widen(band, state.kept, state.memory, 0.5 * beta, state.low, state.high)
     down = state.memory.value[leader] - state.low[leader]
     for k in range(state.asked.size):
         state.score[k] = -np.inf
@@ -260,7 +261,6 @@ def _(band, beta, tolerance, state, leader, u):
 def _(rule, state, u):
     arm, _ = survey(rule.first, state)
     if arm < 0:
-        bounds_at(rule, state, 0.5 * rule.beta)
         leader = pick_highest(state, state.memory.value, u)
         state.eligible[leader] = False
         if all_parted(rule, state, leader):
@@ -349,7 +349,6 @@ def _(rule, state, u):
         return end
     arm, _ = survey(rule.each, state)
     if arm < 0:
-        bounds_at(rule, state, EXPONENT)
         leader = pick_highest(state, state.memory.value, u)
         state.eligible[leader] = False
         arm = leader_or_rival(rule.band, 2.0 * EXPONENT, 0.0, state, leader, u)

@@ -234,7 +234,7 @@ def preference_named(
         return Preference(weight_of(name.strip()), **frame)
     raise ValueError(
         f"a named preference is {', '.join(WRITTEN[:5])}, or a weight such as tk:0.61; got {brief(name)}."
-        f"{nearest(word, WRITTEN)}"
+        f"{' For the percentile write p' + word + '.' if word.isdecimal() else nearest(word, WRITTEN)}"
     )
 
 

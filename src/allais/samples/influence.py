@@ -29,23 +29,52 @@ def derivative(table, count, pulls):
 
 
 @routine
-def weigh_gaps(table, gaps, shares, units, rises):
-    """The sum of gaps times the weights of their shares; `rises` takes in what `_advance` adds for each of them.
+def rises_of_sorted(gains, losses, utility, each, units, rises):
+    """The value of sorted utilities; `rises` becomes A at each of them, as `_advance` has it.
 
     Args:
-        table: The table of the weight.
-        gaps: Differences between neighbouring outcomes, 0 or more.
-        shares: The shares of units beyond each.
+        gains: The table of the weight of gains.
+        losses: That of losses.
+        utility: Utilities in ascending order.
+        each: How much of a unit each of them is; empty where all are one.
         units: How many units there are.
-        rises: Where gap times derivative is added.
+        rises: Where A goes, as long as `utility`.
     """
-    value = 0.0
-    for i in range(gaps.size):
-        if gaps[i] > 0.0:
-            weighed = weigh(table, shares[i])
-            value += gaps[i] * weighed
-            rises[i] += gaps[i] * units * (weighed - weigh(table, shares[i] - 1.0 / units))
+    last = utility.size - 1
+    value, rise, below = max(utility[0], 0.0) + min(utility[last], 0.0), 0.0, 0.0
+    gains_at, gains_then, losses_at, losses_then = -1.0, 0.0, -1.0, 0.0  # the next gap needs the weight of this one
+    rises[0] = 0.0
+    for i in range(1, last + 1):
+        below = min(below + (each[i - 1] if each.size else 1.0), units)
+        before, now = utility[i - 1], utility[i]
+        if now > before and now > 0.0:
+            gap, beyond = now - max(before, 0.0), units - below
+            weighed = gains_then if gains_at == beyond else weigh(gains, beyond / units)
+            gains_at, gains_then = beyond - 1.0, weigh(gains, (beyond - 1.0) / units)
+            value += gap * weighed
+            rise += gap * units * (weighed - gains_then)
+        if now > before and before < 0.0:
+            gap = min(now, 0.0) - before
+            less = losses_then if losses_at == below - 1.0 else weigh(losses, (below - 1.0) / units)
+            losses_at, losses_then = below, weigh(losses, below / units)
+            value -= gap * losses_then
+            rise += gap * units * (losses_then - less)
+        rises[i] = rise
     return value
+
+
+@routine
+def central_sums(numbers):
+    """The sums of squares and of cubes around the mean."""
+    mean = 0.0
+    for i in range(numbers.size):
+        mean += numbers[i] / numbers.size
+    squares, cubes = 0.0, 0.0
+    for i in range(numbers.size):
+        beyond = numbers[i] - mean
+        squares += beyond * beyond
+        cubes += beyond * beyond * beyond
+    return squares, cubes
 
 
 @kernel

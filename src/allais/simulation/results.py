@@ -12,14 +12,15 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais._system.extras import extra
 from allais.files.reading import read_arrays, write_arrays
+from allais.policies.core.guardrails import BREAKS, KEEPS
 from allais.preferences.showing import Rows, as_frame, as_html, in_a_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 FORMAT, VERSION = "allais results", 1
-# what a file holds besides the header; `values` and `bound` may be missing
-ARRAYS = ("checkpoints", "pulls", "recommended", "samples", "stopped", "choices", "values", "bound")
+# what a file holds besides the header; the last three may be missing
+ARRAYS = ("checkpoints", "pulls", "recommended", "samples", "stopped", "choices", "values", "bound", "kept")
 
 
 def standard_error(numbers: FloatArray) -> FloatArray:
@@ -45,6 +46,9 @@ class Results:
         values: The true value of each arm, or None where it is not known.
         bound: What theory says about the mean regret, (checkpoints,); None where it says nothing.
         judge: Whose regret it is, in words; empty in files of version 0.2.0.
+        kept: Of a policy with guardrails, whether each arm truly keeps them: 1 if it does, -1 if not, 0 if it misses a
+            limit by no more than its margin; None where there are none, or it is not known. Regret and errors are then
+            beside the best arm that keeps them, and a run that finds none recommends -1.
 
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
     >>> results = simulate(UCB1(Bounded(0, 1)), problem, n_rounds=1_000, n_runs=10, seed=1)
@@ -64,6 +68,7 @@ class Results:
     values: FloatArray | None
     bound: FloatArray | None = None
     judge: str = ""
+    kept: IntArray | None = None
 
     _repr_html_, to_frame = as_html, as_frame
     headline = property(in_a_line)
@@ -85,7 +90,7 @@ class Results:
         """R_n of each run at each checkpoint: what the pulls so far lost to the best arm (equation 3)."""
         if self.values is None:
             raise ValueError("regret needs the true values of the arms; this problem has none. Give true_values.")
-        return self.pulls @ (self.values.max() - self.values)
+        return self.pulls @ (self.values[self.best] - self.values)
 
     @property
     def mean_regret(self) -> FloatArray:
@@ -99,17 +104,28 @@ class Results:
 
     @property
     def best(self) -> int:
-        """The index of the truly best arm."""
+        """The index of the truly best arm: of those that keep the guardrails, if there are such."""
         if self.values is None:
             raise ValueError("the best arm needs the true values; this problem has none. Give true_values.")
-        return int(np.argmax(self.values))
+        return int(np.argmax(self._of_keepers if np.isfinite(self._of_keepers).any() else self.values))
+
+    @property
+    def _of_keepers(self) -> FloatArray:
+        assert self.values is not None
+        return self.values if self.kept is None else np.where(self.kept == KEEPS, self.values, -np.inf)
 
     @property
     def error_rate(self) -> FloatArray:
-        """The share of runs that recommend an arm below the best value, at each checkpoint."""
+        """The share of runs that recommend an arm below the best value, or that breaks a guardrail, per checkpoint.
+
+        To recommend none is right where no arm keeps the guardrails.
+        """
         if self.values is None:
             raise ValueError("an error rate needs the true values; this problem has none. Give true_values.")
-        return (self.values[self.recommended] < self.values.max()).mean(axis=0)
+        wrong = np.append(self.values, -np.inf)[self.recommended] < self._of_keepers.max()  # -1 is none
+        if self.kept is not None:
+            wrong |= np.append(self.kept, KEEPS)[self.recommended] == BREAKS
+        return wrong.mean(axis=0)
 
     def save(self, path: str | Path) -> None:
         """Write everything to one file; a crash while saving leaves the old one.
@@ -139,7 +155,7 @@ class Results:
             raise ValueError(f"saved results must be whole; {path} lacks {', '.join(sorted(wanted))}. Use a backup.")
         shape = (known["samples"].size, known["checkpoints"].size, len(header["arms"]))
         fits = known["pulls"].shape == shape and known["recommended"].shape == shape[:2]
-        fits = fits and (known["values"] is None or known["values"].shape == shape[2:])
+        fits = fits and all(known[name] is None or known[name].shape == shape[2:] for name in ("values", "kept"))
         fits = fits and np.isin(known["recommended"], np.arange(-1, shape[2])).all()  # an arm, or none yet
         if not fits:
             raise ValueError(f"saved results must be whole; the tables of {path} do not fit together. Use a backup.")

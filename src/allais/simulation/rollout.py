@@ -69,12 +69,16 @@ FIRST_LOOK = 1 << 14  # samples after which compiled code first comes back to Py
 SOON = 0.1  # seconds after which it comes back from then on, so that an interruption is heard
 
 
-def _loop(rule, state, utility, raw, position, filled, pending, told, until, record, rng):
+def _loop(rule, state, utility, raw, position, filled, pending, told, until, goes_on, record, rng):
+    begin = told[0]
     while told[0] < until:
         if pending[0] < 0:
             arm = choose(rule, state, rng.random())
             if arm < 0:  # SETTLED; nothing is ever outstanding here, so never WAITING
-                return STOPPED
+                if told[0] == begin or not goes_on:
+                    return STOPPED
+                arm = recommend(rule, state)  # guardrails are not looked at yet (`Feasibility.instead`)
+                state.asked[arm] += 1
             pending[0] = arm
             if arm >= position.size:  # a user's own kernel may err, and compiled code would read beyond the tapes
                 return STRAY
@@ -133,6 +137,7 @@ class Rollout:
         self._told = np.zeros(1, dtype=np.int64)
         self._stretch = FIRST_LOOK
         self._feasibility = feasibility_of(self.policy, n_arms)
+        self._goes_on = self._feasibility is not None and not hasattr(self.policy, "budget")
         self.stopped = False
 
     @property
@@ -155,7 +160,8 @@ class Rollout:
             until_look = math.inf if self._feasibility is None else next_look(before)
             code = compiled_loop(
                 self.rule, self.state, self._utilities, self._raw, self._position, self._filled,
-                self._pending, self._told, int(min(until, before + self._stretch, until_look)), record, self.rng,
+                self._pending, self._told, int(min(until, before + self._stretch, until_look)), self._goes_on,
+                record, self.rng,
             )  # fmt: skip
             if self.samples > before:
                 each = (time.perf_counter() - begin) / (self.samples - before)

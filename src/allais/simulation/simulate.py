@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, overload
@@ -17,6 +18,7 @@ from allais._checks import IntArray, Seed, whole
 from allais._system.extras import Progress
 from allais._system.processes import process_pool
 from allais.policies.core.base import Policy
+from allais.policies.core.guardrails import OPEN
 from allais.preferences import Preference
 from allais.preferences.named import in_words
 from allais.problems import ContextualBandit, Problem
@@ -25,7 +27,7 @@ from allais.simulation.population import People, SharedResults, simulate_people
 from allais.simulation.python_policy import PythonPolicy, PythonRollout, as_policy, say_that_it_is_slow
 from allais.simulation.results import Results
 from allais.simulation.rollout import Rollout, new_record
-from allais.simulation.suitability import fitted
+from allais.simulation.suitability import fitted, lotteries_of
 
 MOST_RUNS = 10_000_000  # each has a seed and results of its own, which are held in memory
 CHECKPOINTS = 200  # enough for a smooth curve on a log axis
@@ -138,8 +140,20 @@ def simulate(
         values=values,
         bound=policy.regret_bound(values, marks) if values is not None and judged_by == policy.preference else None,
         judge=in_words(judged_by),
+        kept=_kept(policy, problem),
         **joined,
     )
+
+
+def _kept(policy: Policy, problem: Problem) -> IntArray | None:
+    """What is true of each arm and the guardrails that the answer must keep; None where that is not known."""
+    lotteries, judged = lotteries_of(problem), []
+    for one in policy.guardrails if lotteries else ():
+        strict = replace(one, margin=0.0)
+        each = [one.preference.value(lottery) for lottery in lotteries]
+        if one.drop:
+            judged.append([min(one.judge(v, v), max(strict.judge(v, v), OPEN)) for v in each])
+    return np.array(judged).min(axis=0) if judged else None
 
 
 def _play(
