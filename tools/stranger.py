@@ -1,7 +1,8 @@
 """`python -m tools.stranger [WHEEL]`: the first ten minutes of a stranger, typed from the page, with a stopwatch.
 
-The lines are those of docs/ten-minutes.md, in an empty environment and a copy of the folder. Each section of the page
-is a row of its table: how many commands, and how many seconds. `--write` puts the table there.
+The lines are those of docs/ten-minutes.md, in an empty environment and a copy of the examples and clients; what is
+installed is the wheel, which is built before if none is named. Each section of the page is a row of its table: how
+many commands, and how many seconds. `--write` puts the table there.
 """
 
 import os
@@ -106,11 +107,18 @@ class Terminal:
             self.service.wait(30)
 
 
-def measured(package: str) -> list[Measured]:
+def built(folder: Path) -> str:
+    """Build the wheel in a folder."""
+    subprocess.run([sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(ROOT)], check=True)
+    (wheel,) = folder.glob("*.whl")
+    return str(wheel)
+
+
+def measured(wheel: str | None = None) -> list[Measured]:
     """Type the page, section by section."""
     found = []
     with tempfile.TemporaryDirectory() as place:
-        terminal = Terminal(Path(place), package)
+        terminal = Terminal(Path(place), wheel or built(Path(place)))
         try:
             for name, lines in sections(PAGE.read_text(encoding="utf-8")):
                 began = time.monotonic()
@@ -132,7 +140,7 @@ def table_of(rows: list[Measured]) -> str:
 def main() -> None:
     """Measure, print, and write."""
     given = [word for word in sys.argv[1:] if word != "--write"]
-    table = table_of(measured(str(Path(given[0]).resolve()) if given else str(ROOT)))
+    table = table_of(measured(str(Path(given[0]).resolve()) if given else None))
     print(table)
     if "--write" in sys.argv:
         PAGE.write_text(TABLE.sub(lambda _: table, PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -2,8 +2,8 @@
 
 from allais.searches.asynchronous import Search, costs_of_indifference, with_indifference
 from allais.searches.best_option import drive, search
-from allais.searches.grids import contenders, finer
 from allais.searches.forecast import Forecast, chances_of_best, closer_forecast, forecast
+from allais.searches.grids import contenders, finer
 from allais.searches.journal import RunJournal, finished_runs
 from allais.searches.limit import Proof, fewest_runs, least_proof
 from allais.searches.optuna import Raced, from_optuna
