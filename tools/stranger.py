@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "ten-minutes.md"
 SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 LINES = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
+ANSWERS = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"(?<=<!-- stopwatch -->\n\n)(?:\|.*\n)*")
 KEY = re.compile(rb"alk_[\w-]+")
 LONGEST = 300.0  # seconds until a service is up
@@ -41,9 +42,23 @@ def sections(text: str) -> list[tuple[str, list[str]]]:
     >>> sections("## Install\\n```sh\\npip install .   # here\\n```\\n## More\\n")
     [('Install', ['pip install .'])]
     """
-    found = [(name, "".join(LINES.findall(body)).splitlines()) for name, body in SECTION.findall(text)]
-    lines = [(name, [line.partition("  #")[0].strip() for line in given]) for name, given in found]
-    return [(name, given) for name, given in lines if given]
+    return [(name, lines) for name, body in SECTION.findall(text) if (lines := lines_of(body))]
+
+
+def lines_of(body: str) -> list[str]:
+    """The lines of a section, without their comments."""
+    return [line.partition("  #")[0].strip() for line in "".join(LINES.findall(body)).splitlines()]
+
+
+def says(page: str, said: str) -> None:
+    """Check that every answer on the page is what was printed: line breaks do not count, `...` is anything.
+
+    >>> says("```text\\nChoose B. ... runs\\n```\\n", "Choose\\n B. It took 7 runs.")
+    """
+    for answer in ANSWERS.findall(page):
+        wanted = r"\s.*?".join(re.escape(part) for part in " ".join(answer.split()).split(" ..."))
+        if not re.search(wanted, " ".join(said.split())):
+            raise SystemExit(f"the page must say what is printed; it says\n{answer}\nand this was printed:\n{said}")
 
 
 class Terminal:
@@ -69,22 +84,22 @@ class Terminal:
             self.port = free.getsockname()[1]
         self.service: subprocess.Popen[bytes] | None = None
 
-    def type(self, line: str) -> None:
-        """Run one line of the page; if it fails, say what it printed, and stop."""
+    def type(self, line: str) -> str:
+        """Run one line of the page, and return what it printed; if it fails, say that, and stop."""
         print("$", line, flush=True)
         words = [word.replace(".[", f"{self.package}[", 1) for word in shlex.split(line)]
         if words[0] == "export":  # the key is the one that was printed
-            return
+            return ""
         words[0] = shutil.which(words[0], path=self.environment["PATH"]) or words[0]
         if words[1] == "serve":
-            self._serve(words)
-            return
+            return self._serve(words)
         done = subprocess.run(words, cwd=self.folder, env=self.environment, capture_output=True, text=True, check=False)
         print(done.stdout[-400:].rstrip(), flush=True)
         if done.returncode not in (DECIDED if words[1] == "verdict" else (0,)):
             raise SystemExit(f"a line of the page must run; this one ended with {done.returncode}.\n{done.stderr}")
+        return done.stdout
 
-    def _serve(self, words: list[str]) -> None:
+    def _serve(self, words: list[str]) -> str:
         """Start the service on a free port, and wait for its key and its address."""
         log = self.folder / "service.txt"
         with log.open("wb") as out:
@@ -99,6 +114,7 @@ class Terminal:
         key = KEY.search(said)
         assert key is not None
         self.environment |= {"ALLAIS_KEY": key[0].decode(), "ALLAIS_ADDRESS": f"http://127.0.0.1:{self.port}"}
+        return said.decode()
 
     def close(self) -> None:
         """End the service."""
@@ -120,11 +136,12 @@ def measured(wheel: str | None = None) -> list[Measured]:
     with tempfile.TemporaryDirectory() as place:
         terminal = Terminal(Path(place), wheel or built(Path(place)))
         try:
-            for name, lines in sections(PAGE.read_text(encoding="utf-8")):
-                began = time.monotonic()
-                for line in lines:
-                    terminal.type(line)
-                found.append(Measured(name, len(lines), time.monotonic() - began))
+            for name, body in SECTION.findall(PAGE.read_text(encoding="utf-8")):
+                began, lines = time.monotonic(), lines_of(body)
+                said = "\n".join(map(terminal.type, lines))
+                if lines:
+                    found.append(Measured(name, len(lines), time.monotonic() - began))
+                says(body, said)
         finally:
             terminal.close()
     return found
