@@ -10,7 +10,7 @@ WORKERS ?= auto
 export MPLBACKEND := Agg
 export PYTHONDONTWRITEBYTECODE :=  # tests start Python often: it should read its own sources once
 
-.PHONY: paper test quick test-slow nightly check benchmark docs figures notebooks dist stranger clean
+.PHONY: paper test quick test-slow nightly check benchmark docs figures gallery notebooks dist stranger clean
 
 paper: $(VENV)/installed  ## every table and figure of the paper, run again; shows the time left, where the page is, what was found
 	@$(BIN)/allais paper run --check --out build/paper
@@ -43,6 +43,9 @@ figures: $(VENV)/installed  ## the pictures of the documentation
 	$(BIN)/python -m tools.figures docs/figures
 	$(BIN)/python tools/layers.py docs/figures
 	$(BIN)/python -m tools.gallery docs/gallery
+
+gallery: $(VENV)/installed  ## every page of the gallery, typed, its pictures in build/gallery; less than three minutes in all
+	$(BIN)/python -m tools.gallery build/gallery
 
 notebooks: $(VENV)/installed  ## the notebooks of the examples, run again
 	$(BIN)/python -m tools.notebooks

@@ -158,3 +158,6 @@ def test_a_fit_draws_its_curves_and_a_stream_without_samples_shows_only_its_line
     assert figure.axes
     mpl.pyplot.close(figure)
     assert allais.ValueStream(GAINS)._repr_html_() == "<p>0 samples</p>"
+    for empty in (allais.ValueStream(GAINS), evidence.Test(["old", "new"], by="median")):
+        with pytest.raises(ValueError, match="nothing to draw yet"):
+            empty.plot()

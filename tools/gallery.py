@@ -25,6 +25,7 @@ def typed(page: Path) -> int:
 def main(folder: str) -> None:
     """Type every page that has code, and keep the pictures."""
     target, wrong, began = Path(folder).absolute(), 0, time.perf_counter()
+    target.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place:
         os.chdir(place)
         for page in sorted(PAGES.glob("*.md")):

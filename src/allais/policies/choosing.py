@@ -201,7 +201,10 @@ def recommended(
         )
     policy = row.kind(**({"preference": preference, "rewards": rewards} | given))
     if arms is not None:
-        policy.rule(arms if isinstance(arms, int) else len(arms))  # refuses arms that do not fit
+        count = arms if isinstance(arms, int) else len(arms)
+        if count < 1:
+            raise ValueError("there must be at least one arm; got none. Name the options to choose from.")
+        policy.rule(count)  # refuses arms that do not fit
     object.__setattr__(policy, "why", _plain(f"{row.kind.__name__}: {row.why}."))
     return policy
 

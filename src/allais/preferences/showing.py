@@ -132,7 +132,7 @@ def as_intervals(self: Tabular | Framed, ax: Axes | None = None) -> Axes:  # noq
     Returns:
         The axes.
     """
-    rows = rows_of(self)
+    rows = _drawable(rows_of(self))
     value, named = _drawn(rows)
     shown = rows[:MOST_DRAWN]
     ax = _axes(ax, (6.4, 1.2 + 0.32 * len(shown)))
@@ -153,7 +153,7 @@ def as_intervals(self: Tabular | Framed, ax: Axes | None = None) -> Axes:  # noq
 
 def curve_of(ax: Axes | None, rows: Rows, along: str, values: Sequence[str]) -> Axes:
     """Draw columns along another one; where a column has ends, as a band."""
-    ax = _axes(ax, (6.4, 4.2))
+    rows, ax = _drawable(rows), _axes(ax, (6.4, 4.2))
     across = [row[along] for row in rows]
     for value in values:
         (line,) = ax.plot(across, [row[value] for row in rows], linewidth=2, label=value)
@@ -177,10 +177,14 @@ def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     return ax
 
 
-def _drawn(rows: Rows) -> tuple[str, list[str]]:
-    """The column that has ends, or else the first of numbers, and the columns of text before it: names of rows."""
+def _drawable(rows: Rows) -> Rows:
     if not rows:
         raise ValueError("there is nothing to draw yet: it has no rows. Give it outcomes first.")
+    return rows
+
+
+def _drawn(rows: Rows) -> tuple[str, list[str]]:
+    """The column that has ends, or else the first of numbers, and the columns of text before it: names of rows."""
     columns = list(rows[0])
     numbers = [name for name in columns[1:] if isinstance(rows[0][name], float)]
     value = next((name for name in columns if f"{name} low" in rows[0]), numbers[0])
