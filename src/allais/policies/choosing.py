@@ -229,7 +229,8 @@ def from_auto(document: dict[str, Any], **known: Any) -> Policy:
 def table() -> str:
     """The table of docs/choosing.md.
 
-    >>> print(table().splitlines()[2][:45])
+    >>> from allais.policies import choosing
+    >>> print(choosing.table().splitlines()[2][:45])
     | low regret | bounds, or the values | `NPTS`
     """
     lines = ["| goal | what is known about rewards | policy | why |", "|---|---|---|---|"]
