@@ -2,7 +2,7 @@
 
 The lines are those of docs/ten-minutes.md, in an empty environment and a copy of the examples and clients; what is
 installed is the wheel, which is built before if none is named. Each section of the page is a row of its table: how
-many commands, how many seconds, and how many of these the programs took of a processor. `--write` puts the table there.
+many commands, how many seconds, and how many CPU seconds the programs took. `--write` puts the table there.
 """
 
 import os
@@ -34,7 +34,7 @@ class Measured(NamedTuple):
     name: str
     commands: int
     seconds: float
-    worked: float  # seconds of a processor, which other programs do not lengthen much
+    cpu_seconds: float  # which other programs do not lengthen much
 
 
 def sections(text: str) -> list[tuple[str, list[str]]]:
@@ -132,8 +132,8 @@ def built(folder: Path) -> str:
     return str(wheel)
 
 
-def worked() -> float:
-    """Seconds of a processor that the programs so far took."""
+def cpu_seconds() -> float:
+    """What the programs so far took, those that have ended."""
     used = os.times()
     return used.children_user + used.children_system
 
@@ -145,12 +145,12 @@ def measured(wheel: str | None = None) -> list[Measured]:
         terminal = Terminal(Path(place), wheel or built(Path(place)))
         try:
             for name, body in SECTION.findall(PAGE.read_text(encoding="utf-8")):
-                began, before, lines = time.monotonic(), worked(), lines_of(body)
+                began, before, lines = time.monotonic(), cpu_seconds(), lines_of(body)
                 said = "\n".join(map(terminal.type, lines))
                 seconds = time.monotonic() - began
-                terminal.close()  # what a program worked is known when it has ended
+                terminal.close()  # what a program took is known when it has ended
                 if lines:
-                    found.append(Measured(name, len(lines), seconds, worked() - before))
+                    found.append(Measured(name, len(lines), seconds, cpu_seconds() - before))
                 says(body, said)
         finally:
             terminal.close()
@@ -161,8 +161,8 @@ def table_of(rows: list[Measured]) -> str:
     """The table of the page."""
     _, *columns = zip(*rows, strict=True)
     whole = [*rows, Measured("in all", *map(sum, columns))]
-    lines = [f"| {row.name} | {row.commands} | {row.seconds:.0f} | {row.worked:.0f} |" for row in whole]
-    return "\n".join(["| | commands | seconds | of a processor |", "|---|---|---|---|", *lines]) + "\n"
+    lines = [f"| {row.name} | {row.commands} | {row.seconds:.0f} | {row.cpu_seconds:.0f} |" for row in whole]
+    return "\n".join(["| | commands | seconds | CPU seconds |", "|---|---|---|---|", *lines]) + "\n"
 
 
 def main() -> None:
