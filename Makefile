@@ -10,7 +10,7 @@ WORKERS ?= auto
 export MPLBACKEND := Agg
 export PYTHONDONTWRITEBYTECODE :=  # tests start Python often: it should read its own sources once
 
-.PHONY: paper test quick test-slow nightly check benchmark docs figures notebooks dist clean
+.PHONY: paper test quick test-slow nightly check benchmark docs figures gallery notebooks dist stranger clean
 
 paper: $(VENV)/installed  ## every table and figure of the paper, run again; shows the time left, where the page is, what was found
 	@$(BIN)/allais paper run --check --out build/paper
@@ -44,6 +44,9 @@ figures: $(VENV)/installed  ## the pictures of the documentation
 	$(BIN)/python tools/layers.py docs/figures
 	$(BIN)/python -m tools.gallery docs/gallery
 
+gallery: $(VENV)/installed  ## every page of the gallery, typed, its pictures in build/gallery; less than three minutes in all
+	$(BIN)/python -m tools.gallery build/gallery
+
 notebooks: $(VENV)/installed  ## the notebooks of the examples, run again
 	$(BIN)/python -m tools.notebooks
 
@@ -52,6 +55,9 @@ dist: $(VENV)/installed  ## a wheel and its sources in dist/, checked: the READM
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python -m tools.type_readme dist/*.whl
+
+stranger: dist  ## the first ten minutes of somebody who has the wheel, typed from their page with a stopwatch; needs node
+	$(BIN)/python -m tools.stranger dist/*.whl
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "allais needs Python 3.11 or newer: set PYTHON=path")'

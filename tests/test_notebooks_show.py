@@ -1,6 +1,8 @@
 """What a notebook shows of a result: a table, a frame and a picture, from one definition of its rows."""
 
 import html
+import importlib
+import pkgutil
 
 import matplotlib as mpl
 import numpy as np
@@ -9,8 +11,9 @@ import polars as pl
 import pytest
 
 import allais
-from allais import Bandit, Bernoulli, Bounded, Discrete
+from allais import Bandit, Bernoulli, Bounded, Discrete, evidence
 from allais.evidence import evaluate, read_decisions, verdict
+from allais.people.inference.summary import Group, PopulationTable
 from allais.preferences import showing
 from tests.searches.test_optuna import finished
 
@@ -28,6 +31,18 @@ CHOICES = allais.people.Choices.lottery_or_sure(
     {"person": ["a"] * 6, "win": [10] * 6, "probability": [0.2, 0.4, 0.4, 0.5, 0.6, 0.9], "sure": [4] * 6,
      "took_lottery": [0, 0, 1, 0, 1, 1]}
 )  # fmt: skip
+FIXED = allais.people.Family(alpha=0.88, loss_aversion=1.0)
+FIT = allais.people.fit(CHOICES, FIXED, prior=True)
+INTERVIEW = allais.people.Interview(FIXED, seed=1, questions=3, unit="euros")
+while not INTERVIEW.settled:
+    INTERVIEW.tell(INTERVIEW.ask(), "A")
+TEST = evidence.Test(["old", "new"], by="median")
+for number in range(40):
+    TEST.add(("old", "new")[number % 2], 5.0 + number % 7)
+SHARED = allais.simulate(
+    allais.NPTS(GAINS, UNIT), PROBLEM, 50, n_runs=2, seed=1, people={"<ann>": GAINS, "bob": allais.cvar(0.1)}
+)
+POPULATION = PopulationTable((Group("eta", "log odds", 0.6, 0.5, 0.7, 0.4, 0.2, 0.6),))
 RESULTS = {
     "preference": allais.Preference.tversky_kahneman(),
     "explanation": GAINS.explain(Discrete({50: 0.1, 0: 0.9})),
@@ -39,7 +54,15 @@ RESULTS = {
     "verdict": VERDICTS[0],
     "evaluation": evaluate(read_decisions(LOG), {"always a": "a", "mixed": {"a": 0.5, "b": 0.5}}, by=[GAINS]),
     "stream": STREAM,
-    "fit": allais.people.fit(CHOICES, allais.people.Family(alpha=0.88, loss_aversion=1.0), prior=True),
+    "test": TEST,
+    "shared memory": SHARED,
+    "fit": FIT,
+    "fits": allais.people.compare({"people": FIXED, "steeper": allais.people.Family(alpha=0.5)}, CHOICES, folds=2),
+    "groups": allais.people.groups(CHOICES, FIXED, n_types=1, seed=1),
+    "population": POPULATION,
+    "interview": INTERVIEW,
+    "people prefer": allais.people.recommend(ANSWER.learner, FIT, seed=1),
+    "study": allais.people.study(2, 3, n_rounds=50, n_runs=1),
     "raced": allais.searches.from_optuna(finished(1, 2), lambda trial: trial.suggest_float("x", 0, 9) + 0.01, top=2),
 }
 
@@ -47,7 +70,7 @@ RESULTS = {
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_result_is_a_table_in_html_and_every_number_is_in_the_frame(name):
     one = RESULTS[name]
-    shown, rows = one._repr_html_(), one.rows()
+    shown, rows = one._repr_html_(), showing.rows_of(one)
     assert shown.count("<tr>") == len(rows) + 1
     assert all(html.escape(line) in shown for line in one.headline.splitlines())
     for backend, kind in (("pandas", pd.DataFrame), ("polars", pl.DataFrame)):
@@ -70,12 +93,29 @@ def test_a_result_draws_itself(name):
     mpl.pyplot.close(ax.figure)
 
 
+def test_every_public_class_with_rows_is_shown():
+    places = [allais, *(importlib.import_module(f"allais.{one.name}") for one in pkgutil.iter_modules(allais.__path__))]
+    named = {getattr(place, name) for place in places for name in getattr(place, "__all__", ())}
+    has_rows = {one for one in named if isinstance(one, type) and (hasattr(one, "rows") or hasattr(one, "frame_rows"))}
+    shown = has_rows - {allais.forests.OutcomeForest}  # whose rows are contexts
+    assert len(shown) >= len(RESULTS)
+    for one in shown:
+        assert all(hasattr(one, name) for name in ("_repr_html_", "to_frame", "plot", "headline")), one
+
+
 def test_a_row_of_a_picture_is_named_and_ends_where_its_interval_does():
     ax = ANSWER.plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["new", "<old>"]  # the best first
     line, dot = ax.lines[:2]
     row = ANSWER.rows()[0]
     assert (*line.get_xdata(), *dot.get_xdata()) == (row["value low"], row["value high"], row["value"])
+
+
+def test_what_all_rows_have_is_said_once_above_them():
+    ax = RESULTS["evaluation"].plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["always a", "mixed"]
+    assert ax.get_title() == "the mean"
+    mpl.pyplot.close(ax.figure)
 
 
 def test_names_are_escaped_and_a_long_table_says_what_it_leaves_out():
@@ -118,3 +158,6 @@ def test_a_fit_draws_its_curves_and_a_stream_without_samples_shows_only_its_line
     assert figure.axes
     mpl.pyplot.close(figure)
     assert allais.ValueStream(GAINS)._repr_html_() == "<p>0 samples</p>"
+    for empty in (allais.ValueStream(GAINS), evidence.Test(["old", "new"], by="median")):
+        with pytest.raises(ValueError, match="nothing to draw yet"):
+            empty.plot()

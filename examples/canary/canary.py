@@ -26,6 +26,7 @@ def main() -> None:
         rows = csv.writer(file)
         rows.writerow(["time", "variant", "customer", "ms"])
         rows.writerows(sorted(requests))
+    print(f"log.csv: {len(requests):,} requests")
 
 
 if __name__ == "__main__":

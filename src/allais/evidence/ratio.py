@@ -157,7 +157,7 @@ class Forecast:
         text = f"About {round(self.units, 1 - len(str(round(self.units)))):,.0f} units in each group decide it"
         if self.days is None:
             return f"{text}."
-        return f"{text}: {'another day' if self.days <= 1.0 else f'about {math.ceil(self.days)} more days'}."
+        return f"{text}: {'another day' if self.days <= 1.0 else f'about {math.ceil(self.days):,} more days'}."
 
 
 def still_needed(

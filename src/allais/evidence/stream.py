@@ -17,6 +17,7 @@ from allais.evidence.data import DAY, Log, Side, View, seconds_of
 from allais.evidence.ratio import Margin, Past, margin_of, planned_shares
 from allais.evidence.verdicts import Verdicts, metrics_of, verdict_of
 from allais.preferences import Preference
+from allais.preferences.showing import Rows, as_frame, as_html, as_intervals, in_a_line
 from allais.rewards import Rewards
 
 SEARCHED = 128  # a new witness is looked for after 1 / SEARCHED more outcomes: it costs as many steps as there are
@@ -135,6 +136,15 @@ class Test:
         self._units = [0] * len(names)
         self._past: dict[Any, Past] = {}
         self._sorted: dict[int, tuple[int, FloatArray]] = {}
+
+    _repr_html_, to_frame, plot, headline = as_html, as_frame, as_intervals, property(in_a_line)
+
+    def rows(self) -> Rows:
+        """One row per verdict; none before each group has two units."""
+        return self.verdict().rows() if min(self._units) > 1 else []
+
+    def __repr__(self) -> str:
+        return f"<Test of {', '.join(map(str, self.groups))}: {len(self):,} outcomes>"
 
     def __len__(self) -> int:
         return len(self._outcomes)

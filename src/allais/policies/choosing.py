@@ -194,7 +194,10 @@ def recommended(
         )
     policy = row.kind(**({"preference": preference, "rewards": rewards} | given))
     if arms is not None:
-        policy.rule(arms if isinstance(arms, int) else len(arms))  # refuses arms that do not fit
+        count = arms if isinstance(arms, int) else len(arms)
+        if count < 1:
+            raise ValueError("there must be at least one arm; got none. Name the options to choose from.")
+        policy.rule(count)  # refuses arms that do not fit
     object.__setattr__(policy, "why", _plain(f"{row.kind.__name__}: {row.why}."))
     return policy
 
@@ -219,7 +222,8 @@ def from_auto(document: dict[str, Any], **known: Any) -> Policy:
 def table() -> str:
     """The table of docs/choosing.md.
 
-    >>> print(table().splitlines()[2][:45])
+    >>> from allais.policies import choosing
+    >>> print(choosing.table().splitlines()[2][:45])
     | low regret | bounds, or the values | `NPTS`
     """
     lines = ["| goal | what is known about rewards | policy | why |", "|---|---|---|---|"]

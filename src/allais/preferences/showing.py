@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from allais.preferences.preference import Preference
+    from allais.weights import Weight
 
 Rows = list[dict[str, Any]]
 FRAMES = ("pandas", "polars", "pyarrow")  # the first that is installed makes a frame, unless one is named
@@ -38,9 +39,25 @@ class Tabular(Protocol):
         """The sentence above the table; empty for none."""
 
 
-def as_html(self: Tabular) -> str:
+class Framed(Protocol):
+    """The same, where `rows` is something else."""
+
+    def frame_rows(self) -> Rows:
+        """The rows, by the names of the columns."""
+
+    @property
+    def headline(self) -> str:
+        """The sentence above the table; empty for none."""
+
+
+def rows_of(self: Tabular | Framed) -> Rows:
+    """The rows that are shown."""
+    return self.frame_rows() if hasattr(self, "frame_rows") else self.rows()
+
+
+def as_html(self: Tabular | Framed) -> str:
     """What a notebook shows: a sentence and a table, of which the first rows."""
-    return html_table(self.headline, self.rows())
+    return html_table(self.headline, rows_of(self))
 
 
 def in_words(self: object) -> str:
@@ -78,7 +95,7 @@ def _cell(given: Any) -> str:
     return f"<td>{'' if given is None else html.escape(str(given))}</td>"
 
 
-def as_frame(self: Tabular, backend: str | None = None) -> Any:  # noqa: D417
+def as_frame(self: Tabular | Framed, backend: str | None = None) -> Any:  # noqa: D417
     """All rows as a data frame. Needs narwhals, and pandas, polars or pyarrow.
 
     Args:
@@ -92,7 +109,7 @@ def as_frame(self: Tabular, backend: str | None = None) -> Any:  # noqa: D417
     with extra("frame", "a data frame"):
         import narwhals
 
-    rows = self.rows()
+    rows = rows_of(self)
     return narwhals.from_dict(
         {name: _column([row[name] for row in rows]) for name in (rows[0] if rows else ())}, backend=made
     ).to_native()
@@ -106,8 +123,8 @@ def _column(cells: list[Any]) -> list[Any]:
     )
 
 
-def as_intervals(self: Tabular, ax: Axes | None = None) -> Axes:  # noqa: D417
-    """Draw the value of each row with its interval, from the top down. Needs `allais[plot]`.
+def as_intervals(self: Tabular | Framed, ax: Axes | None = None) -> Axes:  # noqa: D417
+    """Draw the value of each row, with its interval where it has one, from the top down. Needs `allais[plot]`.
 
     Args:
         ax: Where to draw; by default a new figure.
@@ -115,27 +132,28 @@ def as_intervals(self: Tabular, ax: Axes | None = None) -> Axes:  # noqa: D417
     Returns:
         The axes.
     """
-    rows = self.rows()
+    rows = _drawable(rows_of(self))
     value, named = _drawn(rows)
     shown = rows[:MOST_DRAWN]
     ax = _axes(ax, (6.4, 1.2 + 0.32 * len(shown)))
     for place, row in enumerate(shown):
-        low, high = row[f"{value} low"], row[f"{value} high"]
-        if low is not None and math.isfinite(low) and math.isfinite(high):
+        low, high = row.get(f"{value} low"), row.get(f"{value} high")
+        if low is not None and high is not None and math.isfinite(low) and math.isfinite(high):
             ax.plot([low, high], [place, place], color="C0", linewidth=3, alpha=0.4, solid_capstyle="butt")
         ax.plot([row[value]], [place], "o", color="C0")
-    names = [", ".join(str(row[name]) for name in named).replace("$", r"\$") for row in shown]
+    alike = [name for name in named[1:] if len(rows) > 1 and len({row[name] for row in rows}) == 1]  # said once, above
+    names = [", ".join(str(row[name]) for name in named if name not in alike).replace("$", r"\$") for row in shown]
     ax.set_yticks(range(len(shown)), names)
     ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.set_xlabel(value)
-    if len(rows) > len(shown):
-        ax.set_title(f"the first {len(shown)} of {len(rows):,}")
+    above = [str(rows[0][name]) for name in alike] + [f"the first {len(shown)} of {len(rows):,}"] * (rows != shown)
+    ax.set_title(", ".join(above).replace("$", r"\$"), fontsize="medium")
     return ax
 
 
 def curve_of(ax: Axes | None, rows: Rows, along: str, values: Sequence[str]) -> Axes:
     """Draw columns along another one; where a column has ends, as a band."""
-    ax = _axes(ax, (6.4, 4.2))
+    rows, ax = _drawable(rows), _axes(ax, (6.4, 4.2))
     across = [row[along] for row in rows]
     for value in values:
         (line,) = ax.plot(across, [row[value] for row in rows], linewidth=2, label=value)
@@ -159,12 +177,17 @@ def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     return ax
 
 
-def _drawn(rows: Rows) -> tuple[str, list[str]]:
-    """The column that has ends, and the columns of text before it, which name the rows."""
+def _drawable(rows: Rows) -> Rows:
     if not rows:
         raise ValueError("there is nothing to draw yet: it has no rows. Give it outcomes first.")
+    return rows
+
+
+def _drawn(rows: Rows) -> tuple[str, list[str]]:
+    """The column that has ends, or else the first of numbers, and the columns of text before it: names of rows."""
     columns = list(rows[0])
-    value = next(name for name in columns if f"{name} low" in rows[0])
+    numbers = [name for name in columns[1:] if isinstance(rows[0][name], float)]
+    value = next((name for name in columns if f"{name} low" in rows[0]), numbers[0])
     return value, [columns[0], *(name for name in columns[1 : columns.index(value)] if isinstance(rows[0][name], str))]
 
 
@@ -183,12 +206,19 @@ def weights_drawn(self: Preference, ax: Axes | None = None) -> Axes:  # noqa: D4
     Returns:
         The axes.
     """
+    if self.gains == self.losses:
+        return weight_curves({"of the best gains, or the worst losses": self.gains}, ax)
+    return weight_curves({"of the best gains": self.gains, "of the worst losses": self.losses}, ax)
+
+
+def weight_curves(weights: Mapping[str, Weight], ax: Axes | None = None) -> Axes:
+    """Draw what probabilities count for by some weights, beside the probabilities themselves."""
     grid = [step / 400 for step in range(401)]
-    sides = {"of the best gains": self.gains, "of the worst losses": self.losses}
-    rows = [{"probability": p, **{side: float(weight(p)) for side, weight in sides.items()}} for p in grid]
-    ax = curve_of(ax, rows, "probability", list(sides))
-    ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
+    rows = [{"probability": p, **{name: float(weight(p)) for name, weight in weights.items()}} for p in grid]
+    ax = curve_of(ax, rows, "probability", list(weights))
+    ax.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--", zorder=1)
     ax.set_ylabel("counts like")
+    ax.legend(frameon=False)
     return ax
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,12 +12,17 @@ from allais._checks import FloatArray, IntArray, brief
 from allais._system.extras import Progress
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
+from allais.preferences.showing import Rows, as_frame, as_html, curve_of, in_a_line
 from allais.problems import Problem
 from allais.simulation.python_policy import one_by_one
 from allais.simulation.results import standard_error
 from allais.simulation.suitability import fitted, lotteries_of
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 People = Mapping[Any, Preference] | Sequence[Preference]
+MOST_LINES = 10  # in a picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,33 @@ class SharedResults:
     checkpoints: IntArray
     pulls: IntArray
     values: FloatArray
+
+    _repr_html_, to_frame, headline = as_html, as_frame, property(in_a_line)
+
+    def rows(self) -> Rows:
+        """One row per person: the arm that is best for her, how often she got it, and what she lost by the end."""
+        best = self.values.argmax(axis=1)
+        came = self.rounds[:, :, -1].mean(axis=0)
+        got = self.pulls[:, np.arange(best.size), -1, best].mean(axis=0)
+        ends = self.mean_regret[:, -1].tolist(), self.regret_error[:, -1].tolist()
+        return [
+            {"person": name, "best arm": self.arms[best[k]], "rounds": float(came[k]), "got it": float(got[k]),
+             "regret": ends[0][k], "standard error": ends[1][k]}
+            for k, name in enumerate(self.people)
+        ]  # fmt: skip
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the mean regret of each person, of the first ten. Needs `allais[plot]`.
+
+        Args:
+            ax: Where to draw; by default a new figure.
+        """
+        names = [str(name) for name in self.people[:MOST_LINES]]
+        along = zip(self.checkpoints, self.mean_regret[: len(names)].T, strict=True)
+        rows = [{"round": m, **dict(zip(names, lost, strict=True))} for m, lost in along]
+        ax = curve_of(ax, rows, "round", names)
+        ax.set(xscale="log", ylabel="regret")
+        return ax
 
     def __repr__(self) -> str:
         return f"<SharedResults of {self.label}: {len(self.people)} people, {self.pulls.shape[0]} runs>"

@@ -18,6 +18,7 @@ from allais.people.inference.fitted import MOST_DRAWS, Fitted, pooled
 from allais.people.model.family import Family, short_name
 from allais.people.model.likelihood import Likelihood
 from allais.people.model.parameters import Prior
+from allais.preferences.showing import Rows, as_frame, as_html, as_intervals
 from allais.weights import Identity
 
 Gradients = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # points (n, d) to values (n,) and gradients (n, d)
@@ -180,6 +181,7 @@ def _root(covariance: FloatArray) -> FloatArray:
 
 Fitter = Callable[[Choices], Fitted]
 HELD_OUT = ("trials", "people")
+NINE_TENTHS = 1.645  # standard errors on either side of an estimate
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,16 +200,35 @@ class Comparison:
     scores: dict[str, float]
     by_person: dict[str, FloatArray]
 
-    def __str__(self) -> str:
+    _repr_html_, to_frame, plot = as_html, as_frame, as_intervals
+
+    @property
+    def headline(self) -> str:
+        """The line above its table in a notebook."""
+        return f"log likelihood of {self.n_choices:,} answers, {self.held_out} held out"
+
+    def rows(self) -> Rows:
+        """One row per fit, the best first: how far it is behind the best, and where that lies with 90 %."""
         best = max(self.scores, key=lambda name: self.scores[name])
-        width = max(map(len, self.scores))
-        lines = [f"log likelihood of {self.n_choices:,} answers, {self.held_out} held out"]
+        found = []
         for name in sorted(self.scores, key=lambda one: -self.scores[one]):
             apart = self.by_person[name] - self.by_person[best]
+            behind = float(apart.sum())
             error = float(apart.std(ddof=1) * np.sqrt(apart.size)) if apart.size > 1 else float("nan")
-            behind = "best" if name == best else f"{apart.sum():+,.1f} (standard error {error:.1f})"
-            per_answer = self.scores[name] / self.n_choices
-            lines.append(f"  {name:<{width}}   {self.scores[name]:>12,.1f}   {per_answer:.4f} per answer   {behind}")
+            found.append({
+                "fit": name, "log likelihood": self.scores[name], "per answer": self.scores[name] / self.n_choices,
+                "behind": behind, "standard error": error,
+                "behind low": behind - NINE_TENTHS * error, "behind high": behind + NINE_TENTHS * error,
+            })  # fmt: skip
+        return found
+
+    def __str__(self) -> str:
+        width = max(map(len, self.scores))
+        lines = [self.headline]
+        for place, row in enumerate(self.rows()):
+            behind = f"{row['behind']:+,.1f} (standard error {row['standard error']:.1f})" if place else "best"
+            numbers = f"{row['log likelihood']:>12,.1f}   {row['per answer']:.4f} per answer"
+            lines.append(f"  {row['fit']:<{width}}   {numbers}   {behind}")
         return "\n".join(lines)
 
 

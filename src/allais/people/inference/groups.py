@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy import special
@@ -23,6 +23,10 @@ from allais.people.inference.fitted import Fitted
 from allais.people.model.family import Family
 from allais.people.model.likelihood import Likelihood
 from allais.people.model.parameters import Prior
+from allais.preferences.showing import Rows, as_frame, as_html, in_words, weight_curves
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 ROUNDS = 4  # of drawing people and maximising
 STEPS = 40  # of expectation and maximisation, on the same draws
@@ -149,6 +153,23 @@ class Groups:
     bic: float
     tried: dict[int, float]
     continuous: Continuous
+
+    _repr_html_, to_frame, headline = as_html, as_frame, property(in_words)
+
+    def rows(self) -> Rows:
+        """One row per type: its share of people, and its parameters."""
+        pairs = zip(self.shares.tolist(), self.types, strict=True)
+        return [{"type": k, "of people": share, **one.parameters} for k, (share, one) in enumerate(pairs, start=1)]
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how each type weights the probabilities of its best gains. Needs `allais[plot]`.
+
+        Args:
+            ax: Where to draw; by default a new figure.
+        """
+        pairs = enumerate(zip(self.shares, self.types, strict=True), start=1)
+        named = {f"type {k}, {share:.0%} of people": one.preference.gains for k, (share, one) in pairs}
+        return weight_curves(named, ax)
 
     @property
     def verdict(self) -> str:

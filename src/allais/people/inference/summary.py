@@ -15,6 +15,7 @@ from allais._checks import FloatArray
 from allais._system.extras import extra
 from allais.files.reading import require
 from allais.people.model.parameters import ByName
+from allais.preferences.showing import Rows, as_frame, as_html, as_intervals
 
 if TYPE_CHECKING:
     from allais.people.inference.fitted import Fitted
@@ -163,6 +164,16 @@ class PopulationTable:
     """
 
     rows: tuple[Group, ...]
+
+    _repr_html_, to_frame, plot, headline = as_html, as_frame, as_intervals, ""
+
+    def frame_rows(self) -> Rows:
+        """One row per parameter, with the ends between which its middle and its spread lie with 90 %."""
+        return [
+            {"parameter": one.name, "middle": one.middle, "middle low": one.low, "middle high": one.high,
+             "spread": one.spread, "spread low": one.spread_low, "spread high": one.spread_high, "of its": one.scale}
+            for one in self.rows
+        ]  # fmt: skip
 
     def __getitem__(self, name: str) -> Group:
         return ByName({row.name: row for row in self.rows})[name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +13,15 @@ from allais.lotteries import Discrete
 from allais.people.data.choices import Attention, Choices
 from allais.people.inference.fitted import MOST_DRAWS, Fitted
 from allais.people.inference.posterior import Belief
-from allais.people.interview.candidates import SIDES, Question
+from allais.people.interview.candidates import SIDES, Question, in_words
 from allais.people.model.family import Family
 from allais.people.model.likelihood import Likelihood, OptionValues
 from allais.people.model.parameters import ByName
 from allais.preferences import Preference
+from allais.preferences.showing import Rows, as_frame, as_html, in_a_line
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 class InterviewView:
@@ -35,6 +39,24 @@ class InterviewView:
     _told: dict[int, str]  # answers, in their order
     _belief: Belief
     _arm_values: OptionValues | None
+
+    _repr_html_, to_frame, headline = as_html, as_frame, property(in_a_line)
+
+    def rows(self) -> Rows:
+        """One row per answer, in their order."""
+        return [
+            {"question": one.id, "A": in_words(one.a, one.unit), "B": in_words(one.b, one.unit), "answer": side,
+             "check": one.is_check}
+            for one, side in self.answers
+        ]  # fmt: skip
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw what probabilities count for by the preference so far. Needs `allais[plot]`.
+
+        Args:
+            ax: Where to draw; by default a new figure.
+        """
+        return self.preference.plot(ax)
 
     def _choices(self, told: Mapping[int, str]) -> Choices:
         return Choices.from_rows(

@@ -11,6 +11,7 @@ from allais._checks import FloatArray, Seed, generator
 from allais.learner import Learner
 from allais.people.inference.fitted import Fitted
 from allais.people.interview.candidates import entropy_of
+from allais.preferences.showing import Rows, as_frame, as_html, as_intervals
 from allais.preferences.valuation import grouped
 from allais.rewards import Finite, Rewards
 
@@ -38,6 +39,19 @@ class PeoplePrefer:
     samples_tell: float
     notes: tuple[str, ...] = ()
 
+    _repr_html_, to_frame, plot = as_html, as_frame, as_intervals
+
+    @property
+    def headline(self) -> str:
+        """The sentences above its table in a notebook."""
+        first = f"These people prefer {self.arm} with a chance of {self.chances[self.arm]:.2f}."
+        return "\n".join([first, self.advice, *self.notes])
+
+    def rows(self) -> Rows:
+        """One row per arm, the one that is preferred most often first."""
+        ranked = sorted(self.chances.items(), key=lambda one: -one[1])
+        return [{"arm": name, "chance": chance} for name, chance in ranked]
+
     @property
     def arm(self) -> Hashable:
         """The arm that is preferred most often."""
@@ -58,10 +72,9 @@ class PeoplePrefer:
 
     def __str__(self) -> str:
         width = max(len(str(name)) for name in self.chances)
-        ranked = sorted(self.chances.items(), key=lambda one: -one[1])
-        rows = [f"  {name!s:<{width}}   {chance:.2f}" for name, chance in ranked]
-        first = f"These people prefer {self.arm} with a chance of {self.chances[self.arm]:.2f}."
-        return "\n".join([first, *rows, self.advice, *self.notes])
+        rows = [f"  {row['arm']!s:<{width}}   {row['chance']:.2f}" for row in self.rows()]
+        first, *others = self.headline.splitlines()
+        return "\n".join([first, *rows, *others])
 
 
 def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: Seed = 0) -> PeoplePrefer:

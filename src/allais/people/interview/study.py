@@ -16,6 +16,7 @@ from allais.people.model.family import Family
 from allais.people.model.likelihood import OptionValues
 from allais.policies import NPTS
 from allais.preferences import Preference, expected_value
+from allais.preferences.showing import Rows, as_frame, as_html, as_intervals
 from allais.problems import Bandit
 from allais.report.markup import markdown_table
 from allais.rewards import Bounded
@@ -40,6 +41,23 @@ class Study:
     known: FloatArray
     n_rounds: int
 
+    _repr_html_, to_frame, plot = as_html, as_frame, as_intervals
+
+    @property
+    def headline(self) -> str:
+        """The sentence above its table in a notebook."""
+        return f"Regret after {self.n_rounds:,} rounds, as a share of what choosing at random loses."
+
+    def frame_rows(self) -> Rows:
+        """One row per source, with numbers."""
+        return [
+            {"served by": source, "regret": learned, "standard error": error, "arms known": known}
+            for source, learned, error, known in zip(
+                SOURCES, self.learned.mean(axis=0).tolist(), _errors(self.learned).tolist(),
+                self.known.mean(axis=0).tolist(), strict=True,
+            )
+        ]  # fmt: skip
+
     @property
     def header(self) -> tuple[str, ...]:
         """What the columns of `rows` are."""
@@ -57,7 +75,12 @@ class Study:
 
 
 def _shown(numbers: FloatArray) -> str:
-    return f"{numbers.mean():.3f} ± {numbers.std(ddof=1) / np.sqrt(len(numbers)):.3f}"
+    return f"{numbers.mean():.3f} ± {_errors(numbers):.3f}"
+
+
+def _errors(numbers: FloatArray) -> FloatArray:
+    """Standard errors of means over people."""
+    return np.asarray(numbers.std(axis=0, ddof=1) / np.sqrt(len(numbers)))
 
 
 def study(
