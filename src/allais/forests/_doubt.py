@@ -3,7 +3,8 @@
 An arm that is bad on average may be the best one here, and a tree that has seen ten outcomes of it has no split that
 says so. So a draw of what it may bring is a draw over splits, too: some random ones are compared with no split, by
 their Bayes factors, and if one of them is drawn, only outcomes on the context's side of it count. With more outcomes
-the factors of useless splits fall, and useful ones are found by the tree.
+the factors of useless splits fall, and useful ones are found by the tree. The prior of a split falls, too, with what
+the tree has seen without finding one.
 """
 
 from __future__ import annotations
@@ -11,29 +12,36 @@ from __future__ import annotations
 import math
 
 from allais._kernels import kernel, routine
-from allais.forests._arrays import CUTS, LEVELS, TOLD
-from allais.forests._trees import bin_of, draw_condition, log_bayes_factor, node_for, side_of
+from allais.forests._arrays import CUTS, LATELY, LEVELS, SEEN, TOLD
+from allais.forests._trees import AT_MOST, EQUAL, PRESENT, bin_of, draw_condition, log_bayes_factor, node_for, side_of
 from allais.samples.draws import second_stream, uniform
 
-FEW = 64  # samples of an arm in a context, beyond which its trees are believed
+FEW = 64.0  # samples of an arm in a context, beyond which its trees are believed
 TRIED = 8  # splits that one draw compares
 FEWEST_HERE = 2  # of them on the context's side
-DOUBT = 0.03  # probability that there is a split, before anything was seen
+# By CVaR .1, with 2,000 rounds and 14 runs: regret where tails depend on the context, and the ratio to that of NPTS
+# where nothing does, are 578 and 1.11 with these two, 766 and 1.06 at 0.03 and 200, 531 and 1.33 at 0.1 and 200.
+# Without doubt some runs never find the tails.
+DOUBT = 0.2  # probability that there is a split, before anything was seen
+YOUNG = 30.0  # outcomes of a node, after which it is half of that
 
 
 @kernel
 def _members(trees, tree, row, arm):
-    """Write where the last outcomes of an arm are that share its node with a context to `members`; their number."""
-    node, window, many = node_for(trees, tree, row, arm), trees.raw.size, 0
-    told = trees.clock[TOLD]
-    for age in range(min(told, window)):
-        i = (told - 1 - age) % window
-        if trees.whose[i] == arm and node_for(trees, tree, trees.rows[i], arm) == node:
-            trees.members[many] = i
-            many += 1
-            if many == FEW:
-                break
-    return many
+    """Write where the last outcomes of an arm are that share its node with a context to `members`.
+
+    Returns how many there are, and how many rows of any arm came to the node.
+    """
+    node, window = node_for(trees, tree, row, arm), trees.raw.size
+    sketch = trees.sketch[node, arm]
+    entered, many = trees.entered[sketch], 0
+    for back in range(1, min(entered, LATELY) + 1):
+        number = trees.lately[sketch, (entered - back) % LATELY]
+        if number < trees.clock[TOLD] - window:  # its context is no longer there, nor are older ones
+            break
+        trees.members[many] = number % window
+        many += 1
+    return many, trees.nodes[node, SEEN]
 
 
 @kernel
@@ -62,16 +70,21 @@ def _doubt_arm(trees, row, arm, places, counts, size, prior, stream):
     if total > FEW or size == 0 or columns == 0:
         return size, stream
     u, stream = uniform(stream)
-    many = _members(trees, int(u * trees.home.shape[0]), row, arm)
+    many, rows = _members(trees, int(u * trees.home.shape[0]), row, arm)
     if many < 2:
         return size, stream
     _bin_members(trees, many, places, counts, size, total)
     table = trees.table[0]
+    prior *= YOUNG / (YOUNG + rows)  # so that all the draws together cost a logarithm, as those of NPTS do
     weight, chosen, kind, threshold = (1.0 - prior) / prior * TRIED, -1, 0, 0.0
     for _ in range(TRIED):
         u, stream = uniform(stream)
         feature = int(u * columns)
         of_kind, x, stream = draw_condition(trees, feature, many, stream)
+        if of_kind != AT_MOST:  # a category, or a missing value: half of the time, whether it is as here
+            u, stream = uniform(stream)
+            if u < 0.5:
+                of_kind, x = (EQUAL, row[feature]) if row[feature] == row[feature] else (PRESENT, 0.0)
         here, with_it = side_of(row[feature], of_kind, x), 0
         table[:] = 0.0
         for j in range(many):
@@ -82,7 +95,9 @@ def _doubt_arm(trees, row, arm, places, counts, size, prior, stream):
             weight += 1.0
             continue
         factor = math.exp(min(log_bayes_factor(trees, table), 50.0))
-        weight += factor
+        weight += max(factor, 1.0)
+        if factor < 1.0:
+            continue
         u, stream = uniform(stream)
         if u * weight < factor:  # so each is drawn in proportion to its factor
             chosen, kind, threshold = feature, of_kind, x
@@ -98,6 +113,7 @@ def _doubt_arm(trees, row, arm, places, counts, size, prior, stream):
             places[at], at = places[at - 1], at - 1
         places[at] = outcome
         kept += 1
+    counts[kept] = counts[size] * kept / total
     for i in range(kept):
         counts[i] = 1.0
     return kept, stream

@@ -25,7 +25,7 @@ from allais.policies.core.verbs import choose, lacks_room, learn
 from allais.policies.npts import Drawn, DrawnRule, narrow_at
 from allais.preferences import Preference
 from allais.samples.cells import LOW, RAW, RAW_HIGH, RAW_LOW
-from allais.samples.draws import SHARE, draw_tails, group_by_rank, most_groups
+from allais.samples.draws import SHARE, draw_tails, draw_values, group_by_rank, most_groups
 from allais.samples.drift import NOW, Lifetimes
 from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered
 from allais.samples.memory import Memory, measure
@@ -359,6 +359,8 @@ class SharedDraws(SharedTables):
     def __init__(self, policy: Policy, rule: Any) -> None:
         super().__init__(policy, rule, DrawnRule(), Drawn(np.zeros((rule.draws, rule.worth.edge.size))))
         self._drawing: Callable[..., Any] | None = None
+        self._valuing: Callable[..., Any] | None = None
+        self._worth_at = held(rule.worth)
 
     def view(self, preference: Preference) -> DrawsView:
         """The arms for one person, by what the learner knows now."""
@@ -374,21 +376,26 @@ class SharedDraws(SharedTables):
             self._drawing(*arguments)
         return above, below
 
+    def own_values(self, u: float, utilities: FloatArray, counts: FloatArray, sizes: IntArray) -> FloatArray:
+        """What distributions are worth under the policy's own preference, under masses that are drawn."""
+        masses, found = np.empty(utilities.shape[1]), np.empty(sizes.size)
+        arguments = (u, self._worth_at, utilities, counts, sizes, masses, found)
+        if self._valuing is None:
+            self._valuing = bound(draw_values, *arguments)
+        self._valuing(*arguments)
+        return found
+
 
 class DrawsView(SharedView):
     """The arms for one person and one choice by values that are drawn."""
 
-    def __init__(self, draws: SharedDraws, preference: Preference, groups: Groups | None = None) -> None:
+    def __init__(self, draws: SharedDraws, preference: Preference) -> None:
         super().__init__(draws, preference)
-        self._draws, self._groups = draws, draws.groups_for(preference) if groups is None else groups
-
-    def groups(self) -> Groups:
-        """The outcomes of the arms: of all rounds, or of those in a context."""
-        return self._groups
+        self._draws = draws
 
     def prepare(self, u: float) -> None:
         """Draw what each arm may be worth to her."""
-        groups, optimism, draws = self._groups, self.rule.optimism, self.rule.draws
+        groups, optimism, draws = self.groups(), self.rule.optimism, self.rule.draws
         if groups.arms.size:
             values = self._valued(groups, *self._draws.tails(u, groups, draws * max(optimism, 1)))
             if optimism:
