@@ -236,6 +236,9 @@ def test_a_category_where_a_number_was_has_a_column_of_its_own(learner):
         choice = learner.ask(context=strange)
         learner.tell(choice, 0.5)
     assert learner.recommend(context={"weather": "rain"}).arm == "a"
+    assert "a number in some contexts and text in others: hour" in learner.why("a", context={"hour": "noon"})
+    assert "in others: hour" in learner.why("a", context={"hour": 8})
+    assert "others" not in learner.why("a", context={"odd": 1})
 
 
 @pytest.mark.parametrize(

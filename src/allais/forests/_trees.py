@@ -43,8 +43,6 @@ CANDIDATES = 96  # splits that are looked at in one go; with 64 regret was a ten
 EVIDENCE = 5.0  # of a split, in logarithms: at 4 and at 6.5 regret was no lower, at 9 it was higher
 PAIR_COST = 1.0  # by which a pair of conditions must be better
 FEWEST = 4  # outcomes on each side of a split
-NARROW = 8.0  # samples beyond an outcome of a mixture, over those joined in it
-WIDEST = 256  # outcomes of a mixture, at most
 HEAVIEST = 2.0**40  # weight of an outcome, in a memory that fades, before all are scaled down
 
 AT_MOST, EQUAL, PRESENT = range(3)  # kinds of conditions
@@ -347,80 +345,3 @@ def nodes_for(trees, rows, arms, found):
     for i in range(arms.size):
         for tree in range(trees.home.shape[0]):
             found[i, tree] = node_for(trees, tree, rows[i], arms[i])
-
-
-@routine
-def mix(trees, row, arm, places, counts):
-    """Write the outcomes of an arm in a context, ascending, and the samples that each counts as. Returns their number.
-
-    Every tree has the same say. They count as many samples as the trees' sketches have, by the harmonic mean, so that
-    a tree which has not split yet lends no confidence to the others.
-    """
-    n_trees, parts, shares = trees.home.shape[0], trees.parts, trees.shares
-    many, inverse = 0, 0.0
-    for tree in range(n_trees):
-        sketch = trees.sketch[node_for(trees, tree, row, arm), arm]
-        if sketch < 0:
-            return 0
-        known = -1
-        for k in range(many):
-            if parts[0, k] == sketch:
-                known = k
-        if known >= 0:
-            shares[0, known] += shares[0, known] / parts[1, known]
-            parts[1, known] += 1
-        else:
-            total = 0.0
-            for i in range(trees.sizes[sketch]):
-                total += trees.counts[sketch, i]
-            if total == 0.0:
-                return 0
-            known = many
-            parts[0, many], parts[1, many], shares[0, many] = sketch, 1, 1.0 / total
-            many += 1
-        inverse += shares[0, known] / parts[1, known] * trees.weight[0]
-    nexts = shares[1]
-    for k in range(many):
-        parts[1, k] = 0
-        shares[0, k] /= inverse
-        nexts[k] = trees.places[parts[0, k], 0]
-    total = n_trees / inverse
-    size, below, last = 0, 0.0, 0.0
-    base, apart, latest = 0.0, 0.0, np.inf  # the first outcome of those joined, by how much others differ, and the last
-    while True:
-        best, outcome = -1, np.inf
-        for k in range(many):
-            if nexts[k] < outcome:
-                best, outcome = k, nexts[k]
-        if best < 0:
-            break
-        sketch, i = parts[0, best], parts[1, best]
-        mass = trees.counts[sketch, i] * shares[0, best]
-        parts[1, best] = i + 1
-        nexts[best] = trees.places[sketch, i + 1] if i + 1 < trees.sizes[sketch] else np.inf
-        beyond = min(below, total - below - last - mass)
-        if size == WIDEST or outcome == latest or (size > 0 and last + mass <= beyond / NARROW):
-            last += mass
-            apart += (outcome - base) * mass
-        else:
-            if size > 0:
-                places[size - 1], counts[size - 1] = base + apart / last, last
-            below += last
-            base, apart, last = outcome, 0.0, mass
-            size += 1
-        latest = outcome
-    places[size - 1], counts[size - 1] = base + apart / last, last
-    return size
-
-
-@routine
-def mix_all(trees, row, arms, places, counts, sizes):
-    """What `mix` writes, for each arm, and behind it the share of the arm's samples that it has."""
-    for k in range(arms.size):
-        sizes[k] = mix(trees, row, arms[k], places[k], counts[k])
-        here, root, total = 0.0, trees.sketch[0, arms[k]], 0.0
-        for i in range(sizes[k]):
-            here += counts[k, i]
-        for i in range(trees.sizes[root]):
-            total += trees.counts[root, i]
-        counts[k, sizes[k]] = min(here * trees.weight[0] / total, 1.0) if here > 0.0 else 1.0

@@ -182,6 +182,11 @@ class Encoding:
             return []
         return sorted({name for kind, name, _ in _entries(context) if (kind, name) not in self.columns})
 
+    def of_both_kinds(self, context: Flat) -> list[str]:
+        """The features of a context that are numbers in some contexts and text in others."""
+        other = {"text": "number", "number": "text"}
+        return [name for kind, name, _ in _entries(context) if (other[kind], name) in self.columns]
+
     def document(self) -> dict[str, Any]:
         """As JSON can say it."""
         return {"columns": [list(key) for key in self.columns], "codes": {k: list(v) for k, v in self.codes.items()}}

@@ -28,8 +28,8 @@ from allais.forests._arrays import (
     empty,
     resized,
 )
-from allais.forests._doubt import DOUBT, doubt
-from allais.forests._trees import PRESENT, WIDEST, find_homes, learn_row, mix_all, nodes_for
+from allais.forests._reading import DOUBT, WIDEST, doubt, mix_all
+from allais.forests._trees import PRESENT, find_homes, learn_row, nodes_for
 from allais.forests.encoding import Encoding, Flat, checked_context
 
 WINDOW = 8_192  # contexts that are kept, to split by
@@ -389,10 +389,8 @@ class OutcomeForest:
         for k, (places, counts) in enumerate(document["sketches"]):
             size = len(places)
             require(size == len(counts) and size <= ROOM and k < sketches, "a sketch is too long")
-            trees.places[k, :size], trees.counts[k, :size] = (
-                finite_list(places, "an outcome"),
-                finite_list(counts, "a count"),
-            )
+            trees.places[k, :size] = finite_list(places, "an outcome")
+            trees.counts[k, :size] = finite_list(counts, "a count")
             trees.sizes[k] = size
             require(
                 (np.diff(trees.places[k, :size]) >= 0.0).all() and (trees.counts[k, :size] > 0.0).all(),

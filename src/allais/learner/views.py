@@ -41,9 +41,7 @@ def verbs_for(kind: type, rule: Any, state: Any) -> tuple[Callable[..., Any], Ca
 
 def room_check(policy: Any, kind: type, rule: Any, state: Any) -> Callable[..., Any] | None:
     """The machine code of `lacks_room`, for a policy that remembers more and more."""
-    if not policy.own_grows:
-        return None
-    return bound(lacks_room.kernels[kind], rule, state, 0, 0.0)
+    return bound(lacks_room.kernels[kind], rule, state, 0, 0.0) if policy.own_grows else None
 
 
 def remeasure(rule: Any, state: Any, arm: int) -> None:
@@ -222,8 +220,7 @@ class GroupTable:
             return
         for arm in changed:
             arguments = (state_at, arm, self.points, *self._scratch)
-            if self._grouping is None:
-                self._grouping = bound(group_by_rank, *arguments)
+            self._grouping = self._grouping or bound(group_by_rank, *arguments)
             size = self._grouping(*arguments)
             raw, counts = (one[:size] for one in self._scratch)
             self._each[arm] = np.append(self.tops[arm], raw), np.append(1.0, counts)
@@ -371,8 +368,7 @@ class SharedDraws(SharedTables):
         above, below = np.empty((draws, groups.raw.size)), np.empty((draws, groups.raw.size))
         for k in range(draws):
             arguments = ((u + k * FURTHER) % 1.0, groups.counts, groups.starts, above[k], below[k])
-            if self._drawing is None:
-                self._drawing = bound(draw_tails, *arguments)
+            self._drawing = self._drawing or bound(draw_tails, *arguments)
             self._drawing(*arguments)
         return above, below
 
@@ -380,8 +376,7 @@ class SharedDraws(SharedTables):
         """What distributions are worth under the policy's own preference, under masses that are drawn."""
         masses, found = np.empty(utilities.shape[1]), np.empty(sizes.size)
         arguments = (u, self._worth_at, utilities, counts, sizes, masses, found)
-        if self._valuing is None:
-            self._valuing = bound(draw_values, *arguments)
+        self._valuing = self._valuing or bound(draw_values, *arguments)
         self._valuing(*arguments)
         return found
 
