@@ -43,7 +43,7 @@ def test_useless_features_split_next_to_nothing_and_an_arm_keeps_all_its_outcome
     contexts = [{f"x{k}": float(x) for k, x in enumerate(row)} for row in rng.random((1_500, 10))]
     arms, outcomes = rng.integers(0, 3, 1_500), rng.random(1_500)
     forest = OutcomeForest.fit(contexts, arms, outcomes)
-    _, counts, sizes = forest.mixtures(forest.rows(contexts[:1], 1), np.array([0]))
+    _, counts, sizes = forest.mixtures(forest.row(checked_context(contexts[0])), np.array([0]))
     # each look at a leaf errs with a chance of e^-5 or less; here none of the few that may err matters to arm 0
     assert counts[0, : sizes[0]].sum() > 0.5 * (arms == 0).sum()
 
@@ -71,6 +71,36 @@ def test_a_forest_goes_on_from_a_file_a_copy_and_a_pickle_to_the_last_bit():
         for context, arm, outcome in zip(contexts[600:], arms[600:].tolist(), outcomes[600:].tolist(), strict=True):
             one.learn(checked_context(context), arm, outcome)
     assert all(twin.document() == forest.document() for twin in twins)
+
+
+def test_a_doubt_counts_the_outcomes_of_one_side_now_and_then_and_a_file_draws_alike():
+    forest = OutcomeForest(1)
+    for k in range(6):
+        forest.learn({"weather": "rain" if k % 2 else "dry"}, 0, float(k % 2) + 0.001 * k)
+    rain, arms = {"weather": "rain"}, np.array([0])
+    drawn = []
+    for one in (forest, OutcomeForest.of(forest.document(), 1)):
+        drawn.append([])
+        for k in range(100):
+            places, counts, sizes = one.mixtures(one.row(rain), arms)
+            one.doubted((k + 0.5) / 100, one.row(rain), arms, places, counts, sizes)
+            drawn[-1].append((places[0, : sizes[0]].tolist(), counts[0, : sizes[0] + 1].tolist()))
+    assert drawn[0] == drawn[1]
+    assert {len(places) for places, _ in drawn[0]} == {3, 6}  # about as often: the chance of one kind only is 2^-99
+    rainy = next(one for one in drawn[0] if len(one[0]) == 3)
+    assert min(rainy[0]) >= 1.0
+    assert rainy[1] == [1.0] * 3 + [0.5]  # and half of the mass of the best that could happen
+
+
+def test_the_mass_of_the_best_that_could_happen_is_shared_among_contexts_as_outcomes_are():
+    rng = np.random.default_rng(9)
+    contexts = [{"x": float(x)} for x in rng.random(2_000)]
+    outcomes = [float(context["x"] > 0.8) + 0.01 * rng.random() for context in contexts]
+    forest = OutcomeForest.fit(contexts, np.zeros(2_000, dtype=int), outcomes)
+    for x, share in ((0.4, 0.8), (0.9, 0.2)):
+        _, counts, sizes = forest.mixtures(forest.row({"x": x}), np.array([0]))
+        assert counts[0, sizes[0]] == pytest.approx(share, abs=0.1)
+        assert counts[0, sizes[0]] == pytest.approx(counts[0, : sizes[0]].sum() / 2_000)
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,16 @@ def test_a_choice_without_a_context_is_that_of_npts():
             learner.tell(choice.id, outcome_at(t, choice.arm))
 
 
+def test_the_policys_own_preference_is_drawn_as_that_of_anybody_else():
+    people = Preference(TverskyKahneman(0.61), reference=0.5, costs=True)
+    learner = ContextualNPTS(people, UNIT).start(ARMS, seed=1)
+    played(learner, 0, 200)
+    # compiled code values the policy's own preference, NumPy that of others: all draws differ by rounding only
+    almost = Preference(TverskyKahneman(0.61 + 1e-13), reference=0.5, costs=True)
+    for t in range(4):
+        assert learner.chances(context=context_at(t)) == learner.chances(almost, context=context_at(t))
+
+
 def test_propensities_are_exact_shares_and_keep_the_floor():
     learner = ContextualNPTS(expected_value(), UNIT, draws=20, floor=0.05).start(ARMS, seed=1)
     learner.observe(ARMS * 20, [0.4, 0.5, 0.45] * 20, {"hour": 8})
@@ -226,6 +236,9 @@ def test_a_category_where_a_number_was_has_a_column_of_its_own(learner):
         choice = learner.ask(context=strange)
         learner.tell(choice, 0.5)
     assert learner.recommend(context={"weather": "rain"}).arm == "a"
+    assert "a number in some contexts and text in others: hour" in learner.why("a", context={"hour": "noon"})
+    assert "in others: hour" in learner.why("a", context={"hour": 8})
+    assert "others" not in learner.why("a", context={"odd": 1})
 
 
 @pytest.mark.parametrize(

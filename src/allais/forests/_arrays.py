@@ -12,11 +12,12 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, routine
 
 TREES = 8  # with 16, CRPS and regret were as good, at twice the time
-ROOM = 96  # outcomes of a sketch, at most
-KEPT = 64  # outcomes of a sketch once neighbours were joined
+ROOM = 80  # outcomes of a sketch, at most
+KEPT = 52  # outcomes of a sketch once neighbours were joined
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # quantiles of a leaf at which both sides are compared
 CUTS = len(LEVELS)
 TESTS = CUTS + CUTS // 2  # below each of them, and between two that lie alike from both ends
+LATELY = 64  # rows of a sketch that are remembered, in which splits that nobody has found yet are looked for
 FIRST_LOOK = 32  # outcomes of a leaf before it is looked at; then at every half more
 
 TOLD, NODES, SKETCHES, STREAM = range(4)  # entries of `clock`
@@ -43,6 +44,8 @@ class Trees(NamedTuple):
     places: FloatArray  # outcomes of sketches, ascending, (sketches, ROOM)
     counts: FloatArray  # samples that they stand for
     sizes: IntArray  # (sketches,)
+    lately: IntArray  # the numbers of the last rows in a sketch, in a circle, (sketches, LATELY)
+    entered: IntArray  # how many rows came into it, (sketches,)
     members: IntArray  # scratch: rows of a leaf, (window,)
     bins: IntArray  # scratch: where their outcomes lie between cuts, (window,)
     table: FloatArray  # scratch: (n_arms, 2, CUTS + 1)
@@ -73,6 +76,8 @@ def empty(n_arms: int, seed: int, window: int, growth: float) -> Trees:
         places=np.zeros((n_arms, ROOM)),
         counts=np.zeros((n_arms, ROOM)),
         sizes=np.zeros(n_arms, dtype=np.int64),
+        lately=np.zeros((n_arms, LATELY), dtype=np.int64),
+        entered=np.zeros(n_arms, dtype=np.int64),
         members=np.zeros(window, dtype=np.int64),
         bins=np.zeros(window, dtype=np.int64),
         table=np.zeros((n_arms, 2, CUTS + 1)),
@@ -108,6 +113,8 @@ def resized(trees: Trees, n_arms: int, columns: int, nodes: int, sketches: int) 
         places=enlarged(trees.places, sketches, ROOM),
         counts=enlarged(trees.counts, sketches, ROOM),
         sizes=enlarged(trees.sizes, sketches),
+        lately=enlarged(trees.lately, sketches, LATELY),
+        entered=enlarged(trees.entered, sketches),
         table=np.zeros((n_arms, 2, CUTS + 1)),
     )
 
@@ -163,14 +170,23 @@ def _insert(trees, sketch, outcome, weight):
 
 
 @kernel
-def take_in(trees, node, arm, outcome, weight):
-    """Take an outcome into a node's sketch of its arm, where there is room for one."""
+def note(trees, node, arm, number):
+    """Note the number of a row in a node's sketch of its arm."""
+    sketch = trees.sketch[node, arm]
+    trees.lately[sketch, trees.entered[sketch] % LATELY] = number
+    trees.entered[sketch] += 1
+
+
+@kernel
+def take_in(trees, node, arm, number, weight):
+    """Take the outcome of a row into a node's sketch of its arm, where there is room for one."""
     if trees.sketch[node, arm] < 0:
         if trees.clock[SKETCHES] >= trees.sizes.size:
             return
         trees.sketch[node, arm] = trees.clock[SKETCHES]
         trees.clock[SKETCHES] += 1
-    _insert(trees, trees.sketch[node, arm], outcome, weight)
+    _insert(trees, trees.sketch[node, arm], trees.raw[number % trees.raw.size], weight)
+    note(trees, node, arm, number)
 
 
 @kernel

@@ -32,6 +32,7 @@ from allais.forests._arrays import (
     STREAM,
     TESTS,
     TOLD,
+    note,
     scale_down,
     take_in,
 )
@@ -42,8 +43,6 @@ CANDIDATES = 96  # splits that are looked at in one go; with 64 regret was a ten
 EVIDENCE = 5.0  # of a split, in logarithms: at 4 and at 6.5 regret was no lower, at 9 it was higher
 PAIR_COST = 1.0  # by which a pair of conditions must be better
 FEWEST = 4  # outcomes on each side of a split
-NARROW = 12.0  # samples beyond an outcome of a mixture, over those joined in it
-WIDEST = 256  # outcomes of a mixture, at most
 HEAVIEST = 2.0**40  # weight of an outcome, in a memory that fades, before all are scaled down
 
 AT_MOST, EQUAL, PRESENT = range(3)  # kinds of conditions
@@ -119,6 +118,8 @@ def _evidence(trees):
     rest = math.log(1.0 - 1.0 / n_arms) if n_arms > 1 else -np.inf
     for arm in range(n_arms):
         factor = log_bayes_factor(trees, trees.table[arm])
+        if factor == 0.0:  # it was seen on one side at most
+            continue
         half += _below_or_equal(0.0, factor) - math.log(2.0)
         few += _below_or_equal(rest, factor - math.log(n_arms))
     return _below_or_equal(half, few) - math.log(2.0)
@@ -241,13 +242,18 @@ def _split(trees, tree, leaf, many, feature, kind, threshold):
     trees.clock[NODES] += 2
     node[FEATURE], node[KIND], node[CHILD] = feature, kind, child
     trees.thresholds[leaf] = threshold
-    for j in range(many):
+    last = trees.clock[TOLD] - 1
+    oldest = 0
+    while oldest < many and trees.members[oldest] <= last % trees.raw.size:
+        oldest += 1
+    for turn in range(many):
+        j = (oldest + turn) % many
         i = trees.members[j]
         arm, side = trees.whose[i], side_of(trees.rows[i, feature], kind, threshold)
-        age = (trees.clock[TOLD] - 1 - i) % trees.home.shape[1]
+        age = (last - i) % trees.raw.size
         weight = trees.weight[0] / trees.weight[1] ** age
         trees.tables[leaf, arm, side, trees.bins[j]] += weight
-        take_in(trees, child + side, arm, trees.raw[i], weight)
+        take_in(trees, child + side, arm, last - age, weight)
         trees.nodes[child + side, SEEN] += 1
         trees.home[tree, i] = child + side
     for _ in range(2):  # what is found about one arm makes it likelier for the others
@@ -264,7 +270,8 @@ def _split(trees, tree, leaf, many, feature, kind, threshold):
 def learn_row(trees, row, arm, outcome):
     """Learn one outcome of an arm in a context."""
     n_trees, window = trees.home.shape
-    weight, place = trees.weight[0], trees.clock[TOLD] % window
+    weight, number = trees.weight[0], trees.clock[TOLD]
+    place = number % window
     trees.clock[TOLD] += 1
     for column in range(row.size):
         trees.rows[place, column] = row[column]
@@ -273,7 +280,7 @@ def learn_row(trees, row, arm, outcome):
         node = tree
         while True:
             if node >= n_trees or tree == 0:  # all roots have one sketch for each arm
-                take_in(trees, node, arm, outcome, weight)
+                take_in(trees, node, arm, number, weight)
             trees.nodes[node, SEEN] += 1
             feature = trees.nodes[node, FEATURE]
             if feature < 0:
@@ -313,13 +320,23 @@ def node_for(trees, tree, row, arm):
 
 
 @routine
-def leaf_of(trees, tree, row):
-    """The leaf of a context."""
-    node = tree
-    while trees.nodes[node, FEATURE] >= 0:
-        side = side_of(row[trees.nodes[node, FEATURE]], trees.nodes[node, KIND], trees.thresholds[node])
-        node = trees.nodes[node, CHILD] + side
-    return node
+def find_homes(trees):
+    """Note where the rows are that a file holds: their leaves, and the sketches that they came into."""
+    told, n_trees, window = trees.clock[TOLD], *trees.home.shape
+    for number in range(max(told - window, 0), told):
+        i = number % window
+        arm, row = trees.whose[i], trees.rows[i]
+        for tree in range(n_trees):
+            node = tree
+            while True:
+                if (node >= n_trees or tree == 0) and trees.sketch[node, arm] >= 0:
+                    note(trees, node, arm, number)
+                feature = trees.nodes[node, FEATURE]
+                if feature < 0:
+                    break
+                side = side_of(row[feature], trees.nodes[node, KIND], trees.thresholds[node])
+                node = trees.nodes[node, CHILD] + side
+            trees.home[tree, i] = node
 
 
 @routine
@@ -328,70 +345,3 @@ def nodes_for(trees, rows, arms, found):
     for i in range(arms.size):
         for tree in range(trees.home.shape[0]):
             found[i, tree] = node_for(trees, tree, rows[i], arms[i])
-
-
-@routine
-def mix(trees, row, arm, places, counts):
-    """Write the outcomes of an arm in a context, ascending, and the samples that each counts as. Returns their number.
-
-    Every tree has the same say. They count as many samples as the trees' sketches have, by the harmonic mean, so that
-    a tree which has not split yet lends no confidence to the others.
-    """
-    n_trees, parts, shares = trees.home.shape[0], trees.parts, trees.shares
-    many, inverse = 0, 0.0
-    for tree in range(n_trees):
-        sketch = trees.sketch[node_for(trees, tree, row, arm), arm]
-        if sketch < 0:
-            return 0
-        known = -1
-        for k in range(many):
-            if parts[0, k] == sketch:
-                known = k
-        if known >= 0:
-            shares[0, known] += shares[0, known] / parts[1, known]
-            parts[1, known] += 1
-        else:
-            total = 0.0
-            for i in range(trees.sizes[sketch]):
-                total += trees.counts[sketch, i]
-            if total == 0.0:
-                return 0
-            known = many
-            parts[0, many], parts[1, many], shares[0, many] = sketch, 1, 1.0 / total
-            many += 1
-        inverse += shares[0, known] / parts[1, known] * trees.weight[0]
-    nexts = shares[1]
-    for k in range(many):
-        parts[1, k] = 0
-        shares[0, k] /= inverse
-        nexts[k] = trees.places[parts[0, k], 0]
-    total = n_trees / inverse
-    size, below, last = 0, 0.0, 0.0
-    while True:
-        best, outcome = -1, np.inf
-        for k in range(many):
-            if nexts[k] < outcome:
-                best, outcome = k, nexts[k]
-        if best < 0:
-            return size
-        sketch, i = parts[0, best], parts[1, best]
-        mass = trees.counts[sketch, i] * shares[0, best]
-        parts[1, best] = i + 1
-        nexts[best] = trees.places[sketch, i + 1] if i + 1 < trees.sizes[sketch] else np.inf
-        beyond = min(below, total - below - last - mass)
-        fits = size == WIDEST or (size > 0 and (places[size - 1] == outcome or last + mass <= beyond / NARROW))
-        if fits:
-            last += mass
-            places[size - 1] += (outcome - places[size - 1]) * (mass / last)
-            counts[size - 1] = last
-        else:
-            below += last
-            places[size], counts[size], last = outcome, mass, mass
-            size += 1
-
-
-@routine
-def mix_all(trees, rows, arms, places, counts, sizes):
-    """What `mix` writes, for the context and the arm of each row."""
-    for k in range(arms.size):
-        sizes[k] = mix(trees, rows[k], arms[k], places[k], counts[k])

@@ -20,6 +20,7 @@ from allais.files.reading import require
 MOST_COLUMNS = 256  # features that are learned from; those that come later are left out
 MOST_CATEGORIES = 1_000  # of one feature; those that come later are one more
 MOST_FEATURES = 1_000  # of one context
+MOST_WHOLE = 2**53  # whole numbers below are numbers without a further look
 
 Flat = dict[str, Any]  # a feature's whole name: text, a number, true or false, or a list of them
 
@@ -65,6 +66,8 @@ def checked_context(given: Any) -> Flat:
     >>> checked_context({"hour": np.int64(8), "rain": float("nan"), "tags": ["new", "vip"], "price": None})
     {'hour': 8.0, 'tags': ['new', 'vip']}
     """
+    if (plain := _plain(given)) is not None:
+        return plain
     if not isinstance(given, Mapping):
         raise TypeError(f"a context is features by name; got {brief(given)}. Write {{'hour': 8, 'weather': 'rain'}}.")
     features = flat(given)
@@ -82,6 +85,23 @@ def checked_context(given: Any) -> Flat:
                 found[name] = number
         else:
             raise TypeError(f"a feature is text, a number, true or false; {name!r} is {brief(entry)}. Convert it.")
+    return found
+
+
+def _plain(given: Any) -> Flat | None:
+    """The checked context of text and finite numbers, which most are; None where there is more to it."""
+    if type(given) is not dict or len(given) > MOST_FEATURES:
+        return None
+    found: Flat = {}
+    for name, entry in given.items():
+        if type(name) is not str:
+            return None
+        if type(entry) is str or (type(entry) is float and math.isfinite(entry)):
+            found[name] = entry
+        elif type(entry) is bool or (type(entry) is int and -MOST_WHOLE < entry < MOST_WHOLE):
+            found[name] = float(entry)
+        else:
+            return None
     return found
 
 
@@ -137,11 +157,12 @@ class Encoding:
             context: The context.
             to: As many numbers as there are columns, or more.
         """
-        to[:] = np.nan
+        found, columns = [math.nan] * to.size, self.columns
         for kind, name, entry in _entries(context):
-            column = self.columns.get((kind, name))
+            column = columns.get((kind, name))
             if column is not None:
-                to[column] = self.codes[name].get(entry, -1.0) if kind == "text" else entry
+                found[column] = self.codes[name].get(entry, -1.0) if kind == "text" else entry
+        to[:] = found
 
     def context(self, row: Sequence[float]) -> Flat:
         """The context that a row stands for, without what is missing and categories that have no code.
@@ -160,6 +181,11 @@ class Encoding:
         if len(self.columns) < MOST_COLUMNS:
             return []
         return sorted({name for kind, name, _ in _entries(context) if (kind, name) not in self.columns})
+
+    def of_both_kinds(self, context: Flat) -> list[str]:
+        """The features of a context that are numbers in some contexts and text in others."""
+        other = {"text": "number", "number": "text"}
+        return [name for kind, name, _ in _entries(context) if (other[kind], name) in self.columns]
 
     def document(self) -> dict[str, Any]:
         """As JSON can say it."""

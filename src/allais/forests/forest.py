@@ -28,12 +28,12 @@ from allais.forests._arrays import (
     empty,
     resized,
 )
-from allais.forests._doubt import DOUBT, doubt
-from allais.forests._trees import PRESENT, WIDEST, leaf_of, learn_row, mix_all, nodes_for
+from allais.forests._reading import DOUBT, WIDEST, doubt, mix_all
+from allais.forests._trees import PRESENT, find_homes, learn_row, nodes_for
 from allais.forests.encoding import Encoding, Flat, checked_context
 
 WINDOW = 8_192  # contexts that are kept, to split by
-MOST_NODES, MOST_SKETCHES = 4_096, 16_384  # 25 MB of sketches
+MOST_NODES, MOST_SKETCHES = 4_096, 16_384  # 30 MB of sketches
 MOST_TABLES = 2**18  # nodes by arms
 
 
@@ -136,9 +136,9 @@ class OutcomeForest:
 
     def compile(self) -> None:
         """Have all machine code, before it is needed."""
-        row, arms, shape, sizes = np.empty(0), np.zeros(0, dtype=np.int64), (0, WIDEST), np.zeros(0, dtype=np.int64)
+        row, arms, shape, sizes = np.empty(0), np.zeros(0, dtype=np.int64), (0, WIDEST + 1), np.zeros(0, dtype=np.int64)
         bound(learn_row, self._place, row, 0, 0.0)
-        self.mixtures(row.reshape(0, 0), arms)
+        self.mixtures(row, arms)
         self.doubted(0.5, row, arms, np.zeros(shape), np.zeros(shape), sizes)
 
     def _make_room(self, columns: int) -> None:
@@ -193,6 +193,16 @@ class OutcomeForest:
 
     # -- reading ----------------------------------------------------------------------------------
 
+    def row(self, context: Flat) -> FloatArray:
+        """A checked context as numbers.
+
+        Args:
+            context: The context.
+        """
+        found = np.empty(len(self.encoding))
+        self.encoding.row(context, found)
+        return found
+
     def rows(self, contexts: Iterable[Flat], many: int) -> FloatArray:
         """Checked contexts as numbers.
 
@@ -205,16 +215,19 @@ class OutcomeForest:
             self.encoding.row(context, found[k])
         return found
 
-    def mixtures(self, rows: FloatArray, arms: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Outcomes in ascending order, the samples that each counts as, and how many there are, for each row and arm.
+    def mixtures(self, row: FloatArray, arms: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Outcomes in ascending order, the samples that each counts as, and how many there are, for each arm.
 
         Args:
-            rows: Contexts as numbers.
-            arms: The arm of each.
+            row: The context, as `row` returns it.
+            arms: The arms.
+
+        Returns:
+            A row of outcomes for each arm, with room for one more, the same of samples, and how many there are.
         """
-        places, counts = np.zeros((arms.size, WIDEST)), np.zeros((arms.size, WIDEST))
+        places, counts = np.zeros((arms.size, WIDEST + 1)), np.zeros((arms.size, WIDEST + 1))
         sizes = np.zeros(arms.size, dtype=np.int64)
-        step = (self._place, rows, arms, places, counts, sizes)
+        step = (self._place, row, arms, places, counts, sizes)
         if self._mixing is None:
             self._mixing = bound(mix_all, *step)
         self._mixing(*step)
@@ -227,7 +240,7 @@ class OutcomeForest:
 
         Args:
             u: A uniform draw.
-            row: The context, as `rows` returns it.
+            row: The context, as `row` returns it.
             arms: The arms.
             places: What `mixtures` returned, which is written over.
             counts: The same.
@@ -248,8 +261,7 @@ class OutcomeForest:
         Returns:
             Outcomes and shares that sum to 1; both are empty for an arm that was never seen.
         """
-        rows = self.rows([checked_context(context)], 1)
-        places, counts, sizes = self.mixtures(rows, np.array([arm]))
+        places, counts, sizes = self.mixtures(self.row(checked_context(context)), np.array([arm]))
         size = int(sizes[0])
         return places[0, :size], counts[0, :size] / max(float(counts[0, :size].sum()), 1e-300)
 
@@ -260,10 +272,10 @@ class OutcomeForest:
             context: A context, as `checked_context` returns it.
             arm: The number of the arm.
         """
-        rows, trees = self.rows([context], 1), self.trees
-        _, counts, sizes = self.mixtures(rows, np.array([arm]))
+        row, trees = self.row(context), self.trees
+        _, counts, sizes = self.mixtures(row, np.array([arm]))
         found, names = np.empty((1, trees.home.shape[0]), dtype=np.int64), [name for _, name in self.encoding.columns]
-        nodes_for(trees, rows, np.array([arm]), found)
+        nodes_for(trees, row[None, :], np.array([arm]), found)
         parent, inner = np.full(trees.thresholds.size, -1), np.flatnonzero(trees.nodes[:, FEATURE] >= 0)
         for side in range(2):
             parent[trees.nodes[inner, CHILD] + side] = inner
@@ -377,16 +389,12 @@ class OutcomeForest:
         for k, (places, counts) in enumerate(document["sketches"]):
             size = len(places)
             require(size == len(counts) and size <= ROOM and k < sketches, "a sketch is too long")
-            trees.places[k, :size], trees.counts[k, :size] = (
-                finite_list(places, "an outcome"),
-                finite_list(counts, "a count"),
-            )
+            trees.places[k, :size] = finite_list(places, "an outcome")
+            trees.counts[k, :size] = finite_list(counts, "a count")
             trees.sizes[k] = size
             require(
                 (np.diff(trees.places[k, :size]) >= 0.0).all() and (trees.counts[k, :size] > 0.0).all(),
                 "a sketch is wrong",
             )
-        for k in range(used):
-            for tree in range(TREES):
-                trees.home[tree, k] = leaf_of(trees, tree, trees.rows[k])
+        find_homes(trees)
         return cls._of(encoding, trees)

@@ -247,42 +247,56 @@ class Groups(NamedTuple):
     starts: IntArray  # (arms + 1,)
 
 
+NONE = Groups(np.zeros(1, dtype=np.int64), np.zeros(1), np.ones(1), np.arange(2))
+
+
 class ContextView(DrawsView):
     """The arms for one person in one context, by what a forest has seen there."""
 
     def __init__(self, tables: SharedDraws, preference: Preference, forest: OutcomeForest, context: Flat) -> None:
-        state, self._forest, self._costs = tables.state, forest, preference.costs
+        state, self._forest = tables.state, forest
         self._arms = np.flatnonzero(state.active & (state.memory.pulls > 0))
-        self._row = forest.rows([context], 1)
-        self._seen = forest.mixtures(np.broadcast_to(self._row, (self._arms.size, self._row.shape[1])), self._arms)
-        self._tops = tables.tops[self._arms]
-        super().__init__(tables, preference, self._arranged(*self._seen))
+        self._row = forest.row(context)
+        self._seen = forest.mixtures(self._row, self._arms)
+        super().__init__(tables, preference)
+
+    def groups(self) -> Groups:
+        """The outcomes of the arms in this context."""
+        return self._arranged(*self._seen)
 
     def _arranged(self, places: FloatArray, counts: FloatArray, sizes: IntArray) -> Groups:
         """Outcomes in ascending order as groups: the best first, behind the best that could happen."""
         inside = np.arange(places.shape[1]) < sizes[:, None]
-        if not self._costs:  # the best are the last
+        first = counts[np.arange(sizes.size), sizes][:, None]
+        if not self._preference.costs:  # the best are the last
             places, counts, inside = places[:, ::-1], counts[:, ::-1], inside[:, ::-1]
-        first = np.ones((self._arms.size, 1))
-        told = np.concatenate([first == 1.0, inside], axis=1)
-        raw = np.concatenate([self._tops[:, None], places], axis=1)[told]
+        told = np.concatenate([first > 0.0, inside], axis=1)
+        raw = np.concatenate([self._draws.tops[self._arms, None], places], axis=1)[told]
         masses = np.concatenate([first, counts], axis=1)[told]
         return Groups(self._arms, raw, masses, np.append(0, np.cumsum(sizes + 1)))
 
     def compile(self) -> None:
         """Have all machine code that a choice needs."""
-        self._draws.tails(0.5, Groups(np.zeros(1, dtype=np.int64), np.zeros(1), np.ones(1), np.arange(2)), 1)
+        self._draws.tails(0.5, NONE, 1)
+        self._draws.own_values(0.5, np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1, dtype=np.int64))
 
     def prepare(self, u: float) -> None:
         """Draw what each arm may be worth to her here."""
         if not self._arms.size:
             return
+        own = self._preference == self._draws.policy.preference
         for k in range(self.rule.draws):
             at = (u + k * FURTHER) % 1.0
-            places, counts, sizes = copy.deepcopy(self._seen)  # a view may be prepared again
-            self._forest.doubted(at, self._row[0], self._arms, places, counts, sizes)
-            groups = self._arranged(places, counts, sizes)
-            self.state.kept.values[k, self._arms] = self._valued(groups, *self._draws.tails(at, groups, 1))[0]
+            places, counts, sizes = (one.copy() for one in self._seen)  # a view may be prepared again
+            self._forest.doubted(at, self._row, self._arms, places, counts, sizes)
+            if own:
+                felt = self._preference.utilities(places)
+                felt[np.arange(sizes.size), sizes] = self._draws.of.band.tops[self._arms]
+                values = self._draws.own_values(at, felt, counts, sizes)
+            else:
+                groups = self._arranged(places, counts, sizes)
+                values = self._valued(groups, *self._draws.tails(at, groups, 1))[0]
+            self.state.kept.values[k, self._arms] = values
 
 
 class ContextualEngine(Engine):

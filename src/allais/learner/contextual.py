@@ -290,8 +290,11 @@ class ContextualLearner(Learner):
         samples, features = self._engine.forest.basis(found, place)
         by = f"by {samples:,.0f} outcome{'s' if samples >= 1.5 else ''}"
         like = f"of contexts with such {' and '.join(features[:3])}" if features else "of any context"
-        left_out = self._engine.forest.encoding.unused(found)
-        also = f"; not used, since there are too many features: {', '.join(left_out[:3])}" if left_out else ""
+        encoding = self._engine.forest.encoding
+        both = encoding.of_both_kinds(found)
+        also = f"; a number in some contexts and text in others: {', '.join(both[:3])}" if both else ""
+        if left_out := encoding.unused(found):
+            also += f"; not used, since there are too many features: {', '.join(left_out[:3])}"
         return f"{arm} {judged} in this context: {worth}, {by} {like}{also}"
 
     @property

@@ -25,7 +25,7 @@ from allais.policies.core.verbs import choose, lacks_room, learn
 from allais.policies.npts import Drawn, DrawnRule, narrow_at
 from allais.preferences import Preference
 from allais.samples.cells import LOW, RAW, RAW_HIGH, RAW_LOW
-from allais.samples.draws import SHARE, draw_tails, group_by_rank, most_groups
+from allais.samples.draws import SHARE, draw_tails, draw_values, group_by_rank, most_groups
 from allais.samples.drift import NOW, Lifetimes
 from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered
 from allais.samples.memory import Memory, measure
@@ -41,9 +41,7 @@ def verbs_for(kind: type, rule: Any, state: Any) -> tuple[Callable[..., Any], Ca
 
 def room_check(policy: Any, kind: type, rule: Any, state: Any) -> Callable[..., Any] | None:
     """The machine code of `lacks_room`, for a policy that remembers more and more."""
-    if not policy.own_grows:
-        return None
-    return bound(lacks_room.kernels[kind], rule, state, 0, 0.0)
+    return bound(lacks_room.kernels[kind], rule, state, 0, 0.0) if policy.own_grows else None
 
 
 def remeasure(rule: Any, state: Any, arm: int) -> None:
@@ -222,8 +220,7 @@ class GroupTable:
             return
         for arm in changed:
             arguments = (state_at, arm, self.points, *self._scratch)
-            if self._grouping is None:
-                self._grouping = bound(group_by_rank, *arguments)
+            self._grouping = self._grouping or bound(group_by_rank, *arguments)
             size = self._grouping(*arguments)
             raw, counts = (one[:size] for one in self._scratch)
             self._each[arm] = np.append(self.tops[arm], raw), np.append(1.0, counts)
@@ -359,6 +356,8 @@ class SharedDraws(SharedTables):
     def __init__(self, policy: Policy, rule: Any) -> None:
         super().__init__(policy, rule, DrawnRule(), Drawn(np.zeros((rule.draws, rule.worth.edge.size))))
         self._drawing: Callable[..., Any] | None = None
+        self._valuing: Callable[..., Any] | None = None
+        self._worth_at = held(rule.worth)
 
     def view(self, preference: Preference) -> DrawsView:
         """The arms for one person, by what the learner knows now."""
@@ -369,26 +368,29 @@ class SharedDraws(SharedTables):
         above, below = np.empty((draws, groups.raw.size)), np.empty((draws, groups.raw.size))
         for k in range(draws):
             arguments = ((u + k * FURTHER) % 1.0, groups.counts, groups.starts, above[k], below[k])
-            if self._drawing is None:
-                self._drawing = bound(draw_tails, *arguments)
+            self._drawing = self._drawing or bound(draw_tails, *arguments)
             self._drawing(*arguments)
         return above, below
+
+    def own_values(self, u: float, utilities: FloatArray, counts: FloatArray, sizes: IntArray) -> FloatArray:
+        """What distributions are worth under the policy's own preference, under masses that are drawn."""
+        masses, found = np.empty(utilities.shape[1]), np.empty(sizes.size)
+        arguments = (u, self._worth_at, utilities, counts, sizes, masses, found)
+        self._valuing = self._valuing or bound(draw_values, *arguments)
+        self._valuing(*arguments)
+        return found
 
 
 class DrawsView(SharedView):
     """The arms for one person and one choice by values that are drawn."""
 
-    def __init__(self, draws: SharedDraws, preference: Preference, groups: Groups | None = None) -> None:
+    def __init__(self, draws: SharedDraws, preference: Preference) -> None:
         super().__init__(draws, preference)
-        self._draws, self._groups = draws, draws.groups_for(preference) if groups is None else groups
-
-    def groups(self) -> Groups:
-        """The outcomes of the arms: of all rounds, or of those in a context."""
-        return self._groups
+        self._draws = draws
 
     def prepare(self, u: float) -> None:
         """Draw what each arm may be worth to her."""
-        groups, optimism, draws = self._groups, self.rule.optimism, self.rule.draws
+        groups, optimism, draws = self.groups(), self.rule.optimism, self.rule.draws
         if groups.arms.size:
             values = self._valued(groups, *self._draws.tails(u, groups, draws * max(optimism, 1)))
             if optimism:

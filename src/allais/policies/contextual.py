@@ -41,11 +41,11 @@ class ContextualNPTS(KArmed):
     of text, by name; what is missing is missing, and nothing is declared. An online forest (`allais.forests`) learns
     which features matter to which arm, by Bayes factors, and gives the outcomes of each arm in a context, with the
     number of samples that each stands for. An outcome gets a mass from Gamma(that number), and the best outcome that
-    could occur one from Gamma(1), as in `NPTS`; the arm is worth what the distribution with these masses is worth. So
-    whatever a preference looks at may depend on the context: the mean, a percentile, or the tail only. An arm with few
-    outcomes may be another one in this context: a draw now and then takes a split that no tree has found yet, by its
-    Bayes factor, and counts the outcomes on this side only. So an arm that is bad on average is still tried where it
-    may be good.
+    could occur one from Gamma(the share of the arm's samples that count here): the mass of 1 that it has in `NPTS` is
+    shared among contexts. The arm is worth what the distribution with these masses is worth. So whatever a preference
+    looks at may depend on the context: the mean, a percentile, or the tail only. An arm with few outcomes may be
+    another one in this context: a draw now and then takes a split that no tree has found yet, by its Bayes factor, and
+    counts the outcomes on this side only. So an arm that is bad on average is still tried where it may be good.
 
     Arms share the splits of a tree, and each arm uses those that its own outcomes, and the other arms, speak for. A
     choice without a context is that of `NPTS`, by all outcomes.

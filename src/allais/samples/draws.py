@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from allais._kernels import kernel, routine
+from allais.numerics.table import distorted_sum
 from allais.samples.memory import FLAT
 from allais.samples.trees import CHILD, LEAF_OF, ROOT, SIZE, TOTAL, count_at, raw_at
 
@@ -203,3 +204,25 @@ def draw_tails(u, counts, starts, above, below):
         for i in range(starts[k + 1] - 1, starts[k] - 1, -1):
             seen += below[i]
             below[i] = seen / total
+
+
+@routine
+def draw_values(u, worth, utilities, counts, sizes, masses, found):
+    """Values of several distributions under random masses, which are those of `draw_tails`.
+
+    The distribution k has the first sizes[k] utilities of its row, and behind them the best that could occur. They
+    ascend; a row that descends, as the utilities of ascending costs do, is turned round.
+    """
+    stream = stream_of(u)
+    for k in range(sizes.size):
+        felt, many, size = utilities[k], counts[k], sizes[k]
+        if size > 1 and felt[0] > felt[size - 1]:
+            for i in range(size // 2):
+                j = size - 1 - i
+                felt[i], felt[j] = felt[j], felt[i]
+                many[i], many[j] = many[j], many[i]
+        total = 0.0
+        for i in range(size, -1, -1):
+            masses[i], stream = gamma(many[i], stream)
+            total += masses[i]
+        found[k] = distorted_sum(worth.gains.table, worth.losses.table, felt, masses, 0, size + 1, total, 0.0, np.inf)
