@@ -23,7 +23,7 @@ from allais.policies.core.knowledge import RewardsOfArms
 from allais.preferences import Preference
 from allais.problems.base import checked_names
 from allais.rewards import Rewards
-from allais.samples.censored import Cut, cuts_of, known_cut
+from allais.samples.cuts import Cut, cuts_of, known_cut
 
 Whose = Preference | None
 Names = Sequence[Hashable] | None
