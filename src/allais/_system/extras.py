@@ -1,19 +1,24 @@
 """What is needed for some work only, and installed with an extra: its absence is said in one sentence.
 
-The progress bar of long work on a terminal is such a thing: without `rich` there is none.
+The progress bar of long work on a terminal is such a thing: without `rich` there is none. Tables are read by whatever
+reader is installed, CSV files without any.
 """
 
 from __future__ import annotations
 
+import csv
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from allais.errors import MissingExtra
+from allais._checks import brief, nearest
+from allais.errors import MissingExtra, MissingFile
 
+READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
 PACKAGES = {
     "plot": ("matplotlib",),
     "frame": ("narwhals", "pandas", "polars", "pyarrow"),
@@ -97,3 +102,78 @@ class Progress:
         self._bar = Bar(*columns, console=Console(stderr=True))
         self._bar.start()
         self._task = self._bar.add_task(f"{self._label}, runs", total=self._total)
+
+
+# -- tables ---------------------------------------------------------------------------------------
+
+
+def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
+    """The columns of a table by name: those that must be there, and those of the others that are."""
+    if isinstance(table, str | Path):
+        return _of_file(Path(table), names, optional)
+    if isinstance(table, Mapping):
+        found = {str(name): column for name, column in table.items()}
+        _require_columns(names, list(found))
+        lengths = {name: len(found[name]) for name in names}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"the columns of a table must be equally long; got {lengths}. Check them.")
+        return found
+    with extra("people", "a table"):
+        import narwhals
+    try:
+        frame = narwhals.from_native(table, eager_only=True)
+    except TypeError:
+        raise TypeError(
+            f"a table is a DataFrame, the path of a CSV or Parquet file or a mapping of columns; got {brief(table)}. "
+            "Give one."
+        ) from None
+    return _of_frame(frame, names, optional)
+
+
+def _of_frame(frame: Any, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
+    _require_columns(names, list(frame.columns))
+    return {name: frame[name].to_numpy() for name in (*names, *optional) if name in frame.columns}
+
+
+def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
+    if not path.exists():
+        raise MissingFile(f"outcomes are read from a file; {path} does not exist. Check the path.")
+    reader: Any = next((name for name in READERS if find_spec(name)), None)
+    if reader is None or not find_spec("narwhals"):
+        if path.suffix != ".csv":
+            raise ValueError(f"without narwhals and polars only CSV files are read; got {path}. Install them.")
+        return _of_csv(path, names, optional)
+    import narwhals
+
+    read = narwhals.read_parquet if path.suffix in (".parquet", ".pq") else narwhals.read_csv
+    try:
+        frame = read(str(path), backend=reader)
+    except Exception as error:  # each reader has errors of its own
+        if path.suffix == ".csv":
+            return _of_csv(path, names, optional)
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"outcomes are read from a CSV or Parquet file; {path} is none ({reason}). Check it."
+        ) from None
+    return _of_frame(frame, names, optional)
+
+
+def _of_csv(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
+    """Cells as text; columns that hold different things are no trouble here."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = csv.reader(file)
+            header = [name.strip() for name in next(rows, [])]
+            _require_columns(names, header)
+            names = [*names, *(name for name in optional if name in header)]
+            places = [header.index(name) for name in names]
+            cells = [[line[place] if place < len(line) else "" for place in places] for line in rows if line]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"outcomes are read from a CSV file; {path} cannot be read ({error}). Check it.") from None
+    return {name: [line[i] or None for line in cells] for i, name in enumerate(names)}
+
+
+def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:
+    for name in names:
+        if name not in there:
+            raise ValueError(f"a column must be in the table; {name!r} is not.{nearest(name, there)}")

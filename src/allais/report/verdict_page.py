@@ -14,7 +14,7 @@ from allais._checks import FloatArray
 from allais.bands import Interval
 from allais.bands.quantiles import interval
 from allais.evidence import Verdict, Verdicts
-from allais.evidence.comparisons import value_at
+from allais.evidence.distributions import value_at
 from allais.files.atomic import write_atomically
 from allais.preferences.valuation import amount, plain
 from allais.report.markup import macro, render, style
