@@ -261,7 +261,7 @@ def test_arms_bounds_and_preferences_may_change_while_outcomes_are_open():
 @pytest.mark.parametrize(
     ("policy", "known", "said"),
     [
-        (POLICY, {}, "needs at_least, at_most or between; got none"),
+        (POLICY, {}, "got None. Tell it, or at_least, at_most or between"),
         (POLICY, {"at_least": math.inf}, "at_least must be finite; got inf"),
         (POLICY, {"at_least": 70.0}, "got at least 70. .*learner.widen"),
         (POLICY, {"reward": 3.0, "at_least": 2.0}, "an outcome is known, or what it lies between"),

@@ -129,13 +129,11 @@ class Learner(View):
     ) -> None:  # fmt: skip
         """What a choice brought, in the user's units; late, and in any order, if need be.
 
-        Of an outcome that is not finished, tell what is known: it counts as that until the outcome itself is told.
-
         Args:
             choice: What `ask` returned, or its id.
             reward: The outcome. One that is refused leaves the learner as it was.
             checked: Whether `check_reward` has returned this reward already, so that it is not checked again.
-            at_least: In its place: what it will be at least, such as the time that has passed.
+            at_least: Until it is finished: what it will be at least, such as the time that has passed.
             at_most: What it will be at most.
             between: What it will be at least and at most.
             final: Whether no more will ever be known, as after a time-out: then the choice is no longer outstanding.
@@ -152,10 +150,7 @@ class Learner(View):
         """
         if reward is None:
             if at_least is None and at_most is None and between is None:
-                raise ValueError(
-                    "a reward must be a number; got None. Tell the outcome, or at_least, at_most or between of one "
-                    "that is not finished."
-                )
+                raise ValueError("a reward must be a number; got None. Tell it, or at_least, at_most or between.")
             return self._tell_cut(choice, known_cut(at_least, at_most, between), bool(final))
         if at_least is not None or at_most is not None or between is not None:
             raise ValueError(f"an outcome is known, or what it lies between; got {reward!r} and both. Leave one out.")
