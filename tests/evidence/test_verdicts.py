@@ -370,6 +370,21 @@ def test_percentiles_below_every_time_out_are_judged_as_if_all_were_finished(use
     assert "are not finished: each counts where it is worse" in " ".join(found.assumptions)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-9])
+def test_percentiles_among_what_is_at_most_stay_open_below(unit):
+    log = _log(1.3)
+    quick = log["ms"] < 100.0
+    part = {"ms": np.where(quick, np.nan, unit * log["ms"]), "at_most": np.where(quick, 100.0 * unit, np.nan)}
+    found = verdict({**log, **part}, **COLUMNS, by=["p90", "p10"], control="control")
+    whole = verdict({**log, "ms": unit * log["ms"]}, **COLUMNS, by=["p90", "p10"], control="control")
+    assert found[0].word == whole[0].word == "worse"
+    assert found[0].values == whole[0].values
+    assert found[1].values[0].low == -math.inf
+    assert found[1].values[0].high == pytest.approx(100.0 * unit)
+    assert found[1].vague[0] == "at most "
+    assert found[1].relative is None
+
+
 def test_percentiles_among_the_time_outs_stay_open():
     found = verdict(_cut(_log(1.3), 450.0), **COLUMNS, by="p99", unit="ms")[0]
     assert found.word == "not yet"

@@ -58,7 +58,7 @@ class Log:
         """An amount, or infinity where something stands for it."""
         if self.reach is None or self.far[0] < amount < self.far[1]:
             return amount
-        return math.copysign(math.inf, amount - self.far[0] - 1.0)
+        return math.inf if amount >= self.far[1] else -math.inf
 
     def known_excess(self, low: float, high: float, *, relative: bool) -> Ends:
         """The ends of a difference, or of a ratio less 1, open where they rest on what stands for infinity."""
@@ -81,12 +81,8 @@ class Side:
         self, log: Log, place: int, outcome: FloatArray | None = None, ends: tuple[Side, ...] = ()
     ) -> None:  # fmt: skip
         rows = np.flatnonzero(log.group == place)
-        self.log, self.rows, self.outcome, self.ends = (
-            log,
-            rows,
-            (log.outcome if outcome is None else outcome)[rows],
-            ends,
-        )
+        self.log, self.rows, self.ends = log, rows, ends
+        self.outcome = (log.outcome if outcome is None else outcome)[rows]
         self.adjusted = None if log.adjusted is None else log.adjusted[rows]
         self.order = np.argsort(self.outcome, kind="stable")
         self.sorted = self.outcome[self.order]
@@ -199,8 +195,9 @@ def read_log(
             raise ValueError(f"every outcome has a user; row {members.index(None) + 1} has none. Leave the row out.")
         who, users = numbered(members)
         _require_one_group(who, users, codes, names)
-    reach = reach_of(numbers_or_nan(columns[outcome]), columns, at_least, at_most)
-    known = numbers_of(columns[outcome] if reach is None else known_ends(reach))
+    told = numbers_or_nan(columns[outcome])
+    reach = reach_of(told, columns, at_least, at_most)
+    known = numbers_of(told if reach is None else known_ends(reach))
     found = Log(
         tuple(names[place] for place in order), places[codes], known, users,
         None if time is None else _times(columns[time]), reach=reach,
