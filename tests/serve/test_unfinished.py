@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+import numpy as np
 import pytest
 
 from allais import NPTS, Bounded, expected_value
+from allais.evidence import read_decisions
 from allais.serve.core.parse_settings import DRAWS
 from allais.serve.unfinished import warm
 from tests.serve.test_expiry import LASTS, Clocks, clocks, waiting  # noqa: F401
@@ -133,3 +137,41 @@ def test_a_reward_has_an_outcome_or_a_part_of_it(caller):
     assert "got neither" in reward(caller, choice=number)[1]["error"]
     assert "got both" in reward(caller, choice=number, outcome=3.0, at_least=2.0)[1]["error"]
     assert "got 5 and 4" in reward(caller, choice=number, at_least=5.0, at_most=4.0)[1]["error"]
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_an_export_is_a_log_that_says_what_is_known_of_unfinished_outcomes(calling, clocks, tmp_path, form):  # noqa: F811
+    with calling() as caller:
+        caller.create(**TRIPS)
+        part, lost, done, narrowed, late = (caller.ask() for _ in range(5))
+        reward(caller, choice=part["choice"], at_least=30.0)
+        reward(caller, choice=part["choice"], at_least=20.0)  # says less than what is known
+        reward(caller, choice=lost["choice"], at_least=90.0, final=True)
+        reward(caller, choice=done["choice"], at_least=10.0)
+        reward(caller, choice=done["choice"], outcome=12.0)
+        reward(caller, choice=narrowed["choice"], at_least=5.0, at_most=60.0)
+        reward(caller, choice=late["choice"], outcome=47.0)
+        answer = caller.get(f"/v1/experiments/routes/export?format={form}")
+        path = tmp_path / f"log.{form}"
+        path.write_bytes(answer.content)
+        evaluated = caller.get("/v1/experiments/routes/evaluation").json()
+    log = read_decisions(path)
+    assert log.unfinished == 3
+    assert log.reach[0].tolist() == [30.0, 90.0, 12.0, 5.0, 47.0]
+    assert log.reach[1].tolist() == [math.inf, math.inf, 12.0, 60.0, 47.0]
+    assert "3 of 5 outcomes are not finished: nothing is assumed of them." in evaluated["notes"]
+
+
+def test_an_export_of_elapsed_time_says_how_long_open_decisions_have_lasted(calling, clocks, tmp_path):  # noqa: F811
+    with calling() as caller:
+        caller.create(**TRIPS, outcome="elapsed", unit="seconds")
+        caller.ask()
+        clocks.passed = LASTS + 1.0
+        caller.ask()
+        waiting(caller)
+        clocks.passed = LASTS + 41.0
+        (tmp_path / "log.jsonl").write_bytes(caller.get("/v1/experiments/routes/export").content)
+    log = read_decisions(tmp_path / "log.jsonl")
+    assert log.reach[0][0] == LASTS
+    assert 40.0 <= log.reach[0][1] < 45.0
+    assert np.isinf(log.reach[1]).all()

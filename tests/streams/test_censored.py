@@ -11,15 +11,15 @@ import pytest
 
 from allais import Bounded, Finite, Preference, SubGaussian, TverskyKahneman, cvar, expected_value, quantile
 from allais.bands import DKW, KL, Asymptotic, Envelope
+from allais.samples.censored import Sweep
 from allais.streams import CensoredSample, ValueStream
 from allais.weights import SteepMiddle
 
 MEAN = expected_value()
-MULTIPLE = 2.2414027  # of a standard error: half of 0.05 is left to events that were not seen
 
 
-# lifelines 0.30.3 with pandas 2.3.3, KaplanMeierFitter on `lifetimes(3, 400)` and `lifetimes(4, 300)`. It is not
-# installed with the tests since it does not run with pandas 3.
+# lifelines 0.30.3 with pandas 2.3.3, KaplanMeierFitter on `lifetimes(3, 400)` and `lifetimes(4, 300)`; 0.30.0 with
+# pandas 3.1.1 says the same.
 THEIR_MEDIAN, THEIR_MEAN_UNTIL_12 = 7.395904060804943, 7.247535683898419
 THEIR_ERROR_OF_MEAN = 0.9386102251361551
 
@@ -83,14 +83,76 @@ def test_medians_and_restricted_means_agree_with_lifelines(side):
 
 
 def test_greenwoods_variance_agrees_with_that_of_lifelines():
-    low, _, high = Asymptotic(rarest=0.05).interval(MEAN, None, CensoredSample(*lifetimes(4, 300)))
-    assert (high - low) / (2 * MULTIPLE) == pytest.approx(THEIR_ERROR_OF_MEAN, rel=1e-6)
+    sweep = Sweep.of(MEAN, CensoredSample(*lifetimes(4, 300)).places())
+    assert math.sqrt(sweep.cumulants()[0]) == pytest.approx(THEIR_ERROR_OF_MEAN, rel=1e-6)
 
 
-def test_without_cuts_greenwood_is_the_variance_of_a_mean():
-    samples = np.random.default_rng(5).exponential(10.0, 200)
-    low, _, high = Asymptotic(rarest=0.05).interval(MEAN, None, CensoredSample(samples))
-    assert (high - low) / 2 == pytest.approx(MULTIPLE * samples.std() / math.sqrt(200), rel=1e-3)
+def test_lifelines_itself_says_the_same():
+    lifelines = pytest.importorskip("lifelines")
+    known, cut = lifetimes(3, 400)
+    seen = np.repeat([1, 0], [known.size, cut.size])
+    theirs = lifelines.KaplanMeierFitter().fit(np.concatenate([known, cut]), seen)
+    assert theirs.median_survival_time_ == pytest.approx(THEIR_MEDIAN)
+    places = CensoredSample(known, at_least=cut).places()
+    sweep = Sweep.of(MEAN, places)
+    at = places.at[places.base > 0.0]
+    assert sweep.left()[places.base > 0.0] == pytest.approx(theirs.survival_function_at_times(at).to_numpy())
+    greenwood = theirs._cumulative_sq_.reindex(at, method="ffill").to_numpy().ravel()[:-1]
+    assert np.cumsum(sweep.rates())[places.base > 0.0][:-1] == pytest.approx(greenwood)
+
+
+@pytest.mark.parametrize("preference", [MEAN, cvar(0.2), cvar(0.2, costs=True)])
+def test_without_cuts_the_interval_is_that_of_finished_samples(preference):
+    samples = np.random.default_rng(5).exponential(10.0, 400)
+    band = Asymptotic(rarest=0.05)
+    found, wanted = band.interval(preference, None, CensoredSample(samples)), band.interval(preference, None, samples)
+    assert tuple(found) == pytest.approx(tuple(wanted), abs=0.02 * (wanted.high - wanted.low))
+
+
+def cut_by_half(n=400):
+    """Outcomes of an exponential distribution of which the greater half was cut off, each at a time of its own."""
+    rng = np.random.default_rng(7)
+    life, cut = rng.exponential(size=n), rng.exponential(size=n)
+    return life[life <= cut], cut[life > cut]
+
+
+@pytest.mark.parametrize("side", ["at_least", "at_most"])
+@pytest.mark.parametrize("costs", [False, True])
+def test_an_interval_is_open_towards_what_nobody_could_see(side, costs):
+    known, cut = cut_by_half()
+    sign, band = (1.0 if side == "at_least" else -1.0), Asymptotic(rarest=0.05)
+    sample = CensoredSample(sign * known, **{side: sign * cut})
+    mean = expected_value(costs=costs)
+    free = band.interval(mean, None, sample)
+    bounded = band.interval(mean, Bounded(-40, 40), sample)
+    towards_better = (side == "at_least") != costs
+    assert math.isinf(free.high if towards_better else free.low)
+    assert math.isfinite(free.low if towards_better else free.high)
+    assert free.low <= bounded.low < bounded.value < bounded.high <= free.high
+    assert free.low <= (-sign if costs else sign) <= free.high  # the true mean is 1
+    assert math.isfinite(bounded.high - bounded.low)
+    # as far as the share that nobody could see may move a mean, and a standard error or three more
+    wide = bounded.high - bounded.value if towards_better else bounded.value - bounded.low
+    assert 0.05 * (40 - 3) < wide < 0.5 * 40
+    median = band.interval(quantile(0.5, costs=costs), None, sample)
+    assert math.isfinite(median.high - median.low)
+    far = band.interval(quantile(0.99 if side == "at_least" else 0.01, costs=costs), None, sample)
+    assert math.isinf(far.high if towards_better else far.low)
+
+
+def test_what_lies_beyond_a_common_time_limit_is_open_however_little_it_is():
+    rng, band = np.random.default_rng(8), Asymptotic(rarest=0.05)
+    times = rng.exponential(size=500)
+    sample = CensoredSample(times[times < 5], at_least=np.full((times >= 5).sum(), 5.0))
+    assert sample.beyond == pytest.approx(np.mean(times >= 5))
+    assert 0.0 < sample.beyond < 0.05
+    assert math.isinf(band.interval(MEAN, None, sample).high)
+    bounded = band.interval(MEAN, Bounded(0, 10), sample)
+    assert bounded.high - bounded.value < 0.5
+    assert math.isfinite(band.interval(cvar(0.2), None, sample).high)  # the worst fifth lies far from it
+    assert math.isinf(band.interval(cvar(0.2, costs=True), None, sample).low)
+    assert CensoredSample(times).beyond == CensoredSample([1, 9], at_least=[3]).beyond == 0.0
+    assert CensoredSample([1, 5], between=[(6, 9)]).beyond == 0.0  # somewhere in there, and not beyond
 
 
 @pytest.mark.parametrize("preference", [MEAN, cvar(0.1, costs=True), Preference(TverskyKahneman(0.61), reference=5.0)])
@@ -162,13 +224,17 @@ def test_a_stream_with_cuts_has_the_value_and_the_bounds_of_the_censored_sample(
     assert (stream.left_open().low, stream.left_open().high) == pytest.approx(sample.bounds(MEAN, Bounded(0, 60)))
     found, wanted = stream.interval(0.9), DKW().interval(MEAN, Bounded(0, 60), sample, 0.9)
     assert found == pytest.approx(wanted)
-    assert (len(stream), stream.unfinished) == (4, 4)
+    assert (len(stream), stream.unfinished, stream.beyond) == (4, 4, 0.0)
     p = dict(zip(sample.distribution().outcomes, sample.distribution().probabilities, strict=True))
     assert stream.survival(30.0) == pytest.approx(sum(share for at, share in p.items() if at > 30.0))
     assert stream.quantile(1.0) == 40.0
     stream.save(tmp_path / "stream")
     again = ValueStream.load(tmp_path / "stream")
     assert (again.value(), again.unfinished, again.interval()) == (stream.value(), 4, stream.interval())
+    stream.add(at_least=50)
+    sample = CensoredSample([20, 25, 40, 25], at_least=[30, 22, 50], at_most=[38], between=[(26, 28)])
+    assert stream.beyond == pytest.approx(sample.beyond) == pytest.approx(stream.survival(49.0))
+    assert stream.beyond > 0.0
 
 
 def test_streams_with_cuts_merge_copy_and_stay_bounded():

@@ -27,7 +27,7 @@ from allais.numerics.integrals import integrate
 from allais.numerics.table import Table, staircase, weigh
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
-from allais.samples.censored import CensoredSample, require_monotone
+from allais.samples.cuts import CensoredSample, require_monotone
 from allais.samples.layout import remembered
 from allais.samples.memory import GAIN_SLACK, LOSS_SLACK, Memory, moments
 from allais.samples.tree import tree_value

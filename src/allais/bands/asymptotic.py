@@ -23,10 +23,11 @@ from allais.numerics.distortion import distortion_of
 from allais.preferences import Preference
 from allais.preferences.named import level_of
 from allais.rewards import Rewards, SubGaussian
-from allais.samples.censored import CensoredSample, Places, value_of_masses
+from allais.samples.censored import Places, Sweep
+from allais.samples.cuts import CensoredSample
 from allais.samples.influence import SUMS, influence
 from allais.samples.memory import VALUE_SLACK, Worth
-from allais.weights import Identity, Weight
+from allais.weights import Identity
 
 LEAST = 10  # samples of an arm before its variance is believed, however common its rarest event
 FAR = 45.0  # no multiple of a standard error is larger: its chance is below e^-1000
@@ -81,7 +82,9 @@ class Asymptotic:
         """The value of samples, with an interval that holds the true one about as often as the confidence says.
 
         It is infinite for fewer samples than `rarest` asks for. That of a `CensoredSample` also rests on the assumption
-        that cuts have nothing to do with outcomes, and has Greenwood's variance.
+        that cuts have nothing to do with outcomes, and has Greenwood's variance. It is open where what was cut off
+        leaves too few outcomes to know: what lies beyond may be anything up to the bound of the rewards, so without
+        bounds a mean has an infinite end there. Percentiles below stay finite.
 
         Args:
             preference: What is maximised.
@@ -110,7 +113,9 @@ class Asymptotic:
         value, start = sample.value(preference), max(math.ceil(exponent / -math.log1p(-self.rarest)), LEAST)
         low, high = -math.inf, math.inf
         if sample.exact.size >= (LEAST if level_of(preference) is not None else start):
-            low, high = greenwood_ends(preference, sample.places(), float(multiple(exponent, False)))
+            bounds = (-math.inf, math.inf) if rewards is None else rewards.support
+            times = float(multiple(exponent, False))
+            low, high = greenwood_ends(preference, sample.places(), times, exponent, self.rarest, bounds)
         found = Interval(low, value, high)
         return found if rewards is None else found.within(bounds_of(preference, rewards))
 
@@ -336,46 +341,46 @@ def _(band, kept, memory, exponent, low, high):
         low[arm], high[arm] = memory.value[arm] - down - hidden, memory.value[arm] + up + hidden
 
 
-def greenwood_ends(preference: Preference, places: Places, multiple: float) -> tuple[float, float]:
-    """The value of a product-limit estimate, less and plus a multiple of its standard error.
+def greenwood_ends(
+    preference: Preference, places: Places, multiple: float, exponent: float, rarest: float, bounds: tuple[float, float]
+) -> tuple[float, float]:
+    """The value of a product-limit estimate with its standard error, and open where nothing is known.
 
-    Let G be the mass beyond an outcome, as the sweep goes. The variance of its estimate is G^2 times the sum of
-    d / (n (n - d)) up to there (Greenwood 1926), and the steps of that sum are independent: so a value whose weights
-    have a derivative has the variance sum of A^2 d / (n (n - d)), where A is what the value loses if all G beyond that
-    outcome shrink alike. Where a weight jumps, as that of a percentile, every G moves by its own standard error
-    (Brookmeyer and Crowley 1982).
+    What is estimated ends where too few outcomes could have been seen: after the last cut, if no outcome was seen
+    there, or where so many were cut off before that an event of probability `rarest` may not have been seen, unless
+    less than that lies beyond. What lies beyond may be anything up to the bound on that side.
+
+    Args:
+        preference: What is maximised.
+        places: Outcomes and cuts, which must lie on one side.
+        multiple: How many standard errors the interval reaches.
+        exponent: An event of probability `rarest` was not seen with a chance of e^-exponent at most.
+        rarest: The probability of the rarest event that matters.
+        bounds: The least and the greatest outcome that can occur; infinite if unknown.
     """
-    upward = bool((places.last == places.at.size).all())  # every cut reaches up to the largest outcome
-    if not upward and not bool((places.first == 0).all()):
+    found = Sweep.of(preference, places)
+    if found is None:
         raise ValueError(
             "an asymptotic interval needs cuts on one side, all at_least or all at_most; got both. Use DKW() or KL()."
         )
-    cut = np.bincount(places.first if upward else places.last - 1, places.mass, minlength=places.at.size)
-    sweep = slice(None) if upward else slice(None, None, -1)
-    at, seen, cut, masses = places.at[sweep], places.base[sweep], cut[sweep], places.masses()[sweep]
-    at_risk = np.cumsum((seen + cut)[::-1])[::-1] - cut
-    rates = np.zeros(at.size)
-    some = (seen > 0.0) & (at_risk > seen)
-    rates[some] = seen[some] / (at_risk[some] * (at_risk[some] - seen[some]))
-    total = masses.sum()
-    left = np.maximum(1.0 - np.cumsum(masses) / total, 0.0)[:-1]  # G between two neighbouring places
-    if preference.gains.breaks or preference.losses.breaks:
-        ends = []
-        for sign in (-1.0, 1.0):
-            moved = np.clip(left + sign * multiple * left * np.sqrt(np.cumsum(rates)[:-1]), 0.0, 1.0)
-            moved = np.minimum.accumulate(moved) if sign < 0.0 else np.maximum.accumulate(moved[::-1])[::-1]
-            ends.append(value_of_masses(preference, at, -np.diff(np.concatenate([[1.0], moved, [0.0]]))))
-        return min(ends), max(ends)
-    utility = preference.utilities(at)
-    gain, loss = (np.abs(np.diff(side(utility, 0.0))) for side in (np.maximum, np.minimum))
-    better, worse = (left, 1.0 - left) if upward != preference.costs else (1.0 - left, left)
-    steep = gain * _derivative(preference.gains, better, total) + loss * _derivative(preference.losses, worse, total)
-    reach = np.cumsum((steep * left)[::-1])[::-1]  # A
-    value, error = value_of_masses(preference, at, masses), multiple * math.sqrt(np.sum(rates[:-1] * reach**2))
-    return value - error, value + error
+    level = level_of(preference)
+    if level is not None:  # a percentile needs outcomes beyond it, however rare they are
+        rarest = 1.0 - level if found.upward else level
+    start = max(math.ceil(exponent / -math.log1p(-rarest)), LEAST)
+    known = found.known(start, rarest)
+    low, high = _product_limit_ends(found, multiple)
+    if known < found.at.size:
+        least, most = _product_limit_ends(found.open_from(known, bounds[1] if found.upward else bounds[0]), multiple)
+        low, high = (low, max(most, high)) if found.rises else (min(least, low), high)
+    return float(low), float(high)
 
 
-def _derivative(weight: Weight, p: FloatArray, samples: float) -> FloatArray:
-    """How steep a weight is over one sample, as in `samples/influence.py`."""
-    low, high = np.maximum(p - 0.5 / samples, 0.0), np.minimum(p + 0.5 / samples, 1.0)
-    return (weight.of_tails(high, 1.0 - high) - weight.of_tails(low, 1.0 - low)) / (high - low)
+def _product_limit_ends(sweep: Sweep, multiple: float) -> tuple[float, float]:
+    """The ends by the skew of the estimate, or for a weight that jumps by those of Brookmeyer and Crowley (1982)."""
+    if sweep.preference.gains.breaks or sweep.preference.losses.breaks:
+        return sweep.moved(multiple)
+    value = sweep.value(sweep.masses)
+    if math.isinf(value):
+        return value, value
+    down, up = half_widths(multiple**2, *sweep.cumulants(), max(float(sweep.seen.sum()) - 1.0, 1.0))
+    return value - down, value + up

@@ -232,6 +232,9 @@ def verdict_command(
     time: Annotated[str | None, typer.Option(help="The column of times: a look at the end of every day.")] = None,
     covariate: Annotated[list[str] | None, typer.Option(help="A column of numbers that were known before, for which "
                                                         "the mean is adjusted; may repeat.")] = None,
+    at_least: Annotated[str, typer.Option(help="The column of what outcomes that are not finished will be at least; "
+                                          "their outcome is empty. Read if it is there.")] = "at_least",
+    at_most: Annotated[str, typer.Option(help="The column of what they will be at most.")] = "at_most",
     costs: Direction = None,
     bounds: Annotated[str | None, typer.Option(help="LOW,HIGH: the outcomes that are possible.")] = None,
     rarest: Annotated[float | None, typer.Option(help="The rarest event that matters, without --bounds.")] = None,
@@ -257,7 +260,8 @@ def verdict_command(
     shown = outcome if outcome.lower() in UNITS else ""
     found = verdict(
         log, group=group, outcome=outcome, by=by or ["mean"], user=user, time=time, control=control,
-        covariates=covariate or (), costs=_costs(costs, outcome), no_worse_than=no_worse_than, bounds=_bounds(bounds),
+        covariates=covariate or (), at_least=at_least, at_most=at_most, costs=_costs(costs, outcome),
+        no_worse_than=no_worse_than, bounds=_bounds(bounds),
         rarest=rarest, shares=_shares(shares), delta=delta, unit=shown if unit is None else unit,
     )  # fmt: skip
     typer.echo(found)
@@ -284,6 +288,9 @@ def evaluate_command(
     outcome: Annotated[str, typer.Option(help="The column of what came of it.")] = "outcome",
     propensity: Annotated[str, typer.Option(help="The column of the probability of the choice.")] = "propensity",
     context: Annotated[list[str] | None, typer.Option(help="A column of what was known before; may repeat.")] = None,
+    at_least: Annotated[str, typer.Option(help="The column of what outcomes that are not finished will be at least; "
+                                          "their outcome is empty. Read if it is there.")] = "at_least",
+    at_most: Annotated[str, typer.Option(help="The column of what they will be at most.")] = "at_most",
     costs: Direction = None,
     reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0,
     bounds: Annotated[str | None, typer.Option(help="LOW,HIGH: the outcomes that are possible, for proofs.")] = None,
@@ -307,7 +314,9 @@ def evaluate_command(
         raise ValueError("a target is what is evaluated; got none. Give --target ARM, or --policy FILE.py:NAME.")
     less = outcome.lower() in COSTLY_UNITS if costs is None else costs
     preferences = [preference_named(one, costs=less, reference=reference) for one in by or ["mean"]]
-    decisions = read_decisions(log, arm=arm, outcome=outcome, propensity=propensity, context=context or ())
+    decisions = read_decisions(
+        log, arm=arm, outcome=outcome, propensity=propensity, context=context or (), at_least=at_least, at_most=at_most
+    )
     found = evaluate(decisions, targets, preferences, delta=delta, bounds=_bounds(bounds))
     typer.echo(found)
     if costs is None:

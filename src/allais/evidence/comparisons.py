@@ -29,6 +29,7 @@ from allais.bands.asymptotic import (
 from allais.bands.base import bounds_of
 from allais.bands.betting import BAND, CERTAIN, bet_on, betting_rule, ends_by_bets, look_at
 from allais.evidence.data import View
+from allais.evidence.distributions import vague_at, value_at
 from allais.numerics.table import table_of
 from allais.preferences import Preference
 from allais.preferences.named import in_words, preference_named
@@ -56,6 +57,7 @@ class Found(NamedTuple):
     relative: Interval | None  # as a share of the control's amount, where that is positive for sure
     log_evidence: float  # log of the e-value against "no difference"
     p: float  # the chance of as much, at any time, if there were none
+    vague: tuple[str, str] = ("", "")  # 'at least' or 'at most', of amounts that lie among unfinished outcomes
 
 
 class Metric(NamedTuple):
@@ -148,33 +150,45 @@ def metric_of(
 # -- percentiles ----------------------------------------------------------------------------------
 
 
-def value_at(group: pairs.Sorted, level: float) -> float:
-    """A group's own quantile: the least outcome with a share `level` of the units at or below it."""
-    wanted = level * group.before[-1] * (1.0 - 1e-12)
-    return float(group.outcomes[min(int(np.searchsorted(group.before[1:], wanted)), group.outcomes.size - 1)])
-
-
 def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
+    """By order statistics; each unfinished outcome is where it is worse for what is claimed."""
     assert metric.level is not None
-    first, second, level = control.sorted, group.sorted, metric.level
+    (low_first, high_first), (low_second, high_second) = (
+        [one.sorted for one in view.ends] for view in (control, group)
+    )
+    level, log = metric.level, control.side.log
     tables = pairs.tilts(level, metric.share), pairs.tilts(level, 1.0 - metric.share)
     exponent = math.log(2.0 / metric.delta)  # either direction may err
-    own = [
-        Interval(low, value_at(one, level), high)
-        for one in (first, second)
-        for low, high in [pairs.interval(one, level, math.log(2.0 / metric.delta))]
-    ]
-    difference = pairs.difference(first, second, tables, exponent)
-    relative, safe = None, _never_negative(control, group)
-    if min(own[0].low, own[1].low) > 0.0 or (own[0].value > 0.0 and safe):
-        low, high = pairs.difference(first, second, tables, exponent, relative=True)
-        relative = Interval(low, own[1].value / own[0].value - 1.0, high)
-    evidence = max(pairs.joint_evidence(first, second, tables[0]), pairs.joint_evidence(second, first, tables[1]))
-    log = evidence - math.log(2.0)
-    return Found(
-        own[0], own[1], Interval(difference.low, own[1].value - own[0].value, difference.high), relative, log,
-        math.exp(min(-log, 0.0)),
-    )  # fmt: skip
+    first, second = (
+        Interval(
+            log.known(pairs.interval(least, level, exponent)[0]),
+            value_at(view.sorted, level),
+            log.known(pairs.interval(most, level, exponent)[1]),
+        )
+        for view, least, most in ((control, low_first, high_first), (group, low_second, high_second))
+    )
+
+    def excess(relative: bool) -> pairs.Ends:
+        """By how much the second quantile exceeds the first."""
+        found = pairs.difference(high_first, low_second, tables, exponent, relative=relative)
+        if log.reach is None:
+            return found
+        other = pairs.difference(low_first, high_second, tables, exponent, relative=relative)
+        return log.known_excess(found[0], other[1], relative=relative)
+
+    low, high = excess(False)
+    relative = None
+    never_negative = _never_negative(control, group) and low_first.outcomes[0] >= 0.0
+    if min(first.low, second.low) > 0.0 or (first.value > 0.0 and never_negative):
+        ratios = excess(True)
+        relative = Interval(ratios[0], second.value / first.value - 1.0, ratios[1])
+    evidence = max(
+        pairs.joint_evidence(high_first, low_second, tables[0]), pairs.joint_evidence(high_second, low_first, tables[1])
+    )
+    found = evidence - math.log(2.0)
+    difference = Interval(low, second.value - first.value, high)
+    vague = vague_at(control, level), vague_at(group, level)
+    return Found(first, second, difference, relative, found, math.exp(min(-found, 0.0)), vague)
 
 
 # -- bets -----------------------------------------------------------------------------------------

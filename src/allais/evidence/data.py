@@ -8,25 +8,24 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from allais._checks import FloatArray, IntArray, brief, nearest
-from allais._system.extras import frame_of
-from allais.bands.quantiles import Sorted
-from allais.errors import MissingFile
-from allais.files.reading import csv_rows
+from allais.bands.quantiles import Ends, Sorted
+from allais.evidence.tables import columns_of
 from allais.preferences import Preference
 
-READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
 CONTROLS = ("control", "baseline", "a", "old", "off", "false", "0")  # names of the group to compare with
 DAY = 86_400.0  # seconds
 MOST_GROUPS = 100  # more are no versions: the column has users, or the outcomes themselves
 UNLIKE = 5.0  # standard errors, by which no covariate differs between groups that were made by chance
+AT_LEAST, AT_MOST = "at_least", "at_most"  # columns of what is known of outcomes that are not finished
+FAR = 1e3  # how many times the range of outcomes lies between them and what stands for infinity
 CUT = re.compile(r"(>=?|≥|<=?|≤)\s*[-\d.]+|[\d.]+\s*\+")  # an outcome of which only a part is known
+
+Reach = tuple[FloatArray, FloatArray]  # what each outcome is at least, and at most
 
 
 @dataclass(frozen=True)
@@ -40,19 +39,52 @@ class Log:
     time: FloatArray | None  # seconds, ascending
     adjusted: FloatArray | None = None  # outcomes less what was to be expected of them before
     covariates: tuple[str, ...] = ()  # by which
+    reach: Reach | None = None  # where some outcomes are not finished: what each is at least, and at most
 
     @cached_property
     def sides(self) -> tuple[Side, ...]:
         """Each group's outcomes."""
-        return tuple(Side(self, place) for place in range(len(self.names)))
+        return tuple(Side(self, place, None, self._ends(place)) for place in range(len(self.names)))
+
+    def _ends(self, place: int) -> tuple[Side, ...]:
+        """A group's outcomes with unfinished ones as low, and as high, as they may be."""
+        return tuple(Side(self, place, np.clip(end, *self.far)) for end in self.reach or ())
+
+    @cached_property
+    def far(self) -> tuple[float, float]:
+        """What stands for ends that are not known: so far off that no difference of two outcomes reaches it."""
+        low, high = float(self.outcome.min()), float(self.outcome.max())
+        return low - FAR * (high - low or 1.0), high + FAR * (high - low or 1.0)
+
+    def known(self, amount: float) -> float:
+        """An amount, or infinity where something stands for it."""
+        if self.reach is None or self.far[0] < amount < self.far[1]:
+            return amount
+        return math.inf if amount >= self.far[1] else -math.inf
+
+    def known_excess(self, low: float, high: float, *, relative: bool) -> Ends:
+        """The ends of a difference, or of a ratio less 1, open where they rest on what stands for infinity."""
+        if relative:
+            most = self.far[1] / float(self.outcome.max())  # the greatest ratio of what is known to what stands for it
+            return Ends(low if most * (1.0 + low) > 1.0 else -1.0, high if 1.0 + high < most else math.inf)
+        most = (1.0 - 1.0 / FAR) * (self.far[1] - float(self.outcome.max()))
+        return Ends(low if low > -most else -math.inf, high if high < most else math.inf)
+
+    @property
+    def unfinished(self) -> int:
+        """How many outcomes are not finished."""
+        return 0 if self.reach is None else int(np.sum(self.reach[0] < self.reach[1]))
 
 
 class Side:
     """One group's outcomes, sorted once: what a look sees of them is a part of that."""
 
-    def __init__(self, log: Log, place: int) -> None:
+    def __init__(
+        self, log: Log, place: int, outcome: FloatArray | None = None, ends: tuple[Side, ...] = ()
+    ) -> None:  # fmt: skip
         rows = np.flatnonzero(log.group == place)
-        self.rows, self.outcome = rows, log.outcome[rows]
+        self.log, self.rows, self.ends = log, rows, ends
+        self.outcome = (log.outcome if outcome is None else outcome)[rows]
         self.adjusted = None if log.adjusted is None else log.adjusted[rows]
         self.order = np.argsort(self.outcome, kind="stable")
         self.sorted = self.outcome[self.order]
@@ -105,6 +137,12 @@ class View:
         return self.side.felt(preference)[self.seen]
 
     @cached_property
+    def ends(self) -> tuple[View, View]:
+        """The same with unfinished outcomes as low, and as high, as they may be."""
+        low, high = (View(one, self.count) for one in self.side.ends) if self.side.ends else (self, self)
+        return low, high
+
+    @cached_property
     def by_user(self) -> IntArray | None:
         """The user of each outcome, in ascending order of outcomes."""
         return None if self.side.user is None else self.side.user[: self.count][self.order]
@@ -128,7 +166,7 @@ class View:
 
 def read_log(
     table: Any, group: str, outcome: str, user: str | None, time: str | None, control: Hashable | None,
-    covariates: Sequence[str] = (),
+    covariates: Sequence[str] = (), at_least: str = AT_LEAST, at_most: str = AT_MOST,
 ) -> Log:  # fmt: skip
     """The columns of a table, checked.
 
@@ -140,8 +178,12 @@ def read_log(
         time: The column of times, if there is one.
         control: The group to compare with; by default the one that is called so, or the first.
         covariates: Columns of numbers that were known before the groups were made.
+        at_least: The column of what outcomes that are not finished will be at least.
+        at_most: The column of what they will be at most.
     """
-    columns = columns_of(table, [name for name in (group, outcome, user, time, *covariates) if name is not None])
+    names_of_ends, there = ends_wanted(at_least, at_most)
+    needed = [name for name in (group, outcome, user, time, *covariates, *names_of_ends) if name is not None]
+    columns = columns_of(table, needed, there)
     labels = listed(columns[group])
     for row, label in enumerate(labels if None in labels or math.nan in labels else (), start=1):
         if label is None or label != label:
@@ -164,14 +206,17 @@ def read_log(
             raise ValueError(f"every outcome has a user; row {members.index(None) + 1} has none. Leave the row out.")
         who, users = numbered(members)
         _require_one_group(who, users, codes, names)
+    told = numbers_or_nan(columns[outcome])
+    reach = reach_of(told, columns, at_least, at_most)
+    known = numbers_of(told if reach is None else known_ends(reach))
     found = Log(
-        tuple(names[place] for place in order), places[codes], numbers_of(columns[outcome]), users,
-        None if time is None else _times(columns[time]),
+        tuple(names[place] for place in order), places[codes], known, users,
+        None if time is None else _times(columns[time]), reach=reach,
     )  # fmt: skip
     if not covariates:
         return found
-    known = np.stack([numbers_of(columns[name], f"{name!r}, a covariate,") for name in covariates], axis=1)
-    return replace(found, adjusted=_adjusted(found, known, covariates), covariates=tuple(covariates))
+    before = np.stack([numbers_of(columns[name], f"{name!r}, a covariate,") for name in covariates], axis=1)
+    return replace(found, adjusted=_adjusted(found, before, covariates), covariates=tuple(covariates))
 
 
 def _adjusted(log: Log, known: FloatArray, names: Sequence[str]) -> FloatArray:
@@ -242,25 +287,30 @@ def listed(column: Any) -> list[Any]:
     return found
 
 
+def numbers_or_nan(column: Any, what: str = "an outcome") -> FloatArray:
+    """Numbers, with NaN for empty cells, or a sentence about the first that is none."""
+    array = np.asarray(column)
+    if array.dtype.kind in "iuf":
+        return array.astype(np.float64)
+    found = np.empty(array.size)
+    for row, cell in enumerate(listed(array)):
+        try:
+            found[row] = math.nan if cell is None or cell == "" else float(cell)
+        except (TypeError, ValueError):
+            if isinstance(cell, str) and CUT.fullmatch(cell.strip()):
+                raise ValueError(
+                    f"{what} is a number; row {row + 1} has {brief(cell)}, of which only a part is known. Put the "
+                    f"number into a column {AT_LEAST!r} or {AT_MOST!r}, and leave the outcome empty."
+                ) from None
+            raise ValueError(
+                f"{what} is a number; row {row + 1} has {brief(cell)}. Repair it, or leave the row out."
+            ) from None
+    return found
+
+
 def numbers_of(column: Any, what: str = "an outcome") -> FloatArray:
     """Outcomes as numbers, or a sentence about the first that is none."""
-    array = np.asarray(column)
-    if array.dtype.kind in "biuf":
-        found = array.astype(np.float64)
-    else:
-        found = np.empty(array.size)
-        for row, cell in enumerate(listed(array)):
-            try:
-                found[row] = math.nan if cell is None or cell == "" else float(cell)
-            except (TypeError, ValueError):
-                if isinstance(cell, str) and CUT.fullmatch(cell.strip()):
-                    raise ValueError(
-                        f"a log has finished outcomes; row {row + 1} has {brief(cell)}, of which only a part is known. "
-                        "Judge percentiles below the cut with the cut in its place, or use CensoredSample."
-                    ) from None
-                raise ValueError(
-                    f"{what} is a number; row {row + 1} has {brief(cell)}. Repair it, or leave the row out."
-                ) from None
+    found = numbers_or_nan(column, what)
     bad = np.flatnonzero(~np.isfinite(found))
     if bad.size:
         raise ValueError(
@@ -268,6 +318,50 @@ def numbers_of(column: Any, what: str = "an outcome") -> FloatArray:
             f"{found.size} do). Repair such rows, or leave them out."
         )
     return found
+
+
+# -- outcomes that are not finished ---------------------------------------------------------------
+
+
+def ends_wanted(at_least: str, at_most: str) -> tuple[list[str], list[str]]:
+    """The columns of ends that must be there, since a caller named them, and those that may be."""
+    named = [name for name, usual in ((at_least, AT_LEAST), (at_most, AT_MOST)) if name != usual]
+    return named, [name for name in (at_least, at_most) if name not in named]
+
+
+def reach_of(outcome: FloatArray, columns: Mapping[str, Any], at_least: str, at_most: str) -> Reach | None:
+    """What each outcome is at least and at most, NaN where nothing is known; None if no outcome is unfinished.
+
+    Args:
+        outcome: The outcomes, NaN where there is none.
+        columns: The table, which may have the two columns of ends.
+        at_least: The column of what unfinished outcomes are at least.
+        at_most: The column of what they are at most.
+    """
+    low, high = (
+        numbers_or_nan(columns[name], repr(name)) if name in columns else np.full(outcome.size, math.nan)
+        for name in (at_least, at_most)
+    )
+    cut = ~np.isnan(low) | ~np.isnan(high)
+    for row in np.flatnonzero(cut & ~np.isnan(outcome))[:1].tolist():
+        raise ValueError(
+            f"an outcome is known, or what it is at least or at most; row {row + 1} has both. Leave the outcome empty "
+            "while it is not finished, else the others."
+        )
+    for row in np.flatnonzero(np.isinf(low) | np.isinf(high) | (low > high))[:1].tolist():
+        raise ValueError(
+            f"an outcome lies between two finite numbers that ascend; row {row + 1} has {low[row]:g} and "
+            f"{high[row]:g}. Leave empty what is not known."
+        )
+    if not cut.any():
+        return None
+    low[cut & np.isnan(low)], high[cut & np.isnan(high)] = -math.inf, math.inf
+    return np.where(cut, low, outcome), np.where(cut, high, outcome)
+
+
+def known_ends(reach: Reach) -> FloatArray:
+    """The end of each outcome that is known: the lower one, if both are."""
+    return np.where(np.isinf(reach[0]), reach[1], reach[0])
 
 
 def seconds_of(time: Any, row: int = 0) -> float:
@@ -306,64 +400,3 @@ def _times(column: Any) -> FloatArray:
             f"({back.size} of {found.size} are out of order). Sort the table by time."
         )
     return found
-
-
-# -- tables ---------------------------------------------------------------------------------------
-
-
-def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
-    """The columns of a table by name: those that must be there, and those of the others that are."""
-    if isinstance(table, str | Path):
-        return _of_file(Path(table), names, optional)
-    if isinstance(table, Mapping):
-        found = {str(name): column for name, column in table.items()}
-        _require_columns(names, list(found))
-        lengths = {name: len(found[name]) for name in names}
-        if len(set(lengths.values())) > 1:
-            raise ValueError(f"the columns of a table must be equally long; got {lengths}. Check them.")
-        return found
-    return _of_frame(frame_of(table, "CSV or Parquet"), names, optional)
-
-
-def _of_frame(frame: Any, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
-    _require_columns(names, list(frame.columns))
-    return {name: frame[name].to_numpy() for name in (*names, *optional) if name in frame.columns}
-
-
-def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
-    if not path.exists():
-        raise MissingFile(f"outcomes are read from a file; {path} does not exist. Check the path.")
-    reader: Any = next((name for name in READERS if find_spec(name)), None)
-    if reader is None or not find_spec("narwhals"):
-        if path.suffix != ".csv":
-            raise ValueError(f"without narwhals and polars only CSV files are read; got {path}. Install them.")
-        return _of_csv(path, names, optional)
-    import narwhals
-
-    read = narwhals.read_parquet if path.suffix in (".parquet", ".pq") else narwhals.read_csv
-    try:
-        frame = read(str(path), backend=reader)
-    except Exception as error:  # each reader has errors of its own
-        if path.suffix == ".csv":
-            return _of_csv(path, names, optional)
-        reason = str(error).partition("\n")[0]
-        raise ValueError(
-            f"outcomes are read from a CSV or Parquet file; {path} is none ({reason}). Check it."
-        ) from None
-    return _of_frame(frame, names, optional)
-
-
-def _of_csv(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
-    """Cells as text; columns that hold different things are no trouble here."""
-    header, rows = csv_rows(path, "outcomes")
-    _require_columns(names, header)
-    found = [(name, header.index(name)) for name in (*names, *optional) if name in header]
-    return {name: [row[place] or None if place < len(row) else None for row in rows] for name, place in found}
-
-
-def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:
-    for name in names:
-        if name not in there:
-            if len(there) == 1 and re.search("[;\t|]", there[0]):
-                raise ValueError(f"columns are separated by commas; the header is {there[0]!r}. Save the table so.")
-            raise ValueError(f"a column must be in the table; {name!r} is not.{nearest(name, there)}")

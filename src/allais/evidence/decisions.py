@@ -13,9 +13,19 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from allais._checks import FloatArray, IntArray, brief
+from allais._checks import FloatArray, IntArray
 from allais.errors import MissingFile
-from allais.evidence.data import columns_of, listed, numbered
+from allais.evidence.data import (
+    AT_LEAST,
+    AT_MOST,
+    Reach,
+    ends_wanted,
+    listed,
+    numbered,
+    numbers_or_nan,
+    reach_of,
+)
+from allais.evidence.tables import columns_of
 
 IMPORTED = "imported"  # a state in the service's export: an outcome that nobody decided on
 CERTAIN = 0.001  # a finding is told where it comes by luck less often than this
@@ -33,6 +43,7 @@ class Decisions:
         outcome: What came of it; NaN where that is missing.
         propensity: The probability with which the arm was chosen, in (0, 1].
         context: What was known before the decision: a column by name.
+        reach: Where some outcomes are not finished: what each is at least, and at most; NaN where it is missing.
 
     >>> log = read_decisions({"arm": ["a", "b"], "outcome": [1.0, None], "propensity": [0.5, 0.5]})
     >>> log.arms, log.n, log.findings()[0]
@@ -44,6 +55,7 @@ class Decisions:
     outcome: FloatArray
     propensity: FloatArray
     context: Mapping[str, list[Any]]
+    reach: Reach | None = None
 
     @property
     def n(self) -> int:
@@ -63,7 +75,21 @@ class Decisions:
         """
         places = np.arange(self.n)[rows].tolist()
         context = {name: [column[k] for k in places] for name, column in self.context.items()}
-        return Decisions(self.arms, self.chosen[rows], self.outcome[rows], self.propensity[rows], context)
+        reach = None if self.reach is None else (self.reach[0][rows], self.reach[1][rows])
+        return Decisions(self.arms, self.chosen[rows], self.outcome[rows], self.propensity[rows], context, reach)
+
+    @property
+    def unfinished(self) -> int:
+        """How many outcomes are not finished."""
+        return 0 if self.reach is None else int(np.sum(np.isnan(self.outcome) & ~np.isnan(self.reach[0])))
+
+    def completed(self, outcome: FloatArray) -> Decisions:
+        """The same decisions with all outcomes finished.
+
+        Args:
+            outcome: The outcomes; NaN where one is missing.
+        """
+        return Decisions(self.arms, self.chosen, outcome, self.propensity, self.context)
 
     def contexts(self) -> Iterator[dict[str, Any]]:
         """What was known before each decision, by name."""
@@ -87,11 +113,15 @@ class Decisions:
         return tuple(said)
 
     def _about_missing(self) -> list[str]:
-        missing = ~np.isfinite(self.outcome)
-        many = int(missing.sum())
+        missing = np.isnan(self.outcome if self.reach is None else self.reach[0])
+        many, open_ = int(missing.sum()), self.unfinished
+        said = []
+        if open_:
+            are = "is" if open_ == 1 else "are"
+            said.append(f"{open_} of {self.n} outcomes {are} not finished: nothing is assumed of them.")
         if not many:
-            return []
-        said = [f"{many} of {self.n} outcomes {'is' if many == 1 else 'are'} missing."]
+            return said
+        said += [f"{many} of {self.n} outcomes {'is' if many == 1 else 'are'} missing."]
         size = np.bincount(self.chosen, minlength=len(self.arms)).astype(float)
         lost = np.bincount(self.chosen[missing], minlength=len(self.arms)).astype(float)
         share = many / self.n
@@ -140,7 +170,7 @@ class Decisions:
 
 def read_decisions(
     table: Any, *, arm: str = "arm", outcome: str = "outcome", propensity: str = "propensity",
-    context: Sequence[str] = (),
+    context: Sequence[str] = (), at_least: str = AT_LEAST, at_most: str = AT_MOST,
 ) -> Decisions:  # fmt: skip
     """A log of decisions from a table: the service's export, a CSV, Parquet or JSON-lines file, or a DataFrame.
 
@@ -150,6 +180,8 @@ def read_decisions(
         outcome: The column of what came of it; an empty cell is an outcome that is missing.
         propensity: The column of the probability with which the arm was chosen.
         context: The columns of what was known before.
+        at_least: The column of what an outcome that is not finished will be at least; its cell of outcomes is empty.
+        at_most: The column of what it will be at most.
 
     Returns:
         The log. Rows that the service's export calls imported are left out: nobody decided on them.
@@ -162,10 +194,11 @@ def read_decisions(
         ...
     ValueError: a propensity is a probability above 0; row 1 has 0. Log the probability with which the arm was chosen.
     """
-    names = [arm, outcome, propensity, *context]
+    ends, there = ends_wanted(at_least, at_most)
+    names = [arm, outcome, propensity, *context, *ends]
     if isinstance(table, str | Path) and Path(table).suffix in (".jsonl", ".ndjson"):
         table = _of_lines(Path(table))
-    columns = columns_of(table, names, optional=("state",))
+    columns = columns_of(table, names, optional=("state", *there))
     states = listed(columns["state"]) if "state" in columns else []
     keep = [k for k, state in enumerate(states) if state != IMPORTED] if IMPORTED in states else None
 
@@ -191,21 +224,16 @@ def read_decisions(
             f"a propensity is a probability {what}; row {row + 1} has {likely[row]:g}. Log the probability with "
             "which the arm was chosen."
         )
-    return Decisions(
-        tuple(arms), chosen, _numbers(cells(outcome), "an outcome"), likely, {name: cells(name) for name in context}
-    )
+    told = _numbers(cells(outcome), "an outcome")
+    reach = reach_of(told, {name: cells(name) for name in (at_least, at_most) if name in columns}, at_least, at_most)
+    return Decisions(tuple(arms), chosen, told, likely, {name: cells(name) for name in context}, reach)
 
 
 def _numbers(cells: list[Any], what: str) -> FloatArray:
     """Numbers, and NaN where a cell is empty."""
-    found = np.empty(len(cells))
-    for row, cell in enumerate(cells):
-        try:
-            found[row] = math.nan if cell is None or cell == "" else float(cell)
-        except (TypeError, ValueError):
-            raise ValueError(f"{what} is a number; row {row + 1} has {brief(cell)}. Repair it.") from None
-        if math.isinf(found[row]):
-            raise ValueError(f"{what} is a finite number; row {row + 1} has {found[row]:g}. Repair it.")
+    found = numbers_or_nan(np.array(cells, dtype=object), what)
+    for row in np.flatnonzero(np.isinf(found))[:1].tolist():
+        raise ValueError(f"{what} is a finite number; row {row + 1} has {found[row]:g}. Repair it.")
     return found
 
 

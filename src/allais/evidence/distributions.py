@@ -15,6 +15,8 @@ import numpy as np
 from scipy import special
 
 from allais._checks import FloatArray
+from allais.bands.quantiles import Sorted
+from allais.evidence.data import View
 from allais.preferences import Preference
 from allais.weights import Identity
 
@@ -171,3 +173,15 @@ def pair_of(preference: Preference, low: float, high: float) -> tuple[float, flo
     """Two values in the unit of outcomes, ascending."""
     ends = sorted((shown(preference, low), shown(preference, high)))
     return ends[0], ends[1]
+
+
+def value_at(group: Sorted, level: float) -> float:
+    """A group's own quantile: the least outcome with a share `level` of the units at or below it."""
+    wanted = level * group.before[-1] * (1.0 - 1e-12)
+    return float(group.outcomes[min(int(np.searchsorted(group.before[1:], wanted)), group.outcomes.size - 1)])
+
+
+def vague_at(view: View, level: float) -> str:
+    """What is known of a quantile that lies among unfinished outcomes; empty for one that does not."""
+    least, value, most = (value_at(one.sorted, level) for one in (view.ends[0], view, view.ends[1]))
+    return "" if least == most else "at least " if value == least else "at most "

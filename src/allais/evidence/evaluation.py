@@ -34,7 +34,7 @@ from allais.evidence.distributions import (
     value_of,
 )  # fmt: skip
 from allais.evidence.models import ESTIMATORS, Estimate, Estimator, Fitted, Model, best_model
-from allais.evidence.targets import Worth, rows_of, told_part
+from allais.evidence.targets import Worth, rows_of, told_part, with_unfinished
 from allais.preferences import Preference
 from allais.preferences.named import in_words
 from allais.preferences.showing import as_frame, as_html, as_intervals
@@ -79,6 +79,14 @@ class Evaluation:
         if found is not None:
             return found
         raise ValueError(f"a worth is of a target and a preference that were evaluated; got {target!r}. Check both.")
+
+    def weights(self, target: str) -> FloatArray:
+        """How much each decision with an outcome counts for a target.
+
+        Args:
+            target: What it is called.
+        """
+        return self._estimates[target].rows.weights
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per target and preference."""
@@ -234,6 +242,8 @@ class Evaluation:
             by: One of the preferences; the first if left out.
         """
         preference = self.preferences[0] if by is None else by
+        if self.log.unfinished:
+            raise ValueError("a difference needs finished outcomes; some of this log are not. Compare the intervals.")
         if isinstance(preference.gains, Step):
             raise ValueError("the difference of two quantiles has no influence function. Compare their intervals.")
         both = [self._estimates[name] for name in (one, other)]
@@ -265,7 +275,8 @@ def evaluate(
     Returns:
         The evaluation. Intervals are asymptotic by influence functions. With bounds there are proven ones, too, which
         hold at all times at once for logs of policies that learned meanwhile; both assume that contexts and outcomes of
-        each arm come from one distribution throughout.
+        each arm come from one distribution throughout. Outcomes that are not finished (`at_least`, `at_most` of
+        `read_decisions`) count in values as the end that is known, and in intervals as whatever they may become.
 
     >>> import allais
     >>> from allais.evidence import read_decisions
@@ -284,12 +295,17 @@ def evaluate(
         raise ValueError("an interval needs a weight without jumps, or a quantile alone. Evaluate by each part of it.")
     if estimator not in ESTIMATORS:
         raise ValueError(f"an estimator is one of {', '.join(ESTIMATORS)}; got {estimator!r}. Choose one.")
-    if not log.told.n:
+    if not log.told.n and not log.unfinished:
         raise ValueError("a log is evaluated by its outcomes; this one has none. Wait for some.")
     if bounds is not None and not (math.isfinite(bounds[0]) and math.isfinite(bounds[1]) and bounds[0] < bounds[1]):
         raise ValueError(f"bounds are the least and the greatest outcome; got {bounds}. Give two numbers that ascend.")
     named = targets if _are_named(targets) else {_name_of(targets): targets}
-    return Evaluation(log, named, preferences, share("delta", delta), bounds, estimator, model)
+    share("delta", delta)
+
+    def evaluated(part: Decisions) -> Evaluation:
+        return Evaluation(part, named, preferences, delta, bounds, estimator, model)
+
+    return with_unfinished(log, preferences, bounds, evaluated) if log.unfinished else evaluated(log)
 
 
 def choose_policy(

@@ -14,7 +14,7 @@ from scipy.special import gammaln
 from allais._checks import FloatArray, brief, finite_array, positive, real, share
 from allais.bands import Interval
 from allais.bands import quantiles as pairs
-from allais.evidence.comparisons import metric_of, moments_of, widest
+from allais.evidence.comparisons import Metric, metric_of, moments_of, widest
 from allais.evidence.data import DAY, Log
 from allais.preferences import Preference
 from allais.preferences.valuation import plain
@@ -275,6 +275,21 @@ class Past:
     difference: Interval | None = None
     relative: Interval | None = None
     looks: tuple[Look, ...] = ()
+
+
+def require_fit(metric: Metric, log: Log) -> None:
+    """Refuse a metric that says nothing about outcomes that are adjusted, or not finished."""
+    if log.adjusted is not None and (metric.kind != "normal" or not metric.is_mean):
+        what = f"{metric.name!r} with bounds" if metric.kind == "bets" else repr(metric.name)
+        raise ValueError(
+            f"covariates sharpen means without bounds; got {what}. Leave them out, or compare by the mean alone, with "
+            "the rarest event that matters."
+        )
+    if log.unfinished and metric.kind != "quantiles":
+        raise ValueError(
+            f"outcomes that are not finished are judged by percentiles; got {metric.name!r}, and {log.unfinished:,} of "
+            f"{log.outcome.size:,} are not finished. Compare by a percentile below them, such as 'median'."
+        )
 
 
 def word_of(difference: Interval, relative: Interval | None, margin: Margin | None, costs: bool) -> Word:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from allais._checks import FloatArray, IntArray, brief
+from allais.evidence.data import known_ends
 from allais.evidence.decisions import FEW, Decisions
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
+from allais.preferences.valuation import level_of
+from allais.samples.cuts import require_monotone
 
 LOGGING = "logging"  # the policy that made the log
 FAR = 5.0  # standard errors: weights whose mean is less than 1 by more say that something was not possible
@@ -237,3 +241,58 @@ class Worth:
             "value high": self.interval[1], "proven low": low, "proven high": high,
             "outcomes in effect": self.effective, "untried": self.untried,
         }  # fmt: skip
+
+
+def with_unfinished(
+    log: Decisions, by: Sequence[Preference], bounds: tuple[float, float] | None, evaluated: Callable[[Decisions], Any]
+) -> Any:
+    """The evaluation of a log in which some outcomes are not finished: each interval holds whatever they will be.
+
+    A value never falls with the outcomes. So it lies above what it is where each of them is as low as it may be, and
+    below what it is where each is as high: from the one interval comes the lower end, from the other the upper one.
+
+    Args:
+        log: The log.
+        by: The preferences.
+        bounds: The least and the greatest outcome that could occur, if that is known.
+        evaluated: What evaluates a log whose outcomes are finished.
+    """
+    reach = log.reach
+    assert reach is not None
+    for one in by:
+        require_monotone(one)
+    known = known_ends(reach)
+    low, high = float(np.nanmin(known)), float(np.nanmax(known))
+    wide = (2.0 * low - high - 1.0, 2.0 * high - low + 1.0)  # what lies beyond stands for infinity
+    if bounds is None:
+        far = (2.0 * wide[0] - low, 2.0 * wide[1] - high)
+    elif np.any(reach[0] > bounds[1]) or np.any(reach[1] < bounds[0]):
+        raise ValueError(
+            f"outcomes lie within the bounds; some are not within {bounds[0]:g} to {bounds[1]:g}. Widen them."
+        )
+    else:
+        far, known = bounds, np.clip(known, *bounds)
+    found = evaluated(log.completed(known))
+    sides = [evaluated(log.completed(np.clip(one, *far))) for one in reach]
+    told = ~np.isnan(known)
+    preferences = islice(cycle(by), len(found.worths))  # all of them for each target in turn
+
+    def end(place: int, worth: Worth, side: Worth, preference: Preference) -> float:
+        """An end of an interval; infinite if it rests on what stands for infinity."""
+        reached, open_ = side.interval[place], (-math.inf, math.inf)[place]
+        if bounds is not None or not np.any(np.isinf(reach[place][told]) & (found.weights(worth.target) > 0.0)):
+            return reached
+        return open_ if level_of(preference) is None or (reached - wide[place]) * open_ >= 0.0 else reached
+
+    found.worths = tuple(
+        replace(
+            worth,
+            interval=(end(0, worth, least, preference), end(1, worth, most, preference)),
+            proven=None if bounds is None else (least.proven[0], most.proven[1]),
+        )
+        for worth, least, most, preference in zip(
+            found.worths, *(one.worths for one in sides), preferences, strict=True
+        )
+    )
+    found.log, found.findings = log, log.findings()
+    return found

@@ -14,7 +14,7 @@ import numpy as np
 from allais._checks import brief, share, truth
 from allais.bands import Interval
 from allais.evidence.comparisons import Found, Metric, Promise, metric_of
-from allais.evidence.data import Log, read_log
+from allais.evidence.data import AT_LEAST, AT_MOST, Log, read_log
 from allais.evidence.ratio import (
     Forecast,
     Look,
@@ -26,6 +26,7 @@ from allais.evidence.ratio import (
     ends_of_looks,
     margin_of,
     planned_shares,
+    require_fit,
     sample_ratio,
     still_needed,
     word_of,
@@ -62,6 +63,7 @@ class Verdict:
         looks: What was known at each look.
         forecast: How long it may take, where nothing is decided yet.
         metric: How it was compared.
+        vague: 'at least ' or 'at most ' for amounts that lie among unfinished outcomes.
     """
 
     group: Hashable
@@ -80,6 +82,7 @@ class Verdict:
     metric: Metric
     margin: Margin | None
     unit: str = ""
+    vague: tuple[str, str] = ("", "")
 
     _repr_html_, to_frame = as_html, as_frame
     headline = property(in_words)
@@ -126,7 +129,9 @@ class Verdict:
         return f"Not decided yet whether {group} is better or worse than {control} by {self.metric.words}."
 
     def _in_units(self) -> str:
-        before, now = (amount(one.value, self.unit) for one in self.values)
+        before, now = (vague + amount(one.value, self.unit) for vague, one in zip(self.vague, self.values, strict=True))
+        if any(self.vague):  # others are not finished
+            return f'It is {now} with "{self.group}" and {before} with "{self.control}".'
         if self.metric.level is None:
             words = self.metric.words
             if words == "the mean" or isinstance(self.metric.preference.gains, TailAverage):
@@ -146,7 +151,7 @@ class Verdict:
                 ("+" if end > 0 else "") + amount(end, self.unit) for end in (self.difference.low, self.difference.high)
             )
         else:
-            return "There are too few outcomes for an interval."
+            return "There are too few finished outcomes for an interval."
         return f"The difference is between {low} and {high}."
 
 
@@ -215,6 +220,8 @@ def verdict(
     user: str | None = None,
     time: str | None = None,
     covariates: Sequence[str] = (),
+    at_least: str = AT_LEAST,
+    at_most: str = AT_MOST,
     control: Hashable | None = None,
     costs: bool = True,
     no_worse_than: str | float | None = None,
@@ -235,6 +242,8 @@ def verdict(
         time: The column of times, ascending: there is a look at the end of every day.
         covariates: Columns of numbers that were known of a user before, such as last month's amount: the mean is
             adjusted for them, and needs fewer outcomes.
+        at_least: The column of what unfinished outcomes will be at least, whose own cell is empty; for percentiles.
+        at_most: The column of what they will be at most.
         control: The group to compare with; by default the one of that name, or the first.
         costs: Whether less is better, as for waiting times.
         no_worse_than: How much worse is still fine: '5%' of the control's amount, or a number in its unit.
@@ -255,7 +264,7 @@ def verdict(
     >>> found[0].word, found[0].relative.low > 0.1, found[0].p_value < 0.001
     ('worse', True, True)
     """
-    log = read_log(table, group, outcome, user, time, control, covariates)
+    log = read_log(table, group, outcome, user, time, control, covariates, at_least, at_most)
     return verdict_of(log, by, costs, no_worse_than, bounds, rarest, shares, delta, unit)
 
 
@@ -267,13 +276,8 @@ def verdict_of(
     delta = share("delta", delta, advice="Give a share of 1, such as 0.05.")
     margin, planned = margin_of(no_worse_than), planned_shares(shares, log.names)
     metrics = metrics_of(by, costs, bounds, rarest, delta, planned, log.names, arms)
-    for one in metrics[0] if log.adjusted is not None else ():
-        if one.kind != "normal" or not one.is_mean:
-            what = f"{one.name!r} with bounds" if one.kind == "bets" else repr(one.name)
-            raise ValueError(
-                f"covariates sharpen means without bounds; got {what}. Leave them out, or compare by the mean alone, "
-                "with the rarest event that matters."
-            )
+    for one in metrics[0]:
+        require_fit(one, log)
     family = len(metrics[0]) * ((arms or len(log.names)) - 1)
     ends = ends_of_looks(log) if past is None else [(log.outcome.size, days)]
     ratio = sample_ratio(log, planned, [row for row, _ in ends])
@@ -358,7 +362,7 @@ def _judged(
     return Verdict(
         log.names[place], log.names[0], metric.name, word, (found.control, found.group), difference, relative,
         math.exp(min(found.log_evidence, 700.0)), known.p_value, promise, doubt, known.looks, left, metric, margin,
-        unit,
+        unit, found.vague,
     )  # fmt: skip
 
 
@@ -388,6 +392,9 @@ def _assumptions(found: Verdicts) -> Iterator[str]:
         yield "Outcomes are independent of each other. Where users have several, name the column of users."
     else:
         yield "Users are independent of each other, and each counts once, however many outcomes there are of them."
+    if log.unfinished:
+        of = f"{log.unfinished:,} of {log.outcome.size:,} outcomes are not finished"
+        yield f"{of}: each counts where it is worse for a verdict, and in amounts as the end that is known."
     if log.covariates:
         yield f"Means are adjusted for {', '.join(log.covariates)}, which were known before the groups were made."
     yield "The groups differ by chance and by the version only, and neither changes with time."

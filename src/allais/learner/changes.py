@@ -24,8 +24,7 @@ from allais.policies.core.state import extended, started
 from allais.preferences import Preference
 from allais.problems.base import checked_names
 from allais.rewards import Rewards, covers
-from allais.samples.censored import Cut
-from allais.samples.cuts import NEVER, as_json
+from allais.samples.cuts import NEVER, Cut, as_json
 from allais.samples.drift import NOW, Lifetimes, end_life, is_over, lifetime, without_outcome
 from allais.samples.layout import cells_of_arm, with_arms
 from allais.samples.memory import Memory, remove

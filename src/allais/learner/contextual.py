@@ -26,7 +26,7 @@ from allais.lotteries import Discrete
 from allais.preferences import Preference
 from allais.preferences.explain import Explanation
 from allais.preferences.valuation import certainty_equivalent_in_words
-from allais.samples.censored import Cut, cuts_of
+from allais.samples.cuts import Cut, cuts_of
 
 Context = Mapping[str, Any] | None  # features by name
 LATELY, ALIKE = 1_000, 12  # contexts that say which values a feature has, and over which values of arms are averaged

@@ -23,7 +23,7 @@ from allais.policies.core.knowledge import RewardsOfArms
 from allais.preferences import Preference
 from allais.problems.base import checked_names
 from allais.rewards import Rewards
-from allais.samples.censored import Cut, cuts_of, known_cut
+from allais.samples.cuts import Cut, cuts_of, known_cut
 
 Whose = Preference | None
 Names = Sequence[Hashable] | None
@@ -129,13 +129,11 @@ class Learner(View):
     ) -> None:  # fmt: skip
         """What a choice brought, in the user's units; late, and in any order, if need be.
 
-        Of an outcome that is not finished, tell what is known: it counts as that until the outcome itself is told.
-
         Args:
             choice: What `ask` returned, or its id.
             reward: The outcome. One that is refused leaves the learner as it was.
             checked: Whether `check_reward` has returned this reward already, so that it is not checked again.
-            at_least: In its place: what it will be at least, such as the time that has passed.
+            at_least: Until it is finished: what it will be at least, such as the time that has passed.
             at_most: What it will be at most.
             between: What it will be at least and at most.
             final: Whether no more will ever be known, as after a time-out: then the choice is no longer outstanding.

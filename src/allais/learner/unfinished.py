@@ -31,19 +31,8 @@ from allais.policies.wucb import WUCB
 from allais.preferences import Preference
 from allais.preferences.valuation import sure_amount
 from allais.rewards import SubGaussian
-from allais.samples.censored import (
-    Cut,
-    Places,
-    admitted_cut,
-    ends_of_cuts,
-    in_words,
-    innermost,
-    known_cut,
-    places_of,
-    require_monotone,
-    value_of_masses,
-)
-from allais.samples.cuts import Cuts
+from allais.samples.censored import Places, innermost, places_of, value_of_masses
+from allais.samples.cuts import Cut, Cuts, admitted_cut, ends_of_cuts, in_words, known_cut, require_monotone
 from allais.samples.layout import outcomes_of_arm
 from allais.samples.memory import VALUE_SLACK
 
@@ -149,9 +138,11 @@ def in_a_sentence(seen: Seen, preference: Preference, arm: Hashable) -> str:
     low, value, high = sorted(sure_amount(preference, end) if math.isfinite(end) else math.inf for end in ends)
     between = f"between {low:.4g} and {high:.4g}" if math.isfinite(high) else f"{low:.4g} or anything beyond"
     are = "is" if many == 1 else "are"
+    beyond = places_of_arm(seen, place).share_beyond()
+    tail = f" {beyond:.1%} of its outcomes lie beyond all that were seen, and count as the last cut." if beyond else ""
     return (
         f"{many:,} of {told:,} outcomes of {arm!r} {are} unfinished. It feels like {value:.4g} if they were "
-        f"cut off for other reasons than what would have come; once they are known, it may be {between}."
+        f"cut off for other reasons than what would have come; once they are known, it may be {between}.{tail}"
     )
 
 
@@ -374,13 +365,15 @@ class BoundsWithCuts(CutsView):
         memory = self.own_state.memory
         hidden = max(variation(preference.gains), variation(preference.losses)) * memory.slack[arm, :VALUE_SLACK].sum()
         if isinstance(rule, AsymptoticRule):
-            start, pulls = rule.least(confidence), int(memory.pulls[arm])
+            start, pulls, once = rule.least(confidence), int(memory.pulls[arm]), clt_exponent(rule, confidence)
             if pulls < start:
                 return -math.inf, math.inf
             many = pulls + int(self._many[arm])
-            squared = float(multiple(clt_exponent(rule, confidence), rule.always)) ** 2
+            squared = float(multiple(once, rule.always)) ** 2
             squared += math.log(many / start) if rule.always else 0.0
-            low, high = greenwood_ends(preference, places_of_arm(self._seen, arm), math.sqrt(squared))
+            support = known[0].support if known else (-math.inf, math.inf)
+            places = places_of_arm(self._seen, arm)
+            low, high = greenwood_ends(preference, places, math.sqrt(squared), once, rule.rarest, support)
             return low - hidden, high + hidden
         ends, found = np.zeros((2, 1)), []
         for one in _completed(self._seen, arm):

@@ -14,7 +14,7 @@ from allais._checks import FloatArray
 from allais.bands import Interval
 from allais.bands.quantiles import interval
 from allais.evidence import Evaluation, Verdict, Verdicts, Worth
-from allais.evidence.comparisons import value_at
+from allais.evidence.distributions import value_at
 from allais.evidence.targets import LOGGING
 from allais.files.atomic import write_atomically
 from allais.preferences import Preference

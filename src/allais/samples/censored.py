@@ -1,4 +1,4 @@
-"""Samples with censored outcomes, of which only an interval is known: their most likely distribution and its value.
+"""The most likely distribution of outcomes of which some are censored, its value, and how sure both are.
 
 An outcome of which only "at least 30" is known counts for all that lies at 30 or beyond it, in proportion to what the
 others show there. With cuts on one side that is the product-limit estimate (Kaplan and Meier 1958; Efron 1967:
@@ -10,85 +10,22 @@ the Bayesian bootstrap for censored data (Lo 1993). docs/theory/censored.md has 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
-from allais._checks import FloatArray, IntArray, brief, finite_array, number
+from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine
-from allais.errors import NotAdmitted
-from allais.lotteries import Discrete
 from allais.numerics.sums import Parts, finite_parts
 from allais.preferences import Preference
-from allais.rewards import Finite, Rewards
 from allais.samples.draws import gamma, stream_of
+from allais.weights import Weight
 
 CLOSE = 1e-9  # how far the most likely distribution may be from a fixed point, as a share of a mass
 CLOSE_DRAW = 1e-4  # the same for a draw, which chance moves by far more
 MOST_STEPS = 20_000  # of the iteration, should it come closer ever more slowly
-
-Cut = tuple[float, float]  # the least and the greatest that an outcome may be, in the user's unit
-
-
-def known_cut(at_least: Any = None, at_most: Any = None, between: Any = None) -> Cut:
-    """What is known of an unfinished outcome, as the two ends of an interval; one end may be infinite.
-
-    >>> known_cut(at_least=30), known_cut(between=(30, 60)), known_cut(between=(30, None))
-    ((30.0, inf), (30.0, 60.0), (30.0, inf))
-    """
-    if between is not None:
-        if at_least is not None or at_most is not None:
-            raise ValueError("an unfinished outcome has between, or at_least and at_most; got both. Leave one out.")
-        if isinstance(between, str) or not isinstance(between, Sequence | np.ndarray) or len(between) != 2:
-            raise ValueError(f"between takes two numbers; got {brief(between)}. Write between=(30, 60).")
-        at_least, at_most = between
-    low = -math.inf if at_least is None else _end("at_least" if between is None else "between", at_least)
-    high = math.inf if at_most is None else _end("at_most" if between is None else "between", at_most)
-    if low == -math.inf and high == math.inf:
-        raise ValueError(
-            "an outcome is a number, or unfinished: at_least, at_most or between; got none. Say what is known."
-        )
-    if low > high:
-        raise ValueError(f"an outcome lies between a lower and a higher end; got {low:g} and {high:g}. Swap them.")
-    return low, high
-
-
-def _end(name: str, given: Any) -> float:
-    end = number(name, given, "Give what is known so far.")
-    if not math.isfinite(end):
-        raise ValueError(f"{name} must be finite; got {end}. Leave it out if nothing is known.")
-    return end
-
-
-def admitted_cut(cut: Cut, rewards: Rewards | None) -> Cut:
-    """A cut as the declared rewards allow it: refused is one that no reward can meet."""
-    if rewards is None:
-        return cut
-    low, high = rewards.support
-    if isinstance(rewards, Finite):  # only a value that was declared can come
-        inside = [value for value in rewards.values if cut[0] <= value <= cut[1]]
-    else:
-        inside = [max(cut[0], low)] if max(cut[0], low) <= min(cut[1], high) else []
-    if not inside:
-        raise NotAdmitted(
-            f"an unfinished outcome must be able to end within {low:g} and {high:g}; got {in_words(cut)}. "
-            "Widen Bounded(low, high): the guarantees rest on it."
-        )
-    return cut
-
-
-def in_words(cut: Cut) -> str:
-    """A cut as people say it.
-
-    >>> in_words((30.0, math.inf)), in_words((30.0, 60.0))
-    ('at least 30', 'between 30 and 60')
-    """
-    if math.isinf(cut[1]):
-        return f"at least {cut[0]:g}"
-    return f"at most {cut[1]:g}" if math.isinf(cut[0]) else f"between {cut[0]:g} and {cut[1]:g}"
+ROUNDED = 1e-9  # what rounding adds to a share
 
 
 # -- the most likely distribution ---------------------------------------------------------------------
@@ -197,6 +134,12 @@ class Places(NamedTuple):
     first: IntArray  # the first place of each cut, and the first after its last
     last: IntArray
     mass: FloatArray  # how many outcomes have each cut
+    beyond: NDArray[np.bool_]  # whether nothing more is known of mass there than that it lies there or beyond
+
+    def share_beyond(self) -> float:
+        """The share of the most likely distribution of which no more is known than the cut that it is placed at."""
+        masses = self.masses() if self.beyond.any() else np.zeros(self.at.size)
+        return float(masses[self.beyond].sum() / max(masses.sum(), 1.0))
 
     def masses(self) -> FloatArray:
         """The most likely masses, which sum to all that was seen."""
@@ -222,7 +165,12 @@ def innermost(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def places_of(
-    at: FloatArray, counts: FloatArray, low: FloatArray, high: FloatArray, many: FloatArray, bounds: Cut | None = None
+    at: FloatArray,
+    counts: FloatArray,
+    low: FloatArray,
+    high: FloatArray,
+    many: FloatArray,
+    bounds: tuple[float, float] | None = None,
 ) -> Places:
     """The places of outcomes that were seen, ascending and distinct, and of cuts.
 
@@ -240,8 +188,9 @@ def places_of(
     joined = np.concatenate([at, more])
     order = np.argsort(joined, kind="stable")
     joined, base = joined[order], np.concatenate([counts, np.zeros(more.size)])[order]
+    beyond = np.append(np.zeros(at.size, dtype=bool), np.isinf(inner) | np.isinf(outer))[order]
     first, last = np.searchsorted(joined, low, side="left"), np.searchsorted(joined, high, side="right")
-    return Places(joined, base, first, last, many)
+    return Places(joined, base, first, last, many, beyond)
 
 
 def value_of_masses(preference: Preference, at: FloatArray, masses: FloatArray) -> float:
@@ -260,135 +209,116 @@ def parts_of_masses(preference: Preference, at: FloatArray, masses: FloatArray) 
     return finite_parts(utility, above, below, preference.gains, preference.losses)
 
 
-def ends_of_cuts(low: FloatArray, high: FloatArray, rewards: Rewards) -> tuple[FloatArray, FloatArray]:
-    """The least and the greatest that each unfinished outcome may be, by what is known about outcomes."""
-    if isinstance(rewards, Finite):
-        values = np.array(rewards.values)
-        return values[np.searchsorted(values, low)], values[np.searchsorted(values, high, side="right") - 1]
-    return np.maximum(low, rewards.support[0]), np.minimum(high, rewards.support[1])
+class Sweep(NamedTuple):
+    """Outcomes and cuts in the order of the sweep of a product limit, in which cuts reach forward."""
 
+    preference: Preference
+    upward: bool
+    at: FloatArray
+    seen: FloatArray
+    cut: FloatArray
+    masses: FloatArray
+    beyond: NDArray[np.bool_]
 
-@dataclass(frozen=True, init=False)
-class CensoredSample:
-    """Outcomes, of which some are not finished: of each of these, an interval is known.
-
-    Its distribution rests on one assumption: that an outcome was cut off has nothing to do with what would have come.
-    `bounds`, and the bands that take such a sample, rest on none.
-
-    Args:
-        exact: The outcomes that are known, in any order.
-        at_least: Of unfinished outcomes, what each will be at least.
-        at_most: What each will be at most.
-        between: Pairs: what each will be at least and at most.
-
-    >>> trips = CensoredSample([20, 25, 40], at_least=[30])  # minutes; the fourth is still under way
-    >>> trips.distribution()
-    Discrete({40: 0.5, 25: 0.25, 20: 0.25})
-    >>> trips.unfinished, round(trips.value(expected_value(costs=True)), 3)
-    (1, -31.25)
-    """
-
-    exact: FloatArray
-    low: FloatArray
-    high: FloatArray
-
-    def __init__(
-        self, exact: ArrayLike, at_least: ArrayLike = (), at_most: ArrayLike = (), between: Sequence[Any] = ()
-    ) -> None:
-        empty = isinstance(exact, Sequence | np.ndarray) and len(exact) == 0
-        cuts = cuts_of(at_least, at_most, between)
-        object.__setattr__(self, "exact", np.zeros(0) if empty and cuts else np.sort(finite_array("exact", exact)))
-        object.__setattr__(self, "low", np.array([low for low, _ in cuts]))
-        object.__setattr__(self, "high", np.array([high for _, high in cuts]))
+    @staticmethod
+    def of(preference: Preference, places: Places) -> Sweep | None:
+        """The sweep of outcomes and cuts; None if cuts lie on both sides."""
+        upward = bool((places.last == places.at.size).all())  # every cut reaches up to the largest outcome
+        if not upward and not bool((places.first == 0).all()):
+            return None
+        cut = np.bincount(places.first if upward else places.last - 1, places.mass, minlength=places.at.size)
+        step = 1 if upward else -1
+        parts = (part[::step] for part in (places.at, places.base, cut, places.masses(), places.beyond))
+        return Sweep(preference, upward, *parts)
 
     @property
-    def unfinished(self) -> int:
-        """How many outcomes are not finished."""
-        return int(self.low.size)
+    def rises(self) -> bool:
+        """Whether outcomes get better as the sweep goes."""
+        return self.upward != self.preference.costs
 
-    def __len__(self) -> int:
-        return int(self.exact.size + self.low.size)
+    def at_risk(self) -> FloatArray:
+        """How many are known to reach each place, and were not cut off at or before it."""
+        return np.asarray(np.cumsum((self.seen + self.cut)[::-1])[::-1] - self.cut)
 
-    def places(self, bounds: Cut | None = None) -> Places:
-        """Where mass may lie, and which of it each cut reaches.
+    def left(self) -> FloatArray:
+        """G, the mass beyond each place."""
+        return np.maximum(1.0 - np.cumsum(self.masses) / self.masses.sum(), 0.0)
 
-        Args:
-            bounds: The bounds of the declared rewards, where mass beyond the last cut lies; None for the cut itself.
+    def known(self, start: int, rarest: float) -> int:
+        """The number of places up to which the distribution is estimated."""
+        left = self.left()
+        before = np.append(1.0, left[:-1])
+        # n_j / G is how many outcomes would have been at risk if what lies before j had not been seen
+        enough = np.flatnonzero((self.seen > 0.0) & (self.at_risk() >= (1.0 - ROUNDED) * start * before))
+        reached = int(enough[-1]) + 1 if enough.size else 0
+        if reached == 0 or left[reached - 1] >= max(rarest, ROUNDED):
+            return reached
+        return self.at.size - bool(self.beyond[-1])
+
+    def open_from(self, known: int, far: float) -> Sweep:
+        """The same with all that lies beyond so many places at its far end."""
+        rest = self.masses[known:].sum()
+        parts = ((self.at, far), (self.seen, 0.0), (self.cut, self.seen[known:].sum() + self.cut[known:].sum()))
+        return self._replace(
+            masses=np.append(self.masses[:known], rest),
+            **{
+                name: np.append(part[:known], end)
+                for name, (part, end) in zip(("at", "seen", "cut"), parts, strict=True)
+            },
+        )
+
+    def value(self, masses: FloatArray) -> float:
+        """The value of masses; infinite where what lies at an infinite end has a weight."""
+        weight, rest = self.preference.gains if self.rises else self.preference.losses, masses[-1] / masses.sum()
+        if math.isinf(self.at[-1]) and weight(float(rest)) > 0.0:
+            return math.inf if self.rises else -math.inf
+        return value_of_masses(self.preference, self.finite(), masses)
+
+    def finite(self) -> FloatArray:
+        """The places; a last one that is infinite is moved, since this is for what weighs nothing there."""
+        return np.append(self.at[:-1], self.at[-2:-1]) if math.isinf(self.at[-1]) else self.at
+
+    def rates(self) -> FloatArray:
+        """d / (n (n - d)) of each place, whose sums are the variance of log G (Greenwood 1926)."""
+        at_risk = self.at_risk()
+        some = (self.seen > 0.0) & (at_risk > self.seen)
+        found = np.zeros(self.at.size)
+        found[some] = self.seen[some] / (at_risk[some] * (at_risk[some] - self.seen[some]))
+        return found
+
+    def moved(self, multiple: float) -> tuple[float, float]:
+        """The values where every G is less, and more, by a multiple of its own standard error."""
+        left, ends = self.left()[:-1], []
+        for sign in (-1.0, 1.0):
+            moved = np.clip(left + sign * multiple * left * np.sqrt(np.cumsum(self.rates())[:-1]), 0.0, 1.0)
+            moved = np.minimum.accumulate(moved) if sign < 0.0 else np.maximum.accumulate(moved[::-1])[::-1]
+            ends.append(self.value(-np.diff(np.concatenate([[1.0], moved, [0.0]]))))
+        return min(ends), max(ends)
+
+    def cumulants(self) -> tuple[float, float]:
+        """The variance and the third cumulant of the estimated value, for weights that have a derivative.
+
+        It is nearly a mean of influences: an outcome at x_j counts as the sum of a_i d_i / n_i up to there less a_j,
+        and a cut as the sum before it, where a = N A / (n - d), and A is what the value loses if all G beyond shrink
+        alike. Their mean is 0, and the mean of their squares over N is the sum of A^2 d / (n (n - d)).
         """
-        at, counts = np.unique(self.exact, return_counts=True)
-        cuts, many = np.unique(np.stack([self.low, self.high], axis=1), axis=0, return_counts=True)
-        return places_of(at, counts.astype(np.float64), cuts[:, 0], cuts[:, 1], many.astype(np.float64), bounds)
-
-    def distribution(self, rewards: Rewards | None = None) -> Discrete:
-        """The most likely distribution: product limit, or self-consistent where cuts lie on both sides.
-
-        What lies beyond the last outcome is not known. It is placed at the last cut (Efron 1967), the least that it
-        can be.
-
-        Args:
-            rewards: Declared rewards, to place it at their bound instead.
-
-        >>> CensoredSample([20, 25], at_least=[30, 30]).distribution(Bounded(0, 60))
-        Discrete({60: 0.5, 25: 0.25, 20: 0.25})
-        """
-        places = self.places(None if rewards is None else rewards.support)
-        masses = places.masses()
-        some = masses > 0.0
-        shares = masses[some] / masses[some].sum()
-        return Discrete(dict(zip(places.at[some].tolist(), shares.tolist(), strict=True)))
-
-    def value(self, preference: Preference) -> float:
-        """What the most likely distribution is worth.
-
-        Args:
-            preference: What is maximised.
-        """
-        places = self.places()
-        return value_of_masses(preference, places.at, places.masses())
-
-    def bounds(self, preference: Preference, rewards: Rewards) -> tuple[float, float]:
-        """The least and the greatest value that the whole sample may come to have; nothing is assumed.
-
-        Args:
-            preference: What is maximised; its weights must be monotone.
-            rewards: What is known about outcomes; where nothing bounds them, an end is infinite.
-
-        >>> CensoredSample([20, 25, 40], at_least=[30]).bounds(expected_value(costs=True), Bounded(0, 60))
-        (-36.25, -28.75)
-        """
-        require_monotone(preference)
-        found = []
-        for ends, beyond in zip(self.completed(rewards), (-math.inf, math.inf), strict=True):
-            finite = bool(np.isfinite(ends).all())
-            open_end = -beyond if preference.costs else beyond
-            found.append(value_of_masses(preference, ends, np.ones(ends.size)) if finite else open_end)
-        return min(found), max(found)
-
-    def completed(self, rewards: Rewards) -> tuple[FloatArray, FloatArray]:
-        """All outcomes, with each unfinished one at its lower end and at its upper end.
-
-        Args:
-            rewards: What is known about outcomes.
-        """
-        if self.exact.size:
-            rewards.check(self.exact)
-        for cut in zip(self.low.tolist(), self.high.tolist(), strict=True):
-            admitted_cut(cut, rewards)
-        ends = ends_of_cuts(self.low, self.high, rewards)
-        return np.concatenate([self.exact, ends[0]]), np.concatenate([self.exact, ends[1]])
+        preference, total, left = self.preference, self.masses.sum(), self.left()[:-1]
+        utility = preference.utilities(self.finite())
+        gain, loss = (np.abs(np.diff(side(utility, 0.0))) for side in (np.maximum, np.minimum))
+        better, worse = (left, 1.0 - left) if self.rises else (1.0 - left, left)
+        steep = gain * _derivative(preference.gains, better, total) + loss * _derivative(
+            preference.losses, worse, total
+        )
+        reach = np.append(np.cumsum((steep * left)[::-1])[::-1], 0.0)  # A
+        passed = total * np.cumsum(self.rates() * reach)
+        each = total * reach / np.maximum(self.at_risk() - self.seen, 1.0) * (self.seen > 0.0)  # a
+        influences = np.concatenate([passed - each, np.append(0.0, passed[:-1])])  # of outcomes, and of cuts
+        counts = np.concatenate([self.seen, self.cut]) / total
+        variance, third = (float(counts @ influences**power) / total ** (power - 1) for power in (2, 3))
+        return variance, third if self.rises else -third
 
 
-def cuts_of(at_least: ArrayLike = (), at_most: ArrayLike = (), between: Sequence[Any] = ()) -> list[Cut]:
-    """The cuts of several unfinished outcomes."""
-    listed = [np.atleast_1d(np.asarray(given, dtype=object)).ravel().tolist() for given in (at_least, at_most)]
-    return [
-        *(known_cut(at_least=end) for end in listed[0]),
-        *(known_cut(at_most=end) for end in listed[1]),
-        *(known_cut(between=pair) for pair in between),
-    ]
-
-
-def require_monotone(preference: Preference) -> None:
-    """Refuse weights by which a better outcome may lower a value: the worse end of a cut is then not the lower one."""
-    if not (preference.gains.is_monotone and preference.losses.is_monotone):
-        raise ValueError("unfinished outcomes need weights that never fall; one of these does. Use a monotone weight.")
+def _derivative(weight: Weight, p: FloatArray, samples: float) -> FloatArray:
+    """How steep a weight is over one sample, as in `samples/influence.py`."""
+    low, high = np.maximum(p - 0.5 / samples, 0.0), np.minimum(p + 0.5 / samples, 1.0)
+    return (weight.of_tails(high, 1.0 - high) - weight.of_tails(low, 1.0 - low)) / (high - low)

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from allais.learner import Learner, NotNow
-from allais.samples.censored import in_words, known_cut
+from allais.samples.cuts import in_words, known_cut
 from allais.serve.api.schemas import ExperimentSettings, Reward
 from allais.serve.core.errors import Refused, refusing
 from allais.serve.core.experiment import MOST_AT_ONCE, Experiment

@@ -22,16 +22,8 @@ from allais.bands.betting import bet_in_order
 from allais.numerics.distortion import distortion_of
 from allais.preferences import Preference
 from allais.rewards import Rewards
-from allais.samples.censored import (
-    Cut,
-    admitted_cut,
-    cuts_of,
-    ends_of_cuts,
-    known_cut,
-    places_of,
-    require_monotone,
-)
-from allais.samples.cuts import NEVER, Cuts
+from allais.samples.censored import Places, places_of
+from allais.samples.cuts import NEVER, Cut, Cuts, admitted_cut, cuts_of, ends_of_cuts, known_cut, require_monotone
 from allais.samples.memory import empty_memory
 from allais.samples.tree import insert_outcomes, tree_value
 from allais.samples.trees import grown_trees, new_trees, outcomes_of
@@ -116,6 +108,11 @@ class Samples:
 
     def __len__(self) -> int:
         return self._samples
+
+    @property
+    def beyond(self) -> float:
+        """The share of the most likely distribution beyond the last sample: the value has it at the last cut."""
+        return self._places().share_beyond() if self._cuts.any else 0.0
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._samples} samples>"
@@ -334,8 +331,12 @@ class Samples:
 
     def _most_likely(self) -> tuple[FloatArray, FloatArray]:
         """Places and masses of the most likely distribution: product limit, or self-consistent (`CensoredSample`)."""
-        places = places_of(*self._known(), *self._cuts.all()[1:])
+        places = self._places()
         return places.at, places.masses()
+
+    @one_at_a_time
+    def _places(self) -> Places:
+        return places_of(*self._known(), *self._cuts.all()[1:])
 
     def _known(self) -> tuple[FloatArray, FloatArray]:
         """The samples that are known, ascending, and how often each was seen."""

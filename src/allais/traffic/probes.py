@@ -13,7 +13,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais.samples.censored import CensoredSample
+from allais.samples.cuts import CensoredSample
 from allais.traffic import sumo
 from allais.traffic.demand import CAR, PROBE, Closure, Demand, until
 from allais.traffic.network import RoadNetwork, Route

@@ -26,10 +26,10 @@ from allais.serve.core.errors import Refused, refusing
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.features import Encoding
 from allais.serve.core.parse_settings import bounds_of
-from allais.serve.core.restore import detail_of
+from allais.serve.core.restore import cuts_told, detail_of
 from allais.serve.core.service import Service
 from allais.serve.core.values import copy_for, finite
-from allais.serve.store.tables import TOLD, decisions
+from allais.serve.store.tables import EXPIRED, OPEN, decisions
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -147,7 +147,7 @@ def _around(bounds: tuple[float, float] | None, log: Decisions) -> tuple[float, 
 
 def _read(connection: Connection, asked: Asked) -> tuple[Decisions | None, list[Any] | None, list[str]]:
     """The decisions as a log, what an apprentice would have done in each, and what is said of those left out."""
-    columns = [decisions.c.arm, decisions.c.outcome, decisions.c.propensity, decisions.c.state]
+    columns = [decisions.c.arm, decisions.c.outcome, decisions.c.propensity, decisions.c.state, decisions.c.number]
     if asked.apprentice:
         columns.append(decisions.c.detail)
     wanted = select(*columns).where(decisions.c.experiment == asked.id).order_by(decisions.c.number.desc())
@@ -169,9 +169,14 @@ def _read(connection: Connection, asked: Asked) -> tuple[Decisions | None, list[
             notes.append(f"{len(rows) - len(known):,} decisions have no propensity, and are left out.")
         rows = known
     arms, chosen = numbered([row.arm for row in rows])
-    outcome = np.array([row.outcome if row.state == TOLD else math.nan for row in rows], dtype=np.float64)
+    outcome = np.array([math.nan if row.outcome is None else row.outcome for row in rows], dtype=np.float64)
     if not asked.apprentice:
-        return Decisions(tuple(arms), chosen, outcome, np.array([row.propensity for row in rows]), {}), None, notes
+        cuts, nothing = cuts_told(connection, asked.id), (math.nan, math.nan)
+        ends = [cuts.get(row.number, nothing) if row.state in (OPEN, EXPIRED) else nothing for row in rows]
+        low, high = (np.where(np.isnan(outcome), end, outcome) for end in np.array(ends).T)
+        reach = (low, high) if np.isnan(outcome).sum() > np.isnan(low).sum() else None
+        propensity = np.array([row.propensity for row in rows])
+        return Decisions(tuple(arms), chosen, outcome, propensity, {}, reach), None, notes
     often = np.bincount(chosen) / chosen.size
     would = [detail_of(row.detail)["would"] for row in rows]
     return Decisions(tuple(arms), chosen, outcome, often[chosen], {}), would, notes

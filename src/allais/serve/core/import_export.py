@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import json
+import math
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -15,20 +16,23 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, select
 
+from allais.evidence.data import AT_LEAST, AT_MOST
 from allais.forests.encoding import flat
+from allais.samples.cuts import Cut, as_json
 from allais.serve.api.schemas import Import
 from allais.serve.core.errors import Refused, refusing
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.experiments import audited
 from allais.serve.core.features import Encoding
 from allais.serve.core.keys import Key
-from allais.serve.core.restore import detail_of, imported_after
+from allais.serve.core.restore import cuts_told, detail_of, imported_after
 from allais.serve.core.service import Service
-from allais.serve.store.tables import decisions, imports
+from allais.serve.store.tables import EXPIRED, OPEN, decisions, imports
 from allais.serve.store.writer import Kind, Row
+from allais.serve.unfinished import age_of
 
 STORED = ("number", "arm", "person", "key", "asked_at", "closed_at", "state", "outcome", "propensity")
-COLUMNS = (*STORED, "would", "features")
+COLUMNS = (*STORED, AT_LEAST, AT_MOST, "would", "features")
 IMPORTED = "imported"  # the state of an outcome that came from elsewhere
 PAGE = 5_000  # decisions that are read at once
 
@@ -74,12 +78,15 @@ async def _pages(service: Service, name: str) -> AsyncIterator[list[tuple[Any, .
     """All decisions that are on disk, page by page; then what was imported."""
     experiment = service.experiment(name)
     encoding, every, last = experiment.features.encoding, not experiment.settings.apprentice, 0
+    cuts = await service.read(partial(cuts_told, experiment=experiment.id), long=True)
+    if experiment.elapsed:  # an open decision has lasted so long already
+        cuts |= {number: (age_of(experiment, number), math.inf) for number in experiment.open}
 
     def decided(connection: Connection) -> list[tuple[Any, ...]]:
         wanted = select(*(decisions.c[column] for column in STORED), decisions.c.detail)
         these = wanted.where(decisions.c.experiment == experiment.id, decisions.c.number > last)
         rows = connection.execute(these.order_by(decisions.c.number).limit(PAGE))
-        return [_decision(tuple(row), encoding) for row in rows]
+        return [_decision(tuple(row), cuts, encoding) for row in rows]
 
     while page := await service.read(decided, long=True):
         last = page[-1][0]
@@ -94,9 +101,11 @@ async def _pages(service: Service, name: str) -> AsyncIterator[list[tuple[Any, .
         yield [row for _, at, event in found for row in _outcomes(at, event, encoding)]
 
 
-def _decision(row: tuple[Any, ...], encoding: Encoding | None) -> tuple[Any, ...]:
-    detail = detail_of(row[-1])
-    return (*row[:-1], detail.get("would"), _features(detail.get("features"), encoding))
+def _decision(row: tuple[Any, ...], cuts: dict[int, Cut], encoding: Encoding | None) -> tuple[Any, ...]:
+    detail, state, outcome = detail_of(row[-1]), row[STORED.index("state")], row[STORED.index("outcome")]
+    known = state in (OPEN, EXPIRED) and outcome is None and row[0] in cuts
+    ends = as_json(cuts[row[0]]) if known else (None, None)
+    return (*row[:-1], *ends, detail.get("would"), _features(detail.get("features"), encoding))
 
 
 def _outcomes(at: float, event: dict[str, Any], encoding: Encoding | None) -> Iterator[tuple[Any, ...]]:
@@ -104,7 +113,7 @@ def _outcomes(at: float, event: dict[str, Any], encoding: Encoding | None) -> It
     observed, features = event.get("observe", event.get("arm")), _features(event.get("features"), encoding)
     outcomes = event["rewards"]
     for arm, outcome in zip(observed if isinstance(observed, list) else repeat(observed), outcomes, strict=False):
-        yield (None, arm, None, event.get("imported"), None, at, IMPORTED, outcome, None, None, features)
+        yield (None, arm, None, event.get("imported"), None, at, IMPORTED, outcome, *[None] * 4, features)
 
 
 def _features(row: list[float] | None, encoding: Encoding | None) -> Any:
@@ -146,7 +155,7 @@ async def as_parquet(service: Service, name: str) -> BinaryIO:
     except ImportError:
         raise Refused(501, "Parquet needs pyarrow, which is not installed. Ask for csv, or install it.") from None
     text, number = pa.string(), pa.float64()
-    kinds = [pa.int64(), text, text, text, number, number, text, number, number, text, text]
+    kinds = [pa.int64(), text, text, text, number, number, text, *[number] * 4, text, text]
     schema = pa.schema(list(zip(COLUMNS, kinds, strict=True)))
     file = tempfile.TemporaryFile()  # noqa: SIM115
     with pq.ParquetWriter(file, schema) as writer:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import zlib
 from collections import Counter
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from sqlalchemy import Connection, Row, func, or_, select
 
 from allais.learner import Learner
 from allais.preferences import Preference
+from allais.samples.cuts import Cut, known_cut
 from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core.experiment import Closed, Experiment, OpenDecision
 from allais.serve.core.features import Encoding
@@ -160,6 +162,17 @@ def imported_after(
     wanted = select(events.c.seq, events.c.at, events.c.body).where(events.c.experiment == experiment, marked)
     rows = connection.execute(wanted.where(events.c.seq > seq).order_by(events.c.seq).limit(IMPORTS_AT_ONCE))
     return [(row.seq, row.at, json.loads(row.body)) for row in rows]
+
+
+def cuts_told(connection: Connection, experiment: int) -> dict[int, Cut]:
+    """What was told of outcomes that are not finished, by the numbers of their decisions."""
+    told = select(events.c.body).where(events.c.experiment == experiment, events.c.body.like('{"tell":%,"cut":%'))
+    found: dict[int, Cut] = {}
+    for (body,) in connection.execute(told.order_by(events.c.seq)):
+        event = json.loads(body)
+        (low, high), before = known_cut(between=event["cut"]), found.get(event["tell"], (-math.inf, math.inf))
+        found[event["tell"]] = max(low, before[0]), min(high, before[1])
+    return found
 
 
 def rows_of_experiments(connection: Connection) -> list[Row[Any]]:

@@ -1,0 +1,74 @@
+"""Tables of outcomes: data frames, CSV and Parquet files, and mappings of columns, by whatever reader is installed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from allais._checks import nearest
+from allais._system.extras import frame_of
+from allais.errors import MissingFile
+from allais.files.reading import csv_rows
+
+READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
+
+
+def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
+    """The columns of a table by name: those that must be there, and those of the others that are."""
+    if isinstance(table, str | Path):
+        return _of_file(Path(table), names, optional)
+    if isinstance(table, Mapping):
+        found = {str(name): column for name, column in table.items()}
+        _require_columns(names, list(found))
+        lengths = {name: len(found[name]) for name in names}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"the columns of a table must be equally long; got {lengths}. Check them.")
+        return found
+    return _of_frame(frame_of(table, "CSV or Parquet"), names, optional)
+
+
+def _of_frame(frame: Any, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
+    _require_columns(names, list(frame.columns))
+    return {name: frame[name].to_numpy() for name in (*names, *optional) if name in frame.columns}
+
+
+def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
+    if not path.exists():
+        raise MissingFile(f"outcomes are read from a file; {path} does not exist. Check the path.")
+    reader: Any = next((name for name in READERS if find_spec(name)), None)
+    if reader is None or not find_spec("narwhals"):
+        if path.suffix != ".csv":
+            raise ValueError(f"without narwhals and polars only CSV files are read; got {path}. Install them.")
+        return _of_csv(path, names, optional)
+    import narwhals
+
+    read = narwhals.read_parquet if path.suffix in (".parquet", ".pq") else narwhals.read_csv
+    try:
+        frame = read(str(path), backend=reader)
+    except Exception as error:  # each reader has errors of its own
+        if path.suffix == ".csv":
+            return _of_csv(path, names, optional)
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"outcomes are read from a CSV or Parquet file; {path} is none ({reason}). Check it."
+        ) from None
+    return _of_frame(frame, names, optional)
+
+
+def _of_csv(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
+    """Cells as text; columns that hold different things are no trouble here."""
+    header, rows = csv_rows(path, "outcomes")
+    _require_columns(names, header)
+    found = [(name, header.index(name)) for name in (*names, *optional) if name in header]
+    return {name: [row[place] or None if place < len(row) else None for row in rows] for name, place in found}
+
+
+def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:
+    for name in names:
+        if name not in there:
+            if len(there) == 1 and re.search("[;\t|]", there[0]):
+                raise ValueError(f"columns are separated by commas; the header is {there[0]!r}. Save the table so.")
+            raise ValueError(f"a column must be in the table; {name!r} is not.{nearest(name, there)}")
