@@ -186,8 +186,8 @@ def _drawable(rows: Rows) -> Rows:
 def _drawn(rows: Rows) -> tuple[str, list[str]]:
     """The column that has ends, or else the first of numbers, and the columns of text before it: names of rows."""
     columns = list(rows[0])
-    numbers = [name for name in columns[1:] if isinstance(rows[0][name], float)]
-    value = next((name for name in columns if f"{name} low" in rows[0]), numbers[0])
+    with_ends = [name for name in columns if f"{name} low" in rows[0]]
+    value = (with_ends or [name for name in columns[1:] if isinstance(rows[0][name], float)])[0]
     return value, [columns[0], *(name for name in columns[1 : columns.index(value)] if isinstance(rows[0][name], str))]
 
 
