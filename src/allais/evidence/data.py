@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
 from functools import cached_property
 from typing import Any
 
@@ -14,11 +13,10 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray, brief, nearest
 from allais.bands.quantiles import Ends, Sorted
-from allais.evidence.tables import columns_of
+from allais.evidence.tables import columns_of, listed, times_of
 from allais.preferences import Preference
 
 CONTROLS = ("control", "baseline", "a", "old", "off", "false", "0")  # names of the group to compare with
-DAY = 86_400.0  # seconds
 MOST_GROUPS = 100  # more are no versions: the column has users, or the outcomes themselves
 UNLIKE = 5.0  # standard errors, by which no covariate differs between groups that were made by chance
 AT_LEAST, AT_MOST = "at_least", "at_most"  # columns of what is known of outcomes that are not finished
@@ -211,7 +209,7 @@ def read_log(
     known = numbers_of(told if reach is None else known_ends(reach))
     found = Log(
         tuple(names[place] for place in order), places[codes], known, users,
-        None if time is None else _times(columns[time]), reach=reach,
+        None if time is None else times_of(columns[time]), reach=reach,
     )  # fmt: skip
     if not covariates:
         return found
@@ -279,12 +277,6 @@ def numbered(labels: list[Any]) -> tuple[list[Any], IntArray]:
     names = list(dict.fromkeys(labels))
     index = {name: place for place, name in enumerate(names)}
     return names, np.fromiter(map(index.__getitem__, labels), dtype=np.int64, count=len(labels))
-
-
-def listed(column: Any) -> list[Any]:
-    """The cells of a column."""
-    found: list[Any] = column.tolist() if isinstance(column, np.ndarray) else list(column)
-    return found
 
 
 def numbers_or_nan(column: Any, what: str = "an outcome") -> FloatArray:
@@ -362,41 +354,3 @@ def reach_of(outcome: FloatArray, columns: Mapping[str, Any], at_least: str, at_
 def known_ends(reach: Reach) -> FloatArray:
     """The end of each outcome that is known: the lower one, if both are."""
     return np.where(np.isinf(reach[0]), reach[1], reach[0])
-
-
-def seconds_of(time: Any, row: int = 0) -> float:
-    """A time as seconds: a number of them, a date, or text such as 2026-11-18 05:30.
-
-    >>> seconds_of("1970-01-02"), seconds_of(12.5)
-    (86400.0, 12.5)
-    """
-    where = f"row {row} has " if row else "got "
-    if isinstance(time, datetime):
-        return time.timestamp() if time.tzinfo else (time - datetime(1970, 1, 1)).total_seconds()
-    if isinstance(time, date):
-        return (time - date(1970, 1, 1)).days * DAY
-    if isinstance(time, int | float | np.number) and not isinstance(time, bool) and math.isfinite(float(time)):
-        return float(time)
-    try:
-        return seconds_of(datetime.fromisoformat(str(time).strip()))
-    except ValueError:
-        raise ValueError(
-            f"a time is a date such as 2026-11-18 05:30, or a number of seconds; {where}{brief(time)}. Repair it."
-        ) from None
-
-
-def _times(column: Any) -> FloatArray:
-    array = np.asarray(column)
-    if array.dtype.kind == "M" and not np.isnat(array).any():
-        found = array.astype("datetime64[us]").astype(np.int64) / 1e6
-    elif array.dtype.kind in "iuf" and np.isfinite(array).all():
-        found = array.astype(np.float64)
-    else:
-        found = np.array([seconds_of(cell, row) for row, cell in enumerate(listed(array), start=1)])
-    back = np.flatnonzero(np.diff(found) < 0.0)
-    if back.size:
-        raise ValueError(
-            f"times ascend, since looks are in the order of time; row {back[0] + 2} is before row {back[0] + 1} "
-            f"({back.size} of {found.size} are out of order). Sort the table by time."
-        )
-    return found

@@ -20,12 +20,11 @@ from allais.evidence.data import (
     AT_MOST,
     Reach,
     ends_wanted,
-    listed,
     numbered,
     numbers_or_nan,
     reach_of,
 )
-from allais.evidence.tables import columns_of
+from allais.evidence.tables import columns_of, listed
 
 IMPORTED = "imported"  # a state in the service's export: an outcome that nobody decided on
 CERTAIN = 0.001  # a finding is told where it comes by luck less often than this

@@ -15,7 +15,8 @@ from allais._checks import FloatArray, brief, finite_array, positive, real, shar
 from allais.bands import Interval
 from allais.bands import quantiles as pairs
 from allais.evidence.comparisons import Metric, metric_of, moments_of, widest
-from allais.evidence.data import DAY, Log
+from allais.evidence.data import Log
+from allais.evidence.tables import DAY
 from allais.preferences import Preference
 from allais.preferences.valuation import plain
 

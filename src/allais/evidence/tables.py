@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from allais._checks import nearest
+import numpy as np
+
+from allais._checks import FloatArray, brief, nearest
 from allais._system.extras import frame_of
 from allais.errors import MissingFile
 from allais.files.reading import csv_rows
 
+DAY = 86_400.0  # seconds
 READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
 
 
@@ -72,3 +77,51 @@ def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:
             if len(there) == 1 and re.search("[;\t|]", there[0]):
                 raise ValueError(f"columns are separated by commas; the header is {there[0]!r}. Save the table so.")
             raise ValueError(f"a column must be in the table; {name!r} is not.{nearest(name, there)}")
+
+
+# -- columns -------------------------------------------------------------------------------------
+
+
+def listed(column: Any) -> list[Any]:
+    """The cells of a column."""
+    found: list[Any] = column.tolist() if isinstance(column, np.ndarray) else list(column)
+    return found
+
+
+def seconds_of(time: Any, row: int = 0) -> float:
+    """A time as seconds: a number of them, a date, or text such as 2026-11-18 05:30.
+
+    >>> seconds_of("1970-01-02"), seconds_of(12.5)
+    (86400.0, 12.5)
+    """
+    where = f"row {row} has " if row else "got "
+    if isinstance(time, datetime):
+        return time.timestamp() if time.tzinfo else (time - datetime(1970, 1, 1)).total_seconds()
+    if isinstance(time, date):
+        return (time - date(1970, 1, 1)).days * DAY
+    if isinstance(time, int | float | np.number) and not isinstance(time, bool) and math.isfinite(float(time)):
+        return float(time)
+    try:
+        return seconds_of(datetime.fromisoformat(str(time).strip()))
+    except ValueError:
+        raise ValueError(
+            f"a time is a date such as 2026-11-18 05:30, or a number of seconds; {where}{brief(time)}. Repair it."
+        ) from None
+
+
+def times_of(column: Any) -> FloatArray:
+    """Times in ascending order, as seconds."""
+    array = np.asarray(column)
+    if array.dtype.kind == "M" and not np.isnat(array).any():
+        found = array.astype("datetime64[us]").astype(np.int64) / 1e6
+    elif array.dtype.kind in "iuf" and np.isfinite(array).all():
+        found = array.astype(np.float64)
+    else:
+        found = np.array([seconds_of(cell, row) for row, cell in enumerate(listed(array), start=1)])
+    back = np.flatnonzero(np.diff(found) < 0.0)
+    if back.size:
+        raise ValueError(
+            f"times ascend, since looks are in the order of time; row {back[0] + 2} is before row {back[0] + 1} "
+            f"({back.size} of {found.size} are out of order). Sort the table by time."
+        )
+    return found
