@@ -62,7 +62,7 @@ class HighestEnd(TopTwo):
 
     def rule(self, n_arms: int) -> Any:
         """The settings as the kernels read them."""
-        return HighestEndRule(*super().rule(n_arms), self.by_widths)
+        return HighestEndRule(*super().rule(n_arms), by_widths=self.by_widths)
 
 
 class HighestEndRule(NamedTuple):
@@ -105,8 +105,9 @@ def _rules() -> str:
     rows = []
     for name, problem, rewards, runs in cases:
         cells = []
-        for policy in (TopTwo(BOTH, rewards, delta=DELTA), HighestEnd(BOTH, rewards, delta=DELTA),
-                       HighestEnd(BOTH, rewards, delta=DELTA, by_widths=True)):  # fmt: skip
+        by_ratios: dict[str, Any] = {"delta": DELTA, "evidence": "ratios"}
+        for policy in (TopTwo(BOTH, rewards, **by_ratios), HighestEnd(BOTH, rewards, **by_ratios),
+                       HighestEnd(BOTH, rewards, **by_ratios, by_widths=True)):  # fmt: skip
             made = simulate(policy, problem, 10**6, runs, seed=1, checkpoints=[10**6], progress=False)
             cells.append(f"{made.samples.mean():,.0f} ± {made.samples.std(ddof=1) / math.sqrt(runs):,.0f}")
         rows.append((name, *cells, str(runs)))

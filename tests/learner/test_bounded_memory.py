@@ -226,7 +226,7 @@ def test_the_outermost_outcomes_and_those_of_many_samples_stay_single(small):
         WUCB.as_printed(TK, Bounded(0, 2)),
         WUCB(PREFERENCES["TK"], Bounded(0, 2), band=DKW()),
         NPTS(Preference(TverskyKahneman(0.61), reference=0.7, costs=True), Bounded(0, 2)),
-        pytest.param(TopTwo(PREFERENCES["TK"], Bounded(0, 2), delta=0.05), marks=pytest.mark.slow),
+        pytest.param(TopTwo(PREFERENCES["TK"], Bounded(0, 2), delta=0.05, evidence="ratios"), marks=pytest.mark.slow),
     ],
     ids=repr,
 )
