@@ -140,9 +140,9 @@ def _guardrails() -> str:
     header = ("p90 at most 300 ms", "policy", "samples", "answered", "wrong answers", "dropped an arm that keeps it",
               "answer breaks it")  # fmt: skip
     return (
-        f"Medians, and means by screening, with a guardrail at delta = {DELTA:g}, half of which is for it; {GUARDED:,} "
-        f"runs of at most {MOST_GUARDED:,} samples. At the limit there is nothing to be shown, so that no run should "
-        'end. "None" is an answer.\n\n' + markdown_table(header, rows)
+        f"Medians, and means by screening, with a guardrail at delta = {DELTA:g}, half of which is for it; "
+        f"runs of at most {MOST_GUARDED:,} samples. At the limit, and just beyond it, little can be shown, and runs "
+        'seldom end. "None" is an answer.\n\n' + markdown_table(header, rows)
     )
 
 
@@ -163,4 +163,4 @@ def _slips(policy: Any, problem: Bandit) -> tuple[str, ...]:
             answered += 1
             breaks += answer is not None and truth.kept[answer] < 0
             wrong += (-1 if answer is None else answer) != best and not (answer is not None and truth.kept[answer] == 0)
-    return f"{samples.mean():,.0f}", str(answered), str(wrong), str(dropped), str(breaks)
+    return f"{samples.mean():,.0f}", f"{answered} of {GUARDED:,}", str(wrong), str(dropped), str(breaks)
