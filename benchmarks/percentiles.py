@@ -129,7 +129,7 @@ def guarded() -> list[tuple[str, Bandit, float]]:
 def _guardrails() -> str:
     rows = []
     for name, problem, margin in guarded():
-        limit = [Guardrail("p90", at_most=300, margin=margin)]
+        limit = [Guardrail(quantile(0.9, costs=True), at_most=300, margin=margin)]
         median, times = quantile(0.5, costs=True), Bounded(0, 1_000)
         for policy in (
             TopTwo(median, times, delta=DELTA, guardrails=limit), WLUCB(median, times, delta=DELTA, guardrails=limit),
@@ -156,7 +156,7 @@ def _slips(policy: Any, problem: Bandit) -> tuple[str, ...]:
         played = Rollout(policy, problem, seed)
         played.run(MOST_GUARDED)
         active = played.state.active
-        answer = played.learner().recommend().arm
+        answer: Any = played.learner().recommend().arm  # arms are called 0, 1, ... here
         samples[run] = played.samples
         dropped += bool((~active & (truth.kept > 0)).any())
         if played.stopped:
