@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from allais import NPTS, Bounded, cvar, expected_value, mixed, quantile
 from allais.cli.app import app
 from allais.evidence import best_so_far, choose_policy, evaluate, read_decisions, replay
-from allais.evidence.distributions import band, error_of, value_of
+from allais.evidence.distributions import band, error_of, value_of, with_unseen
 from allais.evidence.models import Estimate, Fitted, best_model, each_arm
 from allais.evidence.targets import rows_of
 from allais.preferences import Preference
@@ -196,6 +196,8 @@ def test_a_bad_evaluation_gets_one_sentence():
         evaluate(log, {"half": {"a": -0.5}}, expected_value())
     with pytest.raises(ValueError, match="it raised KeyError"):
         evaluate(log, lambda context: context["snow"], expected_value())
+    with pytest.raises(ValueError, match="Name the log's context columns"):
+        evaluate(_log(200), lambda context: context["rain"], expected_value())
     with pytest.raises(ValueError, match="an estimator is one of"):
         evaluate(log, "a", expected_value(), estimator="magic")
     with pytest.raises(ValueError, match="bounds are the least and the greatest"):
@@ -261,6 +263,33 @@ def test_intervals_widen_with_the_kurtosis_of_their_parts():
     assert error_of(even, 0.1)[2] == pytest.approx(0.0, abs=1e-12)
     assert error_of(skewed, 0.1)[2] > 1.0
     assert error_of(-skewed, 0.1)[2] == pytest.approx(-error_of(skewed, 0.1)[2])
+
+
+def test_an_event_that_nobody_saw_widens_the_interval_of_a_steep_weight_only():
+    points, tails = np.arange(1.0, 101.0), np.append(1.0 - np.arange(100) / 100.0, 0.0)
+    people, event = Preference.tversky_kahneman(), 1.0 - np.log(0.05) / -100.0
+    value = value_of(people, points, tails, 1.0)
+    low, high = with_unseen(people, points, tails, 1.0, 100.0, 0.05)
+    assert low < value < high
+    mixed_in = np.append(event * tails[:-1] + 1.0 - event, 0.0)  # 3 % of the best
+    assert high == pytest.approx(value_of(people, points, mixed_in, 1.0))
+    assert with_unseen(people, points, tails, 1.0, 1e9, 0.05) == pytest.approx((value, value), abs=1e-3)
+    even = cvar(0.1)
+    assert with_unseen(even, points, tails, 1.0, 100.0, 0.05) == (value_of(even, points, tails, 1.0),) * 2
+
+
+def test_prospect_theory_holds_its_intervals_where_few_outcomes_have_heavy_tails():
+    # at 8 % a miss, more than 18 of 60 come by luck in less than one of 1e6
+    rng, people, misses = np.random.default_rng(11), Preference.tversky_kahneman(), 0
+    many = np.minimum(rng.lognormal(0.0, 0.8, 1_000_000), 100.0)
+    truth = float(people.outcomes_of(people.estimate(many)))
+    for _ in range(60):
+        arm = rng.random(1_000) < 0.1
+        table = {"arm": np.where(arm, "rare", "common"), "outcome": np.minimum(rng.lognormal(0.0, 0.8, 1_000), 100.0)}
+        log = read_decisions({**table, "propensity": np.where(arm, 0.1, 0.9)})
+        low, high = evaluate(log, "rare", people).worths[0].interval
+        misses += not low <= truth <= high
+    assert misses <= 18
 
 
 def test_weak_overlap_in_contexts_is_said_and_not_extrapolated():

@@ -132,14 +132,11 @@ def error_of(parts: FloatArray, chance: float) -> tuple[float, float, float]:
     return spread / math.sqrt(n), times, skewness * (2.0 * times**2 + 1.0) / 6.0
 
 
-def halves(
-    preference: Preference, utilities: FloatArray, masses: FloatArray, full: float, value: float
-) -> tuple[float, float]:
-    """How much a value is too low, and its standard error, by how it varies between halves of the decisions.
+def halves(preference: Preference, utilities: FloatArray, masses: FloatArray, full: float) -> float:
+    """The standard error of a value, by how it varies between halves of the decisions.
 
-    A weight that is steep at an end makes rare outcomes count that few decisions have seen, so that influence functions
-    say too little. Two halves differ by twice the standard error of the whole. What is missing shrinks like n^-b with b
-    about 1/2, so that as much is missing as came with the second half, times 1 / (2^b - 1).
+    Where a weight is steep at an end, rare outcomes count, and influence functions say too little. Two halves differ by
+    twice the standard error of the whole.
     """
     order, rng = np.argsort(utilities, kind="stable"), np.random.default_rng(1)
     order = order[masses[order] != 0.0]
@@ -150,16 +147,32 @@ def halves(
         one[rng.permutation(points.size)[: points.size // 2]] = True
         totals = [float(sizes[half].sum()) for half in (one, ~one)]
         if min(totals) > 0.0:
-            found.append(
-                [
-                    value_of(preference, *tails_of(points[half], sizes[half] * (full / total), full), full)
-                    for half, total in zip((one, ~one), totals, strict=True)
-                ]
+            both = (
+                value_of(preference, *tails_of(points[half], sizes[half] * (full / total), full), full)
+                for half, total in zip((one, ~one), totals, strict=True)
             )
-    if not found:
-        return 0.0, 0.0
-    both = np.array(found)
-    return (value - float(both.mean())) / (math.sqrt(2.0) - 1.0), 0.5 * math.sqrt(np.mean(np.diff(both, axis=1) ** 2))
+            found.append(next(both) - next(both))
+    return 0.5 * math.sqrt(np.mean(np.square(found))) if found else 0.0
+
+
+def with_unseen(
+    preference: Preference, points: FloatArray, tails: FloatArray, full: float, outcomes: float, chance: float
+) -> tuple[float, float]:
+    """The value if an event that no decision saw were as bad as the worst that was seen, or as good as the best.
+
+    Of n decisions none sees an event of the probability -log(chance) / n, which is 3 / n at 0.05, with this chance (the
+    rule of three; Hanley and Lippman-Hand 1983). A weight that is steep at an end makes so rare an event count. What
+    was seen then tells too little of it: the value is too low or too high by more than its standard error says. For a
+    weight with a bounded slope both ends are the value itself.
+    """
+    slopes = (preference.gains.holder, preference.losses.holder)
+    event = min(-math.log(chance) / max(outcomes, 1.0), 1.0)
+    if all(one is not None and one.exponent == 1.0 for one in slopes):
+        event = 0.0
+    kept = (1.0 - event) * tails[:-1]
+    worse, better = np.append(kept, 0.0), np.append(kept + event * full, 0.0)
+    worse[:1] = tails[:1]  # nothing is worse than the worst that was seen
+    return value_of(preference, points, worse, full), value_of(preference, points, better, full)
 
 
 def shown(preference: Preference, value: float) -> float:

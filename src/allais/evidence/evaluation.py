@@ -32,6 +32,7 @@ from allais.evidence.distributions import (
     shown,
     tails_of,
     value_of,
+    with_unseen,
 )  # fmt: skip
 from allais.evidence.models import ESTIMATORS, Estimate, Estimator, Fitted, Model, best_model
 from allais.evidence.targets import Worth, rows_of, told_part, with_unfinished
@@ -119,13 +120,15 @@ class Evaluation:
             if rows.untried > 0.0:  # what nobody tried may be anything
                 low, high = (self._with_rest(one, preference, end, value) for end in (worst, best))
             error, times, skew = error_of(self._influence(one, preference), self._chance)
-            bias = 0.0
-            if not is_mean(preference):
-                utilities = preference.utilities(self._told.outcome)
-                bias, by_halves = halves(preference, utilities, one.masses, 1.0 - rows.untried, value)
-                error = max(error, by_halves)
-            low -= (times + max(-skew, 0.0)) * error + max(-bias, 0.0)
-            high += (times + max(skew, 0.0)) * error + max(bias, 0.0)
+            ends = value, value
+            seen = one.masses != 0.0  # other arms' outcomes tell nothing about this target
+            if not is_mean(preference) and seen.any():
+                full, utilities = 1.0 - rows.untried, preference.utilities(self._told.outcome)
+                error = max(error, halves(preference, utilities, one.masses, full))
+                points, tails = tails_of(utilities[seen], one.masses[seen], full)
+                ends = with_unseen(preference, points, tails, full, one.known_by, self._chance / 2.0)
+            low -= (times + max(-skew, 0.0)) * error + value - ends[0]
+            high += (times + max(skew, 0.0)) * error + ends[1] - value
         low, high = max(low, worst), min(high, best)
         if not rows.effective:
             value = math.nan  # nothing of it was tried

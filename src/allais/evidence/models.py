@@ -153,6 +153,14 @@ class Estimate:
         excess = self._direct.sum(axis=0) - self.model.own.T @ w
         return np.asarray(w + self.model.means.T @ excess) / n
 
+    @cached_property
+    def known_by(self) -> float:
+        """How many outcomes, in effect, tell what the target may meet: those of its arms, however likely they were."""
+        if self.model is None:
+            return self.rows.effective
+        direct = np.asarray(self.model.means.T @ self._direct.sum(axis=0))
+        return float(direct.sum()) ** 2 / max(float(direct @ direct), 1e-300)
+
     def parts(self, psi: FloatArray) -> FloatArray:
         """Each decision's part of the mean of a function of outcomes, whose average is the estimate.
 

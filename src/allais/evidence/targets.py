@@ -53,9 +53,10 @@ def probabilities(log: Decisions, target: Any) -> tuple[FloatArray, FloatArray]:
             try:
                 answer = target(context)
             except Exception as error:
+                advice = "Check the columns that it needs." if context else "Name the log's context columns."
                 raise ValueError(
                     f"a target is a function from a context to an arm; it raised {type(error).__name__} for "
-                    f"{brief(context)}: {error}. Check the columns that it needs."
+                    f"{brief(context)}: {error}. {advice}"
                 ) from error
             known[key] = _row(places, answer, t + 1)
         found[t], untried[t] = known[key]
