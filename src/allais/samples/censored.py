@@ -226,7 +226,8 @@ class Sweep(NamedTuple):
         upward = bool((places.last == places.at.size).all())  # every cut reaches up to the largest outcome
         if not upward and not bool((places.first == 0).all()):
             return None
-        cut = np.bincount(places.first if upward else places.last - 1, places.mass, minlength=places.at.size)
+        starts, most = (places.first if upward else places.last - 1), places.at.size
+        cut = np.bincount(starts, places.mass, minlength=most).astype(np.float64)
         step = slice(None, None, 1 if upward else -1)
         seen = places.at[step], places.base[step], cut[step], places.masses()[step]
         return Sweep(preference, upward, *seen, places.beyond[step])
