@@ -226,10 +226,11 @@ class Sweep(NamedTuple):
         upward = bool((places.last == places.at.size).all())  # every cut reaches up to the largest outcome
         if not upward and not bool((places.first == 0).all()):
             return None
-        cut = np.bincount(places.first if upward else places.last - 1, places.mass, minlength=places.at.size)
-        step = 1 if upward else -1
-        parts = (part[::step] for part in (places.at, places.base, cut, places.masses(), places.beyond))
-        return Sweep(preference, upward, *parts)
+        starts, most = (places.first if upward else places.last - 1), places.at.size
+        cut = np.bincount(starts, places.mass, minlength=most).astype(np.float64)
+        step = slice(None, None, 1 if upward else -1)
+        seen = places.at[step], places.base[step], cut[step], places.masses()[step]
+        return Sweep(preference, upward, *seen, places.beyond[step])
 
     @property
     def rises(self) -> bool:
@@ -257,14 +258,12 @@ class Sweep(NamedTuple):
 
     def open_from(self, known: int, far: float) -> Sweep:
         """The same with all that lies beyond so many places at its far end."""
-        rest = self.masses[known:].sum()
-        parts = ((self.at, far), (self.seen, 0.0), (self.cut, self.seen[known:].sum() + self.cut[known:].sum()))
+        rest, cut = self.masses[known:].sum(), self.seen[known:].sum() + self.cut[known:].sum()
         return self._replace(
+            at=np.append(self.at[:known], far),
+            seen=np.append(self.seen[:known], 0.0),
+            cut=np.append(self.cut[:known], cut),
             masses=np.append(self.masses[:known], rest),
-            **{
-                name: np.append(part[:known], end)
-                for name, (part, end) in zip(("at", "seen", "cut"), parts, strict=True)
-            },
         )
 
     def value(self, masses: FloatArray) -> float:
