@@ -322,7 +322,8 @@ def node_for(trees, tree, row, arm):
 @routine
 def find_homes(trees):
     """Note where the rows are that a file holds: their leaves, and the sketches that they came into."""
-    told, n_trees, window = trees.clock[TOLD], *trees.home.shape
+    told = trees.clock[TOLD]
+    n_trees, window = trees.home.shape
     for number in range(max(told - window, 0), told):
         i = number % window
         arm, row = trees.whose[i], trees.rows[i]
