@@ -103,9 +103,9 @@ def _logged(world: World, k: int, *, learning: bool) -> Decisions:
     chosen, likely, outcome = np.zeros(size, dtype=np.int64), np.zeros(size), np.zeros(size)
     for t in range(size):
         choice = learner.ask()
-        chosen[t], likely[t] = choice.arm, choice.propensity
+        chosen[t], likely[t] = names.index(choice.arm), choice.propensity
         outcome[t] = next(tapes[chosen[t]])
-        learner.tell(choice, outcome[t])
+        learner.tell(choice, float(outcome[t]))
     KEPT.mkdir(parents=True, exist_ok=True)
     with NamedTemporaryFile(dir=KEPT, suffix=".part", delete=False) as file:
         np.savez_compressed(file, chosen=chosen.astype(np.int8), outcome=outcome, likely=likely)

@@ -62,7 +62,7 @@ class HighestEnd(TopTwo):
 
     def rule(self, n_arms: int) -> Any:
         """The settings as the kernels read them."""
-        return HighestEndRule(*super().rule(n_arms), by_widths=self.by_widths)
+        return HighestEndRule(*(*super().rule(n_arms), self.by_widths))
 
 
 class HighestEndRule(NamedTuple):

@@ -266,6 +266,8 @@ def test_features_beyond_the_limit_are_left_out_and_named():
 
 
 def test_what_cannot_be_is_refused_in_a_sentence(learner):
+    with pytest.raises(ValueError, match=r"got 'huor'\. Did you mean 'hour'"):
+        learner.across("huor")
     with pytest.raises(ValueError, match="cannot take an outcome back"):
         learner.forget("a", 0.5)
     with pytest.raises(TypeError, match=r"Write Fading\(half_life=30\)"):

@@ -228,13 +228,6 @@ def _(band, kept, memory, leader, rival, beta, tolerance):
     return by_distributions or parted(band, kept, memory, leader, rival, beta - np.log1p(-WHOLE), tolerance, False)
 
 
-@routine
-def distribution_ends(band, kept, memory, arm, exponent):
-    """The ends of one arm's interval by its distribution as a whole."""
-    low = -_distribution_end(band, kept, memory, arm, -1.0, exponent, np.inf)
-    return low, _distribution_end(band, kept, memory, arm, 1.0, exponent, np.inf)
-
-
 # -- few values, or many ------------------------------------------------------------------------------
 
 

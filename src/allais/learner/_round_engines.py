@@ -287,7 +287,8 @@ class ContextView(DrawsView):
         own = self._preference == self._draws.policy.preference
         for k in range(self.rule.draws):
             at = (u + k * FURTHER) % 1.0
-            places, counts, sizes = (one.copy() for one in self._seen)  # a view may be prepared again
+            seen = self._seen  # copied, since a view may be prepared again
+            places, counts, sizes = seen[0].copy(), seen[1].copy(), seen[2].copy()
             self._forest.doubted(at, self._row, self._arms, places, counts, sizes)
             if own:
                 felt = self._preference.utilities(places)

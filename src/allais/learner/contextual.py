@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, finite_array
+from allais._checks import FloatArray, finite_array, nearest
 from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files.reading import finite
 from allais.forests.encoding import Flat, checked_context
@@ -333,8 +333,9 @@ class ContextualLearner(Learner):
         name = next(iter(forest.splits()), "") if feature is None else feature
         lately = forest.recent(LATELY)
         seen = [one[name] for one in lately if name in one]
-        if not seen:
-            return []
+        if feature is not None and not seen:
+            names = {key for one in lately for key in one}
+            raise ValueError(f"a feature must be in the contexts so far; got {feature!r}.{nearest(feature, names)}")
         texts = list(dict.fromkeys(one for one in seen if isinstance(one, str)))[:PLACES]
         numbers = [one for one in seen if not isinstance(one, str)]
         levels = (np.arange(PLACES) + 0.5) / PLACES
