@@ -14,10 +14,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
-from mabwiser.mab import MAB, LearningPolicy
 from quantile_forest import RandomForestQuantileRegressor
 from sklearn.datasets import load_breast_cancer
-from vowpalwabbit import Workspace
 
 from allais import (
     NPTS,
@@ -38,6 +36,7 @@ from allais.linear import AdditiveNoise, LinTS
 from allais.policies import ContextualNPTS
 from allais.problems import ContextualBandit
 from allais.report.markup import markdown_table
+from benchmarks.context_players import Context, Mabwiser, VowpalWabbit, play
 
 ROUNDS, RUNS = 2_000, 8
 EXPECTILE = 0.009  # whose expectile is CVaR .1 where outcomes are normal
@@ -47,10 +46,6 @@ MEAN, TAIL = expected_value(), cvar(0.1)
 NORMAL = {
     (mean, sd): Normal(mean, sd) for mean in (11.0, 13.0, 15.0, 15.5, 17.0, 19.0) for sd in (0.5, 1.0, 2.0, 3.0, 6.0)
 }
-
-Context = dict[str, Any]
-Choose = Callable[[Context, list[int]], int]
-Tell = Callable[[float], None]
 
 
 # -- synthetic problems -----------------------------------------------------------------------------
@@ -150,84 +145,6 @@ def _problems() -> dict[str, tuple[ContextualBandit, Preference]]:
     }
 
 
-class _Workspace:
-    """vowpalwabbit on actions with features, its costs scaled to [0, 1]."""
-
-    def __init__(self, options: str, n_arms: int, low: float, high: float, seed: int, gains: bool) -> None:
-        self._vw = Workspace(f"--cb_explore_adf {options} -q xa --random_seed {seed} --quiet")
-        self._rng, self._low, self._high, self._gains = np.random.default_rng(seed), low, high, gains
-        self._n_arms = n_arms
-
-    def _lines(self, told: tuple[int, float, float] | None) -> list[str]:
-        features = " ".join(
-            f"{k}={x}" if isinstance(x, str) else f"{k}:{float(x):.6g}" for k, x in self._context.items()
-        )
-        lines = [f"shared |x {features}"]
-        for place, arm in enumerate(self._arms):
-            label = f"0:{told[1]:.6f}:{told[2]:.6f} " if told is not None and told[0] == place else ""
-            lines.append(f"{label}|a arm={arm}")
-        return lines
-
-    def choose(self, context: Context, arms: list[int]) -> int:
-        self._context, self._arms = context, arms
-        shares = np.array(self._vw.predict(self._lines(None)), dtype=float)
-        shares /= shares.sum()
-        self._place = int(self._rng.choice(len(arms), p=shares))
-        self._share = float(shares[self._place])
-        return arms[self._place]
-
-    def tell(self, outcome: float) -> None:
-        cost = (outcome - self._low) / (self._high - self._low)
-        cost = float(np.clip(1.0 - cost if self._gains else cost, 0.0, 1.0))
-        self._vw.learn(self._lines((self._place, cost, self._share)))
-
-
-class _Mabwiser:
-    """mabwiser's LinTS on the numbers of a context, text as 0 and 1."""
-
-    def __init__(self, n_arms: int, seed: int) -> None:
-        self._mab = MAB(arms=list(range(n_arms)), learning_policy=LearningPolicy.LinTS(alpha=1.0), seed=seed)
-        self._ready = False
-
-    def choose(self, context: Context, arms: list[int]) -> int:
-        self._row = [[1.0, *(float(x == "rain") if isinstance(x, str) else float(x) for x in context.values())]]
-        if not self._ready:
-            self._arm = 0
-        else:
-            found = self._mab.predict_expectations(self._row)
-            self._arm = max(arms, key=lambda arm: found[arm])
-        return self._arm
-
-    def tell(self, outcome: float) -> None:
-        learn = self._mab.partial_fit if self._ready else self._mab.fit
-        learn([self._arm], [outcome], self._row)
-        self._ready = True
-
-
-def _play(
-    player: Any, problem: ContextualBandit, preference: Preference, rounds: int, seed: np.random.SeedSequence
-) -> tuple[float, list[float]]:
-    """One run of somebody else's learner on the same rounds and outcomes as ours; its regret, and its outcomes."""
-    _, comer, *tellers = seed.spawn(problem.n_arms + 2)
-    rngs, names = [np.random.default_rng(one) for one in tellers], list(problem.arms)
-    values: dict[Any, float] = {}
-    lost, outcomes = 0.0, []
-    for one in problem.rounds(rounds, np.random.default_rng(comer)):
-        here = [k for k, name in enumerate(names) if name in one.lotteries]
-        arm = player.choose(dict(one.context), here)
-        drawn = {k: float(one.lotteries[names[k]].sample(rngs[k], 1)[0]) for k in here}
-        player.tell(drawn[arm])
-        outcomes.append(drawn[arm])
-        worth = {}
-        for k in here:
-            lottery = one.lotteries[names[k]]
-            if lottery not in values:
-                values[lottery] = preference.value(lottery)
-            worth[k] = values[lottery]
-        lost += max(worth.values()) - worth[arm]
-    return lost, outcomes
-
-
 def _synthetic() -> str:
     rows = []
     for title, (problem, preference) in _problems().items():
@@ -241,10 +158,10 @@ def _synthetic() -> str:
             regret = simulate(policy, problem, n_rounds=ROUNDS, n_runs=RUNS, seed=1).regret[:, -1]
             found[name] = regret
         others: dict[str, Callable[[int], Any]] = {
-            "VW squarecb": lambda seed: _Workspace("--squarecb", 3, -5.0, 35.0, seed, True),
-            "VW bag": lambda seed: _Workspace("--bag 5", 3, -5.0, 35.0, seed, True),
-            "VW squarecb, expectile": lambda seed: _Workspace(f"--squarecb {TAIL_LOSS}", 3, -5.0, 35.0, seed, True),
-            "mabwiser LinTS": lambda seed: _Mabwiser(3, seed),
+            "VW squarecb": lambda seed: VowpalWabbit("--squarecb", 3, -5.0, 35.0, seed, True),
+            "VW bag": lambda seed: VowpalWabbit("--bag 5", 3, -5.0, 35.0, seed, True),
+            "VW squarecb, expectile": lambda seed: VowpalWabbit(f"--squarecb {TAIL_LOSS}", 3, -5.0, 35.0, seed, True),
+            "mabwiser LinTS": lambda seed: Mabwiser(3, seed),
         }
         for name, make in others.items():
             if name.endswith("expectile") and preference != TAIL:
@@ -252,7 +169,7 @@ def _synthetic() -> str:
                 continue
             seeds = np.random.SeedSequence(1).spawn(RUNS)
             found[name] = np.array(
-                [_play(make(run + 1), problem, preference, ROUNDS, seed)[0] for run, seed in enumerate(seeds)]
+                [play(make(run + 1), problem, preference, ROUNDS, seed)[0] for run, seed in enumerate(seeds)]
             )
         rows.append([title, *(_with_error(each.tolist(), 0) for each in found.values())])
         heads = list(found)
@@ -350,10 +267,10 @@ def _flights() -> str:
             found[name] = [worth(Empirical(one.tolist())) for one in results.outcomes]
         seeds = np.random.SeedSequence(1).spawn(RUNS)
         for name, options in (("VW squarecb", "--squarecb"), ("VW squarecb, expectile", f"--squarecb {TAIL_LOSS}")):
-            players = [_Workspace(options, len(carriers), -60.0, 180.0, run + 1, False) for run in range(RUNS)]
+            players = [VowpalWabbit(options, len(carriers), -60.0, 180.0, run + 1, False) for run in range(RUNS)]
             fits = label == "CVaR .1" or not name.endswith("expectile")
             found[name] = [
-                worth(Empirical(_play(player, problem, MEAN, many, seed)[1]))
+                worth(Empirical(play(player, problem, MEAN, many, seed)[1]))
                 for player, seed in zip(players, seeds, strict=True)
                 if fits
             ]
@@ -385,8 +302,8 @@ def _cancer() -> str:
             found.setdefault(name, []).append(float(results.outcomes.mean()))
         seed = np.random.SeedSequence(run)
         for name, options in {"VW squarecb": "--squarecb", "VW bag": "--bag 5"}.items():
-            player = _Workspace(options, 2, 0.0, 10.0, run + 1, False)
-            found.setdefault(name, []).append(float(np.mean(_play(player, problem, costs, len(order), seed)[1])))
+            player = VowpalWabbit(options, 2, 0.0, 10.0, run + 1, False)
+            found.setdefault(name, []).append(float(np.mean(play(player, problem, costs, len(order), seed)[1])))
     rows = [[_with_error(each, 3) for each in found.values()]]
     return (
         "Breast cancer Wisconsin (569 rows and 30 features, in scikit-learn), each row once, in random order: a biopsy "
