@@ -69,7 +69,7 @@ def test_the_other_policies_with_intervals_end_at_the_bounds_too():
     for policy, bounds in (
         (UCBV(FIFTY), (0.0, 50.0)),
         (WEUCB(PEOPLE, Bounded(0.2, 0.4)), (0.0, 1.0)),  # values are weights of means
-        (TopTwo(costs, Bounded(50, 90), delta=0.05), (-30.0, 10.0)),
+        (TopTwo(costs, Bounded(50, 90), delta=0.05, evidence="ratios"), (-30.0, 10.0)),
         (WUCB.as_printed(costs, [Bounded(50, 90), Bounded(40, 60)]), (-30.0, 20.0)),
     ):
         learner = policy.start(2, seed=1)

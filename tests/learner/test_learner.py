@@ -175,7 +175,7 @@ def test_what_ask_did_not_return_is_refused(choice):
         (np.str_("7"), "a reward must be a number; got"),
         (np.array("7"), "a reward must be a number; got"),
         (np.complex128(7.0), "a reward must be a number; got"),
-        (None, "an outcome is a number, or unfinished: at_least, at_most or between; got none"),
+        (None, "an outcome must be a number, or unfinished: at_least, at_most or between; got none"),
         ([7.0, 0.0], r"a reward must be a number; got \[7.0, 0.0\]"),
         (np.array([7.0, 0.0]), "a reward must be a number; got array"),
         (7.0 + 1.0j, "a reward must be a number; got"),

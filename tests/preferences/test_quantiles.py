@@ -157,7 +157,7 @@ def test_a_preference_is_written_in_a_word(text, expected):
         ("p100", "a percentile lies above 0 and below 100; got 'p100'. Write p95, or p99.9"),
         ("p0", "a percentile lies above 0"),
         ("cvar", "cvar needs a level; got 'cvar'. Write cvar:0.1"),
-        ("cvar:x", "'x' in 'cvar:x' is no number"),
+        ("cvar:x", "'x' in 'cvar:x' is not a number"),
         ("cvar:2", r"level must lie in \(0, 1\]; got 2"),
         ("meen", "a named preference is mean, median, p95, .*Did you mean 'mean'"),
         ("mean:3", "a named preference is"),

@@ -204,7 +204,7 @@ def _ask_again(engine: Engine, id_: int, name: Hashable) -> bool:
         engine.draw = None
     else:
         guard.midway = True
-        if other != arm and not engine.policy.open_to_data:
+        if other != arm and not type(engine.policy).open_to_data:  # bets hold whatever was chosen
             return False
         engine.state.asked[other] -= 1
         engine.out[id_] = (arm, engine.out[id_][1])

@@ -62,8 +62,8 @@ class ContextualNPTS(KArmed):
         guardrails: Limits that the answer must keep, a list of `Guardrail`; each is judged by all outcomes of an arm,
             whatever their contexts.
 
-    >>> rng = np.random.default_rng(1)
-    >>> learner = ContextualNPTS(cvar(0.1), Bounded(0, 30)).start(["bus", "bike"], seed=1)
+    >>> rng = np.random.default_rng(2)
+    >>> learner = ContextualNPTS(cvar(0.1), Bounded(0, 30)).start(["bus", "bike"], seed=2)
     >>> for _ in range(400):
     ...     rain = bool(rng.random() < 0.5)
     ...     choice = learner.ask(context={"weather": "rain" if rain else "dry"})

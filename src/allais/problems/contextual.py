@@ -45,8 +45,8 @@ class ContextualBandit(Problem):
     ...                            {"bike": shaky, "bus": lambda context: Uniform(4, 6)})
     >>> policy = ContextualNPTS(cvar(0.1), Bounded(0, 10))
     >>> results = simulate(policy, problem, n_rounds=300, n_runs=2, seed=1)
-    >>> results.regret.shape
-    (2, 109)
+    >>> results.samples
+    array([300, 300])
     """
 
     def __init__(

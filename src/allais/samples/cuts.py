@@ -41,7 +41,7 @@ def known_cut(at_least: Any = None, at_most: Any = None, between: Any = None) ->
     high = math.inf if at_most is None else _end("at_most" if between is None else "between", at_most)
     if low == -math.inf and high == math.inf:
         raise ValueError(
-            "an outcome is a number, or unfinished: at_least, at_most or between; got none. Say what is known."
+            "an outcome must be a number, or unfinished: at_least, at_most or between; got none. Say what is known."
         )
     if low > high:
         raise ValueError(f"an outcome lies between a lower and a higher end; got {low:g} and {high:g}. Swap them.")

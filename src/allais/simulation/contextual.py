@@ -38,6 +38,7 @@ class ContextualResults(Results):
         choices: Every choice, (runs, rounds).
         values: None: an arm has a value in each context.
         bound: None: nothing is proven.
+        kept: None: guardrails are judged by all outcomes of an arm, whatever their contexts.
         judge: Whose regret it is, in words.
         lost: The regret, (runs, checkpoints).
         missed: Whether the choice of a checkpoint was not the best one of its round, (runs, checkpoints).

@@ -379,7 +379,7 @@ def _bet_again(stream: ValueStream, arrays: dict[str, Any]) -> None:
         if name not in stream._wagers.scratch:
             saved = arrays[BETS + name]
             require(saved.shape == part.shape and saved.dtype == part.dtype, f"{BETS}{name} has another shape")
-            require(not np.isnan(saved).any(), f"{BETS}{name} has no numbers")
+            require(bool((np.isnan(saved) == np.isnan(part)).all()), f"{BETS}{name} has no numbers")
             part[...] = saved
     check_wagers(stream._wagers, 1)
 
