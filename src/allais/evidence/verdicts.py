@@ -151,7 +151,7 @@ class Verdict:
                 ("+" if end > 0 else "") + amount(end, self.unit) for end in (self.difference.low, self.difference.high)
             )
         else:
-            return "There are too few finished outcomes for an interval."
+            return f"There are too few {'finished ' if any(self.vague) else ''}outcomes for an interval."
         return f"The difference is between {low} and {high}."
 
 
