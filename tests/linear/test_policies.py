@@ -82,7 +82,7 @@ def test_the_ellipsoid_is_that_of_the_corrected_formulas():
     assert state.theta == pytest.approx(np.linalg.solve(gram, state.vector), rel=1e-10)
     _, log_det = np.linalg.slogdet(gram)
     assert state.log_det[0] == pytest.approx(log_det, rel=1e-12)
-    from allais.linear.ellipsoid import radius
+    from allais.linear.regression import radius
 
     corrected = math.sqrt(2 * math.log(math.exp(log_det / 2) * lam ** (-1.5) / delta)) + beta * math.sqrt(lam)
     printed = math.sqrt(2 * math.log(math.exp(log_det / 2) * lam**1.5 / delta)) + beta * math.sqrt(lam)
@@ -103,7 +103,7 @@ def test_woful_plays_the_arm_of_the_highest_value_in_the_ellipsoid():
     for _ in range(40):
         choice = learner.ask()
         state = learner.state
-        from allais.linear.ellipsoid import radius
+        from allais.linear.regression import radius
 
         reach = radius(learner.rule.world, state)
         directions = rng.normal(size=(4_000, 3))
@@ -145,7 +145,7 @@ def test_the_papers_stop_takes_its_kappa():
     one = played(WG(PEOPLE, ParameterNoise(), delta=0.05, beta=1.0, stopping="paper"), problem, 10**6)
     other = played(WG(root, ParameterNoise(), delta=0.05, beta=1.0, stopping="paper"), problem, 10**6)
     for rollout, preference in ((one, PEOPLE), (other, root)):
-        from allais.linear.ellipsoid import radius
+        from allais.linear.regression import radius
 
         state = rollout.state
         lead = preference.value_of_normal(state.theta[0], 1.0) - preference.value_of_normal(-state.theta[0], 1.0)
@@ -160,7 +160,7 @@ def test_the_exact_stop_holds_for_every_theta_of_the_ellipsoid():
     problem = LinearBandit(FEATURES, 3 * THETA, noise)
     rollout = played(WG(PEOPLE, noise, delta=0.05, beta=3.0), problem, 10**6)
     assert rollout.stopped
-    from allais.linear.ellipsoid import radius
+    from allais.linear.regression import radius
     from allais.policies.core.verbs import recommend
 
     state, world = rollout.state, rollout.rule.world
@@ -330,7 +330,7 @@ def test_theta_stays_in_the_ellipsoid_in_all_rounds(kind, lam):
     delta, runs, rounds = 0.05, 1_000, 150
     problem = LinearBandit(FEATURES, THETA, NOISES[kind])
     policy = WOFUL(PEOPLE, NOISES[kind], delta=delta, beta=float(np.linalg.norm(THETA)), regularisation=lam).on(problem)
-    from allais.linear.ellipsoid import radius
+    from allais.linear.regression import radius
 
     missed = 0
     for seed in np.random.SeedSequence(9).spawn(runs):

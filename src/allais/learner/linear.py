@@ -18,8 +18,8 @@ from allais.learner.changes import refuse_features
 from allais.learner.choices import Choice, Ellipsoid, number_of
 from allais.learner.learner import Learner, Names, Whose
 from allais.linear.arm_sets import ArmSet, checked_features
-from allais.linear.ellipsoid import radius
 from allais.linear.policy import LinearPolicy
+from allais.linear.regression import radius
 from allais.policies.core.verbs import recommend
 from allais.preferences import Preference
 

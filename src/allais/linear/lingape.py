@@ -9,9 +9,8 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._kernels import kernel, routine
-from allais.linear.ellipsoid import World, bracket_linear, learn_linear, location, radius, recommend_linear, worth
 from allais.linear.policy import LinearPolicy
-from allais.linear.regression import dot
+from allais.linear.regression import World, bracket_linear, dot, learn_linear, location, radius, recommend_linear, worth
 from allais.policies.core.base import Promise, no_worse, setting
 from allais.policies.core.steps import issue, pick
 from allais.policies.core.verbs import SETTLED, bracket, choose, learn, recommend

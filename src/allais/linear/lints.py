@@ -9,9 +9,16 @@ import numpy as np
 
 from allais._checks import FloatArray, positive, share
 from allais._kernels import kernel
-from allais.linear.ellipsoid import LinearState, World, bracket_linear, learn_linear, pick_by_worth, recommend_linear
 from allais.linear.policy import LinearPolicy, fading, length
-from allais.linear.regression import dot
+from allais.linear.regression import (
+    LinearState,
+    World,
+    bracket_linear,
+    dot,
+    learn_linear,
+    pick_by_worth,
+    recommend_linear,
+)
 from allais.policies.core.base import Propensity, setting
 from allais.policies.core.forgetting import Fading
 from allais.policies.core.knowledge import least_probability

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, Seed, not_negative, positive, share
 from allais.linear.arm_sets import checked_features
-from allais.linear.ellipsoid import LinearState, World
 from allais.linear.location_tables import locations_of
 from allais.linear.noise import MOST_SEEN, EstimatedNoise, Noise, check_noise
-from allais.linear.regression import project
+from allais.linear.regression import LinearState, World, project
 from allais.numerics.table import table_of
 from allais.policies.core.base import Policy, setting
 from allais.policies.core.forgetting import Fading

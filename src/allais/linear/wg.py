@@ -9,10 +9,10 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._kernels import kernel
-from allais.linear.ellipsoid import World, bracket_linear, learn_linear, location, radius, recommend_linear, worth
 from allais.linear.lingape import beats
 from allais.linear.noise import Noise
 from allais.linear.policy import LinearPolicy
+from allais.linear.regression import World, bracket_linear, learn_linear, location, radius, recommend_linear, worth
 from allais.policies.core.base import Promise, no_worse, setting
 from allais.policies.core.steps import issue, pick
 from allais.policies.core.verbs import SETTLED, bracket, choose, learn, recommend

@@ -9,7 +9,9 @@ import numpy as np
 
 from allais import theory
 from allais._checks import FloatArray, IntArray
-from allais.linear.ellipsoid import (
+from allais.linear.noise import Noise
+from allais.linear.policy import LinearPolicy, fading
+from allais.linear.regression import (
     World,
     bracket_linear,
     learn_linear,
@@ -18,8 +20,6 @@ from allais.linear.ellipsoid import (
     radius,
     recommend_linear,
 )
-from allais.linear.noise import Noise
-from allais.linear.policy import LinearPolicy, fading
 from allais.policies.core.base import Propensity, setting
 from allais.policies.core.forgetting import Fading
 from allais.policies.core.knowledge import least_probability
