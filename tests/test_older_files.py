@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import allais
-from allais.paper.findings import ExperimentResult
+from allais.paper.experiments import ExperimentResult
 from allais.paper.runner import kept
 from allais.people import Fitted, Interview
 from allais.simulation import Results

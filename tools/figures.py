@@ -13,7 +13,7 @@ from matplotlib.patches import Rectangle
 
 from allais.bands import DKW, KL, Holder
 from allais.bands.base import anytime_rule, refresh, widen
-from allais.numerics.distortion import distortion_of, piece_over
+from allais.numerics.table import distortion_of, piece_over
 from allais.paper.problems import DELAYS, FAST_ROUTE, FIFTY, PEOPLE, SAFE_ROUTE, THREE
 from allais.people import Choices, Family, posterior
 from allais.policies import NPTS, UCB1, WUCB

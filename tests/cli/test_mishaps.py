@@ -210,7 +210,7 @@ def test_what_to_install_is_printed_whole(tmp_path, monkeypatch):
 
 
 def test_a_finding_with_brackets_is_printed_whole(tmp_path, monkeypatch):
-    from allais.paper.findings import ExperimentResult, Finding
+    from allais.paper.experiments import ExperimentResult, Finding
     from allais.paper.runner import Stored, keep
 
     finding = Finding("rewards in [0, 1] and [/x]", "none", "[a] :car:", holds=True)

@@ -30,7 +30,7 @@ from allais.bands import Asymptotic
 from allais.learner import NotNow
 from allais.linear import WG, WOFUL, EstimatedNoise, LinGapE, LinTS, ParameterNoise
 from allais.policies import EXP3
-from allais.policies.core.forgetting import Recent
+from allais.policies.core.knowledge import Recent
 
 PEOPLE, MEAN, UNIT = Preference(TverskyKahneman(0.61)), expected_value(), Bounded(0, 1)
 CHANCES = {"a": 0.9, "b": 0.5}

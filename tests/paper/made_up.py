@@ -1,7 +1,6 @@
 """Results of every experiment in no time: made-up findings of each kind, figures and facts."""
 
-from allais.paper.experiments import BY_NAME
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.experiments import BY_NAME, ExperimentResult, Finding, ResultTable
 from allais.paper.report import drawing
 from allais.paper.runner import Stored
 

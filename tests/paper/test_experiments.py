@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from allais.bands import Holder
-from allais.paper.experiments import BY_NAME, EXPERIMENTS
-from allais.paper.findings import SCALES, ExperimentResult, Size
+from allais.paper.experiments import BY_NAME, EXPERIMENTS, SCALES, ExperimentResult, Size
 from allais.paper.measure import stops
 from allais.paper.problems import PEOPLE, RANGE_SETUP, RANGE_THREE, SETUP, THREE, printed_statements
 from allais.policies import WLUCB, WUCB

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from allais.paper.findings import ExperimentResult, Finding, ResultTable
+from allais.paper.experiments import ExperimentResult, Finding, ResultTable
 from allais.paper.page_words import ERRATA, found
 from allais.paper.report import html_report, markdown_report, write_html
 from allais.paper.runner import Stored

@@ -13,8 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from allais.cli.app import app
-from allais.paper.experiments import BY_NAME
-from allais.paper.findings import ExperimentResult, Finding
+from allais.paper.experiments import BY_NAME, ExperimentResult, Finding
 from allais.paper.report import write_report
 from allais.paper.runner import Stored, keep, kept, path_of, run_experiments
 from allais.report.markup import with_error

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from allais.cli.app import app
 from allais.paper import runner
-from allais.paper.findings import Finding
+from allais.paper.experiments import Finding
 from allais.paper.runner import keep, kept, path_of
 from tests.paper.conftest import FAST
 from tests.paper.made_up import FINDINGS, made_up

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from allais import WSR, Bandit, Discrete, Preference, TverskyKahneman, best_arm
-from allais.paper.findings import ExperimentResult, Figure, Finding, ResultTable
+from allais.paper.experiments import ExperimentResult, Figure, Finding, ResultTable
 from allais.paper.report import html_report
 from allais.paper.runner import Stored
 from allais.people import Family

@@ -22,9 +22,8 @@ from allais._checks import FloatArray, IntArray, share
 from allais._kernels import by_reference, kernel, late, routine, verb
 from allais.bands._tail_walks import LAST_NODE, grid_of, walk_few, walk_grid, walk_strides
 from allais.bands.base import Interval, bounds_of, refresh, refuse_unbounded, widen
-from allais.numerics.distortion import Distortion, distortion_of
 from allais.numerics.integrals import integrate
-from allais.numerics.table import Table, staircase, weigh
+from allais.numerics.table import Distortion, Table, distortion_of, staircase, weigh
 from allais.preferences import Preference
 from allais.rewards import Rewards, SubGaussian
 from allais.samples.cuts import CensoredSample, require_monotone

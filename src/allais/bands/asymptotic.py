@@ -19,7 +19,7 @@ from allais.bands._distribution_bounds import memory_of
 from allais.bands._order_statistics import QuantileRule, quantile_rule
 from allais.bands.base import Interval, bounds_of, refresh, widen
 from allais.bands.holder import variation
-from allais.numerics.distortion import distortion_of
+from allais.numerics.table import distortion_of
 from allais.preferences import Preference
 from allais.preferences.named import level_of
 from allais.rewards import Rewards, SubGaussian

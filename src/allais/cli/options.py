@@ -47,7 +47,7 @@ def require_workers(workers: int) -> None:
 
 def require_scale(scale: str) -> None:
     """Refuse an unknown scale."""
-    from allais.paper.findings import SCALES
+    from allais.paper.experiments import SCALES
 
     if scale not in SCALES:
         raise ValueError(f"scale must be one of {', '.join(SCALES)}; got {scale!r}. Choose one.")

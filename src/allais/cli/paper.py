@@ -35,7 +35,7 @@ from allais.cli.options import (
 from allais.cli.options import console as make_console
 
 if TYPE_CHECKING:
-    from allais.paper.findings import Experiment
+    from allais.paper.experiments import Experiment
     from allais.paper.runner import Stored
 
 app = typer.Typer(
@@ -261,7 +261,7 @@ class Progress:
 
 def tally(stored: Stored) -> str:
     """How many findings there are of each kind."""
-    from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, MISPRINT
+    from allais.paper.experiments import CORRECTED, DIFFERS, HOLDS, MISPRINT
 
     words = {HOLDS: "hold", CORRECTED: "hold once corrected", MISPRINT: "misprints", DIFFERS: "NOT AS EXPECTED"}
     kinds = Counter(finding.kind for finding in stored.result.findings)

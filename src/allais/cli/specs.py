@@ -19,8 +19,8 @@ from allais.preferences import Preference
 from allais.problems import Bandit, Option, Problem, Program, Simulator, grid, table
 from allais.searches import Failures, with_indifference
 from allais.settings import family
+from allais.simulation.rollout import fitted
 from allais.simulation.simulate import MOST_RUNS
-from allais.simulation.suitability import fitted
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from allais.learner.views import FURTHER, MOST, DrawsView, LinearPreferenceView,
 from allais.linear.arm_sets import ArmSet, Judge, checked_features
 from allais.linear.policy import LinearPolicy
 from allais.linear.regression import project
-from allais.policies.core.forgetting import Fading
+from allais.policies.core.knowledge import Fading
 from allais.policies.core.state import extended, started
 from allais.preferences import Preference
 

@@ -19,7 +19,7 @@ from allais.linear.noise import MOST_SEEN, EstimatedNoise, Noise, check_noise
 from allais.linear.regression import LinearState, World, project
 from allais.numerics.table import table_of
 from allais.policies.core.base import Policy, setting
-from allais.policies.core.forgetting import Fading
+from allais.policies.core.knowledge import Fading
 from allais.policies.core.state import require_place
 from allais.samples.memory import empty_memory
 

@@ -21,8 +21,7 @@ from allais.linear.regression import (
     recommend_linear,
 )
 from allais.policies.core.base import Propensity, setting
-from allais.policies.core.forgetting import Fading
-from allais.policies.core.knowledge import least_probability
+from allais.policies.core.knowledge import Fading, least_probability
 from allais.policies.core.steps import issue_with_floor
 from allais.policies.core.verbs import bracket, choose, learn, recommend
 from allais.preferences import expected_value

@@ -17,7 +17,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais.lotteries import Lottery
-from allais.paper.findings import Done, Figure, ResultTable
+from allais.paper.experiments import Done, Figure, ResultTable
 from allais.paper.report import BLUE, GREEN, INK, ORANGE, PURPLE, RED, drawing
 from allais.policies.core.base import Policy
 from allais.policies.wlucb import PAPER_UNION

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from allais.paper.findings import CORRECTED, DIFFERS, HOLDS, MISPRINT
+from allais.paper.experiments import CORRECTED, DIFFERS, HOLDS, MISPRINT
 from allais.paper.runner import Stored
 
 

@@ -11,7 +11,7 @@ from allais import theory
 from allais.linear import LinearBandit
 from allais.linear.noise import ArmNoise
 from allais.lotteries import Bernoulli, Discrete, Normal
-from allais.paper.findings import Finding
+from allais.paper.experiments import Finding
 from allais.preferences import Preference, expected_value
 from allais.problems import Bandit
 from allais.rewards import Bounded

@@ -20,8 +20,7 @@ from allais import __version__
 from allais._system.processes import process_pool
 from allais.errors import RunFailed
 from allais.files.atomic import write_atomically
-from allais.paper.experiments import BY_NAME
-from allais.paper.findings import Experiment, ExperimentResult
+from allais.paper.experiments import BY_NAME, Experiment, ExperimentResult
 
 PACKAGE = Path(__file__).parents[1]
 BENEATH = ("numpy", "scipy", "numba", "matplotlib", "eclipse-sumo")

@@ -3,8 +3,8 @@
 from allais.policies.choosing import recommended
 from allais.policies.contextual import ContextualNPTS
 from allais.policies.core.base import Policy
-from allais.policies.core.forgetting import Fading, Recent
 from allais.policies.core.guardrails import Guardrail
+from allais.policies.core.knowledge import Fading, Recent
 from allais.policies.exp3 import EXP3
 from allais.policies.greedy import ExploreFirstGreedy
 from allais.policies.imed import IMED

@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 from allais._checks import Seed
 from allais.bands.base import bounds_of, refuse_unbounded
 from allais.policies.core.base import KArmed, Propensity, setting
-from allais.policies.core.forgetting import Fading, Recent
 from allais.policies.core.guardrails import Guardrail, guardrails_of
-from allais.policies.core.knowledge import as_list, floors, least_probabilities
+from allais.policies.core.knowledge import Fading, Recent, as_list, floors, least_probabilities
 from allais.policies.npts import NPTSRule, bins_for, draws_of_shares
 
 if TYPE_CHECKING:

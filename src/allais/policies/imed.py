@@ -12,8 +12,7 @@ from allais._kernels import kernel
 from allais.bands.base import NoBand
 from allais.numerics.k_inf import QUICK, DistributionOfThree, k_inf_of_three
 from allais.policies.core.base import KArmed, Propensity, setting
-from allais.policies.core.forgetting import Fading, Recent, remembering
-from allais.policies.core.knowledge import as_list, floors, least_probabilities
+from allais.policies.core.knowledge import Fading, Recent, as_list, floors, least_probabilities, remembering
 from allais.policies.core.steps import best_value, issue_with_floor, pick_highest, survey
 from allais.policies.core.verbs import choose
 from allais.rewards import Finite

@@ -14,9 +14,8 @@ from allais._kernels import by_reference, kernel, late, verb
 from allais.bands.base import bounds_of, refresh, refuse_unbounded
 from allais.numerics.table import distorted_sum
 from allais.policies.core.base import KArmed, Propensity, setting
-from allais.policies.core.forgetting import Fading, Recent, remembering
 from allais.policies.core.guardrails import Guardrail, guardrails_of
-from allais.policies.core.knowledge import as_list, floors, least_probabilities
+from allais.policies.core.knowledge import Fading, Recent, as_list, floors, least_probabilities, remembering
 from allais.policies.core.steps import issue_drawn, pick_highest, survey
 from allais.policies.core.verbs import choose
 from allais.preferences import Preference

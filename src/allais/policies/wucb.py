@@ -11,8 +11,7 @@ from allais import theory
 from allais._checks import FloatArray, IntArray, positive
 from allais.bands import Band, EmpiricalBernstein, Holder
 from allais.policies.core.base import Policy, Propensity, setting
-from allais.policies.core.forgetting import Fading, Recent, remembering
-from allais.policies.core.knowledge import RewardsOfArms, floors, least_probabilities
+from allais.policies.core.knowledge import Fading, Recent, RewardsOfArms, floors, least_probabilities, remembering
 from allais.policies.core.steps import bounds_at, issue_with_floor, pick_highest, rounds_so_far, survey
 from allais.policies.core.verbs import choose, exponent
 from allais.policies.wlucb import WLUCB

@@ -18,8 +18,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, late
-from allais.numerics.distortion import Distortion
-from allais.numerics.table import distorted_sum, weigh
+from allais.numerics.table import Distortion, distorted_sum, weigh
 from allais.samples.cells import AT, LIMIT, RAW, RAW_HIGH, RAW_LOW, SUM, cell_of_outcome, no_cells
 from allais.samples.tree import has_room, insert_outcome, remove_outcome, tree_value
 from allais.samples.trees import DISTINCT, Trees, new_trees

@@ -8,7 +8,7 @@ Every new sample changes every argument of w, so the plain sum costs O(l). But i
 neighbouring outcomes, c_i less the number of samples above the block never changes when samples arrive
 elsewhere. So a block of n samples is compressed to its moments over [0, n], which is exact for polynomials,
 and blocks are joined into larger blocks, in a balanced tree. A block is used where one polynomial gives w over all
-of it (`numerics/distortion.py`): where the block is small against its distance from every singular point of w,
+of it (`numerics/table.py`): where the block is small against its distance from every singular point of w,
 counted in samples. Elsewhere its parts are used. So a value takes O(log l).
 """
 
@@ -16,16 +16,16 @@ from __future__ import annotations
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, late, loose_kernel, routine
-from allais.numerics.distortion import (
+from allais.numerics.table import (
+    BLOCK_TERMS,
     INVERSE_FACTORIALS,
     SCRATCH,
-    TERMS,
     moved_moment,
     piece_over,
     view_from,
+    weigh,
     weigh_block,
 )
-from allais.numerics.table import weigh
 from allais.samples.trees import (
     BASE,
     CHILD,
@@ -255,10 +255,10 @@ def _compress(trees, node):
             before = trees.outcomes[leaf, i - 1] if i > 0 else moments[BASE]
             scratch[SCRATCH + i] = trees.outcomes[leaf, i] - before
             scratch[SCRATCH + LEAF + 1 + i] = per_sample * seen - 1.0
-        for j in range(TERMS):
+        for j in range(BLOCK_TERMS):
             moments[MOMENT + j] = INVERSE_FACTORIALS[j] * _next_moment(scratch, size)
     else:
-        for j in range(TERMS):
+        for j in range(BLOCK_TERMS):
             moments[MOMENT + j] = 0.0
         for i in range(trees.links[node, SIZE] - 1, -1, -1):
             below = trees.numbers[trees.links[node, CHILD + i]]
@@ -266,11 +266,11 @@ def _compress(trees, node):
             centre = per_sample * seen - 1.0 + half
             if half > 0.0:
                 view_from(scratch, below, MOMENT, centre, half)
-                for j in range(TERMS):
+                for j in range(BLOCK_TERMS):
                     moments[MOMENT + j] += moved_moment(scratch, j)
             else:
                 power = below[TOP] - below[BASE]
-                for j in range(TERMS):
+                for j in range(BLOCK_TERMS):
                     moments[MOMENT + j] += INVERSE_FACTORIALS[j] * power
                     power *= centre
             seen += below[TOTAL]

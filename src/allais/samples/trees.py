@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, late
-from allais.numerics.distortion import SCRATCH, TERMS
+from allais.numerics.table import BLOCK_TERMS, SCRATCH
 
 LEAF = 80  # distinct outcomes per leaf, at most
 FAN = 5  # children per node, at most
@@ -30,7 +30,7 @@ class Trees(NamedTuple):
     """Trees in shared arrays: few arrays, one row per node, since each array costs when code is compiled."""
 
     links: NDArray[np.int32]  # what a node is and where it hangs, (nodes, CHILD + FAN + 1)
-    numbers: FloatArray  # where a node lies, and the moments it is compressed to; (nodes, MOMENT + TERMS)
+    numbers: FloatArray  # where a node lies, and the moments it is compressed to; (nodes, MOMENT + BLOCK_TERMS)
     outcomes: FloatArray  # of each leaf: distinct, ascending, as a utility; (leaves, LEAF + 1)
     raw: FloatArray  # the same in the user's units, where a leaf is not PLAIN
     counts: IntArray  # how often each was seen, where a leaf is not PLAIN
@@ -68,7 +68,7 @@ def _arrays(nodes: int, leaves: int) -> tuple[NDArray[np.int32], FloatArray, Flo
     links = np.zeros((nodes, CHILD + FAN + 1), dtype=np.int32)
     links[:, LEAF_OF] = links[:, PARENT] = -1
     links[:, PLAIN] = 1
-    numbers = np.zeros((nodes, MOMENT + TERMS))
+    numbers = np.zeros((nodes, MOMENT + BLOCK_TERMS))
     numbers[:, STALE] = 1.0
     shape = (leaves, LEAF + 1)
     return links, numbers, np.zeros(shape), np.zeros(shape), np.zeros(shape, dtype=np.int64)

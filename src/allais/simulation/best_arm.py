@@ -22,9 +22,8 @@ from allais.preferences.valuation import level_of, percentile_in_words, sure_amo
 from allais.problems import Problem
 from allais.problems.base import require_rivals
 from allais.simulation.history import NOTHING, Kept, Moment, Repeated, noted
-from allais.simulation.rollout import Rollout
+from allais.simulation.rollout import Rollout, fitted, lotteries_of
 from allais.simulation.simulate import root_of
-from allais.simulation.suitability import fitted, lotteries_of
 
 Excluded = Mapping[Hashable, int]  # how many of an arm's runs were left out
 

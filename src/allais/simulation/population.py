@@ -16,7 +16,7 @@ from allais.preferences.showing import Rows, as_frame, as_html, curve_of, in_a_l
 from allais.problems import Problem
 from allais.simulation.python_policy import one_by_one
 from allais.simulation.results import standard_error
-from allais.simulation.suitability import fitted, lotteries_of
+from allais.simulation.rollout import fitted, lotteries_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

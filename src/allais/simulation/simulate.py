@@ -26,8 +26,7 @@ from allais.simulation.contextual import ContextualResults, simulate_contexts
 from allais.simulation.population import People, SharedResults, simulate_people
 from allais.simulation.python_policy import PythonPolicy, PythonRollout, as_policy, say_that_it_is_slow
 from allais.simulation.results import Results
-from allais.simulation.rollout import Rollout, new_record
-from allais.simulation.suitability import fitted, lotteries_of
+from allais.simulation.rollout import Rollout, fitted, lotteries_of, new_record
 
 MOST_RUNS = 10_000_000  # each has a seed and results of its own, which are held in memory
 CHECKPOINTS = 200  # enough for a smooth curve on a log axis

@@ -19,7 +19,7 @@ from allais.bands._distribution_bounds import ends_of, memory_of_counts
 from allais.bands._wagers import no_wagers
 from allais.bands.base import refuse_unbounded
 from allais.bands.betting import bet_in_order
-from allais.numerics.distortion import distortion_of
+from allais.numerics.table import distortion_of
 from allais.preferences import Preference
 from allais.rewards import Rewards
 from allais.samples.censored import Places, places_of

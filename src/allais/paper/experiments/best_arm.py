@@ -6,7 +6,7 @@ import numpy as np
 
 from allais import theory
 from allais.bands import Holder
-from allais.paper.findings import Done, ExperimentResult, Figure, Finding, ResultTable, Size
+from allais.paper.experiments import Done, ExperimentResult, Figure, Finding, ResultTable, Size
 from allais.paper.measure import (
     SHARE,
     Stops,

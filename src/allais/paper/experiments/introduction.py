@@ -6,7 +6,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from allais.lotteries import Discrete
-from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable, Size
+from allais.paper.experiments import Done, ExperimentResult, Finding, ResultTable, Size
 from allais.paper.problems import WEIGHT
 from allais.paper.report import BLUE, GREY, ORANGE, drawing
 from allais.preferences import PowerUtility, Preference

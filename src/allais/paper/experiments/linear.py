@@ -9,7 +9,7 @@ import numpy as np
 from allais.linear import OFUL, WG, WOFUL, GAllocation, LinearBandit
 from allais.linear.noise import AdditiveNoise, ArmNoise
 from allais.lotteries import Discrete, Normal
-from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable, Size
+from allais.paper.experiments import Done, ExperimentResult, Finding, ResultTable, Size
 from allais.paper.measure import (
     SAMPLES,
     below,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable, Size
+from allais.paper.experiments import Done, ExperimentResult, Finding, ResultTable, Size
 from allais.paper.measure import (
     LOGARITHMIC,
     below,

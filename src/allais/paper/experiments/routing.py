@@ -9,7 +9,7 @@ import numpy as np
 
 from allais.errors import DominanceWarning
 from allais.linear import OFUL, WOFUL
-from allais.paper.findings import Done, ExperimentResult, Figure, Finding, ResultTable, Size
+from allais.paper.experiments import Done, ExperimentResult, Figure, Finding, ResultTable, Size
 from allais.paper.report import BLUE, INK, ORANGE, RED, drawing
 from allais.preferences import Preference
 from allais.simulation.rollout import Rollout

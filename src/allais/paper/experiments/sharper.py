@@ -10,7 +10,7 @@ import numpy as np
 from allais import theory
 from allais.linear import WG, LinearBandit, LinGapE
 from allais.linear.noise import ArmNoise, Noise, ParameterNoise
-from allais.paper.findings import Done, ExperimentResult, Finding, ResultTable, Size
+from allais.paper.experiments import Done, ExperimentResult, Finding, ResultTable, Size
 from allais.paper.measure import (
     ABOUT_THE_LIMIT,
     below,

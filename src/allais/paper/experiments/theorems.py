@@ -14,7 +14,7 @@ from allais.bands import Holder
 from allais.linear import WG, WOFUL, LinearBandit
 from allais.linear.noise import ParameterNoise
 from allais.lotteries import Bernoulli, Discrete, Lottery, Normal, Uniform
-from allais.paper.findings import Done, ExperimentResult, Figure, Finding, ResultTable, Size
+from allais.paper.experiments import Done, ExperimentResult, Figure, Finding, ResultTable, Size
 from allais.paper.measure import ABOUT_THE_LIMIT, colour_of, draw_slope, mean_of, share_of, stopped, stops
 from allais.paper.problems import (
     COSTS,

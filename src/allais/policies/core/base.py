@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, IntArray, Seed, brief, not_negative
 from allais.bands import Betting
 from allais.bands.base import Band, bounds_of
-from allais.policies.core.forgetting import Fading, Recent
 from allais.policies.core.guardrails import USUAL, Guardrail, check_guardrails
 from allais.policies.core.knowledge import (
+    Fading,
+    Recent,
     RewardsOfArms,
     as_list,
     check_band,
