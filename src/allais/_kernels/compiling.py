@@ -162,7 +162,7 @@ class Line:
 # What compiled code is made of, in the package's folder; an edit elsewhere leaves the cache as it is.
 SOURCES = (
     *("_kernels", "bands", "forests", "linear", "numerics", "policies", "samples"),
-    *("people/data/design.py", "people/model/_kernels.py", "simulation/rollout.py"),
+    *("people/data/design.py", "people/model/likelihood.py", "simulation/rollout.py"),
 )
 
 

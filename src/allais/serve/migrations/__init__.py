@@ -1,1 +1,0 @@
-"""How the tables of older versions become those of this one; run at every start."""
