@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from allais.files.reading import Damaged
+from allais.files import Damaged
 from allais.forests import OutcomeForest
 from allais.forests.encoding import MOST_COLUMNS, checked_context
 

@@ -1,4 +1,4 @@
-"""Settings as plain JSON and back: weights, preferences, rewards, bands, noise and policies.
+"""Settings as plain JSON and back, weights, preferences, rewards, bands, noise and policies; and files of preferences.
 
 A setting is a dataclass, or has `as_setting()` and `from_setting(content, trust)`. It is declared once, by the
 `__all__` of its package: files, specs, the service and the reference know it from there. The package is imported when
@@ -9,9 +9,15 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
+
+from allais.files import DAMAGE, Damaged, checksum, reason, text_of, write_atomically
+
+Kind = TypeVar("Kind")
 
 # The families of settings: the package that exports them, and what they derive from; of a protocol, the methods count.
 # Lower packages come first, so that a search for a name imports no package that its type does not need itself.
@@ -196,3 +202,44 @@ def _found(address: str) -> Any:
             f"a saved function must be importable; got {address}, which is not found. Put its module on the path."
         ) from None
     return thing
+
+
+FORMAT, VERSION = "allais preference", 1  # of the file of a preference
+
+
+def write_preference(path: Path, preference: Any, more: dict[str, Any]) -> None:
+    """Write a preference to a file, and what else is known about where it comes from."""
+    document = {"format": FORMAT, "version": VERSION, "preference": to_spec(preference), **more}
+    document["checksum"] = checksum(document)
+    write_atomically(path, json.dumps(document, allow_nan=False) + "\n")
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """What a preference file holds, whole and as it was written."""
+    content = text_of(path, "a preference is")
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ValueError(f"not a preference file: {path}. Check the path.")
+    if document.get("version") != VERSION:
+        raise ValueError(f"a preference file must be of version {VERSION}; {path} is not. Update allais.")
+    if document.get("checksum") != checksum(document):
+        raise ValueError(f"a preference file must match its checksum; {path} is damaged. Use a backup.")
+    return document
+
+
+def read_preference(kind: type[Kind], path: Path, trust: Sequence[str]) -> Kind:
+    """The preference that a file holds."""
+    trusted = checked_trust(trust)
+    document = read_document(path)
+    try:
+        found = from_spec(document["preference"], trusted)
+        if not isinstance(found, kind):
+            raise Damaged("it holds no preference")
+    except DAMAGE as error:
+        raise ValueError(
+            f"a preference file must be whole; {path} is damaged ({reason(error)}). Use a backup."
+        ) from None
+    return found

@@ -29,7 +29,7 @@ from allais import (
 )
 from allais.bands import DKW, KL, Envelope, Holder
 from allais.bands._distribution_bounds import ends_of, memory_of
-from allais.files.reading import checksum
+from allais.files import checksum
 from allais.samples.cells import HIGH, LIMIT, LOW
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.testing import check_policy

@@ -120,7 +120,7 @@ def test_a_saved_learner_goes_on_forgetting(memory, tmp_path):
 
 
 def test_a_file_whose_lifetimes_do_not_fit_is_refused(tmp_path):
-    from allais.files.reading import checksum
+    from allais.files import checksum
 
     learner = NPTS(PEOPLE, BOUNDED, memory=Recent(5)).start(["a", "b"], seed=1)
     learner.observe("a", [1.0, 2.0, 3.0])

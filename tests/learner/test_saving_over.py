@@ -12,7 +12,7 @@ from allais import (
     Learner,
     ValueStream,
 )
-from allais.files.atomic import write_atomically
+from allais.files import write_atomically
 from tests.learner.test_trust import PEOPLE
 
 # -- saving over what is there -------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from allais import (
     Weight,
     expected_value,
 )
-from allais.files.reading import checksum
+from allais.files import checksum
 from allais.linear import WG, EstimatedNoise, LinTS, ParameterNoise
 from allais.linear.noise import MOST_SEEN
 from allais.settings import from_spec, to_spec

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from allais import Discrete, TverskyKahneman
-from allais.files.reading import Damaged
+from allais.files import Damaged
 from allais.people import Choices, Family, Fitted, fit, hierarchical
 from allais.people.inference.hierarchical import Task, checked, sampled, starting_point
 from allais.people.inference.summary import chains_content, chains_from

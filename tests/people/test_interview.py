@@ -194,7 +194,7 @@ def test_a_damaged_interview_is_refused(tmp_path, finished):
     path.write_text(path.read_text().replace('"told": [[1, "', '"told": [[1, "C'))
     with pytest.raises(ValueError, match="is damaged"):
         Interview.load(path)
-    from allais.files.reading import checksum
+    from allais.files import checksum
 
     for spoil in (
         lambda content: content["particles"].pop(),

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from allais import NPTS, Bounded, Discrete, Preference, TverskyKahneman, cvar, expected_value
-from allais.files.reading import checksum
+from allais.files import checksum
 from allais.people import Family, Interview
 from allais.serve.store import tables
 from allais.settings import to_spec

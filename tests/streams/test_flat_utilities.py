@@ -85,7 +85,7 @@ def test_a_file_that_lists_an_outcome_twice_opens_with_it_once():
     arm["counts"][often] -= 1
     for name, value in (("outcomes", arm["outcomes"][often]), ("felt", arm["felt"][often]), ("counts", 1)):
         arm[name].insert(often, value)
-    from allais.files.reading import checksum
+    from allais.files import checksum
 
     document["checksum"] = checksum(document)
     raw, counts = Learner.from_snapshot(document, trust=[__name__]).outcomes("A21")

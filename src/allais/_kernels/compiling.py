@@ -28,7 +28,7 @@ from typing import Any
 import numba
 from numba.core.compiler_lock import global_compiler_lock
 
-from allais.files.atomic import locked
+from allais.files import locked
 
 TICK = 0.1  # seconds between two pictures of the line
 LOCKS = 64  # files: few, and two processes seldom meet by chance

@@ -18,7 +18,7 @@ import typer
 from allais._system.extras import extra
 from allais._system.processes import begin_worker, end_workers, guard
 from allais.cli.options import Resume, Workers, counted, require_writable, sentences, terminations, writing
-from allais.files.atomic import write_atomically
+from allais.files import write_atomically
 from allais.rewards import Bounded
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from allais._checks import FloatArray
 from allais.cli.specs import SearchSpec
 from allais.errors import RunFailed
-from allais.files.atomic import write_atomically
+from allais.files import write_atomically
 from allais.policies.core.base import Policy, promise_in_words
 from allais.preferences import Preference
 from allais.preferences.valuation import amount as in_units

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from allais.cli.options import Plot, Resume, Workers, console, counted, made, require_picture, sentences, writing
-from allais.files.atomic import write_atomically
+from allais.files import write_atomically
 from allais.preferences.named import in_words
 from allais.preferences.valuation import amount, certainty_equivalent_in_words
 

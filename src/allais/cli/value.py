@@ -15,9 +15,9 @@ from rich.text import Text
 from allais.cli.options import Plot, console, no_such_option, require_picture, require_writable, two_numbers, writing
 from allais.lotteries.finite import lottery_of
 from allais.preferences import Preference
-from allais.preferences.documents import read_document
 from allais.preferences.named import preference_named, weight_of
 from allais.preferences.valuation import certainty_equivalent_in_words
+from allais.settings import read_document
 
 if TYPE_CHECKING:
     from rich.table import Table

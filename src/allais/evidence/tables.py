@@ -15,7 +15,7 @@ import numpy as np
 from allais._checks import FloatArray, brief, nearest
 from allais._system.extras import frame_of
 from allais.errors import MissingFile
-from allais.files.reading import csv_rows
+from allais.files import csv_rows
 
 DAY = 86_400.0  # seconds
 READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first

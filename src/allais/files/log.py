@@ -23,8 +23,19 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from allais.files.atomic import keep_access, locked, locked_folder, make_folder, sync_folder, write_atomically
-from allais.files.reading import DAMAGE, checksum, reason, require, whole
+from allais.files import (
+    DAMAGE,
+    checksum,
+    keep_access,
+    locked,
+    locked_folder,
+    make_folder,
+    reason,
+    require,
+    sync_folder,
+    whole,
+    write_atomically,
+)
 
 Event = dict[str, Any]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import FloatArray, brief
-from allais.files.reading import require
+from allais.files import require
 
 MOST_COLUMNS = 256  # features that are learned from; those that come later are left out
 MOST_CATEGORIES = 1_000  # of one feature; those that come later are one more

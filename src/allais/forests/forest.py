@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, IntArray, finite_array
 from allais._kernels import bound, held
-from allais.files.reading import array_like, finite_list, require, whole, whole_list
+from allais.files import array_like, finite_list, require, whole, whole_list
 from allais.forests._arrays import (
     CHILD,
     DUE,

@@ -19,7 +19,7 @@ import numpy as np
 from allais._checks import number
 from allais._kernels import bound, compiled_for, held
 from allais._system.locks import Guard
-from allais.files.reading import Damaged
+from allais.files import Damaged
 from allais.learner.choices import Choice, NotNow, require_own
 from allais.learner.reading import Others, someone
 from allais.learner.unfinished import lapse

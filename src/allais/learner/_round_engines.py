@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import bound
-from allais.files.reading import require, whole
+from allais.files import require, whole
 from allais.forests import OutcomeForest
 from allais.forests.encoding import Flat, checked_context
 from allais.learner import reading

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, nearest
 from allais._system.locks import one_at_a_time, one_change_at_a_time
-from allais.files.reading import finite
+from allais.files import finite
 from allais.forests.encoding import Flat, checked_context
 from allais.learner import changes, reading
 from allais.learner._engine import Engine

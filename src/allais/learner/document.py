@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, IntArray, Seed, brief, generator
 from allais.errors import MissingFile
-from allais.files.atomic import write_atomically
-from allais.files.log import SnapshotLog
-from allais.files.reading import (
+from allais.files import (
     DAMAGE,
     array_like,
     checksum,
@@ -28,7 +26,9 @@ from allais.files.reading import (
     require,
     whole,
     whole_list,
+    write_atomically,
 )
+from allais.files.log import SnapshotLog
 from allais.learner._engine import Engine
 from allais.learner.choices import NotNow, require_plain_names
 from allais.learner.journal import open_folder, whole_snapshot

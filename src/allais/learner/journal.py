@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from allais._system.locks import Guard
+from allais.files import DAMAGE, reason
 from allais.files.log import SnapshotLog
-from allais.files.reading import DAMAGE, reason
 
 FEWEST_LINES = 4096  # between snapshots
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from allais._checks import Seed, brief, generator
 from allais._system.locks import one_change_at_a_time
 from allais.errors import NotAdmitted
-from allais.files.reading import DAMAGE, reason
+from allais.files import DAMAGE, reason
 from allais.learner import changes
 from allais.learner import document as documents
 from allais.learner.choices import WIDEN, Choice, number_of, require_own

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, Seed, finite_array
 from allais._system.locks import one_at_a_time, one_change_at_a_time
-from allais.files.reading import finite_list
+from allais.files import finite_list
 from allais.learner._engine import Engine
 from allais.learner._round_engines import LinearEngine, listed, unlisted
 from allais.learner.changes import refuse_features

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from allais import __version__
 from allais._system.extras import extra
-from allais.files.atomic import write_atomically
+from allais.files import write_atomically
 from allais.paper.experiments import BY_NAME, CORRECTED, DIFFERS, EXPERIMENTS, HOLDS, MISPRINT, Figure, Finding
 from allais.paper.page_words import ERRATA, counts, found, kinds_of, pieces, shares
 from allais.paper.runner import Stored, kept

@@ -19,7 +19,7 @@ from typing import Any
 from allais import __version__
 from allais._system.processes import process_pool
 from allais.errors import RunFailed
-from allais.files.atomic import write_atomically
+from allais.files import write_atomically
 from allais.paper.experiments import BY_NAME, Experiment, ExperimentResult
 
 PACKAGE = Path(__file__).parents[1]

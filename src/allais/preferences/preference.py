@@ -18,10 +18,11 @@ from allais.errors import AccuracyWarning, DominanceWarning
 from allais.lotteries import Lottery
 from allais.lotteries.base import require_lottery
 from allais.numerics import Parts, sample_parts
-from allais.preferences import documents, showing, utilities, valuation
+from allais.preferences import showing, utilities, valuation
 from allais.preferences.explain import Explanation, explain
 from allais.preferences.utilities import PowerUtility, Utility
 from allais.rewards import SubGaussian
+from allais.settings import read_preference, write_preference
 from allais.weights import TverskyKahneman, Weight
 
 PROMISED = 1e-9  # the relative error of a value, beyond which a warning says what it is
@@ -127,7 +128,7 @@ class Preference:
         >>> Preference.load("alice.json").gains
         TverskyKahneman(eta=0.61)
         """
-        return documents.read_preference(cls, Path(path), trust)
+        return read_preference(cls, Path(path), trust)
 
     def save(self, path: str | Path) -> None:
         """Write the preference to a file: readable JSON with a checksum.
@@ -135,7 +136,7 @@ class Preference:
         Args:
             path: The file; a crash while saving leaves the old one.
         """
-        documents.write_preference(Path(path), self, {})
+        write_preference(Path(path), self, {})
 
     def in_frame_of(self, other: Preference, *, same_unit: bool = True) -> Preference:
         """The same person's preference, with the direction and the reference point of another preference.

@@ -16,7 +16,7 @@ from allais.bands.quantiles import interval
 from allais.evidence import Evaluation, Verdict, Verdicts, Worth
 from allais.evidence.distributions import value_at
 from allais.evidence.targets import LOGGING
-from allais.files.atomic import write_atomically
+from allais.files import write_atomically
 from allais.preferences import Preference
 from allais.preferences.named import in_words
 from allais.preferences.valuation import amount, plain

@@ -13,7 +13,7 @@ import numpy as np
 
 from allais import __version__
 from allais._checks import FloatArray
-from allais.files.atomic import write_atomically
+from allais.files import write_atomically
 from allais.learner.reading import sure_intervals
 from allais.policies.core.base import PROMISES, promise_in_words
 from allais.preferences import Explanation

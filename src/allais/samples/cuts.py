@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, IntArray, brief, finite_array, number
 from allais.errors import NotAdmitted
-from allais.files.reading import require, whole
+from allais.files import require, whole
 from allais.lotteries import Discrete
 from allais.preferences import Preference
 from allais.rewards import Finite, Rewards

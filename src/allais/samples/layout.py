@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
-from allais.files.reading import LARGEST_COUNT, require
+from allais.files import LARGEST_COUNT, require
 from allais.preferences import Preference
 from allais.samples.cells import AT, FILLED, HIGH, LOW, RAW, RAW_HIGH, RAW_LOW, SUM, gathered, widest_reach
 from allais.samples.memory import FLAT, VALUE_SLACK, Memory, empty_memory, is_crowded, moments

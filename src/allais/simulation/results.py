@@ -11,7 +11,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._system.extras import extra
-from allais.files.reading import read_arrays, write_arrays
+from allais.files import read_arrays, write_arrays
 from allais.policies.core.guardrails import BREAKS, KEEPS
 from allais.preferences.showing import Rows, as_frame, as_html, in_a_line
 

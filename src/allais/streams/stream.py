@@ -16,7 +16,7 @@ from allais.bands._distribution_bounds import shifted
 from allais.bands._wagers import FIRST
 from allais.bands.base import bounds_of
 from allais.bands.betting import ends_by_bets
-from allais.files.reading import DAMAGE, LARGEST_COUNT, read_arrays, reason, require, whole, write_arrays
+from allais.files import DAMAGE, LARGEST_COUNT, read_arrays, reason, require, whole, write_arrays
 from allais.numerics.sums import Parts
 from allais.policies.wagers import check_wagers
 from allais.preferences.showing import SHOWN_PROBABILITIES, Rows, as_frame, as_html, quantiles_drawn

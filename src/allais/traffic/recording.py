@@ -15,7 +15,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray, positive
 from allais._system.processes import process_pool
-from allais.files.reading import read_arrays, write_arrays
+from allais.files import read_arrays, write_arrays
 from allais.lotteries import Empirical
 from allais.problems.base import LotteryArms
 from allais.simulation.simulate import workers

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import brief, number
-from allais.files.atomic import write_atomically
-from allais.files.reading import text_of
+from allais.files import text_of, write_atomically
 from allais.lotteries import Discrete
 from allais.people.data.design import CERTAINTY_EQUIVALENT
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from allais._checks import brief
 from allais._system.extras import frame_of
-from allais.files.reading import csv_rows
+from allais.files import csv_rows
 from allais.lotteries import Discrete
 from allais.lotteries.finite import lottery_of
 from allais.people.data.choices_builder import MOST_TIMES, EmptyCellError, Rows, lottery_of_pairs

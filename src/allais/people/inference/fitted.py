@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from allais._checks import FloatArray, Seed, generator
-from allais.files.reading import DAMAGE, finite, finite_list, reason, require, whole
+from allais.files import DAMAGE, finite, finite_list, reason, require, whole
 from allais.people.data.choices import Choices
 from allais.people.inference.summary import (
     PopulationTable,
@@ -27,9 +27,8 @@ from allais.people.inference.summary import (
 from allais.people.model.family import Family
 from allais.people.model.parameters import ByName, Prior
 from allais.preferences import Preference
-from allais.preferences.documents import read_document, write_preference
 from allais.preferences.showing import Rows, as_frame, as_html
-from allais.settings import checked_trust, from_spec, to_spec
+from allais.settings import checked_trust, from_spec, read_document, to_spec, write_preference
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -13,7 +13,7 @@ import numpy as np
 
 from allais._checks import FloatArray
 from allais._system.extras import extra
-from allais.files.reading import require
+from allais.files import require
 from allais.people.model.parameters import ByName
 from allais.preferences.showing import Rows, as_frame, as_html, as_intervals
 

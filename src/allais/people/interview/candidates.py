@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from allais._checks import FloatArray, IntArray, real
-from allais.files.reading import require, whole
+from allais.files import require, whole
 from allais.lotteries import Discrete
 from allais.people.data.choices import dominates
 from allais.people.data.choices_builder import plain_option

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from allais._checks import Seed, generator
-from allais.files.atomic import write_atomically
+from allais.files import DAMAGE, finite_list, generator_of, plain, reason, require, whole, write_atomically
 from allais.files.log import SnapshotLog
-from allais.files.reading import DAMAGE, finite_list, generator_of, plain, reason, require, whole
 from allais.learner.choices import NotNow
 from allais.learner.journal import open_folder, whole_snapshot
 from allais.people.data.choices import Choices
@@ -34,9 +33,8 @@ from allais.people.interview.candidates import SIDES, Question, asked_about, che
 from allais.people.interview.interview import Interview
 from allais.people.model.family import Family
 from allais.people.model.parameters import Prior
-from allais.preferences.documents import read_document, write_preference
 from allais.report.markup import render, static, style
-from allais.settings import checked_trust, from_spec, to_spec
+from allais.settings import checked_trust, from_spec, read_document, to_spec, write_preference
 
 SETTINGS = ("stakes", "questions", "sure", "checks", "person", "unit", "n_candidates", "n_particles")
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from allais._checks import FloatArray, Seed, brief, generator, share
 from allais._system.locks import one_at_a_time, one_change_at_a_time
-from allais.files.reading import DAMAGE, reason
+from allais.files import DAMAGE, reason
 from allais.learner.choices import NotNow
 from allais.learner.journal import Journal
 from allais.lotteries import Discrete

@@ -1,7 +1,7 @@
 """The likelihood of choices under a family, for many parameter vectors at once.
 
-Compiled: values of options from tables of weights and utilities, then choice rules. A parameter vector has nine
-places, whatever the family (`people/data/design.py`). Gradients are exact: each formula is differentiated beside itself.
+Compiled: values of options from tables of weights and utilities, then choice rules. A parameter vector has nine places,
+whatever the family (`people/data/design.py`). Gradients are exact: each formula is differentiated beside itself.
 """
 
 from __future__ import annotations

@@ -10,9 +10,8 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, tuple_, update
 
-from allais.files.reading import checksum
+from allais.files import checksum
 from allais.preferences import Preference
-from allais.preferences.documents import FORMAT, VERSION
 from allais.serve.api.schemas_people import PutPerson
 from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.experiments import audited
@@ -22,7 +21,7 @@ from allais.serve.core.restore import digest_of, stored_preference
 from allais.serve.core.service import Service
 from allais.serve.store import tables
 from allais.serve.store.tables import people, preferences
-from allais.settings import from_spec, to_spec
+from allais.settings import FORMAT, VERSION, from_spec, to_spec
 
 CARRIES_OVER = (
     "Weights, utility and loss aversion are applied to the gains and losses of each experiment, whatever their unit: "

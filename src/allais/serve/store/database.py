@@ -29,7 +29,7 @@ from sqlalchemy.exc import (
     SQLAlchemyError,
 )
 
-from allais.files.atomic import locked
+from allais.files import locked
 from allais.serve.core.errors import unavailable
 
 PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
