@@ -112,9 +112,9 @@ COINS = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "needs a header; .* is empty"),
+        ("", "begins with the names of its columns; .* is empty"),
         ("s,S\n", "needs a row at least"),
-        ("s,S\n1,2\n1\n", "every row must have 2 cells, as the header has; .* has 1 in line 3"),
+        ("s,S\n1,2\n1\n", "every row must have 2 cells, as the header has; .* has 1 in row 2 below it"),
         ("s,s\n1,2\n", "has 's' twice"),
         ("s,S\n1,2\n1,2\n", None),
     ],

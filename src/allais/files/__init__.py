@@ -146,7 +146,7 @@ def csv_rows(path: Path, what: str) -> tuple[list[str], list[list[str]]]:
     """The names of the columns of a CSV file, and its rows; `what` says what these are, such as "choices"."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file) if row]
+            rows = [row for row in csv.reader(file, strict=True) if row]
     except FileNotFoundError:
         raise MissingFile(f"{what} are read from a file; {path} does not exist. Check the path.") from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:

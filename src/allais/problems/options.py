@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
@@ -13,7 +12,7 @@ import numpy as np
 
 from allais._checks import brief
 from allais._system.extras import extra
-from allais.errors import MissingFile
+from allais.files import csv_rows
 
 Setting = str | int | float | bool
 OWN_NAME = "arm"  # the column that names an option; without it the name is made from the settings
@@ -186,26 +185,17 @@ def table(source: Any) -> list[Option]:
 
 
 def _of_csv(path: Path) -> list[dict[str, Any]]:
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [(line, cells) for line, cells in enumerate(csv.reader(file, strict=True), start=1) if cells]
-    except FileNotFoundError:
-        raise MissingFile(f"options are read from a CSV file; {path} does not exist. Check the path.") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"options are read from a CSV file; {path} cannot be read ({error}). Check it.") from None
-    if not lines:
-        raise ValueError(f"a table of options needs a header; {path} is empty. Write a line such as s,S.")
-    header = [cell.strip() for cell in lines[0][1]]
+    header, rows = csv_rows(path, "options")
     for name in header:
         if header.count(name) > 1:
             raise ValueError(f"columns must have distinct names; {path} has {name!r} twice. Rename one.")
-    for line, cells in lines[1:]:
+    for number, cells in enumerate(rows, start=1):
         if len(cells) != len(header):
             raise ValueError(
-                f"every row must have {len(header)} cells, as the header has; {path} has {len(cells)} in line {line}. "
-                "Mend that line."
+                f"every row must have {len(header)} cells, as the header has; {path} has {len(cells)} in row {number} "
+                "below it. Mend that row."
             )
-    columns = [_typed([cells[place].strip() for _, cells in lines[1:]]) for place in range(len(header))]
+    columns = [_typed([cells[place].strip() for cells in rows]) for place in range(len(header))]
     return [dict(zip(header, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
