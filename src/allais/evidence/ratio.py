@@ -147,15 +147,17 @@ class Forecast:
     Attributes:
         units: Users, or outcomes, that each group needs; infinite where the groups may not differ at all.
         days: How many days that takes from now on; None where no traffic is known.
+        of: What units are: users or outcomes.
     """
 
     units: float
     days: float | None = None
+    of: str = "outcomes"
 
     def __str__(self) -> str:
         if not math.isfinite(self.units) or (self.days is not None and self.days > MOST_DAYS):
             return "No end is in sight: the difference is too small for the traffic."
-        text = f"About {round(self.units, 1 - len(str(round(self.units)))):,.0f} units in each group decide it"
+        text = f"About {round(self.units, 1 - len(str(round(self.units)))):,.0f} {self.of} in each group decide it"
         if self.days is None:
             return f"{text}."
         return f"{text}: {'another day' if self.days <= 1.0 else f'about {math.ceil(self.days):,} more days'}."
@@ -180,10 +182,11 @@ def still_needed(
     if not found:
         return None
     needed = units * max(min(found), 1.0)
-    if log.time is None or log.time[-1] <= log.time[0]:
-        return Forecast(needed)
-    per_day = units / ((float(log.time[-1]) - float(log.time[0])) / DAY)
-    return Forecast(needed, (needed - units) / per_day)
+    days = None
+    if log.time is not None and log.time[-1] > log.time[0]:
+        per_day = units / ((float(log.time[-1]) - float(log.time[0])) / DAY)
+        days = (needed - units) / per_day
+    return Forecast(needed, days, "outcomes" if log.user is None else "users")
 
 
 def forecast(
@@ -196,13 +199,13 @@ def forecast(
     rarest: float = 0.01,
     delta: float = 0.05,
 ) -> Forecast:
-    """How many units a test needs to find a change, from a pilot: outcomes of the control alone.
+    """How many outcomes a test needs to find a change, from a pilot: outcomes of the control alone.
 
     Args:
         outcomes: Outcomes of a pilot, or of any day before the test.
         by: What groups are compared by, such as 'p95' or 'mean'.
         change: The relative change of all outcomes that is to be found, such as 0.05.
-        per_day: Units of each group and day.
+        per_day: Outcomes of each group and day.
         costs: Whether less is better.
         rarest: The rarest event that matters, where `by` is no percentile.
         delta: The error rate of the test.
