@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from allais._checks import FloatArray, brief, finite_array, positive, real, share
 from allais.bands import Interval
@@ -75,8 +75,8 @@ def log_ratio_evidence(counts: ArrayLike, planned: FloatArray) -> FloatArray:
     """
     seen = np.atleast_2d(np.asarray(counts, dtype=np.float64))
     prior = STRENGTH * planned * planned.size
-    total = gammaln(prior.sum()) - gammaln(prior.sum() + seen.sum(axis=1))
-    each = gammaln(prior + seen) - gammaln(prior) - seen * np.log(planned)
+    total = scipy.special.gammaln(prior.sum()) - scipy.special.gammaln(prior.sum() + seen.sum(axis=1))
+    each = scipy.special.gammaln(prior + seen) - scipy.special.gammaln(prior) - seen * np.log(planned)
     return np.asarray(total + each.sum(axis=1))
 
 
