@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, brief, finite_array, positive, real, share
 from allais.bands import Interval
 from allais.bands import quantiles as pairs
-from allais.evidence.comparisons import Metric, metric_of, moments_of, widest
+from allais.evidence._estimates import moments_of
+from allais.evidence.comparisons import Metric, metric_of, widest
 from allais.evidence.data import Log
 from allais.evidence.tables import DAY
 from allais.preferences import Preference
@@ -221,23 +222,10 @@ def forecast(
     if not (math.isfinite(change) and change != 0.0 and change > -1.0):
         raise ValueError(f"a change is a share of the outcomes, such as 0.05; got {brief(change)}. Give one, not 0.")
     metric = metric_of(by, costs, None, rarest, delta, 0.5)
-    if metric.level is not None:
-        table, level = pairs.tilts(metric.level), math.log(2.0 / delta)
-        lower, upper = np.sort(seen * min(1.0, 1.0 + change)), np.sort(seen * max(1.0, 1.0 + change))
-        before = np.arange(seen.size + 1.0) / seen.size
+    low_ends = [(part, _low_end(one, seen, change)) for part, one in metric.parts or [(1.0, metric)]]
 
-        def decided(units: float) -> bool:
-            sides = pairs.Sorted(lower, units * before), pairs.Sorted(upper, units * before)
-            return pairs.joint_evidence(*sides, table) >= level
-    else:
-        log = Log(("pilot",), np.zeros(seen.size, dtype=np.int64), seen, None, None)
-        of_one = moments_of(metric.preference, log.sides[0].upto(seen.size))
-        least = math.log(4.0 / delta) / -math.log1p(-rarest)
-        variance = of_one.variance * of_one.units * (1.0 + (1.0 + change) ** 2)
-
-        def decided(units: float) -> bool:
-            squared = widest(delta) ** 2 + math.log(max(units / least, 1.0))
-            return units >= least and squared * variance / units <= (change * of_one.amount) ** 2
+    def decided(units: float) -> bool:
+        return sum(part * low(units) for part, low in low_ends) > 0.0
 
     low, high = 1.0, 1.0
     while not decided(high):
@@ -248,6 +236,31 @@ def forecast(
         middle = math.sqrt(low * high)
         low, high = (low, middle) if decided(middle) else (middle, high)
     return Forecast(high, None if per_day is None else high / positive("per_day", per_day))
+
+
+def _low_end(metric: Metric, seen: FloatArray, change: float) -> Callable[[float], float]:
+    """By so many units of each group: the low end of what the one that is changed is above the other, or below it."""
+    if metric.level is not None:
+        table, exponent = pairs.tilts(metric.level), math.log(2.0 / metric.delta)
+        groups = [np.sort(seen * factor) for factor in sorted((1.0, 1.0 + change))]
+        before = np.arange(seen.size + 1.0) / seen.size
+
+        def by_order(units: float) -> float:
+            lower, upper = (pairs.Sorted(group, units * before) for group in groups)
+            return pairs.difference(lower, upper, (table, table), exponent, relative=False)[0]
+
+        return by_order
+    assert metric.rarest is not None
+    log = Log(("pilot",), np.zeros(seen.size, dtype=np.int64), seen, None, None)
+    of_one = moments_of(metric.preference, log.sides[0].upto(seen.size))
+    least = math.log(4.0 / metric.delta) / -math.log1p(-metric.rarest)
+    variance = of_one.variance * of_one.units * (1.0 + (1.0 + change) ** 2)
+
+    def normal(units: float) -> float:
+        squared = widest(metric.delta) ** 2 + math.log(max(units / least, 1.0))
+        return -math.inf if units < least else abs(change * of_one.amount) - math.sqrt(squared * variance / units)
+
+    return normal
 
 
 def ends_of(name: str, one: Interval | None) -> dict[str, float | None]:
