@@ -86,5 +86,5 @@ def test_a_mixture_with_a_percentile_and_a_utility_is_refused():
         Preference(one.gains, one.losses, utility=PowerUtility(0.8), costs=True)
         for one in (expected_value(costs=True), quantile(0.9, costs=True))
     ]
-    with pytest.raises(ValueError, match="compared in amounts; .* has a utility"):
+    with pytest.raises(ValueError, match=r"compared in amounts; .* has a utility"):
         verdict(_log(1.0, 2_000), **COLUMNS, by=mixed((0.5, bent[0]), (0.5, bent[1])), rarest=0.01)
