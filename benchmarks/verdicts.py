@@ -43,6 +43,7 @@ WORKERS = 2
 STEP = 1.01  # from one look of an interval to the next
 LEVELS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 OTHERS = ("mean", "cvar:0.1", "prospect")
+MIXTURE, BY_MIXTURE = "0.7*mean+0.3*p99", 300  # and tests of each kind
 ATOMS, ODDS = np.array([0.0, 1.0, 2.0, 5.0, 30.0]), (0.3, 0.2, 0.25, 0.2, 0.05)  # p50 and p95 lie on steps
 Draw = Callable[[np.random.Generator, int], FloatArray]
 
@@ -72,6 +73,7 @@ def run() -> str:
 
 def _equal_groups() -> str:
     cases: list[tuple[Any, ...]] = [(kind, by, TESTS) for kind in DRAWS for by in (*LEVELS, *OTHERS)]
+    cases += [(kind, MIXTURE, BY_MIXTURE) for kind in ("lognormal", "atoms")]
     cases += [("atoms", f"{by}, bounds", BY_BETS) for by in ("mean", "cvar:0.1")]
     with ProcessPoolExecutor(WORKERS) as pool:
         rows = list(pool.map(_alarms, *zip(*cases, strict=True)))

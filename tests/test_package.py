@@ -36,7 +36,7 @@ def test_the_package_is_typed_and_knows_its_version():
 
 
 def test_starting_up_loads_neither_pictures_nor_statistics():
-    heavy = ("matplotlib", "scipy.stats", "scipy.optimize", "rich", "typer", "distributed")
+    heavy = ("matplotlib", "scipy.special", "scipy.stats", "scipy.optimize", "numba", "rich", "typer", "distributed")
     code = f"import sys, allais; print([name for name in {heavy} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

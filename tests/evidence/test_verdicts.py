@@ -183,7 +183,7 @@ def test_asymptotic_intervals_know_when_a_tail_is_too_heavy():
 def test_the_normal_approximation_is_that_of_the_asymptotic_band():
     """One group's own interval at one look, from the same influence function (bands/asymptotic.py)."""
     from allais.bands import Asymptotic
-    from allais.evidence.comparisons import moments_of
+    from allais.evidence._estimates import moments_of
 
     rng = np.random.default_rng(8)
     outcomes = rng.normal(3.0, 2.0, size=500)

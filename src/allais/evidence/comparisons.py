@@ -1,22 +1,21 @@
 """Two groups by one metric at one look: what each is worth, the difference, and how much stands against none.
 
 Percentiles are judged by `bands/quantiles.py`: proven, for any distribution. Other preferences are judged by bets where
-bounds are declared (proven), else by the normal approximation of their influence functions (asymptotic).
+bounds are declared (proven), else by the normal approximation of their influence functions (asymptotic). A mixture of a
+percentile and others is judged by its parts, which share delta.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray
 from allais.bands import Interval
 from allais.bands import quantiles as pairs
-from allais.bands._curves import DOWN, UP
-from allais.bands._wagers import AT, LOG, RESERVE, RISE, SPAN, no_wagers
 from allais.bands.asymptotic import (
     LEAST,
     difference_ends,
@@ -27,24 +26,21 @@ from allais.bands.asymptotic import (
     require_unbroken,
 )
 from allais.bands.base import bounds_of
-from allais.bands.betting import BAND, CERTAIN, bet_on, betting_rule, ends_by_bets, look_at
+from allais.bands.betting import BAND, betting_rule
+from allais.evidence._estimates import Bets, Moments, moments_of
 from allais.evidence.data import View
 from allais.evidence.distributions import vague_at, value_at
-from allais.numerics.table import table_of
 from allais.preferences import Preference
-from allais.preferences.named import in_words, preference_named
+from allais.preferences.named import in_words, mixed, preference_named
 from allais.preferences.valuation import tail
 from allais.rewards import Rewards
-from allais.samples.influence import central_sums, rises_of_sorted
-from allais.samples.layout import grown
-from allais.samples.memory import empty_memory
-from allais.weights import Identity, Step
+from allais.weights import Identity, Mixed, Step
 
 Promise = Literal["proven", "asymptotic", "none"]
 CELLS = 1_000  # of the amounts that are possible, at which bets are combined
 HALVINGS = 60  # of a bracket, at most
 FINEST = 1e-4  # of a difference: its end is found no closer
-NONE = np.zeros(0)
+LEAST_P = 1e-9  # of a mixture's p-values
 MOST_LOOKED_AT = 100_000  # outcomes of a group, where its tail is judged
 
 
@@ -72,11 +68,23 @@ class Metric(NamedTuple):
     share: float  # of the control among both groups' units
 
     @property
-    def kind(self) -> Literal["quantiles", "bets", "normal"]:
+    def kind(self) -> Literal["quantiles", "bets", "normal", "parts"]:
         """How groups are compared."""
         if self.level is not None:
             return "quantiles"
+        if _parts_of(self.preference):
+            return "parts"
         return "normal" if self.rewards is None else "bets"
+
+    @property
+    def parts(self) -> list[tuple[float, Metric]]:
+        """What a mixture with percentiles is made of: shares, and metrics that hold together, with own intervals."""
+        found = _parts_of(self.preference)
+        each = self.delta / (2.0 * max(len(found), 1))
+        return [
+            (part, Metric(in_words(one), one, _level_of(one), self.rewards, self.rarest, each, self.share))
+            for part, one in found
+        ]
 
     @property
     def costs(self) -> bool:
@@ -97,16 +105,22 @@ class Metric(NamedTuple):
     @property
     def promise(self) -> Promise:
         """What intervals and verdicts rest on."""
+        if self.kind == "parts":
+            return "proven" if all(part.promise == "proven" for _, part in self.parts) else "asymptotic"
         return "asymptotic" if self.kind == "normal" else "proven"
 
     def compare(self, control: View, group: View, kept: dict[Any, Bets]) -> Found:
         """What a look says; `kept` has what was bet at earlier looks."""
         if self.kind == "quantiles":
             return _by_quantiles(self, control, group)
+        if self.kind == "parts":
+            return _by_parts(self, control, group, kept)
         return _by_bets(self, control, group, kept) if self.kind == "bets" else _by_normal(self, control, group)
 
     def doubt(self, views: Sequence[View]) -> str:
         """Why an asymptotic promise is withdrawn; nothing where it is not."""
+        if self.kind == "parts":
+            return next((doubt for _, part in self.parts if (doubt := part.doubt(views))), "")
         for view in views if self.kind == "normal" else ():
             sample = view.outcome[:: view.count // MOST_LOOKED_AT + 1]
             found = tail(self.preference, sample, np.ones(sample.size))
@@ -130,21 +144,55 @@ def metric_of(
     if not isinstance(preference, Preference):
         raise TypeError(f"groups are compared by a preference, or by its name, such as 'p95'; got {by!r}. Give one.")
     name = by if isinstance(by, str) else in_words(preference)
-    level = None
+    found = Metric(name, preference, _level_of(preference), rewards, rarest, delta, share)
+    for one in [part for _, part in found.parts] or [found]:
+        if one.level is not None:
+            continue
+        if rewards is not None:
+            betting_rule(one.preference, [rewards], 1.0, 1.0, 1.0)  # refuses what bets say nothing about
+        elif rarest is None:
+            raise ValueError(
+                f"without bounds of the outcomes, {name!r} is judged asymptotically, and rare events may be missed; "
+                "got neither bounds nor rarest. Declare the bounds (--bounds 0,100), or rarest=0.01 (--rarest 0.01): "
+                "the rarest event that matters."
+            )
+        else:
+            require_unbroken(one.preference)
+    return found
+
+
+def _level_of(preference: Preference) -> float | None:
+    """The level of a percentile; None for other preferences."""
     if isinstance(preference.gains, Step) and preference.losses == preference.gains.dual():
         at = preference.gains.at
-        level = at if preference.costs else round(1.0 - at, 15)
-    elif rewards is not None:
-        betting_rule(preference, [rewards], 1.0, 1.0, 1.0)  # refuses what bets say nothing about
-    elif rarest is None:
+        return at if preference.costs else round(1.0 - at, 15)
+    return None
+
+
+def _parts_of(preference: Preference) -> list[tuple[float, Preference]]:
+    """The percentiles of a mixture, and all the rest as one preference; nothing where it has no percentile.
+
+    The value is the weighted mean of theirs, and in amounts, too, where no utility bends them.
+    """
+    gains, losses = preference.gains, preference.losses
+    if not (isinstance(gains, Mixed) and isinstance(losses, Mixed)) or gains.shares != losses.shares:
+        return []
+    parts = [
+        (part, dataclasses.replace(preference, gains=above, losses=below))
+        for part, above, below in zip(gains.shares, gains.weights, losses.weights, strict=True)
+    ]
+    smooth = [(part, one) for part, one in parts if _level_of(one) is None]
+    levels = [(part, one) for part, one in parts if _level_of(one) is not None]
+    if levels and preference.utility is not None:
         raise ValueError(
-            f"without bounds of the outcomes, {name!r} is judged asymptotically, and rare events may be missed; got "
-            "neither bounds nor rarest. Declare the bounds (--bounds 0,100), or rarest=0.01 (--rarest 0.01): the "
-            "rarest event that matters."
+            f"a mixture with a percentile is compared in amounts; {in_words(preference)} has a utility. Leave the "
+            "utility out, or compare each part by itself."
         )
-    else:
-        require_unbroken(preference)
-    return Metric(name, preference, level, rewards, rarest, delta, share)
+    if not levels or not smooth:
+        return levels
+    total = sum(part for part, _ in smooth)
+    rest = smooth[0][1] if len(smooth) == 1 else mixed(*((part / total, one) for part, one in smooth))
+    return [(total, rest), *levels]
 
 
 # -- percentiles ----------------------------------------------------------------------------------
@@ -194,56 +242,11 @@ def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
 # -- bets -----------------------------------------------------------------------------------------
 
 
-class Bets:
-    """What was won against a group's amounts."""
-
-    def __init__(self, metric: Metric) -> None:
-        self.preference, self.rewards, self.delta = metric.preference, _declared(metric), metric.delta
-        exponent = math.log(2.0 / metric.delta)
-        within = math.log(4.0 / (BAND * metric.delta))  # four sides: each group's, from above and from below
-        self.band = betting_rule(self.preference, [self.rewards], exponent, within, within)
-        self.memory, self.own, self.done = empty_memory(1), no_wagers(1), 0
-        self._is_mean = metric.is_mean
-
-    def look(self, view: View) -> Bets:
-        """Bet on what has come, and write what was won. A user is one bet, so users are bet on anew at every look."""
-        outcomes = view.outcome
-        if view.each is not None:
-            # a user's mean is within the bounds, too; of what is distorted, one outcome of each user is taken
-            outcomes = view.means_of_users() if self._is_mean else view.one_of_each_user()
-            self.memory, self.own, self.done = empty_memory(1), no_wagers(1), 0
-        if outcomes.size > self.done:  # else there was none since the last look
-            checked, done = self.rewards.check(outcomes[self.done :]), 0
-            utilities = self.preference.utilities(checked)
-            while (done := int(bet_on(self.band, self.own, self.memory, utilities, checked, done))) < checked.size:
-                self.memory = grown(self.memory, 0)
-        self.done = outcomes.size
-        self.memory.value[0] = self.preference.estimate(outcomes)
-        self.own.looked[0] = 0
-        for side in (UP, DOWN):
-            look_at(self.band, self.own, self.memory, 0, side)
-        ends = ends_by_bets(self.band, self.own, self.memory, 0, math.log(1.0 / self.delta))
-        low, high = (float(end) for end in ends)
-        amounts = self.preference.outcomes_of(np.array([low, float(self.memory.value[0]), high]))
-        self.interval = Interval(*(np.sort(amounts).tolist()))
-        return self
-
-    def against(self, amounts: FloatArray, *, at_least: bool) -> FloatArray:
-        """log of what was won against "the amount is at least (or at most) so much": lines lie below it."""
-        value = self.preference.utilities(amounts)
-        side = UP if at_least != self.preference.costs else DOWN
-        low, high = float(self.band.low[0]), float(self.band.high[0])
-        q = value - low if side == UP else high - value
-        at, log, rise, span = (self.own.table[0, side, part] for part in (AT, LOG, RISE, SPAN))
-        beyond = q[:, None] - at
-        lines = np.where((beyond >= 0.0) | np.isinf(span), log + rise * np.minimum(beyond, span), -np.inf)
-        found = np.maximum(lines.max(axis=1), math.log(RESERVE))
-        return np.where(q > self.own.limit[0, side], CERTAIN, found)
-
-
 def _by_bets(metric: Metric, control: View, group: View, kept: dict[Any, Bets]) -> Found:
+    of = metric.preference, _declared(metric), metric.delta
     first, second = (
-        kept.setdefault((metric.name, id(view.side)), Bets(metric)).look(view) for view in (control, group)
+        kept.setdefault((metric.name, metric.delta, id(view.side)), Bets(*of, metric.is_mean)).look(view)
+        for view in (control, group)
     )
     ends = np.array([*first.interval, *second.interval])
     bounds = np.sort(metric.preference.outcomes_of(np.array(bounds_of(metric.preference, _declared(metric)))))
@@ -305,43 +308,6 @@ def _greatest(evidence: Callable[[float], float], exponent: float, left: float, 
 # -- the normal approximation ---------------------------------------------------------------------
 
 
-class Moments(NamedTuple):
-    """A group's amount, and the variance and the third cumulant of its estimate."""
-
-    amount: float
-    variance: float
-    third: float
-    units: int
-
-
-def moments_of(preference: Preference, view: View) -> Moments:
-    """By the influence function of a unit (docs/theory/asymptotic.md): the mean of that of its outcomes."""
-    felt, units, users = view.felt(preference), view.users, view.by_user
-    each = None if users is None else np.diff(view.sorted.before)
-    if preference.costs:  # ascending utilities
-        felt = np.ascontiguousarray(felt[::-1])
-        users, each = (None, None) if users is None or each is None else (users[::-1], np.ascontiguousarray(each[::-1]))
-    if isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity):
-        if view.side.adjusted is not None:
-            felt = preference.utilities(view.side.adjusted[: view.count])
-            each = view.each
-            users = None if view.side.user is None else view.side.user[: view.count]
-        influence, value = felt, float(felt.sum() if each is None else felt @ each) / units
-    else:
-        influence = np.empty(felt.size)
-        tables = table_of(preference.gains), table_of(preference.losses)
-        value = float(rises_of_sorted(*tables, felt, NONE if each is None else each, float(units), influence))
-    if users is not None:
-        assert each is not None
-        influence = np.bincount(users, weights=influence * each, minlength=units).astype(np.float64)
-    squares, cubes = central_sums(influence)
-    variance, third = squares / max(units - 1, 1), cubes / units
-    step = 1e-6 * max(math.sqrt(variance / units), 1e-9 * abs(value), 1e-12)
-    low, amount, high = preference.outcomes_of(np.array([value - step, value, value + step])).tolist()
-    slope = (high - low) / (2.0 * step) if preference.utility is not None else (-1.0 if preference.costs else 1.0)
-    return Moments(amount, slope**2 * variance / units, slope**3 * third / units**2, units)
-
-
 def _by_normal(metric: Metric, control: View, group: View) -> Found:
     assert metric.rarest is not None
     first, second = moments_of(metric.preference, control), moments_of(metric.preference, group)
@@ -368,6 +334,40 @@ def _by_normal(metric: Metric, control: View, group: View) -> Found:
         relative = Interval(least_ratio - 1.0, second.amount / first.amount - 1.0, most_ratio - 1.0)
     p = math.exp(float(log_chance(pair, clock)))
     return Found(*intervals, Interval(low, difference, high), relative, math.log(_calibrated(p)), p)
+
+
+# -- mixtures with percentiles --------------------------------------------------------------------
+
+
+def _by_parts(metric: Metric, control: View, group: View, kept: dict[Any, Bets]) -> Found:
+    """By the sums of the ends of its parts, all of which hold at once."""
+    found = _summed(metric, control, group, kept)
+    p, difference = 1.0, found.difference
+    while p > LEAST_P and not difference.low <= 0.0 <= difference.high:
+        p = metric.delta  # the least of delta, delta / 8, ... at which no difference is out of the question
+        metric = metric._replace(delta=metric.delta / 8.0)
+        difference = _summed(metric, control, group, kept).difference
+    return found._replace(log_evidence=math.log(_calibrated(p)), p=p)
+
+
+def _summed(metric: Metric, control: View, group: View, kept: dict[Any, Bets]) -> Found:
+    parts = metric.parts
+    found = [part.compare(control, group, kept) for _, part in parts]
+
+    def total(of: Sequence[Interval]) -> Interval:
+        ends = np.array([share for share, _ in parts]) @ np.array(of)
+        return Interval(*ends.tolist())
+
+    first, second, difference = (total(of) for of in list(zip(*found, strict=True))[:3])
+    relative = None
+    if first.low > 0.0:
+        low = difference.low / (first.high if difference.low > 0.0 else first.low)
+        high = difference.high / (first.low if difference.high > 0.0 else first.high)
+        ratios = [one.relative for one in found if one.relative is not None]
+        if len(ratios) == len(found):  # between which the ratio of the sums lies
+            low, high = max(low, min(one.low for one in ratios)), min(high, max(one.high for one in ratios))
+        relative = Interval(low, second.value / first.value - 1.0, high)
+    return Found(first, second, difference, relative, 0.0, 1.0)
 
 
 def _never_negative(*views: View) -> bool:

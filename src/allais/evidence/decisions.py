@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import special
+import scipy  # its parts are loaded when they are used
 
 from allais._checks import FloatArray, IntArray
 from allais.errors import MissingFile
@@ -126,7 +126,7 @@ class Decisions:
         share = many / self.n
         if 0.0 < share < 1.0 and len(self.arms) > 1:  # Pearson's test of equal shares
             chi = float(np.sum((lost - share * size) ** 2 / (share * (1.0 - share) * size)))
-            if special.chdtrc(len(self.arms) - 1, chi) < CERTAIN:
+            if scipy.special.chdtrc(len(self.arms) - 1, chi) < CERTAIN:
                 worst = int(np.argmax(lost / size))
                 said.append(
                     f"They are missing more often for some arms than for others: {lost[worst] / size[worst]:.1%} of "
@@ -163,7 +163,7 @@ class Decisions:
         mine = np.array([np.bincount(self.chosen, weights=one, minlength=arms) for one in each])
         others = self.n - np.bincount(self.chosen, minlength=arms)
         wealth = mine + np.outer(np.log1p(-bets), others)  # where another was chosen, 1{A = a} / p - 1 is -1
-        found: FloatArray = special.logsumexp(wealth, axis=0) - math.log(BETS.size)
+        found: FloatArray = scipy.special.logsumexp(wealth, axis=0) - math.log(BETS.size)
         return found
 
 

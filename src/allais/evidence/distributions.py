@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy import special
+import scipy  # its parts are loaded when they are used
 
 from allais._checks import FloatArray
 from allais.bands.quantiles import Sorted
@@ -128,7 +128,7 @@ def error_of(parts: FloatArray, chance: float) -> tuple[float, float, float]:
     scaled = (parts - parts.mean()) / spread
     kurtosis, skewness = float(np.mean(scaled**4)), float(np.mean(scaled**3)) / math.sqrt(n)
     freedom = max(2.0 * n / max(kurtosis - 1.0, 1e-9), FEWEST)
-    times = float(special.stdtrit(freedom, 1.0 - chance / 2.0))
+    times = float(scipy.special.stdtrit(freedom, 1.0 - chance / 2.0))
     return spread / math.sqrt(n), times, skewness * (2.0 * times**2 + 1.0) / 6.0
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
-from scipy import sparse
+import scipy  # its parts are loaded when they are used
 
 from allais._checks import FloatArray, IntArray
 from allais.evidence.decisions import Decisions
@@ -108,7 +108,7 @@ class Fitted:
             self.offsets[fold], offset = offset, offset + part.n_cells
         where, who = np.concatenate(places), np.concatenate(rows)
         self.counts = np.bincount(where, minlength=offset)
-        self.means = sparse.csr_array((1.0 / self.counts[where], (where, who)), shape=(offset, log.n))
+        self.means = scipy.sparse.csr_array((1.0 / self.counts[where], (where, who)), shape=(offset, log.n))
 
     def at(self, rows: IntArray, arms: IntArray, weights: FloatArray) -> Any:
         """The map from means of cells to weighted sums of the model's means: one row per decision of the log."""
@@ -122,7 +122,7 @@ class Fitted:
             each.append((share * weights[mine, None]).ravel())
             who.append(np.repeat(rows[mine], cells.shape[1]))
         parts = np.concatenate(each), (np.concatenate(who), np.concatenate(places))
-        return sparse.csr_array(parts, shape=(self.log.n, self.counts.size))
+        return scipy.sparse.csr_array(parts, shape=(self.log.n, self.counts.size))
 
     @cached_property
     def own(self) -> Any:

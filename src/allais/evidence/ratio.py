@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from allais._checks import FloatArray, brief, finite_array, positive, real, share
 from allais.bands import Interval
 from allais.bands import quantiles as pairs
-from allais.evidence.comparisons import Metric, metric_of, moments_of, widest
+from allais.evidence._estimates import moments_of
+from allais.evidence.comparisons import Metric, metric_of, widest
 from allais.evidence.data import Log
 from allais.evidence.tables import DAY
 from allais.preferences import Preference
@@ -75,8 +76,8 @@ def log_ratio_evidence(counts: ArrayLike, planned: FloatArray) -> FloatArray:
     """
     seen = np.atleast_2d(np.asarray(counts, dtype=np.float64))
     prior = STRENGTH * planned * planned.size
-    total = gammaln(prior.sum()) - gammaln(prior.sum() + seen.sum(axis=1))
-    each = gammaln(prior + seen) - gammaln(prior) - seen * np.log(planned)
+    total = scipy.special.gammaln(prior.sum()) - scipy.special.gammaln(prior.sum() + seen.sum(axis=1))
+    each = scipy.special.gammaln(prior + seen) - scipy.special.gammaln(prior) - seen * np.log(planned)
     return np.asarray(total + each.sum(axis=1))
 
 
@@ -147,15 +148,17 @@ class Forecast:
     Attributes:
         units: Users, or outcomes, that each group needs; infinite where the groups may not differ at all.
         days: How many days that takes from now on; None where no traffic is known.
+        of: What units are: users or outcomes.
     """
 
     units: float
     days: float | None = None
+    of: str = "outcomes"
 
     def __str__(self) -> str:
         if not math.isfinite(self.units) or (self.days is not None and self.days > MOST_DAYS):
             return "No end is in sight: the difference is too small for the traffic."
-        text = f"About {round(self.units, 1 - len(str(round(self.units)))):,.0f} units in each group decide it"
+        text = f"About {round(self.units, 1 - len(str(round(self.units)))):,.0f} {self.of} in each group decide it"
         if self.days is None:
             return f"{text}."
         return f"{text}: {'another day' if self.days <= 1.0 else f'about {math.ceil(self.days):,} more days'}."
@@ -180,10 +183,11 @@ def still_needed(
     if not found:
         return None
     needed = units * max(min(found), 1.0)
-    if log.time is None or log.time[-1] <= log.time[0]:
-        return Forecast(needed)
-    per_day = units / ((float(log.time[-1]) - float(log.time[0])) / DAY)
-    return Forecast(needed, (needed - units) / per_day)
+    days = None
+    if log.time is not None and log.time[-1] > log.time[0]:
+        per_day = units / ((float(log.time[-1]) - float(log.time[0])) / DAY)
+        days = (needed - units) / per_day
+    return Forecast(needed, days, "outcomes" if log.user is None else "users")
 
 
 def forecast(
@@ -196,13 +200,13 @@ def forecast(
     rarest: float = 0.01,
     delta: float = 0.05,
 ) -> Forecast:
-    """How many units a test needs to find a change, from a pilot: outcomes of the control alone.
+    """How many outcomes a test needs to find a change, from a pilot: outcomes of the control alone.
 
     Args:
         outcomes: Outcomes of a pilot, or of any day before the test.
         by: What groups are compared by, such as 'p95' or 'mean'.
         change: The relative change of all outcomes that is to be found, such as 0.05.
-        per_day: Units of each group and day.
+        per_day: Outcomes of each group and day.
         costs: Whether less is better.
         rarest: The rarest event that matters, where `by` is no percentile.
         delta: The error rate of the test.
@@ -218,23 +222,10 @@ def forecast(
     if not (math.isfinite(change) and change != 0.0 and change > -1.0):
         raise ValueError(f"a change is a share of the outcomes, such as 0.05; got {brief(change)}. Give one, not 0.")
     metric = metric_of(by, costs, None, rarest, delta, 0.5)
-    if metric.level is not None:
-        table, level = pairs.tilts(metric.level), math.log(2.0 / delta)
-        lower, upper = np.sort(seen * min(1.0, 1.0 + change)), np.sort(seen * max(1.0, 1.0 + change))
-        before = np.arange(seen.size + 1.0) / seen.size
+    low_ends = [(part, _low_end(one, seen, change)) for part, one in metric.parts or [(1.0, metric)]]
 
-        def decided(units: float) -> bool:
-            sides = pairs.Sorted(lower, units * before), pairs.Sorted(upper, units * before)
-            return pairs.joint_evidence(*sides, table) >= level
-    else:
-        log = Log(("pilot",), np.zeros(seen.size, dtype=np.int64), seen, None, None)
-        of_one = moments_of(metric.preference, log.sides[0].upto(seen.size))
-        least = math.log(4.0 / delta) / -math.log1p(-rarest)
-        variance = of_one.variance * of_one.units * (1.0 + (1.0 + change) ** 2)
-
-        def decided(units: float) -> bool:
-            squared = widest(delta) ** 2 + math.log(max(units / least, 1.0))
-            return units >= least and squared * variance / units <= (change * of_one.amount) ** 2
+    def decided(units: float) -> bool:
+        return sum(part * low(units) for part, low in low_ends) > 0.0
 
     low, high = 1.0, 1.0
     while not decided(high):
@@ -245,6 +236,31 @@ def forecast(
         middle = math.sqrt(low * high)
         low, high = (low, middle) if decided(middle) else (middle, high)
     return Forecast(high, None if per_day is None else high / positive("per_day", per_day))
+
+
+def _low_end(metric: Metric, seen: FloatArray, change: float) -> Callable[[float], float]:
+    """By so many units of each group: the low end of what the one that is changed is above the other, or below it."""
+    if metric.level is not None:
+        table, exponent = pairs.tilts(metric.level), math.log(2.0 / metric.delta)
+        groups = [np.sort(seen * factor) for factor in sorted((1.0, 1.0 + change))]
+        before = np.arange(seen.size + 1.0) / seen.size
+
+        def by_order(units: float) -> float:
+            lower, upper = (pairs.Sorted(group, units * before) for group in groups)
+            return pairs.difference(lower, upper, (table, table), exponent, relative=False)[0]
+
+        return by_order
+    assert metric.rarest is not None
+    log = Log(("pilot",), np.zeros(seen.size, dtype=np.int64), seen, None, None)
+    of_one = moments_of(metric.preference, log.sides[0].upto(seen.size))
+    least = math.log(4.0 / metric.delta) / -math.log1p(-metric.rarest)
+    variance = of_one.variance * of_one.units * (1.0 + (1.0 + change) ** 2)
+
+    def normal(units: float) -> float:
+        squared = widest(metric.delta) ** 2 + math.log(max(units / least, 1.0))
+        return -math.inf if units < least else abs(change * of_one.amount) - math.sqrt(squared * variance / units)
+
+    return normal
 
 
 def ends_of(name: str, one: Interval | None) -> dict[str, float | None]:

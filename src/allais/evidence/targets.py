@@ -9,7 +9,7 @@ from itertools import cycle, islice
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
+import scipy  # its parts are loaded when they are used
 
 from allais._checks import FloatArray, IntArray, brief
 from allais.evidence.data import known_ends
@@ -112,7 +112,7 @@ def rows_of(log: Decisions, target: Any) -> Rows:
     if log.context and missing - float(rest.mean()) > FAR * float(weights.std()) / math.sqrt(log.n):
         # arms that were tried in other contexts only: a model would extrapolate
         return Rows(None, weights, missing, replayed=True)
-    return Rows(sparse.csr_array(shares), weights, float(rest.mean()))
+    return Rows(scipy.sparse.csr_array(shares), weights, float(rest.mean()))
 
 
 def told_part(log: Decisions, target: Any) -> Any:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -118,15 +118,20 @@ class Verdict:
         """The verdict as a sentence for everybody."""
         return " ".join(part for part in (self._head(), self._in_units(), self._interval()) if part)
 
+    @property
+    def question(self) -> str:
+        """What is compared, in a few words."""
+        return f"{self.group}, by {self.metric.words}"
+
     def _head(self) -> str:
-        group, control = f'"{self.group}"', f'"{self.control}"'
+        group, control, by = f'"{self.group}"', f'"{self.control}"', f"by {self.metric.words}"
+        if self.word == "not yet":
+            return f"Not decided yet whether {group} is better or worse than {control} {by}."
         if self.word in ("better", "worse"):
-            return f"{group} is {self.word} than {control} by {self.metric.words}."
-        if self.word == "no worse than the margin":
-            return f"{group} is no worse than {control} by {self.metric.words}, within the margin of {self.margin}."
-        if self.word == "equal within the margin":
-            return f"{group} and {control} are equal by {self.metric.words}, within the margin of {self.margin}."
-        return f"Not decided yet whether {group} is better or worse than {control} by {self.metric.words}."
+            return f"{group} is {self.word} than {control} {by}."
+        equal = self.word == "equal within the margin"
+        is_so = f"{group} and {control} are equal" if equal else f"{group} is no worse than {control}"
+        return f"{is_so} {by}, within the margin of {self.margin}."
 
     def _in_units(self) -> str:
         before, now = (vague + amount(one.value, self.unit) for vague, one in zip(self.vague, self.values, strict=True))
@@ -147,9 +152,8 @@ class Verdict:
             ends = self.relative.low, self.relative.high
             low, high = (("+" if end > 0.0 else "") + plain(100.0 * end, 2) + "%" for end in ends)
         elif math.isfinite(self.difference.low) and math.isfinite(self.difference.high):
-            low, high = (
-                ("+" if end > 0 else "") + amount(end, self.unit) for end in (self.difference.low, self.difference.high)
-            )
+            ends = self.difference.low, self.difference.high
+            low, high = (("+" if end > 0 else "") + amount(end, self.unit) for end in ends)
         else:
             return f"There are too few {'finished ' if any(self.vague) else ''}outcomes for an interval."
         return f"The difference is between {low} and {high}."
@@ -194,7 +198,33 @@ class Verdicts(Sequence[Verdict]):
     @property
     def assumptions(self) -> list[str]:
         """What the verdicts rest on, a sentence each."""
-        return list(_assumptions(self))
+        return list(self._assumptions())
+
+    def _assumptions(self) -> Iterator[str]:
+        log = self.log
+        promises = {one.promise for one in self.all}
+        yield f"{'Less' if self.all[0].metric.costs else 'More'} is better."
+        if "proven" in promises:
+            yield f"Proven: {PROMISES['proven'].replace('delta', f'{self.delta:g}')}"
+        if "asymptotic" in promises:
+            rarest = next(one.metric.rarest for one in self.all if one.promise == "asymptotic")
+            text = PROMISES["asymptotic"].replace("delta", f"{self.delta:g}").replace("`rarest`", f"{rarest:g}")
+            yield f"Asymptotic: {text}"
+        if "none" in promises:
+            yield f"None: {PROMISES['none']}"
+        yield "All intervals, evidence and p-values hold at all looks at once: stopping early or going on is no error."
+        if len(self.all) > 1:
+            yield f"The error rate of {self.delta:g} is that of all {len(self.all)} comparisons together."
+        if log.user is None:
+            yield "Outcomes are independent of each other. Where users have several, name the column of users."
+        else:
+            yield "Users are independent of each other, and each counts once, however many outcomes there are of them."
+        if log.unfinished:
+            of = f"{log.unfinished:,} of {log.outcome.size:,} outcomes are not finished"
+            yield f"{of}: each counts where it is worse for a verdict, and in amounts as the end that is known."
+        if log.covariates:
+            yield f"Means are adjusted for {', '.join(log.covariates)}, which were known before the groups were made."
+        yield "The groups differ by chance and by the version only, and neither changes with time."
 
     def withheld(self, why: str) -> Verdicts:
         """The same without a verdict, since something else than the versions differs between the groups.
@@ -205,10 +235,16 @@ class Verdicts(Sequence[Verdict]):
         quiet = (dataclasses.replace(one, word="not yet", doubt=why, forecast=None) for one in self.all)
         return dataclasses.replace(self, all=tuple(quiet))
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know beside the verdicts: doubts, and how long each comparison may take."""
+        ends = [(one.question, str(one.forecast)) for one in self.all if one.forecast is not None]
+        if len(self.all) > 1:  # whose end it is
+            ends = [(which, f"{which}: {end[0].lower()}{end[1:]}") for which, end in ends]
+        return list(dict.fromkeys([*(one.doubt for one in self.all if one.doubt), *(end for _, end in ends)]))
+
     def __str__(self) -> str:
-        notes = [one.doubt for one in self.all if one.doubt and not self.sample_ratio.fires]  # else it is the summary
-        ends = [str(one.forecast) for one in self.all if one.forecast is not None]
-        return "\n".join(dict.fromkeys([self.summary, *notes, *ends]))
+        return "\n".join([self.summary, *([] if self.sample_ratio.fires else self.notes)])
 
 
 def verdict(
@@ -240,8 +276,7 @@ def verdict(
         by: What groups are compared by: 'mean', 'p95', 'cvar:0.1', 'tk' or a preference; or several of them.
         user: The column of users. A user is then one unit, however many outcomes there are of them.
         time: The column of times, ascending: there is a look at the end of every day.
-        covariates: Columns of numbers that were known of a user before, such as last month's amount: the mean is
-            adjusted for them, and needs fewer outcomes.
+        covariates: Columns of numbers that were known of a user before; means are adjusted for them, which is quicker.
         at_least: The column of what unfinished outcomes will be at least, whose own cell is empty; for percentiles.
         at_most: The column of what they will be at most.
         control: The group to compare with; by default the one of that name, or the first.
@@ -249,8 +284,7 @@ def verdict(
         no_worse_than: How much worse is still fine: '5%' of the control's amount, or a number in its unit.
         bounds: The least and the greatest outcome that are possible: verdicts by means and the like are then proven.
         rarest: The probability of the rarest event that matters, where no bounds are known; percentiles need neither.
-        shares: The shares of the groups that were planned, as {'control': 9, 'canary': 1}; by default equal ones. 'any'
-            if nothing was planned.
+        shares: The planned shares of the groups, as {'control': 9, 'canary': 1}; by default equal ones, or 'any'.
         delta: The probability that any of the verdicts is wrong, ever.
         unit: What outcomes are measured in, for sentences.
 
@@ -287,7 +321,7 @@ def verdict_of(
         for metric in metrics[place - 1]:
             known = earlier.setdefault((place, metric.name), Past())
             last = _look(log, metric, place, ends, known, family)
-            found.append(_judged(log, metric, place, margin, ratio, known, last, unit))
+            found.append(_judged(log, metric, place, margin, ratio, known, *last, unit))
     return Verdicts(tuple(found), ratio, delta, log)
 
 
@@ -311,17 +345,10 @@ def metrics_of(
     ]
 
 
-class _Last(NamedTuple):
-    """The last look at a pair."""
-
-    found: Found
-    doubt: str
-
-
 def _look(
     log: Log, metric: Metric, place: int, ends: list[tuple[int, float | None]], known: Past, family: int
-) -> _Last:
-    """Look at a pair at every end, and note what all looks leave."""
+) -> tuple[Found, str]:
+    """Look at a pair at every end, and note what all looks leave; what the last one found, and the doubts about it."""
     kept: dict[Any, Any] = {}
     found, views = None, []
     for row, day in ends:
@@ -337,13 +364,13 @@ def _look(
     if found is None:
         few = brief(next(log.names[at] for at, view in zip((0, place), views, strict=True) if view.users < 2))
         raise ValueError(f"a group needs two units or more; {few} has fewer. Wait for outcomes, or leave it out.")
-    return _Last(found, metric.doubt(views))
+    return found, metric.doubt(views)
 
 
 def _judged(
-    log: Log, metric: Metric, place: int, margin: Margin | None, ratio: SampleRatio, known: Past, last: _Last, unit: str
-) -> Verdict:
-    found, doubt = last
+    log: Log, metric: Metric, place: int, margin: Margin | None, ratio: SampleRatio, known: Past, found: Found,
+    doubt: str, unit: str,
+) -> Verdict:  # fmt: skip
     promise: Promise = "none" if doubt else metric.promise
     difference, relative = known.difference or found.difference, known.relative
     torn = difference.low > difference.high or (relative is not None and relative.low > relative.high)
@@ -371,30 +398,3 @@ def _cut(so_far: Interval | None, now: Interval) -> Interval:
     if so_far is None:
         return now
     return Interval(max(so_far.low, now.low), now.value, min(so_far.high, now.high))
-
-
-def _assumptions(found: Verdicts) -> Iterator[str]:
-    log = found.log
-    promises = {one.promise for one in found.all}
-    yield f"{'Less' if found.all[0].metric.costs else 'More'} is better."
-    if "proven" in promises:
-        yield f"Proven: {PROMISES['proven'].replace('delta', f'{found.delta:g}')}"
-    if "asymptotic" in promises:
-        rarest = next(one.metric.rarest for one in found.all if one.promise == "asymptotic")
-        text = PROMISES["asymptotic"].replace("delta", f"{found.delta:g}").replace("`rarest`", f"{rarest:g}")
-        yield f"Asymptotic: {text}"
-    if "none" in promises:
-        yield f"None: {PROMISES['none']}"
-    yield "All intervals, evidence and p-values hold at all looks at once: stopping early, or going on, is no error."
-    if len(found.all) > 1:
-        yield f"The error rate of {found.delta:g} is that of all {len(found.all)} comparisons together."
-    if log.user is None:
-        yield "Outcomes are independent of each other. Where users have several, name the column of users."
-    else:
-        yield "Users are independent of each other, and each counts once, however many outcomes there are of them."
-    if log.unfinished:
-        of = f"{log.unfinished:,} of {log.outcome.size:,} outcomes are not finished"
-        yield f"{of}: each counts where it is worse for a verdict, and in amounts as the end that is known."
-    if log.covariates:
-        yield f"Means are adjusted for {', '.join(log.covariates)}, which were known before the groups were made."
-    yield "The groups differ by chance and by the version only, and neither changes with time."

@@ -6,7 +6,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+import scipy  # its parts are loaded when they are used
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, routine
@@ -84,7 +84,7 @@ def empty(n_arms: int, seed: int, window: int, growth: float) -> Trees:
         logs=np.zeros(TESTS),
         parts=np.zeros((2, TREES), dtype=np.int64),
         shares=np.zeros((2, TREES)),
-        gammas=np.stack([gammaln(np.arange(window + 1) + 0.5), gammaln(np.arange(window + 1) + 1.0)]),
+        gammas=scipy.special.gammaln(np.arange(window + 1) + np.array([[0.5], [1.0]])),
     )
 
 

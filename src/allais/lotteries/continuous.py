@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import special
+import scipy  # its parts are loaded when they are used
 
 from allais._checks import FloatArray, positive, real
 from allais.lotteries.base import Lottery
@@ -74,14 +74,14 @@ class Normal(TwoNumbers):
 
     def log_survival(self, x: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):  # far beyond any number of sds
-            return special.log_ndtr((self._mean - x) / self.sd)
+            return scipy.special.log_ndtr((self._mean - x) / self.sd)
 
     def log_cdf(self, x: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
-            return special.log_ndtr((x - self._mean) / self.sd)
+            return scipy.special.log_ndtr((x - self._mean) / self.sd)
 
     def quantile(self, p: FloatArray) -> FloatArray:
-        return self._mean + self.sd * special.ndtri(p)
+        return self._mean + self.sd * scipy.special.ndtri(p)
 
     def landmarks(self) -> FloatArray:
         return self._mean + self.sd * np.array([-6.0, -3.0, -1.0, 0.0, 1.0, 3.0, 6.0])

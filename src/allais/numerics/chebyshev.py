@@ -13,9 +13,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
-from scipy import special
 
 from allais._checks import FloatArray
 from allais.numerics.integrals import Integrand, integrate, integrate_tail
@@ -166,7 +166,8 @@ class Distribution(NamedTuple):
 
 
 STANDARD_NORMAL = Distribution(
-    lambda x: special.log_ndtr(-x), special.log_ndtr, special.ndtri, np.zeros(1), (-np.inf, np.inf)
+    lambda x: scipy.special.log_ndtr(-x), lambda x: scipy.special.log_ndtr(x), lambda p: scipy.special.ndtri(p),
+    np.zeros(1), (-np.inf, np.inf),
 )  # fmt: skip
 
 

@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
-from scipy.special import factorial
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, loose_kernel
@@ -191,7 +190,7 @@ OFFSETS = 8
 PIECE_PRECISION = 5e-14  # what a piece may leave out, relative to its size
 PIECE_HALVINGS = 8  # of a piece where the function bends faster
 
-INVERSE_FACTORIALS = 1.0 / factorial(np.arange(BLOCK_TERMS))
+INVERSE_FACTORIALS = np.array([1.0 / math.factorial(k) for k in range(BLOCK_TERMS)])
 
 # Places in the scratch of `view_from`: the block's moments, last first, and the powers of the centre after zeros
 SHIFTED = BLOCK_TERMS

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
-from scipy import special
 
 from allais._checks import FloatArray, IntArray, finite_array
 from allais.errors import UndefinedValueError
@@ -120,7 +120,7 @@ def tail(preference: Preference, outcomes: FloatArray, counts: ArrayLike) -> Tai
     if felt.size < 2 or not np.isfinite(felt).all():
         return Tail(extreme, n, 0.0, 0.0)
     low, middle, high = felt[np.searchsorted(np.cumsum(times), n * np.array([0.16, 0.5, 0.84]))]
-    normal = middle + 0.5 * (high - low) * special.ndtri((np.arange(n) + 0.5) / n)  # of the same median and width
+    normal = middle + 0.5 * (high - low) * scipy.special.ndtri((np.arange(n) + 0.5) / n)  # of the same median and width
     share, usual = (_of_extremes(preference, u, m, extreme) for u, m in ((felt, times), (normal, np.ones(n))))
     return Tail(extreme, n, share, usual)
 

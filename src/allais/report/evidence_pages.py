@@ -49,7 +49,8 @@ def write_verdicts(found: Verdicts, path: str | Path, title: str = "", *, name: 
     text = render(
         "report/templates/verdict.html.j2", title=title or f'Is "{first.group}" better than "{first.control}"?',
         style=style("report/static/report.css"), about=_about(found, name), summary=found.summary,
-        notes=_notes(found), values=[(question(one), both_values(one)) for one in found],
+        notes=[] if found.sample_ratio.fires else found.notes,
+        values=[(one.question, both_values(one)) for one in found],
         table=_table(found), distributions=_distributions(found), groups=[str(name) for name in found.log.names],
         axis=f"outcomes, in {first.unit}" if first.unit else "outcomes", histories=histories(found),
         ratio=str(found.sample_ratio), shares=_shares(found), assumptions=found.assumptions,
@@ -69,18 +70,6 @@ def _about(found: Verdicts, name: str) -> str:
 def _made_from(name: str, said: list[str]) -> str:
     """The line below the heading: where it is from, how much there is, when and by which version it was made."""
     return " · ".join([*([name] if name else []), *said, time.strftime("%Y-%m-%d %H:%M"), f"allais {__version__}"])
-
-
-def _notes(found: Verdicts) -> list[str]:
-    """What a reader should know beside the verdict: doubts, and how long it may take."""
-    said = [one.doubt for one in found if one.doubt and not found.sample_ratio.fires]
-    said += [str(one.forecast) for one in found if one.forecast is not None and not found.sample_ratio.fires]
-    return list(dict.fromkeys(said))
-
-
-def question(one: Verdict) -> str:
-    """What is compared, in a few words."""
-    return f"{one.group}, by {one.metric.words}"
 
 
 def both_values(one: Verdict) -> Markup:

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, overload
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
-from scipy import special
 
 from allais._checks import FloatArray, real
 from allais.errors import DominanceWarning
@@ -190,7 +190,7 @@ class Weight(ABC):
         """The greatest value of w on each interval of log odds."""
         greatest = np.maximum(self.at_logit(low), self.at_logit(high))
         for point in self.turning_points:
-            t = special.logit(point)
+            t = scipy.special.logit(point)
             greatest = np.where((low <= t) & (t <= high), np.maximum(greatest, self(point)), greatest)
         return greatest
 
@@ -263,7 +263,7 @@ class Weight(ABC):
         high = np.full(target.shape, LOGIT_OF_ZERO)
         if self.turning_points:
             ends = np.array([0.0, *self.turning_points, 1.0])
-            heights, places = self(ends), special.logit(ends).clip(-LOGIT_OF_ZERO, LOGIT_OF_ZERO)
+            heights, places = self(ends), scipy.special.logit(ends).clip(-LOGIT_OF_ZERO, LOGIT_OF_ZERO)
             for i in range(ends.size - 1, 0, -1):  # the first stretch that rises to the target decides
                 here = (heights[i] >= target) & (heights[i] > heights[i - 1])
                 low, high = np.where(here, places[i - 1], low), np.where(here, places[i], high)
@@ -345,7 +345,6 @@ class EndSteep(Weight):
 
 def steepest(log_derivative: Callable[[FloatArray, FloatArray], FloatArray]) -> float:
     """The greatest derivative of an S-shaped weight, whose derivative rises once and falls once."""
-    from scipy import optimize
 
     def negated(s: FloatArray) -> FloatArray:
         t = np.sinh(s)  # log odds, to where only logarithms reach
@@ -355,5 +354,5 @@ def steepest(log_derivative: Callable[[FloatArray, FloatArray], FloatArray]) -> 
 
     grid = np.linspace(-18.0, 18.0, 7201)
     start = grid[np.argmin(negated(grid))]
-    best = optimize.minimize_scalar(negated, bounds=(start - 0.01, start + 0.01), method="bounded")
+    best = scipy.optimize.minimize_scalar(negated, bounds=(start - 0.01, start + 0.01), method="bounded")
     return float(np.exp(np.minimum(-min(best.fun, negated(start)), 709.0))) * SLACK

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import special
+import scipy  # its parts are loaded when they are used
 
 from allais._checks import FloatArray, positive, share
 from allais.weights.base import EndSteep, HolderPair, steepest
@@ -55,7 +55,6 @@ class TverskyKahneman(EndSteep):
     def turning_points(self) -> tuple[float, ...]:
         if self.eta >= 0.3:  # monotone: the derivative below is positive at 0.3, and rises in eta
             return ()
-        from scipy import optimize  # a fifth of a second, for the few weights that need it
 
         eta = self.eta
 
@@ -67,13 +66,14 @@ class TverskyKahneman(EndSteep):
         # eta at t = -inf, +inf at t = inf; for a small eta it dips below zero in between, once
         grid = np.linspace(-50.0 / eta, 50.0, 4001)
         bottom = grid[np.argmin(derivative(grid))]
-        least = optimize.minimize_scalar(
+        least = scipy.optimize.minimize_scalar(
             derivative, bounds=(bottom - 0.02 / eta, bottom + 0.02 / eta), method="bounded"
         )
         if least.fun >= 0.0:
             return ()
-        turns = (optimize.brentq(derivative, -50.0 / eta, least.x), optimize.brentq(derivative, least.x, 50.0))
-        return tuple(float(np.clip(special.expit(turn), 1e-300, 1.0 - 2.0**-53)) for turn in turns)
+        brackets = (-50.0 / eta, least.x), (least.x, 50.0)
+        turns = (scipy.optimize.brentq(derivative, *bracket) for bracket in brackets)
+        return tuple(float(np.clip(scipy.special.expit(turn), 1e-300, 1.0 - 2.0**-53)) for turn in turns)
 
     @property
     def _steepest_at_an_end(self) -> bool:
@@ -192,5 +192,5 @@ class GonzalezWu(EndSteep):
         return self.gamma
 
     def _inverse(self, target: FloatArray) -> FloatArray:
-        log_odds = (special.logit(target) - np.log(self.delta)) / self.gamma
-        return special.expit(log_odds)
+        log_odds = (scipy.special.logit(target) - np.log(self.delta)) / self.gamma
+        return scipy.special.expit(log_odds)

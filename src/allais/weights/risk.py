@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 from numpy.typing import NDArray
-from scipy import special
 
 from allais._checks import FloatArray, positive, real, share, truth
 from allais.weights.base import EndSteep, HolderPair, ModulusKind, Weight, log_complement
@@ -292,8 +292,8 @@ class Wang(EndSteep):
 
     def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
         # each end by the logarithm that resolves it
-        normal = np.where(log_p < log_q, special.ndtri_exp(log_p), -special.ndtri_exp(log_q))
-        return special.log_ndtr(normal + self.shift)
+        normal = np.where(log_p < log_q, scipy.special.ndtri_exp(log_p), -scipy.special.ndtri_exp(log_q))
+        return scipy.special.log_ndtr(normal + self.shift)
 
     @property
     def holder(self) -> HolderPair | None:
@@ -309,7 +309,7 @@ class Wang(EndSteep):
         return 1.0 - 1e-6 * float(np.sign(self.shift))
 
     def _inverse(self, target: FloatArray) -> FloatArray:
-        return special.ndtr(special.ndtri(target) - self.shift)
+        return scipy.special.ndtr(scipy.special.ndtri(target) - self.shift)
 
     def dual(self) -> Wang:
         return Wang(-self.shift)

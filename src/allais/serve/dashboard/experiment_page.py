@@ -13,7 +13,7 @@ from allais.preferences import Explanation
 from allais.preferences.explain import small_share
 from allais.preferences.valuation import amount, plain
 from allais.report.effort import TO
-from allais.report.evidence_pages import AS_DECIDED, both_values, histories, question
+from allais.report.evidence_pages import AS_DECIDED, both_values, histories
 from allais.report.markup import duration, macro, quoted, share
 from allais.report.pictures import HIGH, WIDE, Curve, Row, Shape, over_time, plot, rows_as_svg, ticks_over
 from allais.serve.core.evaluations import APPRENTICE
@@ -144,10 +144,9 @@ def _verdict(facts: Facts) -> Markup | str:
     if found is None or facts.test is None:
         return ""
     judged = found.found or ()
-    pictures = [(question(one), both_values(one)) for one in judged]
+    pictures = [(one.question, both_values(one)) for one in judged]
     over = histories(found.found) if found.found is not None else []
-    said = [*found.notes, *(one.doubt for one in judged if one.doubt)]
-    said += [str(one.forecast) for one in judged if one.forecast is not None]
+    said = [*found.notes, *(() if found.found is None else found.found.notes)]
     return macro(PAGE, "verdict")(facts, found, pictures, over, list(dict.fromkeys(said)))
 
 
