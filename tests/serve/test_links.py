@@ -10,7 +10,7 @@ import httpx
 import pytest
 from sqlalchemy import update
 
-from allais.serve.api.metrics import Requests
+from allais.serve.api.http import Requests
 from allais.serve.store import tables
 from tests.serve.events import rows_of
 

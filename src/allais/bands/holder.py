@@ -298,20 +298,23 @@ def _(band, kept, memory, exponent, low, high):
     # x^(alpha/2) is common to all arms; what depends on the arm was kept by `refresh`
     by_modulus = band.gains.half_alpha == 0.0 or band.losses.half_alpha == 0.0
     gain_power = _power(exponent, band.gains.half_alpha)
-    loss_power = _power(exponent, band.losses.half_alpha)
+    loss_power = gain_power
+    if band.losses.half_alpha != band.gains.half_alpha:
+        loss_power = _power(exponent, band.losses.half_alpha)
     # read before the loop, or compiled code looks up where each array begins for every arm
     told, value, slack = memory.pulls, memory.value, memory.slack
     beyond, gains, losses, variation = kept.beyond, kept.gains, kept.losses, band.variation
     for arm in range(low.size):
         pulls = told[arm]
-        if pulls == 0:
-            low[arm], high[arm] = -np.inf, np.inf
-            continue
-        eps = np.sqrt(0.5 * exponent / pulls) if by_modulus else 0.0
         radius = beyond[arm] + variation * slack[arm, VALUE_SLACK]
-        gain_reach = _reach(band.gains, gains[arm], gain_power, eps)
-        radius += gain_reach + _reach(band.losses, losses[arm], loss_power, eps)
-        low[arm], high[arm] = value[arm] - radius, value[arm] + radius
+        if by_modulus:
+            eps = np.sqrt(0.5 * exponent / max(pulls, 1))
+            gain_reach = _reach(band.gains, gains[arm], gain_power, eps)
+            radius += gain_reach + _reach(band.losses, losses[arm], loss_power, eps)
+        else:
+            radius += gains[arm] * gain_power + losses[arm] * loss_power
+        low[arm] = value[arm] - radius if pulls > 0 else -np.inf
+        high[arm] = value[arm] + radius if pulls > 0 else np.inf
 
 
 @dataclass(frozen=True)

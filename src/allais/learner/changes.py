@@ -16,6 +16,7 @@ from allais._checks import brief, finite_array
 from allais.errors import NotAdmitted
 from allais.learner._engine import Engine
 from allais.learner.choices import WIDEN, Choice, NotNow, number_of, require_own, require_plain_names
+from allais.learner.reading import arm_of
 from allais.learner.unfinished import checked_cut, lapse
 from allais.learner.views import remeasure, same_utility, with_utilities
 from allais.policies.core.base import Policy
@@ -32,15 +33,6 @@ from allais.settings import to_spec
 
 Event = dict[str, Any]
 Result = TypeVar("Result")
-
-
-def arm_of(engine: Engine, name: Hashable) -> int:
-    """An arm by its name."""
-    try:
-        return engine.index[name]
-    except (KeyError, TypeError):
-        listed = ", ".join(map(repr, engine.names[:8])) + (", ..." if len(engine.names) > 8 else "")
-        raise ValueError(f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name.") from None
 
 
 def refuse_features(policy: Policy, context: Any = None) -> NoReturn:

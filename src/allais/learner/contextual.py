@@ -243,7 +243,7 @@ class ContextualLearner(Learner):
         >>> learner.distribution("A21", {"hour": 8})
         Discrete({50: 0.25, 0: 0.75})
         """
-        outcomes, shares = self._engine.forest.weights(context, changes.arm_of(self._engine, arm))
+        outcomes, shares = self._engine.forest.weights(context, reading.arm_of(self._engine, arm))
         if not outcomes.size:
             raise ValueError(f"an arm has a distribution once it was seen; {arm!r} was not. Tell an outcome first.")
         distinct, place = np.unique(outcomes, return_inverse=True)
@@ -281,7 +281,7 @@ class ContextualLearner(Learner):
         """
         if context is None:
             return Learner.why(self, arm, preference, unit)
-        place = changes.arm_of(self._engine, arm)
+        place = reading.arm_of(self._engine, arm)
         found, whose, values = self._read(context, preference)
         if math.isnan(values[place]):
             return f"{arm} was never seen"

@@ -50,6 +50,7 @@ class Seen(Protocol):
 
     policy: Policy
     names: tuple[Hashable, ...]
+    index: dict[Hashable, int]
     rule: Any
     state: Any
     state_at: Any
@@ -196,6 +197,15 @@ def shares_of(seen: Seen, view: PreferenceView | SharedView | None, draws: int) 
         counts[seen.names[arm]] += 1
         state.asked[:] = asked
     return {name: count / draws for name, count in counts.items()}
+
+
+def arm_of(seen: Seen, name: Hashable) -> int:
+    """An arm by its name."""
+    try:
+        return seen.index[name]
+    except (KeyError, TypeError):
+        listed = ", ".join(map(repr, seen.names[:8])) + (", ..." if len(seen.names) > 8 else "")
+        raise ValueError(f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name.") from None
 
 
 def why(seen: Seen, place: int, values: FloatArray, preference: Preference | None, unit: str) -> str:

@@ -24,17 +24,29 @@ def survey(first, state):
         first: How often each arm is asked before it is judged.
         state: The state of the policy.
     """
-    chosen, overdue = -1, -1
-    m, told, most = 1, 0, 0
+    m, told = 1, 0
+    any_judged, all_judged = False, True
+    n_asked, n_told, active, eligible = state.asked, state.memory.pulls, state.active, state.eligible
+    for arm in range(n_asked.size):
+        m += n_asked[arm]
+        pulls = n_told[arm]
+        told += pulls
+        judged = active[arm] & (pulls >= first)
+        eligible[arm] = judged
+        any_judged |= judged
+        all_judged &= judged | (not active[arm])
+    if all_judged and any_judged:
+        return -1, m
+    return _asked_first(first, state, m, told, any_judged), m
+
+
+@kernel
+def _asked_first(first, state, m, told, any_judged):
+    """What `survey` returns while an arm in play has not been told often enough."""
+    chosen, overdue, most = -1, -1, 0
     vain = 0.0
-    any_judged = False
     for arm in range(state.asked.size):
         asked, pulls = state.asked[arm], state.memory.pulls[arm]
-        m += asked
-        told += pulls
-        judged = state.active[arm] and pulls >= first
-        state.eligible[arm] = judged
-        any_judged = any_judged or judged
         if not state.active[arm]:
             continue
         most = max(most, pulls)
@@ -53,7 +65,7 @@ def survey(first, state):
     if not any_judged:
         for arm in range(state.asked.size):
             state.eligible[arm] = state.active[arm]
-    return chosen, m
+    return chosen
 
 
 @kernel

@@ -1,9 +1,11 @@
-"""What all calls of HTTP share: what they meet first, keys, bodies, refusals."""
+"""What all calls of HTTP share: what they meet first, keys, bodies, refusals, and what is noted about each."""
 
 from __future__ import annotations
 
+import logging
 import re
 import secrets
+from bisect import bisect_left
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from itertools import count
 from json import JSONDecodeError
@@ -20,7 +22,6 @@ from pydantic_core import from_json, to_json
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Scope, Send
 
-from allais.serve.api.metrics import Requests
 from allais.serve.api.schemas import Refusal, Text
 from allais.serve.core.errors import Refused
 from allais.serve.core.keys import ITS_OWN, Key
@@ -53,6 +54,11 @@ ACROSS = [
     (b"access-control-expose-headers", b"retry-after, x-request-id, " + VERSION_HEADER.encode()),
     (b"access-control-max-age", b"7200"),
 ]
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds; as Prometheus's own
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+OTHER = "other"  # of a route or a method that is none of ours: callers must not make up labels
+TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")  # https://www.w3.org/TR/trace-context
+FACTS = ("method", "route", "status", "ms", "key", "request")  # of a request, in the order of a line
 OURS = Refused(500, "internal error in the service; its log has the details.")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
@@ -63,6 +69,8 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
         422: "The body does not fit.", 429: "Too fast.", 503: "The database is away; repeat the call.",
     }.items()
 }  # fmt: skip
+
+requests_log = logging.getLogger("allais.serve.requests")
 
 
 def service_of(request: Request) -> Service:
@@ -194,6 +202,38 @@ def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> 
     app.add_exception_handler(RequestValidationError, misfit)
     app.add_exception_handler(HTTPException, known)
     app.add_exception_handler(Exception, ours)
+
+
+class Requests:
+    """The requests of this process; it belongs to the event loop.
+
+    Of each it is noted how long it took and, if asked for, a line in the log: the method, the route as the API document
+    writes it, the status, the milliseconds, the name of the key and the id of the request; no names from the address,
+    no bodies, no keys, no tokens. As JSON, a line also has the trace of a caller who sent one.
+    """
+
+    def __init__(self, *, logged: bool) -> None:
+        self._logged = logged
+        # by method, route and status: the number in each bucket, and the sum of seconds
+        self.seen: dict[tuple[str, str | None, int], list[float]] = {}
+
+    def note(
+        self, method: str, route: str | None, status: int, seconds: float, key: str | None, id: bytes = b"-",
+        headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:  # fmt: skip
+        """Count a request that was answered."""
+        numbers = self.seen.get((method, route, status))
+        if numbers is None:
+            method = method if method in METHODS else OTHER
+            numbers = self.seen.setdefault((method, route, status), [0.0] * (len(BOUNDS) + 2))
+        numbers[bisect_left(BOUNDS, seconds)] += 1
+        numbers[-1] += seconds
+        if self._logged:
+            facts = (method, route or OTHER, status, round(1e3 * seconds, 1), key or "-", id.decode())
+            found = next((TRACE.fullmatch(content) for name, content in headers if name == b"traceparent"), None)
+            trace = {} if found is None else {"trace_id": found[1].decode(), "span_id": found[2].decode()}
+            extra = {"facts": dict(zip(FACTS, facts, strict=True)) | trace}
+            requests_log.info("%s %s %d %.1f ms key=%s request=%s", *facts, extra=extra)
 
 
 class Front:

@@ -37,8 +37,9 @@ async def _decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
         experiment = await service.idle(name)
     if experiment.takes_long(call):
         return await service.change_in_thread(name, lambda one: one.decide(call, preference, time.time()))
-    with service.changing():
-        unfinished.grow(experiment)
+    with service.changing:
+        if experiment.elapsed:
+            unfinished.grow(experiment)
         answer, rows = experiment.decide(call, preference, time.time())
     await service.writer.put(rows)
     return answer
@@ -68,7 +69,7 @@ async def reward(service: Service, name: str, call: Reward) -> dict[str, Any]:
     if call.outcome is None:
         await unfinished.warmed(experiment, call)
         experiment = await service.idle(name)
-    with service.changing():
+    with service.changing:
         rows = unfinished.reward(experiment, number, call, time.time())
     if rows is not None:
         return await _close(service, experiment, number, rows)
@@ -90,7 +91,7 @@ async def reward(service: Service, name: str, call: Reward) -> dict[str, Any]:
 async def cancel(service: Service, name: str, call: Cancel) -> dict[str, Any]:
     """Give a choice up; a repeated call is answered as the first was."""
     experiment, number = await _found(service, name, call)
-    with service.changing():
+    with service.changing:
         rows = experiment.cancel(number, time.time())
     if rows is not None:
         return await _close(service, experiment, number, rows)

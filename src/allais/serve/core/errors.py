@@ -60,20 +60,28 @@ def is_too_deep(document: Any) -> bool:
     return levels > DEEPEST
 
 
+REFUSED = (NotNow, ValueError, TypeError)  # what a learner raises that refuses a call
+
+
+def refusal_of(error: BaseException, experiment: str = "") -> Refused:
+    """What a learner refuses, as a refusal of the service; `experiment` is one whose bounds its caller may widen."""
+    if isinstance(error, NotNow):
+        return Refused(409, str(error))
+    if isinstance(error, NotAdmitted) and experiment:
+        advice = f'PATCH /v1/experiments/{experiment} with {{"rewards": ...}} does so.'
+        return Refused(422, f"{error.rule} {advice}")
+    return Refused(422, str(error))
+
+
 class refusing:  # noqa: N801
     """Within: what a learner refuses becomes a refusal of the service; nothing has changed then."""
 
     def __init__(self, experiment: str = "") -> None:
-        self._experiment = experiment  # whose bounds a caller may widen
+        self._experiment = experiment
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
-        if isinstance(error, NotNow):
-            raise Refused(409, str(error)) from None
-        if isinstance(error, NotAdmitted) and self._experiment:
-            advice = f'PATCH /v1/experiments/{self._experiment} with {{"rewards": ...}} does so.'
-            raise Refused(422, f"{error.rule} {advice}") from None
-        if isinstance(error, ValueError | TypeError):
-            raise Refused(422, str(error)) from None
+        if isinstance(error, REFUSED):
+            raise refusal_of(error, self._experiment) from None

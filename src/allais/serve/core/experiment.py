@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from allais.forests.encoding import Flat, checked_context
 from allais.learner import ContextualLearner, Learner, LinearLearner
 from allais.serve.api.schemas import MOST_ARMS, MOST_GROUPS, Decide, EndOfTest, ExperimentSettings
-from allais.serve.core.errors import Refused, refusing
-from allais.serve.core.features import FeatureReader, NumberedPreference, ask, fixed_arm, reason_for
+from allais.serve.core.errors import REFUSED, Refused, refusal_of, refusing
+from allais.serve.core.features import FeatureReader, NumberedPreference, ask_with, fixed_arm, reason_for
 from allais.serve.core.keys import Clock
 from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, OPEN, RUNNING, TOLD
 from allais.serve.store.writer import Kind, Row, as_json, checksum
@@ -85,26 +85,35 @@ class Experiment:
         self.require_running()
         if (call.did is not None) != self.settings.apprentice:
             raise Refused(422, _ABOUT_DID[self.settings.apprentice])
-        with refusing():
-            among, unused, context = None, None, None
+        among, unused, context, allowed = None, None, None, call.allowed
+        try:
             if isinstance(self.learner, ContextualLearner):
                 context, unused = self.features.context_of(call, self.learner)
             elif self.features.encoding is not None or call.features is not None or call.context is not None:
                 among, unused = self.features.of(call, self.learner)
             if call.did is not None and call.did not in (self.learner.arms if among is None else among.arms or ()):
                 raise ValueError(f"what was done must be an arm in play; got {call.did!r}. Add it first.")
-            fixed = fixed_arm(self.settings.test, call, self.learner)
+            fixed = None if self.settings.test is None else fixed_arm(self.settings.test, call, self.learner)
             if fixed is not None:
-                choice, event = ask(self.learner, None, [fixed[0]], context=context)
+                preference, allowed, among = None, [fixed[0]], None
+            whose = None if preference is None else preference[1]
+            plain = among is None and context is None
+            if plain:
+                choice = self.learner.ask(preference=whose, allowed=allowed)
+                event: dict[str, Any] = {"ask": [[choice.id, choice.arm]]}
             else:
-                rows_ = None if among is None else among.rows
-                choice, event = ask(self.learner, preference, call.allowed, rows_, context)
+                choice, event = ask_with(self.learner, whose, allowed, among, context)
+        except REFUSED as error:
+            raise refusal_of(error) from None
+        if among is None:
+            event |= {} if allowed is None else {"allowed": list(allowed)}
+            event |= {} if preference is None else {"preference": preference[0]}
         number = choice.id
         shown: Any = choice.arm if among is None else among.name_of(choice.arm)
-        liking = None if preference is None else preference[1]
-        likely, reason = (choice.propensity, None) if fixed is None else fixed[1:]
-        if reason is None:
-            reason = reason_for(self.learner, shown, liking, self.settings.unit, among, context)
+        likely, reason = (choice.propensity, "") if fixed is None else fixed[1:]
+        if not reason:
+            about = shown, whose, self.settings.unit
+            reason = self.learner.why(*about) if plain else reason_for(self.learner, *about, among, context)
         answer = {"choice": number, "arm": shown, "propensity": likely, "why": reason, "would": None}
         detail: dict[str, Any] = {"why": reason}
         if unused is not None:
@@ -153,7 +162,8 @@ class Experiment:
             many, terms = len(call.features), len(call.features[0])
             work = many * (terms**2 + draws * terms) // 1_000
         else:
-            work = COST_OF_A_DRAW * draws * len(self.learner.arms)
+            work = COST_OF_A_DRAW * draws * self.learner.n_arms
+            work = work if work <= LONG else COST_OF_A_DRAW * draws * len(self.learner.arms)  # some are out of play
         return work > LONG
 
     def reward(self, number: int, outcome: float, key: str | None, now: float) -> list[Row] | None:

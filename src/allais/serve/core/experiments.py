@@ -123,7 +123,7 @@ def _taken(name: str) -> Refused:
 async def change_state(service: Service, name: str, state: str, action: str, key: Key) -> Experiment:
     """Pause, resume or archive an experiment."""
     experiment = await service.idle(name)
-    with service.changing():
+    with service.changing:
         rows = experiment.change(state)
     await service.write([*rows, audited(key, action, name)])
     return experiment
@@ -143,7 +143,7 @@ async def add_arm(service: Service, name: str, call: AddArm, key: Key) -> Experi
 async def retire_arm(service: Service, name: str, arm: str, key: Key) -> Experiment:
     """Take an arm out of play."""
     experiment = await service.idle(name)
-    with service.changing():
+    with service.changing:
         rows = experiment.retire(arm, time.time())
     await service.write([*rows, audited(key, "retire arm", name, arm)])
     return experiment

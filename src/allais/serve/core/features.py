@@ -159,31 +159,21 @@ class Candidates(NamedTuple):
         return tuple(map(float, row))
 
 
-def ask(
+def ask_with(
     learner: Learner,
-    preference: NumberedPreference | None = None,
-    allowed: Sequence[str] | None = None,
-    features: Sequence[Sequence[float]] | FloatArray | None = None,
-    context: Flat | None = None,
+    whose: Preference | None,
+    allowed: Sequence[str] | None,
+    among: Candidates | None,
+    context: Flat | None,
 ) -> tuple[Choice, dict[str, Any]]:
-    """A choice, and the event that repeats it."""
-    whose = None if preference is None else preference[1]
-    if features is not None:
-        choice = learner.ask(features=features, preference=whose)  # type: ignore[call-overload]
-        row = list(map(float, features[choice.arm]))
+    """A choice by the rows of a call or by its context, and the event that repeats it."""
+    if among is not None:
+        choice = learner.ask(features=among.rows, preference=whose)  # type: ignore[call-overload]
+        row = list(map(float, among.rows[choice.arm]))
         return choice, {"chose": choice.id, "arm": choice.arm, "features": row}
-    if context is not None and isinstance(learner, ContextualLearner):
-        choice = learner.ask(preference=whose, allowed=allowed, context=context)
-        event: dict[str, Any] = {"ask": [[choice.id, choice.arm]], "context": context}
-        event["tickets"] = [choice.propensity or 0.0]
-    else:
-        choice = learner.ask(preference=whose, allowed=allowed)
-        event = {"ask": [[choice.id, choice.arm]]}
-    if allowed is not None:
-        event["allowed"] = list(allowed)
-    if preference is not None:
-        event["preference"] = preference[0]
-    return choice, event
+    choice = learner.ask(preference=whose, allowed=allowed, context=context)  # type: ignore[call-overload]
+    asked = [[choice.id, choice.arm]]
+    return choice, {"ask": asked, "context": context, "tickets": [choice.propensity or 0.0]}
 
 
 class FeatureReader:
@@ -251,11 +241,9 @@ class FeatureReader:
 def reason_for(
     learner: Learner, arm: Any, whose: Preference | None, unit: str, among: Candidates | None, context: Flat | None
 ) -> str:
-    """Why an arm, or one of this round's rows, was chosen."""
-    if context is not None and isinstance(learner, ContextualLearner):
-        return learner.why(arm, whose, unit, context=context)
+    """Why one of this round's rows, or an arm in a context, was chosen."""
     if among is None:
-        return learner.why(arm, whose, unit)
+        return learner.why(arm, whose, unit, context=context)  # type: ignore[call-arg]
     if among.arms is None:
         return "the best of these rows by what is known"
     return f"{arm} is the best for these features, or worth trying, by what all have shown"
@@ -283,10 +271,8 @@ def group_of(test: PlannedTest, unit: str, in_play: Collection[Any]) -> str:
         hashes += 1
 
 
-def fixed_arm(test: PlannedTest | None, call: Decide, learner: Learner) -> tuple[str, float, str] | None:
+def fixed_arm(test: PlannedTest, call: Decide, learner: Learner) -> tuple[str, float, str] | None:
     """The arm that a test has for a caller, how likely that was, and why; None where the policy chooses."""
-    if test is None:
-        return None
     in_play = learner.arms
     if test.ended is not None:
         arm = test.ended.arm

@@ -75,7 +75,10 @@ class PreferenceCache:
 
 
 class _Changing:
-    """A context that makes an error of ours one of the service; a refusal passes, since nothing has changed then."""
+    """Around a change: one that breaks off in the middle is undone by reading the database again.
+
+    Its error becomes one of the service. A refusal passes, since nothing has changed then.
+    """
 
     def __init__(self, fail: Callable[[BaseException], None]) -> None:
         self._fail = fail
@@ -114,6 +117,7 @@ class Service:
         self._reads, self._long_reads = Pool("reads", 8), Pool("long reads", 3)
         self.interview_threads = Pool("interviews", 2, 32)
         self._changes = Pool("long changes", 2, 100)
+        self.changing = _Changing(self.fail)  # around changes in memory
         self._recovery: asyncio.Task[None] | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -214,7 +218,7 @@ class Service:
         done = experiment.busy
         assert done is not None
         try:
-            with self.changing():
+            with self.changing:
                 answer, rows = await self._changes.run(working)
             if not self.ready or self.experiments.get(experiment.name) is not experiment:
                 raise unavailable()  # it was read again meanwhile, without this change
@@ -272,10 +276,6 @@ class Service:
         if time.monotonic() - self._probed >= PROBED:
             self._probed = time.monotonic()
             await self.change(lambda connection: connection.execute(PROBE).close())
-
-    def changing(self) -> _Changing:
-        """Around changes in memory: one that breaks off in the middle is undone by reading the database again."""
-        return _Changing(self.fail)
 
     async def read_keys(self) -> None:
         """Know the keys of the database."""
@@ -367,7 +367,7 @@ class Service:
 
     async def _expire(self, experiment: Experiment) -> None:
         while self.ready and experiment.busy is None:
-            with self.changing():
+            with self.changing:
                 late = experiment.late()
                 rows = [row for number in late for row in unfinished.give_up(experiment, number, time.time())]
                 unfinished.grow(experiment)

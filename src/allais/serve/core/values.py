@@ -309,7 +309,7 @@ async def stop_if_decided(service: Service, name: str) -> None:
     test = experiment.settings.test
     if not found.decided or test is None or not test.stop or test.ended is not None or experiment.state == ARCHIVED:
         return
-    with service.changing():
+    with service.changing:
         rows = experiment.end_test(found.winner, found.summary, time.time())
     await service.write(rows)
 
