@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import socket
 import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +24,10 @@ from allais.serve.core.service import Service
 from allais.serve.dashboard.dashboard_state import Dashboard
 from allais.serve.running import config_for, make_app
 from allais.serve.settings_file import ServerSettings
+from allais.serve.store.database import Database
 from tests.serve.postgres import ABSENT, Postgres, binaries
 
+TEMPLATE = "with_tables"
 ROUTES = {
     "policy": {"type": "NPTS"},
     "arms": ["A21", "A28"],
@@ -129,15 +134,32 @@ def postgres() -> Iterator[Postgres]:
     with tempfile.TemporaryDirectory(prefix="allais-postgres-") as folder:
         server = Postgres(Path(folder))
         yield server
-        server.stop()
+        server.stop(signal.SIGQUIT)  # nothing of it is needed any more, so it need not write it down
+
+
+@pytest.fixture(scope="session")
+def with_tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
+    """A database of either kind that has the tables of this version, and nothing in them: made once, and copied."""
+
+    @cache
+    def made(kind: str) -> str:
+        file = str(tmp_path_factory.mktemp("tables") / "advisor.db")
+        address = file if kind == "sqlite" else request.getfixturevalue("postgres").make(TEMPLATE)
+        database = Database(address)
+        database.migrate()
+        database.dispose()
+        return file if kind == "sqlite" else TEMPLATE
+
+    return made
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The address of an empty database, of either kind."""
+def database(request: pytest.FixtureRequest, tmp_path: Path, with_tables: Callable[[str], str]) -> str:
+    """The address of a database of either kind, which has tables and nothing in them."""
     if request.param == "sqlite":
-        return str(tmp_path / "advisor.db")
-    return request.getfixturevalue("postgres").make(f"advisor_{uuid.uuid4().hex}")
+        return str(shutil.copy(with_tables("sqlite"), tmp_path / "advisor.db"))
+    template = with_tables("postgresql")
+    return request.getfixturevalue("postgres").make(f"advisor_{uuid.uuid4().hex}", template)
 
 
 @pytest.fixture

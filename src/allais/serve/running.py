@@ -81,8 +81,8 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
         title="allais", version=__version__, description=ABOUT, lifespan=life, docs_url=None, redoc_url=None,
         separate_input_output_schemas=False, redirect_slashes=False,
     )  # fmt: skip
-    for router in ROUTERS:
-        app.include_router(router)
+    for router in ROUTERS:  # as they are: `include_router` would make each anew, at the first call
+        app.router.routes.extend(router.routes)
     add_refusals(app, pages.refused)
     return Front(app, settings, routes_decisions.direct_router.routes)
 
