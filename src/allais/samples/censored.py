@@ -294,12 +294,12 @@ class Sweep(NamedTuple):
             ends.append(self.value(-np.diff(np.concatenate([[1.0], moved, [0.0]]))))
         return min(ends), max(ends)
 
-    def cumulants(self) -> tuple[float, float]:
-        """The variance and the third cumulant of the estimated value, for weights that have a derivative.
+    def influences(self) -> tuple[FloatArray, FloatArray]:
+        """How an outcome at each place, and a cut there, moves the estimate, for weights that have a derivative.
 
-        It is nearly a mean of influences: an outcome at x_j counts as the sum of a_i d_i / n_i up to there less a_j,
-        and a cut as the sum before it, where a = N A / (n - d), and A is what the value loses if all G beyond shrink
-        alike. Their mean is 0, and the mean of their squares over N is the sum of A^2 d / (n (n - d)).
+        The estimated value is nearly a mean of influences: an outcome at x_j counts as the sum of a_i d_i / n_i up to
+        there less a_j, and a cut as the sum before it, where a = N A / (n - d), and A is what the value loses if all G
+        beyond shrink alike. Their mean is 0, and the mean of their squares over N is the sum of A^2 d / (n (n - d)).
         """
         preference, total, left = self.preference, self.masses.sum(), self.left()[:-1]
         utility = preference.utilities(self.finite())
@@ -311,10 +311,15 @@ class Sweep(NamedTuple):
         reach = np.append(np.cumsum((steep * left)[::-1])[::-1], 0.0)  # A
         passed = total * np.cumsum(self.rates() * reach)
         each = total * reach / np.maximum(self.at_risk() - self.seen, 1.0) * (self.seen > 0.0)  # a
-        influences = np.concatenate([passed - each, np.append(0.0, passed[:-1])])  # of outcomes, and of cuts
+        sign = 1.0 if self.rises else -1.0
+        return sign * (passed - each), sign * np.append(0.0, passed[:-1])
+
+    def cumulants(self) -> tuple[float, float]:
+        """The variance and the third cumulant of the estimated value, for weights that have a derivative."""
+        total, influences = self.masses.sum(), np.concatenate(self.influences())
         counts = np.concatenate([self.seen, self.cut]) / total
         variance, third = (float(counts @ influences**power) / total ** (power - 1) for power in (2, 3))
-        return variance, third if self.rises else -third
+        return variance, third
 
 
 def _derivative(weight: Weight, p: FloatArray, samples: float) -> FloatArray:
