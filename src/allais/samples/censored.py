@@ -10,6 +10,7 @@ the Bayesian bootstrap for censored data (Lo 1993). docs/theory/censored.md has 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine
 from allais.numerics.sums import Parts, finite_parts
 from allais.preferences import Preference
+from allais.preferences.valuation import sure_amount
 from allais.samples.draws import gamma, stream_of
 from allais.weights import Weight
 
@@ -207,6 +209,37 @@ def parts_of_masses(preference: Preference, at: FloatArray, masses: FloatArray) 
     above = np.minimum(beyond / beyond[0], 1.0)
     below = np.minimum((np.cumsum(masses) - masses) / beyond[0], 1.0)
     return finite_parts(utility, above, below, preference.gains, preference.losses)
+
+
+def in_a_sentence(what: str, preference: Preference, told: int, many: int, ends: Sequence[float], beyond: float) -> str:
+    """How many outcomes are not finished, and what that leaves open.
+
+    Args:
+        what: Outcomes of what.
+        preference: What values them.
+        told: How many there are.
+        many: How many of them are not finished.
+        ends: The least value that they may come to have, the estimated one, and the greatest.
+        beyond: The share of the distribution that lies beyond all that were seen.
+
+    >>> in_a_sentence("trips", Preference(Identity(), costs=True), 4, 1, (-math.inf, -31.25, -28.75), 0.0)
+    '1 of 4 trips is unfinished. It feels like 31.25 if they were cut off for other reasons than what would have come; \
+    once they are known, it may be 28.75 or anything beyond.'
+    """
+    sign = -1.0 if preference.costs else 1.0
+    low, value, high = sorted(sure_amount(preference, end) if math.isfinite(end) else sign * end for end in ends)
+    between = f"between {low:.4g} and {high:.4g}"
+    if math.isinf(low) or math.isinf(high):
+        between = f"{low:.4g} or anything beyond" if math.isfinite(low) else f"{high:.4g} or anything below"
+        between = "anything" if math.isinf(low) and math.isinf(high) else between
+    are = "is" if many == 1 else "are"
+    said = (
+        f"{many:,} of {told:,} {what} {are} unfinished. It feels like {value:.4g} if they were cut off for other "
+        f"reasons than what would have come; once they are known, it may be {between}."
+    )
+    if beyond:
+        said += f" {beyond:.1%} of the distribution lies beyond all that was seen, and counts as the last cut."
+    return said
 
 
 class Sweep(NamedTuple):
