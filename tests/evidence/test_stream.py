@@ -40,7 +40,7 @@ def test_a_stream_with_users_says_what_a_table_says():
     for question in test._questions:
         part = dict.fromkeys((0, 1), 0.0)
         for place, outcomes in test._of_user:
-            part[place] += question.part(place, outcomes)
+            part[place] += question.part(place, outcomes.values())
         assert question.below == pytest.approx(part[question.lower], abs=1e-9)
         assert question.upto == pytest.approx(part[question.upper], abs=1e-9)
 

@@ -5,7 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from allais import cvar, expected_value
 from allais.evidence import verdict
+from allais.evidence._estimates import estimates_of
+from allais.evidence.data import read_log
+from allais.samples.censored import Sweep
+from allais.streams import CensoredSample
 from tests.evidence.test_verdicts import COLUMNS
 from tests.evidence.test_verdicts import _log as log_of
 
@@ -78,11 +83,101 @@ def test_whatever_unfinished_outcomes_become_the_interval_holds_that_of_the_fini
         assert one.word == other.word == "worse"
 
 
+def _at_random(log, seed=3, most=0.1):
+    """The same log, in which some outcomes are cut off at a time that has nothing to do with them."""
+    rng = np.random.default_rng(seed)
+    cut = np.where(rng.random(log["ms"].size) < most, rng.uniform(0.0, 900.0, log["ms"].size), np.inf)
+    longer = log["ms"] > cut
+    return {**log, "ms": np.where(longer, np.nan, log["ms"]), "at_least": np.where(longer, cut, np.nan)}
+
+
+@pytest.mark.parametrize("by", ["mean", "cvar:0.2", "tk:0.61", "0.5*mean+0.5*p75"])
+@pytest.mark.parametrize("users", [False, True])
+def test_within_bounds_values_hold_whatever_unfinished_outcomes_become(by, users):
+    log = log_of(1.4, user=np.arange(6_000))
+    settings = {**COLUMNS, "by": by, "bounds": (0.0, 9_000.0), **({"user": "user"} if users else {})}
+    cut = _cut(log, 600.0)
+    found, worst = verdict(cut, **settings)[0], verdict({**log, "ms": np.minimum(log["ms"], 600.0)}, **settings)[0]
+    assert found.promise == "proven"
+    assert found.vague[1] == "at least "
+    assert f"is at least {found.values[1].value:.4g}"[:14] in found.sentence
+    for mine, known, other in zip(found.values, worst.values, verdict(log, **settings)[0].values, strict=True):
+        assert mine.value == pytest.approx(known.value)  # amounts are those of the ends that are known
+        assert mine.low < known.value < other.value < mine.high
+
+
+@pytest.mark.parametrize("by", ["mean", "cvar:0.2", "tk:0.61", "0.5*mean+0.5*p75"])
+def test_without_bounds_values_are_those_of_the_product_limit(by):
+    log = log_of(1.4)
+    found = verdict(_at_random(log), **COLUMNS, by=by, rarest=0.05)[0]
+    dropped = _at_random(log)
+    kept = ~np.isnan(dropped["ms"])
+    short = verdict({name: column[kept] for name, column in log.items()}, **COLUMNS, by=by, rarest=0.05)[0]
+    whole = verdict(log, **COLUMNS, by=by, rarest=0.05)[0]
+    assert found.word == whole.word == "worse"
+    assert found.promise in ("asymptotic", "none")
+    for one, other, biased in zip(found.values, whole.values, short.values, strict=True):
+        assert one.value == pytest.approx(other.value, rel=0.03)
+        assert biased.value < other.value
+        assert other.low - 0.02 * other.value < one.value < other.high + 0.02 * other.value
+    said = verdict(_at_random(log), **COLUMNS, by=by, rarest=0.05).assumptions
+    assert "were cut off for other reasons" in " ".join(said)
+
+
+def test_the_product_limit_of_a_group_has_the_interval_of_its_sample():
+    """The same variance and skew as `Asymptotic` takes for a sample, and users of one outcome each change nothing."""
+    cut = _at_random(log_of())
+    log = read_log({**cut, "user": np.arange(6_000)}, "variant", "ms", None, None, None)
+    by_user = read_log({**cut, "user": np.arange(6_000)}, "variant", "ms", "user", None, None)
+    for preference in (expected_value(costs=True), cvar(0.2, costs=True)):
+        found = estimates_of(preference, log.sides[1].upto(6_000), 60, 0.05)
+        assert len(found) == 1
+        mine = np.flatnonzero(log.group == 1)
+        known = ~np.isnan(cut["ms"][mine])
+        sample = CensoredSample(cut["ms"][mine][known], at_least=cut["at_least"][mine][~known])
+        sweep = Sweep.of(preference, sample.places())
+        assert found[0][:3] == pytest.approx((-sample.value(preference), *(np.array(sweep.cumulants()) * (1, -1))))
+        assert estimates_of(preference, by_user.sides[1].upto(6_000), 60, 0.05)[0] == pytest.approx(found[0])
+
+
+def test_a_tail_that_nobody_could_see_is_open_without_bounds():
+    found = verdict(_cut(log_of(1.4), 400.0), **COLUMNS, by="mean", rarest=0.01)[0]
+    assert found.word == "not yet"
+    assert found.p_value == 1.0
+    assert found.vague == ("at least ", "at least ")
+    assert found.values[1].high == found.difference.high == math.inf
+    one_sided = log_of(1.4)
+    slow = (np.array(one_sided["variant"]) == "canary") & (one_sided["ms"] > 400.0)
+    part = {"ms": np.where(slow, np.nan, one_sided["ms"]), "at_least": np.where(slow, 400.0, np.nan)}
+    sure = verdict({**one_sided, **part}, **COLUMNS, by="mean", rarest=0.01)[0]
+    assert sure.word == "worse"  # the canary is worse already by what is known of it
+    assert sure.difference.high == sure.relative.high == math.inf
+    assert sure.p_value < 0.05
+
+
+def test_cuts_on_both_sides_need_bounds_or_a_percentile():
+    log = _at_random(log_of())
+    quick = log["ms"] < 100.0
+    both = {**log, "ms": np.where(quick, np.nan, log["ms"]), "at_most": np.where(quick, 100.0, np.nan)}
+    with pytest.raises(ValueError, match="one side, all at_least or all at_most; got both"):
+        verdict(both, **COLUMNS, by="mean", rarest=0.01)
+    assert verdict(both, **COLUMNS, by="mean", bounds=(0, 9_000))[0].promise == "proven"
+
+
 @pytest.mark.parametrize(
     ("change", "settings", "sentence"),
     [
-        ({}, {"by": "mean", "rarest": 0.01}, "are judged by percentiles; got 'mean', and [0-9]+ of 6,000 are not"),
-        ({}, {"by": "cvar:0.1", "bounds": (0, 9_000)}, "are judged by percentiles; got 'cvar:0.1'"),
+        (
+            {"at_most": np.full(6_000, 900.0), "at_least": np.full(6_000, np.nan)},
+            {"by": "mean", "rarest": 0.01},
+            "an outcome is known, or what it is at least or at most",
+        ),
+        ({}, {"by": "cvar:0.1", "bounds": (0, 400)}, "must lie between 0 and 400"),
+        (
+            {"x": np.arange(6_000.0) % 7},
+            {"by": "mean", "rarest": 0.01, "covariates": ["x"]},
+            "covariates sharpen means of finished outcomes; [0-9]+ of 6,000 are not",
+        ),
         ({"ms": np.ones(6_000)}, {}, "an outcome is known, or what it is at least or at most; row [0-9]+ has both"),
         ({"at_most": np.zeros(6_000)}, {}, "an outcome is known, or what it is at least or at most"),
         ({"ms": [None] * 6_000, "at_most": np.full(6_000, -1.0)}, {}, "ascend; row [0-9]+ has 450 and -1"),

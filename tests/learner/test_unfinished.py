@@ -164,7 +164,7 @@ def test_asymptotic_intervals_are_greenwoods():
     found = bounded.intervals()["A21"]
     assert found.value - 0.5 * (60 - 15) < found.low < theirs.value < found.high
     assert bounded.recommend().arm == "A21"
-    said = f"{cut.size / 300:.1%} of its outcomes lie beyond all that were seen, and count as the last cut."
+    said = f"{cut.size / 300:.1%} of the distribution lies beyond all that was seen, and counts as the last cut."
     assert bounded.recommend().unfinished.endswith(said)
     with pytest.raises(ValueError, match="all at_least or all at_most; got at most 3"):
         learner.observe("A21", at_most=[3.0])

@@ -263,3 +263,62 @@ def test_streams_with_cuts_merge_copy_and_stay_bounded():
 def test_wrong_cuts_of_a_stream_are_refused_in_one_sentence(do, said):
     with pytest.raises(ValueError, match=said):
         do()
+
+
+@pytest.mark.parametrize("rewards", [None, Bounded(0.0, 60.0)])
+@pytest.mark.parametrize("preference", [expected_value(costs=True), quantile(0.7), cvar(0.2, costs=True)])
+def test_a_stream_has_the_asymptotic_interval_of_the_same_samples(preference, rewards, tmp_path):
+    exact, cuts = lifetimes(3, 400)
+    exact, cuts = np.minimum(exact, 60.0), np.minimum(cuts, 30.0)
+    band, stream = Asymptotic(0.05), ValueStream(preference, rewards, band=Asymptotic(0.05))
+    stream.add_many(exact[:200])
+    wanted = band.interval(preference, rewards, exact[:200], 0.9)
+    assert stream.interval(0.9) == pytest.approx(wanted, rel=1e-9)
+    stream.add_many(exact[200:], at_least=cuts[1:])
+    stream.add(at_least=cuts[0])
+    wanted = band.interval(preference, rewards, CensoredSample(exact, at_least=cuts), 0.9)
+    assert stream.interval(0.9) == pytest.approx(wanted, rel=1e-9)
+    stream.save(tmp_path / "stream")
+    again = ValueStream.load(tmp_path / "stream")
+    assert again.band == band
+    assert again.interval(0.9) == stream.interval(0.9)
+    assert copy.deepcopy(stream).interval(0.9) == stream.interval(0.9)
+    again.merge(stream)
+    assert again.unfinished == 2 * cuts.size
+    assert f"{cuts.size} of 400 samples are unfinished. It feels like " in str(stream)
+
+
+def test_a_stream_says_in_a_sentence_what_unfinished_samples_leave_open():
+    stream = ValueStream(MEAN)
+    stream.add_many([1.0, 2.0], at_least=[1.5])
+    assert str(stream).endswith("once they are known, it may be 1.5 or anything beyond.")
+    stream.add(at_most=1.0)
+    assert str(stream).endswith("once they are known, it may be anything.")
+    costs = ValueStream(expected_value(costs=True), Bounded(0.0, 60.0))
+    costs.add_many([20.0, 25.0], at_least=[30.0])
+    assert str(costs) == (
+        "2 samples, value -25. 1 of 3 samples is unfinished. It feels like 25 if they were cut off for other reasons "
+        "than what would have come; once they are known, it may be between 25 and 35. 33.3% of the distribution lies "
+        "beyond all that was seen, and counts as the last cut."
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: ValueStream(MEAN, band=Asymptotic(0.05), max_blocks=9), "needs every distinct sample; got max_blocks"),
+        (lambda: ValueStream(MEAN, SubGaussian(1.0, 0.0), band=Asymptotic(0.05)), "got SubGaussian"),
+        (lambda: ValueStream(MEAN, band=DKW()), r"must be Betting\(\), Asymptotic\(rarest\) or None; got DKW"),
+        (lambda: _both_sides().interval(), "needs cuts on one side, all at_least or all at_most; got both"),
+        (lambda: ValueStream(MEAN, band=Asymptotic(0.05)).merge(ValueStream(MEAN)), "rewards, max_blocks and band"),
+    ],
+)
+def test_asymptotic_intervals_of_a_stream_are_refused_in_one_sentence(make, said):
+    with pytest.raises((ValueError, TypeError), match=said):
+        make()
+
+
+def _both_sides():
+    stream = ValueStream(MEAN, band=Asymptotic(0.05))
+    stream.add_many(np.linspace(0.0, 9.0, 200), at_least=[3.0], at_most=[2.0])
+    return stream

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, share
 from allais._kernels import by_reference, kernel, routine
-from allais.bands._distribution_bounds import memory_of
+from allais.bands._distribution_bounds import memory_of_counts
 from allais.bands._order_statistics import QuantileRule, quantile_rule
 from allais.bands.base import Interval, bounds_of, refresh, widen
 from allais.bands.holder import variation
@@ -94,30 +94,38 @@ class Asymptotic:
         """
         exponent = math.log(2.0 / (1.0 - share("confidence", confidence, advice="Give a share of 1, such as 0.95.")))
         if isinstance(samples, CensoredSample):
-            return self._censored(preference, rewards, samples, exponent)
+            if rewards is not None:
+                samples.completed(rewards)  # refuses what cannot occur
+            at, counts = np.unique(samples.exact, return_counts=True)
+            value, places = samples.value(preference), samples.places()
+            return self.interval_of_counts(preference, rewards, at, counts, places, value, exponent)
         seen = finite_array("rewards", samples) if rewards is None else rewards.check(samples)
-        rule = self.rule(preference, [] if rewards is None else [rewards])
-        memory, ends = memory_of(preference, seen), np.zeros((2, 1))
-        memory.value[0] = preference.estimate(seen)
-        kept = rule.kept(1)
-        widen(rule, kept, memory, exponent, ends[0], ends[1])
-        found = Interval(float(ends[0, 0]), float(memory.value[0]), float(ends[1, 0]))
-        return found if rewards is None else found.within(bounds_of(preference, rewards))
+        at, counts = np.unique(seen, return_counts=True)
+        value = preference.estimate(seen)
+        return self.interval_of_counts(preference, rewards, at, counts, None, value, exponent)
 
-    def _censored(
-        self, preference: Preference, rewards: Rewards | None, sample: CensoredSample, exponent: float
-    ) -> Interval:
-        """The interval of a sample with unfinished outcomes."""
-        if rewards is not None:
-            sample.completed(rewards)  # refuses what cannot occur
-        value, start = sample.value(preference), max(math.ceil(exponent / -math.log1p(-self.rarest)), LEAST)
+    def interval_of_counts(
+        self, preference: Preference, rewards: Rewards | None, at: FloatArray, counts: ArrayLike, places: Places | None,
+        value: float, exponent: float,
+    ) -> Interval:  # fmt: skip
+        """The same of outcomes that were counted; `places` also have those that are not finished."""
+        known, finished = [] if rewards is None else [rewards], np.asarray(counts)
         low, high = -math.inf, math.inf
-        if sample.exact.size >= (LEAST if level_of(preference) is not None else start):
+        if places is None:
+            memory, ends = memory_of_counts(preference, [(at, finished.astype(np.int64))]), np.zeros((2, 1))
+            memory.value[0] = value
+            rule = self.rule(preference, known)
+            widen(rule, rule.kept(1), memory, exponent, ends[0], ends[1])
+            low, high = ends[:, 0].tolist()
+        elif finished.sum() >= (LEAST if level_of(preference) is not None else self._least(exponent)):
             bounds = (-math.inf, math.inf) if rewards is None else rewards.support
             times = float(multiple(exponent, False))
-            low, high = greenwood_ends(preference, sample.places(), times, exponent, self.rarest, bounds)
+            low, high = greenwood_ends(preference, places, times, exponent, self.rarest, bounds)
         found = Interval(low, value, high)
         return found if rewards is None else found.within(bounds_of(preference, rewards))
+
+    def _least(self, exponent: float) -> int:
+        return max(math.ceil(exponent / -math.log1p(-self.rarest)), LEAST)
 
 
 def rarest_event(name: str, given: float) -> float:

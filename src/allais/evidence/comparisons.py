@@ -2,7 +2,8 @@
 
 Percentiles are judged by `bands/quantiles.py`: proven, for any distribution. Other preferences are judged by bets where
 bounds are declared (proven), else by the normal approximation of their influence functions (asymptotic). A mixture of a
-percentile and others is judged by its parts, which share delta.
+percentile and others is judged by its parts, which share delta. Outcomes that are not finished count where they are
+worse within bounds, and by the product limit without (docs/theory/censored.md).
 """
 
 from __future__ import annotations
@@ -10,24 +11,17 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from allais.bands import Interval
 from allais.bands import quantiles as pairs
-from allais.bands.asymptotic import (
-    LEAST,
-    difference_ends,
-    half_widths,
-    log_chance,
-    multiple,
-    ratio_ends,
-    require_unbroken,
-)
+from allais.bands.asymptotic import LEAST, multiple, require_unbroken
 from allais.bands.base import bounds_of
 from allais.bands.betting import BAND, betting_rule
-from allais.evidence._estimates import Bets, Moments, moments_of
+from allais.evidence._estimates import Bets, amount_of, estimates_of, interval_of_levels, normal_ends, own_interval
 from allais.evidence.data import View
 from allais.evidence.distributions import vague_at, value_at
 from allais.preferences import Preference
@@ -111,11 +105,27 @@ class Metric(NamedTuple):
 
     def compare(self, control: View, group: View, kept: dict[Any, Bets]) -> Found:
         """What a look says; `kept` has what was bet at earlier looks."""
+        found = self.look(control, group, kept)
+        metric, p, difference = self, 1.0, found.difference
+        if not math.isnan(found.p):
+            return found
+        while p > LEAST_P and not difference.low <= 0.0 <= difference.high:
+            p = metric.delta  # the least of delta, delta / 8, ... at which no difference is out of the question
+            metric = metric._replace(delta=metric.delta / 8.0)
+            difference = metric.look(control, group, kept).difference
+        return found._replace(log_evidence=math.log(_calibrated(p)), p=p)
+
+    def look(self, control: View, group: View, kept: dict[Any, Bets]) -> Found:
+        """The same; what has intervals alone says nothing of chances."""
         if self.kind == "quantiles":
             return _by_quantiles(self, control, group)
         if self.kind == "parts":
             return _by_parts(self, control, group, kept)
-        return _by_bets(self, control, group, kept) if self.kind == "bets" else _by_normal(self, control, group)
+        if self.kind == "normal":
+            return _by_normal(self, control, group)
+        if control.side.log.reach is not None:
+            return _by_levels(self, control, group)
+        return _by_bets(self, control, group, kept)
 
     def doubt(self, views: Sequence[View]) -> str:
         """Why an asymptotic promise is withdrawn; nothing where it is not."""
@@ -207,13 +217,10 @@ def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
     level, log = metric.level, control.side.log
     tables = pairs.tilts(level, metric.share), pairs.tilts(level, 1.0 - metric.share)
     exponent = math.log(2.0 / metric.delta)  # either direction may err
+    ends = [view.quantile_ends(level, exponent) for view in (control, group)]
     first, second = (
-        Interval(
-            log.known(pairs.interval(least, level, exponent)[0]),
-            value_at(view.sorted, level),
-            log.known(pairs.interval(most, level, exponent)[1]),
-        )
-        for view, least, most in ((control, low_first, high_first), (group, low_second, high_second))
+        Interval(low, value_at(view.sorted, level), high)
+        for view, (low, high) in zip((control, group), ends, strict=True)
     )
 
     def excess(relative: bool) -> pairs.Ends:
@@ -235,8 +242,8 @@ def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
     )
     found = evidence - math.log(2.0)
     difference = Interval(low, second.value - first.value, high)
-    vague = vague_at(control, level), vague_at(group, level)
-    return Found(first, second, difference, relative, found, math.exp(min(-found, 0.0)), vague)
+    vague = [vague_at(view, partial(value_at, level=level)) for view in (control, group)]
+    return Found(first, second, difference, relative, found, math.exp(min(-found, 0.0)), (vague[0], vague[1]))
 
 
 # -- bets -----------------------------------------------------------------------------------------
@@ -310,30 +317,41 @@ def _greatest(evidence: Callable[[float], float], exponent: float, left: float, 
 
 def _by_normal(metric: Metric, control: View, group: View) -> Found:
     assert metric.rarest is not None
-    first, second = moments_of(metric.preference, control), moments_of(metric.preference, group)
     # half of the failures are left to the central limit theorem, and half to events that a group did not show
     least = max(math.ceil(math.log(4.0 / metric.delta) / -math.log1p(-metric.rarest)), LEAST)
-    clock = math.log(max(2.0 * first.units * second.units / ((first.units + second.units) * least), 1.0))
+    first, second = (estimates_of(metric.preference, view, least, metric.rarest) for view in (control, group))
+    clock = math.log(max(2.0 * control.users * group.users / ((control.users + group.users) * least), 1.0))
     squared = widest(metric.delta) ** 2 + clock
+    own, other = (
+        Interval(-math.inf, one[0].amount, math.inf) if one[0].units < least else own_interval(one, squared)
+        for one in (first, second)
+    )
+    vague = [("", "at least ", "at most ")[int(np.sign(one[-1].amount - one[0].amount))] for one in (first, second)]
+    if min(first[0].units, second[0].units) < least:
+        difference = Interval(-math.inf, second[0].amount - first[0].amount, math.inf)
+        return Found(own, other, difference, None, 0.0, 1.0, (vague[0], vague[1]))
+    difference, ratio, p = normal_ends(first, second, squared, clock)
+    relative = None
+    if own.low > 0.0:
+        least_ratio = max(ratio.low, 0.0) if _never_negative(control, group) else ratio.low
+        relative = Interval(least_ratio - 1.0, ratio.value - 1.0, ratio.high - 1.0)
+    return Found(own, other, difference, relative, math.log(_calibrated(p)), p, (vague[0], vague[1]))
 
-    def own(one: Moments) -> Interval:
-        if one.units < least:
-            return Interval(-math.inf, one.amount, math.inf)
-        down, up = half_widths(squared, one.variance, one.third, one.units - 1.0)
-        return Interval(one.amount - down, one.amount, one.amount + up)
 
-    intervals, difference = (own(first), own(second)), second.amount - first.amount
-    if min(first.units, second.units) < least:
-        return Found(*intervals, Interval(-math.inf, difference, math.inf), None, 0.0, 1.0)
-    pair, relative = np.array([first, second]), None
-    low, high = difference_ends(pair, squared)
-    if intervals[0].low > 0.0:
-        least_ratio, most_ratio = ratio_ends(pair, squared)
-        if _never_negative(control, group):
-            least_ratio = max(least_ratio, 0.0)
-        relative = Interval(least_ratio - 1.0, second.amount / first.amount - 1.0, most_ratio - 1.0)
-    p = math.exp(float(log_chance(pair, clock)))
-    return Found(*intervals, Interval(low, difference, high), relative, math.log(_calibrated(p)), p)
+# -- unfinished outcomes within bounds ------------------------------------------------------------
+
+
+def _by_levels(metric: Metric, control: View, group: View) -> Found:
+    """By all percentiles: what is bet may depend on what an outcome was, so bets need finished ones."""
+    settings = metric.preference, _declared(metric), math.log(2.0 / metric.delta)
+    first, second = (interval_of_levels(view, *settings) for view in (control, group))
+    difference = Interval(second.low - first.high, second.value - first.value, second.high - first.low)
+    relative = None
+    if first.low > 0.0:
+        ratios = (second.low / first.high, second.value / first.value, second.high / first.low)
+        relative = Interval(*(ratio - 1.0 for ratio in ratios))
+    vague = [vague_at(view, partial(amount_of, metric.preference)) for view in (control, group)]
+    return Found(first, second, difference, relative, math.nan, math.nan, (vague[0], vague[1]))
 
 
 # -- mixtures with percentiles --------------------------------------------------------------------
@@ -341,18 +359,8 @@ def _by_normal(metric: Metric, control: View, group: View) -> Found:
 
 def _by_parts(metric: Metric, control: View, group: View, kept: dict[Any, Bets]) -> Found:
     """By the sums of the ends of its parts, all of which hold at once."""
-    found = _summed(metric, control, group, kept)
-    p, difference = 1.0, found.difference
-    while p > LEAST_P and not difference.low <= 0.0 <= difference.high:
-        p = metric.delta  # the least of delta, delta / 8, ... at which no difference is out of the question
-        metric = metric._replace(delta=metric.delta / 8.0)
-        difference = _summed(metric, control, group, kept).difference
-    return found._replace(log_evidence=math.log(_calibrated(p)), p=p)
-
-
-def _summed(metric: Metric, control: View, group: View, kept: dict[Any, Bets]) -> Found:
     parts = metric.parts
-    found = [part.compare(control, group, kept) for _, part in parts]
+    found = [part.look(control, group, kept) for _, part in parts]
 
     def total(of: Sequence[Interval]) -> Interval:
         ends = np.array([share for share, _ in parts]) @ np.array(of)
@@ -367,7 +375,8 @@ def _summed(metric: Metric, control: View, group: View, kept: dict[Any, Bets]) -
         if len(ratios) == len(found):  # between which the ratio of the sums lies
             low, high = max(low, min(one.low for one in ratios)), min(high, max(one.high for one in ratios))
         relative = Interval(low, second.value / first.value - 1.0, high)
-    return Found(first, second, difference, relative, 0.0, 1.0)
+    vague = [max(words) for words in zip(*(one.vague for one in found), strict=True)]
+    return Found(first, second, difference, relative, math.nan, math.nan, (vague[0], vague[1]))
 
 
 def _never_negative(*views: View) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import FloatArray, IntArray, brief, nearest
-from allais.bands.quantiles import Ends, Sorted
+from allais.bands.quantiles import Ends, Sorted, interval
 from allais.evidence.tables import columns_of, listed, times_of
 from allais.preferences import Preference
 
@@ -51,8 +51,7 @@ class Log:
     @cached_property
     def far(self) -> tuple[float, float]:
         """What stands for ends that are not known: so far off that no difference of two outcomes reaches it."""
-        low, high = float(self.outcome.min()), float(self.outcome.max())
-        return low - FAR * (high - low or 1.0), high + FAR * (high - low or 1.0)
+        return far_from(float(self.outcome.min()), float(self.outcome.max()))
 
     def known(self, amount: float) -> float:
         """An amount, or infinity where something stands for it."""
@@ -72,6 +71,19 @@ class Log:
     def unfinished(self) -> int:
         """How many outcomes are not finished."""
         return 0 if self.reach is None else int(np.sum(self.reach[0] < self.reach[1]))
+
+    def about_unfinished(self, estimated: bool) -> Iterator[str]:
+        """How unfinished outcomes count, a sentence each; and what is assumed where values are estimated."""
+        if self.unfinished:
+            of = f"{self.unfinished:,} of {self.outcome.size:,} outcomes are not finished"
+            yield f"{of}: each counts where it is worse for a verdict, and in amounts as the end that is known."
+        if self.unfinished and estimated:
+            yield "Where nothing is proven, they were cut off for other reasons than what would have come of them."
+
+
+def far_from(low: float, high: float) -> tuple[float, float]:
+    """So far below and above all that is known that no difference of two outcomes reaches it."""
+    return low - FAR * (high - low or 1.0), high + FAR * (high - low or 1.0)
 
 
 class Side:
@@ -135,10 +147,27 @@ class View:
         return self.side.felt(preference)[self.seen]
 
     @cached_property
+    def reach(self) -> Reach:
+        """What each outcome is at least, and at most."""
+        low, high = self.side.log.reach or (self.side.log.outcome,) * 2
+        rows = self.side.rows[: self.count]
+        return low[rows], high[rows]
+
+    @property
+    def unfinished(self) -> int:
+        """How many outcomes are not finished."""
+        return 0 if self.side.log.reach is None else int(np.sum(self.reach[0] < self.reach[1]))
+
+    @cached_property
     def ends(self) -> tuple[View, View]:
         """The same with unfinished outcomes as low, and as high, as they may be."""
         low, high = (View(one, self.count) for one in self.side.ends) if self.side.ends else (self, self)
         return low, high
+
+    def quantile_ends(self, level: float, exponent: float) -> Ends:
+        """The interval of a quantile by order statistics: each end has unfinished outcomes where they are worse."""
+        least, most = (interval(one.sorted, level, exponent)[end] for end, one in enumerate(self.ends))
+        return Ends(self.side.log.known(least), self.side.log.known(most))
 
     @cached_property
     def by_user(self) -> IntArray | None:

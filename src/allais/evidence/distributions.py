@@ -194,7 +194,7 @@ def value_at(group: Sorted, level: float) -> float:
     return float(group.outcomes[min(int(np.searchsorted(group.before[1:], wanted)), group.outcomes.size - 1)])
 
 
-def vague_at(view: View, level: float) -> str:
-    """What is known of a quantile that lies among unfinished outcomes; empty for one that does not."""
-    least, value, most = (value_at(one.sorted, level) for one in (view.ends[0], view, view.ends[1]))
+def vague_at(view: View, amount: Callable[[Sorted], float]) -> str:
+    """What is known of an amount that rests on unfinished outcomes; empty for one that does not."""
+    least, value, most = (amount(one.sorted) for one in (view.ends[0], view, view.ends[1]))
     return "" if least == most else "at least " if value == least else "at most "

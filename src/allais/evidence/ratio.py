@@ -20,6 +20,7 @@ from allais.evidence.data import Log
 from allais.evidence.tables import DAY
 from allais.preferences import Preference
 from allais.preferences.valuation import plain
+from allais.samples.cuts import require_monotone
 
 STRENGTH = 100.0  # of the mixture around the planned shares, in units: shares that are off by a tenth or more
 ALARM = 0.01  # the chance of a false alarm, ever: an alarm stops all verdicts
@@ -302,11 +303,13 @@ def require_fit(metric: Metric, log: Log) -> None:
             f"covariates sharpen means without bounds; got {what}. Leave them out, or compare by the mean alone, with "
             "the rarest event that matters."
         )
-    if log.unfinished and metric.kind != "quantiles":
+    if log.unfinished and log.adjusted is not None:
         raise ValueError(
-            f"outcomes that are not finished are judged by percentiles; got {metric.name!r}, and {log.unfinished:,} of "
-            f"{log.outcome.size:,} are not finished. Compare by a percentile below them, such as 'median'."
+            f"covariates sharpen means of finished outcomes; {log.unfinished:,} of {log.outcome.size:,} are not. Leave "
+            "the covariates out."
         )
+    if log.unfinished:
+        require_monotone(metric.preference)
 
 
 def word_of(difference: Interval, relative: Interval | None, margin: Margin | None, costs: bool) -> Word:

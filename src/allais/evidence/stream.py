@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,14 @@ from allais._checks import FloatArray, brief, nearest, number, share
 from allais._system.locks import Guard, one_at_a_time, one_change_at_a_time
 from allais.bands.quantiles import Sorted, least_evidence, log_joint, tilts
 from allais.evidence.comparisons import Metric
-from allais.evidence.data import Log, Side, View
+from allais.evidence.data import Log, far_from
 from allais.evidence.ratio import Margin, Past, margin_of, planned_shares
 from allais.evidence.tables import DAY, seconds_of
 from allais.evidence.verdicts import Verdicts, metrics_of, verdict_of
 from allais.preferences import Preference
 from allais.preferences.showing import Rows, as_frame, as_html, as_intervals, in_a_line
 from allais.rewards import Rewards
+from allais.samples.cuts import Cut, in_words, known_cut, require_monotone
 
 SEARCHED = 128  # a new witness is looked for after 1 / SEARCHED more outcomes: it costs as many steps as there are
 LOOKED = 32  # means and the like are looked at after 1 / LOOKED more outcomes
@@ -40,12 +41,12 @@ class Question:
         self.searched = 0
         self.decided = False
 
-    def part(self, place: int, outcomes: Sequence[float]) -> float:
-        """The share of a unit's outcomes that a group's count takes in."""
+    def part(self, place: int, outcomes: Collection[Cut]) -> float:
+        """The share of a unit's outcomes that a group's count takes in: unfinished ones where evidence is least."""
         if place == self.lower:
-            return sum(outcome < self.x for outcome in outcomes) / len(outcomes)
+            return sum(high < self.x for _, high in outcomes) / max(len(outcomes), 1)
         point = self.x * (1.0 + self.by) if self.relative else self.x + self.by
-        return sum(outcome <= point for outcome in outcomes) / len(outcomes)
+        return sum(low <= point for low, _ in outcomes) / max(len(outcomes), 1)
 
     def note(self, place: int, change: float) -> None:
         """Move a group's count."""
@@ -77,7 +78,8 @@ class Test:
 
     One outcome costs O(log n), amortised, with several outcomes per user as much as that user has. Percentiles are
     looked at after every outcome, other metrics after every 32nd part more of them; `verdict` may be called at any
-    time, as often as one likes.
+    time, as often as one likes. An outcome that is not finished counts where it is worse for a verdict until `complete`
+    says what became of it.
 
     Args:
         groups: The groups, the control first; or a mapping from each to the share that is planned.
@@ -95,6 +97,10 @@ class Test:
     ...     test.add("canary", 1.3 * rng.lognormal(5, 0.5))
     >>> test.verdict()[0].word, len(test) < 6_000
     ('worse', True)
+    >>> late = test.add("canary", at_least=2_000.0)  # milliseconds: still waiting
+    >>> test.unfinished
+    1
+    >>> test.complete(late, 4_312.0)
     """
 
     __test__ = False  # for pytest, which would collect it by its name
@@ -128,15 +134,20 @@ class Test:
             if metric.level is not None
             for question in _questions(metric, place, margin)
         ]
+        self._metrics = metrics[0]
         self._watched = any(metric.level is None for metric in metrics[0])  # metrics without a witness
         self._looked, self._decided = 0, False
         self._codes, self._outcomes, self._times = array("q"), array("d"), array("d")
         self._users: array[int] | None = None
         self._numbers: dict[Hashable, int] = {}
-        self._of_user: list[tuple[int, list[float]]] = []
+        self._of_user: list[tuple[int, dict[int, Cut]]] = []
         self._units = [0] * len(names)
         self._past: dict[Any, Past] = {}
-        self._sorted: dict[int, tuple[int, FloatArray]] = {}
+        self._open: dict[int, Cut] = {}  # what is known of outcomes that are not finished, by their numbers
+        self._told = 0  # outcomes, and what was told of them later
+        self._range = math.inf, -math.inf
+        self._fresh = [array("d") for _ in names]  # finished outcomes of each group since they were last sorted
+        self._sorted = [np.zeros(0) for _ in names]
 
     _repr_html_, to_frame, plot, headline = as_html, as_frame, as_intervals, property(in_a_line)
 
@@ -150,38 +161,113 @@ class Test:
     def __len__(self) -> int:
         return len(self._outcomes)
 
+    @property
+    def unfinished(self) -> int:
+        """How many outcomes are not finished."""
+        return len(self._open)
+
     @one_change_at_a_time
-    def add(self, group: Hashable, outcome: float, user: Hashable | None = None, time: Any = None) -> None:
-        """Take one outcome in.
+    def add(
+        self, group: Hashable, outcome: float | None = None, user: Hashable | None = None, time: Any = None, *,
+        at_least: float | None = None, at_most: float | None = None, between: Any = None,
+    ) -> int:  # fmt: skip
+        """Take one outcome in, or what is known so far of one that is not finished.
 
         Args:
             group: Its group.
             outcome: The outcome, a finite number.
             user: The user, for all outcomes or for none.
             time: When it came, for all outcomes or for none; times ascend.
+            at_least: In the place of an outcome that is not finished: what it will be at least.
+            at_most: What it will be at most.
+            between: What it will be at least and at most.
+
+        Returns:
+            The number of the outcome, by which it is completed later.
         """
         if group not in self.groups:
             known = nearest(str(group), map(str, self.groups))
             raise ValueError(f"an outcome belongs to a group of the test; {brief(group)} is none.{known}")
-        place, value = self.groups.index(group), number("outcome", outcome, "Repair it, or leave it out.")
-        if not math.isfinite(value):
-            raise ValueError(f"an outcome is a finite number; got {value:g}. Repair it, or leave it out.")
-        when = self._checked_time(time)
-        before = self._checked_user(place, user)
+        place, cut = self.groups.index(group), self._checked(outcome, at_least, at_most, between)
+        when, before = self._checked_time(time), self._checked_user(place, user)
+        number = len(self._outcomes)
         self._guard.midway = True  # everything is checked: from here on nothing is refused
-        if user is None:
+        if before is None:
             self._units[place] += 1
-            for question in self._questions:
-                if place in (question.lower, question.upper):
-                    question.note(place, question.part(place, (value,)))
-        else:
-            self._add_to_user(place, user, before, value)
+            before = {}
+            if user is not None:
+                self._numbers[user] = len(self._of_user)
+                self._of_user.append((place, before))
+        if user is not None:
+            self._users = array("q") if self._users is None else self._users
+            self._users.append(self._numbers[user])
         self._codes.append(place)
-        self._outcomes.append(value)
+        self._outcomes.append(0.0)
+        self._note(number, before, cut)
         if when is not None:
             self._times.append(when)
         self._guard.midway = False
         self._watch()
+        return number
+
+    @one_change_at_a_time
+    def complete(
+        self, number: int, outcome: float | None = None, *, at_least: float | None = None,
+        at_most: float | None = None, between: Any = None,
+    ) -> None:  # fmt: skip
+        """Say what became of an outcome that was not finished, or more of what is known of it.
+
+        Args:
+            number: What `add` returned.
+            outcome: The outcome; it must agree with what was told before.
+            at_least: In its place: what it will be at least, as in `add`.
+            at_most: What it will be at most.
+            between: What it will be at least and at most.
+        """
+        if not isinstance(number, int | np.integer) or number not in self._open:
+            what = "is finished" if number in range(len(self._outcomes)) else "was not added"
+            raise ValueError(
+                f"an outcome is completed once, by the number that add() returned; {brief(number)} {what}."
+            )
+        cut = self._checked(outcome, at_least, at_most, between)
+        both = max(cut[0], self._open[number][0]), min(cut[1], self._open[number][1])
+        if both[0] > both[1]:
+            was, now = in_words(self._open[number]), in_words(cut) if outcome is None else f"{cut[0]:g}"
+            raise ValueError(f"an outcome must agree with what was told of it, {was}; got {now}. Check it.")
+        before = {number: self._open[number]} if self._users is None else self._of_user[self._users[number]][1]
+        self._guard.midway = True
+        self._note(number, before, both)
+        self._guard.midway = False
+        self._watch()
+
+    def _checked(self, outcome: float | None, at_least: Any, at_most: Any, between: Any) -> Cut:
+        if outcome is None:
+            for metric in self._metrics:
+                require_monotone(metric.preference)
+            return known_cut(at_least, at_most, between)
+        if at_least is not None or at_most is not None or between is not None:
+            raise ValueError(f"an outcome is known, or what it lies between; got {outcome!r} and both. Leave one out.")
+        value = number("outcome", outcome, "Repair it, or leave it out.")
+        if not math.isfinite(value):
+            raise ValueError(f"an outcome is a finite number; got {value:g}. Repair it, or leave it out.")
+        return value, value
+
+    def _note(self, number: int, unit: dict[int, Cut], cut: Cut) -> None:
+        """Put what is known of an outcome in its place, also in the counts of its unit."""
+        place, finished = self._codes[number], cut[0] == cut[1]
+        after = {**unit, number: cut}
+        for question in self._questions:
+            if place in (question.lower, question.upper):
+                question.note(place, question.part(place, after.values()) - question.part(place, unit.values()))
+        unit[number] = cut
+        self._open.pop(number, None)
+        if finished:
+            self._fresh[place].append(cut[0])
+        else:
+            self._open[number] = cut
+        known = cut[1] if math.isinf(cut[0]) else cut[0]
+        self._outcomes[number], self._told = known, self._told + 1
+        self._range = min(self._range[0], known), max(self._range[1], known)
 
     def _checked_time(self, time: Any) -> float | None:
         if self._outcomes and (time is None) != (not self._times):
@@ -193,7 +279,7 @@ class Test:
             raise ValueError(f"times ascend; {brief(time)} is before the last one. Add outcomes in the order of time.")
         return when
 
-    def _checked_user(self, place: int, user: Hashable | None) -> list[float] | None:
+    def _checked_user(self, place: int, user: Hashable | None) -> dict[int, Cut] | None:
         """The outcomes of this user so far."""
         if self._outcomes and (user is None) != (self._users is None):
             raise ValueError("users are given for all outcomes or for none; this one differs. Give user= always.")
@@ -205,52 +291,43 @@ class Test:
             raise ValueError(f"a user stays in one group; {brief(user)} was in {was}, and is now in {now}. Check it.")
         return outcomes
 
-    def _add_to_user(self, place: int, user: Hashable, before: list[float] | None, value: float) -> None:
-        if before is None:
-            before = []
-            self._numbers[user] = len(self._of_user)
-            self._of_user.append((place, before))
-            self._units[place] += 1
-        for question in self._questions:
-            if place in (question.lower, question.upper):
-                old = question.part(place, before) if before else 0.0
-                question.note(place, question.part(place, [*before, value]) - old)
-        before.append(value)
-        if self._users is None:
-            self._users = array("q")
-        self._users.append(self._numbers[user])
-
     def _watch(self) -> None:
         """Look whether a witness has fallen, and after some more outcomes at metrics that have none."""
-        seen = len(self._outcomes)
+        seen = self._told
         for question in self._questions:
             if question.is_open(self._units) or seen < question.searched + max(question.searched // SEARCHED, 1):
                 continue
             if self._units[question.lower] and self._units[question.upper]:
-                question.search(self._group(question.lower), self._group(question.upper), seen)
+                question.search(self._group(question.lower, 1), self._group(question.upper, 0), seen)
                 self._decided |= question.decided
                 if question.decided:
                     self._look()
         if self._watched and not self._decided and seen >= self._looked + max(self._looked // LOOKED, 2):
             self._look()
 
-    def _group(self, place: int) -> Sorted:
-        """A group's outcomes, sorted; what has come since the last time is merged."""
+    def _group(self, place: int, end: int) -> Sorted:
+        """A group's outcomes, sorted, with unfinished ones as low, or as high, as they may be."""
         if self._users is not None:
-            side = Side(self._log(), place)
-            return View(side, side.outcome.size).sorted
-        upto, known = self._sorted.get(place, (0, np.zeros(0)))
-        fresh = np.frombuffer(self._outcomes)[upto:][np.frombuffer(self._codes, dtype=np.int64)[upto:] == place]
-        merged = np.sort(np.concatenate([known, np.sort(fresh)]), kind="stable")  # two runs: merged in one pass
-        self._sorted[place] = (len(self._outcomes), merged)
+            side = self._log().sides[place]
+            return side.upto(len(self._outcomes)).ends[end].sorted
+        merged = _merged(self._sorted[place], np.array(self._fresh[place]))
+        self._sorted[place], self._fresh[place] = merged, array("d")
+        if self._open:
+            far = far_from(*self._range)
+            ends = [cut[end] for number, cut in self._open.items() if self._codes[number] == place]
+            merged = _merged(merged, np.clip(np.array(ends), *far))
         return Sorted(merged, np.arange(merged.size + 1.0))
 
     def _log(self) -> Log:
         users = None if self._users is None else np.array(self._users, dtype=np.int64)
-        return Log(self.groups, np.array(self._codes, dtype=np.int64), np.array(self._outcomes), users, None)
+        known, reach = np.array(self._outcomes), None
+        if self._open:
+            reach, numbers = (known.copy(), known.copy()), np.fromiter(self._open, dtype=np.int64)
+            reach[0][numbers], reach[1][numbers] = np.array(list(self._open.values())).T
+        return Log(self.groups, np.array(self._codes, dtype=np.int64), known, users, None, reach=reach)
 
     def _look(self) -> Verdicts | None:
-        self._looked = len(self._outcomes)
+        self._looked = self._told
         if min(self._units) < 2:
             return None
         days = (self._times[-1] - self._times[0]) / DAY if len(self._times) > 1 else None
@@ -271,6 +348,11 @@ class Test:
             few = next(name for name, units in zip(self.groups, self._units, strict=True) if units < 2)
             raise ValueError(f"a group needs two units or more; {brief(few)} has fewer. Wait for outcomes.")
         return found
+
+
+def _merged(known: FloatArray, more: FloatArray) -> FloatArray:
+    """Both in ascending order: two runs, merged in one pass."""
+    return np.sort(np.concatenate([known, np.sort(more)]), kind="stable")
 
 
 def _questions(metric: Metric, place: int, margin: Margin | None) -> list[Question]:

@@ -219,9 +219,7 @@ class Verdicts(Sequence[Verdict]):
             yield "Outcomes are independent of each other. Where users have several, name the column of users."
         else:
             yield "Users are independent of each other, and each counts once, however many outcomes there are of them."
-        if log.unfinished:
-            of = f"{log.unfinished:,} of {log.outcome.size:,} outcomes are not finished"
-            yield f"{of}: each counts where it is worse for a verdict, and in amounts as the end that is known."
+        yield from log.about_unfinished(any(one.metric.promise == "asymptotic" for one in self.all))
         if log.covariates:
             yield f"Means are adjusted for {', '.join(log.covariates)}, which were known before the groups were made."
         yield "The groups differ by chance and by the version only, and neither changes with time."
@@ -277,7 +275,7 @@ def verdict(
         user: The column of users. A user is then one unit, however many outcomes there are of them.
         time: The column of times, ascending: there is a look at the end of every day.
         covariates: Columns of numbers that were known of a user before; means are adjusted for them, which is quicker.
-        at_least: The column of what unfinished outcomes will be at least, whose own cell is empty; for percentiles.
+        at_least: The column of what unfinished outcomes will be at least, whose own cell is empty.
         at_most: The column of what they will be at most.
         control: The group to compare with; by default the one of that name, or the first.
         costs: Whether less is better, as for waiting times.

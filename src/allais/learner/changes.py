@@ -220,7 +220,7 @@ def tell_cut(engine: Engine, choice: Choice | int, told: Cut, final: bool) -> Ev
         del engine.out[id_]
         if id_ in cuts.open:
             cuts.without(id_)
-        _remember_cut(engine, arm, cut)
+        _remember_cuts(engine, arm, [cut])
         lapse(engine)
     else:
         cuts.put(id_, arm, cut)
@@ -228,18 +228,21 @@ def tell_cut(engine: Engine, choice: Choice | int, told: Cut, final: bool) -> Ev
     return {"tell": id_, "cut": as_json(told), "final": final}
 
 
-def _remember_cut(engine: Engine, arm: int, cut: Cut) -> None:
-    """Keep a cut for good, or as long as outcomes are remembered: it is an outcome, so the clock ticks."""
-    state, end = engine.state, NEVER
-    if isinstance(lifetimes := state.lifetimes, Lifetimes):
-        lifetimes.clock[NOW] += 1
-        end = int(lifetimes.clock[NOW] + lifetime(lifetimes, lifetimes.clock[NOW]))
-        while is_over(lifetimes):
-            other, utility, raw = end_life(lifetimes)
-            remove(state.memory, other, utility, raw)
-            state.asked[other] -= 1
-            remeasure(engine.rule, state, other)
-    engine.cuts.close(engine.cuts.with_one(arm, cut, end, engine.exact))
+def _remember_cuts(engine: Engine, arm: int, cuts: list[Cut]) -> None:
+    """Keep cuts for good, or as long as outcomes are remembered: each is an outcome, so the clock ticks."""
+    state, keys = engine.state, []
+    for cut in cuts:
+        end = NEVER
+        if isinstance(lifetimes := state.lifetimes, Lifetimes):
+            lifetimes.clock[NOW] += 1
+            end = int(lifetimes.clock[NOW] + lifetime(lifetimes, lifetimes.clock[NOW]))
+            while is_over(lifetimes):
+                other, utility, raw = end_life(lifetimes)
+                remove(state.memory, other, utility, raw)
+                state.asked[other] -= 1
+                remeasure(engine.rule, state, other)
+        keys.append(((arm, *cut, end), 1))
+    engine.cuts.close(engine.cuts.with_more(keys, engine.exact))
 
 
 def observe(
@@ -284,9 +287,8 @@ def _observe_cuts(engine: Engine, arm: Hashable | list[Any], rewards: ArrayLike,
     told = np.size(np.asarray(rewards, dtype=object)) > 0
     event = observe(engine, arm, rewards, []) if told else {"observe": arm, "rewards": []}
     engine.guard.midway = True
-    for cut in checked:
-        engine.state.asked[k] += 1
-        _remember_cut(engine, k, cut)
+    engine.state.asked[k] += len(checked)
+    _remember_cuts(engine, k, checked)
     lapse(engine)
     engine.guard.midway = engine.guard.durable
     return {**event, "cuts": [as_json(cut) for cut in cuts]}

@@ -14,7 +14,7 @@ from allais._kernels import held
 from allais.bands.base import Interval
 from allais.learner.bounds import shared_bounds
 from allais.learner.choices import NotNow, Recommendation
-from allais.learner.unfinished import BoundsWithCuts, CutsView, cuts_view, in_a_sentence, value_with_cuts
+from allais.learner.unfinished import BoundsWithCuts, CutsView, cuts_view, unfinished_in_words, value_with_cuts
 from allais.learner.views import (
     MOST,
     PreferenceView,
@@ -260,7 +260,7 @@ def recommended(seen: Seen, policy: Policy, rule: Any, state: Any) -> Recommenda
     settled = is_settled(seen.policy, *shown(seen))
     doubt = doubt_of(policy, seen.names, best, state) if policy.promise == "asymptotic" else ""
     delta, promise = (None, "none") if doubt else (policy.error_rate, policy.promise)
-    unfinished = in_a_sentence(seen, policy.preference, best) if seen.cuts.any else ""
+    unfinished = unfinished_in_words(seen, policy.preference, best) if seen.cuts.any else ""
     return Recommendation(best, interval.value, found, settled, delta, promise, doubt, said, unfinished)
 
 

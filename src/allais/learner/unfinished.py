@@ -29,9 +29,8 @@ from allais.policies.npts import NPTS, CutBins, CutBinsRule, cut_room
 from allais.policies.wlucb import WLUCB
 from allais.policies.wucb import WUCB
 from allais.preferences import Preference
-from allais.preferences.valuation import sure_amount
 from allais.rewards import SubGaussian
-from allais.samples.censored import Places, innermost, places_of, value_of_masses
+from allais.samples.censored import Places, in_a_sentence, innermost, places_of, value_of_masses
 from allais.samples.cuts import Cut, Cuts, admitted_cut, ends_of_cuts, in_words, known_cut, require_monotone
 from allais.samples.layout import outcomes_of_arm
 from allais.samples.memory import VALUE_SLACK
@@ -128,22 +127,13 @@ def _merged(raw: FloatArray, counts: IntArray) -> tuple[FloatArray, IntArray]:
     return at, np.bincount(where, counts).astype(np.int64)
 
 
-def in_a_sentence(seen: Seen, preference: Preference, arm: Hashable) -> str:
+def unfinished_in_words(seen: Seen, preference: Preference, arm: Hashable) -> str:
     """How many outcomes of an arm are not finished, and what that leaves open; empty where all are."""
     place = seen.names.index(arm)
     if not (many := int(seen.cuts.counts(len(seen.names))[place])):
         return ""
-    ends = left_open(seen, preference)[arm]
-    told = int(seen.state.memory.pulls[place]) + many
-    low, value, high = sorted(sure_amount(preference, end) if math.isfinite(end) else math.inf for end in ends)
-    between = f"between {low:.4g} and {high:.4g}" if math.isfinite(high) else f"{low:.4g} or anything beyond"
-    are = "is" if many == 1 else "are"
-    beyond = places_of_arm(seen, place).share_beyond()
-    tail = f" {beyond:.1%} of its outcomes lie beyond all that were seen, and count as the last cut." if beyond else ""
-    return (
-        f"{many:,} of {told:,} outcomes of {arm!r} {are} unfinished. It feels like {value:.4g} if they were "
-        f"cut off for other reasons than what would have come; once they are known, it may be {between}.{tail}"
-    )
+    told, beyond = int(seen.state.memory.pulls[place]) + many, places_of_arm(seen, place).share_beyond()
+    return in_a_sentence(f"outcomes of {arm!r}", preference, told, many, left_open(seen, preference)[arm], beyond)
 
 
 def checked_cut(engine: Any, arm: int, cut: Cut) -> Cut:

@@ -12,7 +12,6 @@ import numpy as np
 from allais import __version__
 from allais._checks import FloatArray
 from allais.bands import Interval
-from allais.bands.quantiles import interval
 from allais.evidence import Evaluation, Verdict, Verdicts, Worth
 from allais.evidence.distributions import value_at
 from allais.evidence.targets import LOGGING
@@ -113,10 +112,10 @@ def _shares(found: Verdicts) -> Markup:
 
 def _distributions(found: Verdicts) -> Markup:
     """The share of outcomes at or below each amount, with the interval of every percentile."""
-    views = [side.upto(found.log.outcome.size).sorted for side in found.log.sides]
+    views = [side.upto(found.log.outcome.size) for side in found.log.sides]
     exponent = math.log(1.0 / found.delta)
-    middle = [[value_at(one, level) for level in LEVELS] for one in views]
-    ends = [[interval(one, level, exponent) for level in LEVELS] for one in views]
+    middle = [[value_at(one.sorted, level) for level in LEVELS] for one in views]
+    ends = [[one.quantile_ends(level, exponent) for level in LEVELS] for one in views]
     low, high = min(values[0] for values in middle), max(values[-3] for values in middle)
     logarithmic = low > 0.0 and high > WIDE_RANGE * low
     scale = np.log if logarithmic else (lambda given: np.asarray(given, dtype=np.float64))

@@ -10,6 +10,7 @@ the Bayesian bootstrap for censored data (Lo 1993). docs/theory/censored.md has 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine
 from allais.numerics.sums import Parts, finite_parts
 from allais.preferences import Preference
+from allais.preferences.valuation import sure_amount
 from allais.samples.draws import gamma, stream_of
 from allais.weights import Weight
 
@@ -209,6 +211,37 @@ def parts_of_masses(preference: Preference, at: FloatArray, masses: FloatArray) 
     return finite_parts(utility, above, below, preference.gains, preference.losses)
 
 
+def in_a_sentence(what: str, preference: Preference, told: int, many: int, ends: Sequence[float], beyond: float) -> str:
+    """How many outcomes are not finished, and what that leaves open.
+
+    Args:
+        what: Outcomes of what.
+        preference: What values them.
+        told: How many there are.
+        many: How many of them are not finished.
+        ends: The least value that they may come to have, the estimated one, and the greatest.
+        beyond: The share of the distribution that lies beyond all that were seen.
+
+    >>> in_a_sentence("trips", Preference(Identity(), costs=True), 4, 1, (-math.inf, -31.25, -28.75), 0.0)
+    '1 of 4 trips is unfinished. It feels like 31.25 if they were cut off for other reasons than what would have come; \
+    once they are known, it may be 28.75 or anything beyond.'
+    """
+    sign = -1.0 if preference.costs else 1.0
+    low, value, high = sorted(sure_amount(preference, end) if math.isfinite(end) else sign * end for end in ends)
+    between = f"between {low:.4g} and {high:.4g}"
+    if math.isinf(low) or math.isinf(high):
+        between = f"{low:.4g} or anything beyond" if math.isfinite(low) else f"{high:.4g} or anything below"
+        between = "anything" if math.isinf(low) and math.isinf(high) else between
+    are = "is" if many == 1 else "are"
+    said = (
+        f"{many:,} of {told:,} {what} {are} unfinished. It feels like {value:.4g} if they were cut off for other "
+        f"reasons than what would have come; once they are known, it may be {between}."
+    )
+    if beyond:
+        said += f" {beyond:.1%} of the distribution lies beyond all that was seen, and counts as the last cut."
+    return said
+
+
 class Sweep(NamedTuple):
     """Outcomes and cuts in the order of the sweep of a product limit, in which cuts reach forward."""
 
@@ -294,12 +327,12 @@ class Sweep(NamedTuple):
             ends.append(self.value(-np.diff(np.concatenate([[1.0], moved, [0.0]]))))
         return min(ends), max(ends)
 
-    def cumulants(self) -> tuple[float, float]:
-        """The variance and the third cumulant of the estimated value, for weights that have a derivative.
+    def influences(self) -> tuple[FloatArray, FloatArray]:
+        """How an outcome at each place, and a cut there, moves the estimate, for weights that have a derivative.
 
-        It is nearly a mean of influences: an outcome at x_j counts as the sum of a_i d_i / n_i up to there less a_j,
-        and a cut as the sum before it, where a = N A / (n - d), and A is what the value loses if all G beyond shrink
-        alike. Their mean is 0, and the mean of their squares over N is the sum of A^2 d / (n (n - d)).
+        The estimated value is nearly a mean of influences: an outcome at x_j counts as the sum of a_i d_i / n_i up to
+        there less a_j, and a cut as the sum before it, where a = N A / (n - d), and A is what the value loses if all G
+        beyond shrink alike. Their mean is 0, and the mean of their squares over N is the sum of A^2 d / (n (n - d)).
         """
         preference, total, left = self.preference, self.masses.sum(), self.left()[:-1]
         utility = preference.utilities(self.finite())
@@ -311,10 +344,15 @@ class Sweep(NamedTuple):
         reach = np.append(np.cumsum((steep * left)[::-1])[::-1], 0.0)  # A
         passed = total * np.cumsum(self.rates() * reach)
         each = total * reach / np.maximum(self.at_risk() - self.seen, 1.0) * (self.seen > 0.0)  # a
-        influences = np.concatenate([passed - each, np.append(0.0, passed[:-1])])  # of outcomes, and of cuts
+        sign = 1.0 if self.rises else -1.0
+        return sign * (passed - each), sign * np.append(0.0, passed[:-1])
+
+    def cumulants(self) -> tuple[float, float]:
+        """The variance and the third cumulant of the estimated value, for weights that have a derivative."""
+        total, influences = self.masses.sum(), np.concatenate(self.influences())
         counts = np.concatenate([self.seen, self.cut]) / total
         variance, third = (float(counts @ influences**power) / total ** (power - 1) for power in (2, 3))
-        return variance, third if self.rises else -third
+        return variance, third
 
 
 def _derivative(weight: Weight, p: FloatArray, samples: float) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +86,8 @@ def in_words(cut: Cut) -> str:
 class Cuts:
     """What is known of unfinished outcomes, in the user's unit."""
 
+    _table: tuple[int, FloatArray] | None = None  # all of them, after so many changes
+
     def __init__(self) -> None:
         self.open: dict[int, tuple[int, float, float]] = {}  # of a choice that is out: arm, at least, at most
         self.closed: dict[Key, int] = {}  # of outcomes that will never be known: how many
@@ -129,37 +131,31 @@ class Cuts:
 
     def all(self) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
         """Every cut: its arm, at least, at most, and how many outcomes have it."""
-        rows = [(*cut, 1) for cut in self.open.values()]
-        rows += [(arm, low, high, many) for (arm, low, high, _), many in self.closed.items()]
-        table = np.array(rows, dtype=np.float64).reshape(-1, 4)
+        if self._table is None or self._table[0] != self.changes:
+            rows = [(*cut, 1) for cut in self.open.values()]
+            rows += [(arm, low, high, many) for (arm, low, high, _), many in self.closed.items()]
+            self._table = self.changes, np.array(rows, dtype=np.float64).reshape(-1, 4)
+        table = self._table[1]
         return table[:, 0].astype(np.int64), table[:, 1], table[:, 2], table[:, 3]
 
     def counts(self, n_arms: int, *, closed: bool = False) -> IntArray:
         """How many outcomes of each arm are not finished, or will never be."""
-        found = np.zeros(n_arms, dtype=np.int64)
-        for (arm, _, _, _), many in self.closed.items():
-            found[arm] += many
-        for arm, _, _ in () if closed else self.open.values():
-            found[arm] += 1
-        return found
+        arms, _, _, many = self.all()
+        start = len(self.open) if closed else 0
+        return np.bincount(arms[start:], many[start:], n_arms).astype(np.int64)
 
-    def with_one(self, arm: int, cut: Cut, end: int, exact: bool) -> dict[Key, int]:
-        """The closed cuts with one more; of too many distinct ones, neighbours are known as what holds for both."""
-        key = (arm, *cut, end)
-        closed = {**self.closed, key: self.closed.get(key, 0) + 1}
-        mine = sorted(other for other in closed if other[0] == arm)
-        if exact or end != NEVER or len(mine) <= MOST_CUTS:
-            return closed
-        fewer: dict[Key, int] = {other: many for other, many in closed.items() if other[0] != arm}
-        sides: dict[tuple[bool, bool], list[Key]] = {}
-        for other in mine:
-            sides.setdefault((math.isinf(other[1]), math.isinf(other[2])), []).append(other)
-        for side in sides.values():
-            for one, other in zip(side[::2], [*side[1::2], side[-1]], strict=False):
-                both = (arm, min(one[1], other[1]), max(one[2], other[2]), NEVER)
-                many = closed[one] + (closed[other] if other != one else 0)
-                fewer[both] = fewer.get(both, 0) + many
-        return fewer
+    def with_more(self, keys: Iterable[tuple[Key, int]], exact: bool) -> dict[Key, int]:
+        """The closed cuts with more, of one arm; of too many distinct ones, neighbours are what holds for both."""
+        closed, mine = dict(self.closed), None
+        for key, many in keys:
+            if mine is None:
+                mine = sum(other[0] == key[0] for other in closed)
+            mine += key not in closed
+            closed[key] = closed.get(key, 0) + many
+            if mine > MOST_CUTS and not exact and key[3] == NEVER:
+                closed = _fewer(closed, key[0])
+                mine = sum(other[0] == key[0] for other in closed)
+        return closed
 
     def document(self) -> dict[str, Any]:
         """For a file."""
@@ -183,6 +179,20 @@ class Cuts:
             cuts.closed[key] = whole(many, "a count", 1)
         cuts.any = bool(cuts.open or cuts.closed)
         return cuts
+
+
+def _fewer(closed: dict[Key, int], arm: int) -> dict[Key, int]:
+    """Half as many distinct cuts of an arm: what is kept of two neighbours is what holds for both."""
+    fewer: dict[Key, int] = {other: many for other, many in closed.items() if other[0] != arm}
+    sides: dict[tuple[bool, bool], list[Key]] = {}
+    for other in sorted(other for other in closed if other[0] == arm):
+        sides.setdefault((math.isinf(other[1]), math.isinf(other[2])), []).append(other)
+    for side in sides.values():
+        for one, other in zip(side[::2], [*side[1::2], side[-1]], strict=False):
+            both = (arm, min(one[1], other[1]), max(one[2], other[2]), NEVER)
+            many = closed[one] + (closed[other] if other != one else 0)
+            fewer[both] = fewer.get(both, 0) + many
+    return fewer
 
 
 def _rows(given: Any, size: int) -> list[list[Any]]:

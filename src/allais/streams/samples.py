@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray, IntArray, brief, finite_array, number
 from allais._kernels import bound
 from allais._system.locks import Guard, one_at_a_time, one_change_at_a_time
-from allais.bands import DKW, Betting
+from allais.bands import DKW, Asymptotic, Betting
 from allais.bands._distribution_bounds import ends_of, memory_of_counts
 from allais.bands._wagers import no_wagers
 from allais.bands.base import refuse_unbounded
@@ -43,7 +43,7 @@ class Samples:
         preference: Preference,
         rewards: Rewards | None = None,
         max_blocks: int | None = None,
-        band: Betting | None = None,
+        band: Betting | Asymptotic | None = None,
     ) -> None:
         if not isinstance(preference, Preference):
             raise TypeError(f"a stream is valued by a preference; got {preference!r}. Write Preference(...).")
@@ -51,23 +51,23 @@ class Samples:
             isinstance(max_blocks, bool) or not isinstance(max_blocks, int | np.integer) or max_blocks < 3
         ):
             raise ValueError(f"max_blocks must be a whole number, 3 or more; got {max_blocks!r}. Give an int.")
-        if band is not None and not isinstance(band, Betting):
+        if band is not None and not isinstance(band, Betting | Asymptotic):
             raise TypeError(
-                f"the band of a stream must be Betting() or None; got {brief(band)}. Leave it out for an interval that "
-                "is a function of what was seen."
+                f"the band of a stream must be Betting(), Asymptotic(rarest) or None; got {brief(band)}. Leave it out "
+                "for an interval that bounds alone prove."
             )
-        if band is not None and rewards is None:
+        if isinstance(band, Betting) and rewards is None:
             raise ValueError("bets need to know the samples' bounds; got no rewards. Write rewards=Bounded(low, high).")
+        if isinstance(band, Asymptotic) and max_blocks is not None:
+            raise ValueError("an asymptotic interval needs every distinct sample; got max_blocks. Leave it out.")
         self.preference, self.rewards, self.max_blocks, self.band = preference, rewards, max_blocks, band
         self._samples = 0
         self._sketch = empty_sketch()
         self._buffer: list[float] = []
         self._trees = new_trees(2)
         self._cuts = Cuts()  # what is known of samples that are not finished; arm 0
-        self._wagers, self._first = (
-            no_wagers(0 if band is None else 1),
-            empty_memory(1),
-        )  # of bets, and its first samples
+        self._wagers = no_wagers(1 if isinstance(band, Betting) else 0)
+        self._first = empty_memory(1)  # the first samples, by which bets begin
         self._prepare()
         self._guard = Guard(type(self).__name__)
 
@@ -80,9 +80,10 @@ class Samples:
         one, count = np.zeros(1), np.ones(1, dtype=np.int64)
         self._insert = bound(insert_outcomes, self._trees, 0, one, one, count, 0)
         self._tree_value = bound(tree_value, self._trees, 0, self._sides[0][1], 1, 0.0, 0.0)
+        known = [] if self.rewards is None else [self.rewards]
         if self.band is not None:
-            assert self.rewards is not None
-            self._bets = self.band.rule(self.preference, [self.rewards])  # refuses what is unfit
+            self._bets = self.band.rule(self.preference, known)  # refuses what is unfit
+        if isinstance(self.band, Betting):
             self._betting = bound(bet_in_order, self._bets, self._wagers, self._first, one)
 
     @property
@@ -149,7 +150,7 @@ class Samples:
         with guard.lock:
             if guard.midway:
                 guard.require_whole()
-            betting = NO_BETS if self.band is None else self._bet(utility)
+            betting = self._bet(utility)
             if self.max_blocks is not None:
                 self._guard.midway = True
                 self._buffer += (told,)
@@ -179,19 +180,21 @@ class Samples:
         self._check_cuts(cuts)
         if not cuts or np.size(np.asarray(samples, dtype=object)):
             self._add(samples)
-        for cut in cuts:
-            self._cuts.close(self._cuts.with_one(0, cut, NEVER, exact=False))
+        if cuts:
+            self._cuts.close(self._cuts.with_more((((0, *cut, NEVER), 1) for cut in cuts), exact=False))
 
     def _check_cuts(self, cuts: list[Cut]) -> None:
         if cuts and self.max_blocks is not None:
             raise ValueError("a stream with max_blocks keeps no single samples; cut off ones need them. Leave it out.")
-        if cuts and self.band is not None:
-            raise ValueError("bets are on finished samples; got one that was cut off. Leave the band out.")
+        if cuts and isinstance(self.band, Betting):
+            raise ValueError("bets are on finished samples; got one that was cut off. Use Asymptotic(rarest).")
+        if not cuts:
+            return
+        require_monotone(self.preference)
         for cut in cuts:
-            require_monotone(self.preference)
             admitted_cut(cut, self.rewards)
-            ends = np.array([end for end in cut if math.isfinite(end)])
-            self._require_finite_utilities(ends, self.preference.utilities(ends))
+        ends = np.array([end for cut in cuts for end in cut if math.isfinite(end)])
+        self._require_finite_utilities(ends, self.preference.utilities(ends))
 
     def _add(self, samples: ArrayLike) -> None:
         array = finite_array("samples", samples)
@@ -200,7 +203,7 @@ class Samples:
         raw, counts = np.unique(array, return_counts=True)
         utility = self.preference.utilities(raw)
         self._require_finite_utilities(raw, utility)
-        betting = NO_BETS if self.band is None else self._bet(self.preference.utilities(array))  # in their order
+        betting = self._bet(self.preference.utilities(array))  # in their order
         if self.max_blocks is not None:
             self._flush()
             blocks, size = self._sketch, array.size
@@ -229,6 +232,8 @@ class Samples:
 
     def _bet(self, utility: FloatArray) -> Iterator[Any]:
         """A call that bets on samples, for a stretch in which no signal's handler may raise."""
+        if not isinstance(self.band, Betting):
+            return NO_BETS
         return starmap(self._betting, ((self._bets, self._wagers, self._first, utility),))
 
     def _take_in(
@@ -294,14 +299,15 @@ class Samples:
                 f"streams merge only under one preference; got {self.preference!r} and {other.preference!r}. "
                 "Make both with the same one."
             )
-        if self.band is not None or other.band is not None:
+        if isinstance(self.band, Betting) or isinstance(other.band, Betting):
             raise ValueError(
                 "bets follow the order of one stream; got two. Keep both apart, or add their samples to a third."
             )
-        if (other.rewards, other.max_blocks) != (self.rewards, self.max_blocks):
+        mine, theirs_are = ((one.rewards, one.max_blocks, one.band) for one in (self, other))
+        if mine != theirs_are:
             raise ValueError(
-                f"streams merge only with the same rewards and max_blocks; got {self.rewards!r}, {self.max_blocks} "
-                f"and {other.rewards!r}, {other.max_blocks}. Make both alike."
+                f"streams merge only with the same rewards, max_blocks and band; got {mine} and {theirs_are}. Make "
+                "both alike."
             )
         theirs = copy.copy(other)  # of one moment; never two locks at once, which two threads could take crosswise
         if theirs._samples or theirs._cuts.any:
@@ -309,9 +315,7 @@ class Samples:
 
     @one_change_at_a_time
     def _take_over(self, theirs: Samples) -> None:
-        for (_, low, high, _), many in theirs._cuts.closed.items():
-            for _ in range(many):
-                self._cuts.close(self._cuts.with_one(0, (low, high), NEVER, exact=False))
+        self._cuts.close(self._cuts.with_more(theirs._cuts.closed.items(), exact=False))
         if self.max_blocks is not None:
             self._flush()
             more = theirs._sketch

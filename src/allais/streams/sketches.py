@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
+from allais.files import LARGEST_COUNT, require
 from allais.numerics.sums import Parts, finite_parts
 from allais.weights import Weight
 
@@ -126,3 +127,14 @@ def sketch_parts(blocks: Sketch, gains: Weight, losses: Weight) -> Parts:
             step = np.array([weight.modulus(float(p)) for p in upper[wide][side] - upper_after[wide][side]])
         error += float(np.sum(width[side] * step))
     return Parts(exact.gain, exact.loss, exact.error + error)
+
+
+def check_sketch(blocks: Sketch) -> None:
+    """Refuse blocks that overlap, hold nothing, or lie on both sides of zero."""
+
+    low, high, at, counts = blocks
+    require(low.size == high.size == at.size == counts.size, "blocks must have as many of each number")
+    require(all(np.isfinite(part).all() for part in (low, high, at)), "a block is not finite")
+    require(((low <= at) & (at <= high)).all() and (low[1:] > high[:-1]).all(), "blocks must ascend")
+    require(((low > 0.0) | (high < 0.0) | (low == high)).all(), "a block lies on both sides of zero")
+    require((counts > 0).all() and counts.sum(dtype=np.float64) < LARGEST_COUNT, "a count is impossible")

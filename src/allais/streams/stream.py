@@ -11,24 +11,24 @@ import numpy as np
 
 from allais._checks import number, share
 from allais._system.locks import one_at_a_time
-from allais.bands import Betting, Holder, Interval
+from allais.bands import Asymptotic, Betting, Holder, Interval
 from allais.bands._distribution_bounds import shifted
 from allais.bands._wagers import FIRST
 from allais.bands.base import bounds_of
 from allais.bands.betting import ends_by_bets
-from allais.files import DAMAGE, LARGEST_COUNT, read_arrays, reason, require, whole, write_arrays
+from allais.files import DAMAGE, read_arrays, reason, require, whole, write_arrays
 from allais.numerics.sums import Parts
 from allais.policies.wagers import check_wagers
 from allais.preferences.showing import SHOWN_PROBABILITIES, Rows, as_frame, as_html, quantiles_drawn
 from allais.preferences.valuation import plain
 from allais.rewards import Bounded, Finite, SubGaussian
-from allais.samples.censored import parts_of_masses, value_of_masses
+from allais.samples.censored import in_a_sentence, parts_of_masses, value_of_masses
 from allais.samples.cuts import Cuts
 from allais.samples.layout import check_outcomes
 from allais.samples.trees import count_beyond, nth_from_top, outcomes_of, samples_of
 from allais.settings import checked_trust, from_spec, to_spec
 from allais.streams.samples import GAINS, LOSSES, Samples
-from allais.streams.sketches import Sketch, sketch_parts
+from allais.streams.sketches import Sketch, check_sketch, sketch_parts
 
 
 class CertifiedValue(NamedTuple):
@@ -60,7 +60,8 @@ class ValueStream(Samples):
         max_blocks: A bound on memory, 3 or more; `certified` says how much it may have changed the value. None keeps
             every distinct sample.
         band: `Betting()` for an `interval` by bets on every sample as it comes, which may be looked at after any of
-            them; left out, one that holds for one look.
+            them; `Asymptotic(rarest)` for one by the central limit theorem, with or without bounds, that holds for one
+            look; left out, one that bounds alone prove, for one look.
 
     >>> stream = ValueStream(Preference(TverskyKahneman(0.61)), rewards=Bounded(0, 50))
     >>> for sample in [50.0] * 10 + [0.0] * 90:
@@ -73,8 +74,15 @@ class ValueStream(Samples):
 
     @property
     def headline(self) -> str:
-        """The line above its table in a notebook."""
-        return f"{len(self):,} samples" + (f", value {plain(self.value())}" if len(self) else "")
+        """The line above its table in a notebook, and what unfinished samples leave open."""
+        said = f"{len(self):,} samples" + (f", value {plain(self.value())}" if self._samples or self._cuts.any else "")
+        if not self._cuts.any:
+            return said
+        known = self._samples + self.unfinished, self.unfinished, self.left_open(), self.beyond
+        return f"{said}. {in_a_sentence('samples', self.preference, *known)}"
+
+    def __str__(self) -> str:
+        return self.headline
 
     def rows(self) -> Rows:
         """The outcomes that shares of the samples do not exceed; none before the first sample or with `max_blocks`."""
@@ -136,7 +144,8 @@ class ValueStream(Samples):
 
         For a monotone weight and bounded samples, it is the band of Dvoretzky, Kiefer and Wolfowitz seen through the
         weight, which always lies inside the Hölder interval; else the Hölder interval. With `band=Betting()` it is a
-        confidence sequence: all intervals of a stream hold at once with that confidence, whenever one looks.
+        confidence sequence: all intervals of a stream hold at once with that confidence, whenever one looks. That of
+        `band=Asymptotic(rarest)` is what the band says of the same samples (Greenwood's, if some are unfinished).
 
         Args:
             confidence: The probability that the interval holds the true value, in (0, 1).
@@ -153,12 +162,16 @@ class ValueStream(Samples):
         (True, True)
         """
         self._require_samples()
+        exponent = math.log(2.0 / (1.0 - share("confidence", confidence)))
+        if isinstance(self.band, Asymptotic):
+            at, counts = self._known()
+            seen = at, counts, self._places() if self._cuts.any else None
+            return self.band.interval_of_counts(self.preference, self.rewards, *seen, self.value(), exponent)
         if self.rewards is None:
             raise ValueError(
                 "an interval needs to know the samples' bounds; this stream was made without rewards. "
-                "Write ValueStream(preference, rewards=Bounded(low, high))."
+                "Write ValueStream(preference, rewards=Bounded(low, high)), or band=Asymptotic(rarest=0.01)."
             )
-        exponent = math.log(2.0 / (1.0 - share("confidence", confidence)))
         if self._cuts.any:
             ends = self._ends_with_cuts(exponent)
             return Interval(min(ends), self.value(), max(ends))
@@ -319,6 +332,7 @@ def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]
         arrays |= {f"{name}_felt": utility, f"{name}_raw": stream._by_merit(merit), f"{name}_counts": counts}
     if stream.band is not None:
         header["band"] = to_spec(stream.band)
+    if isinstance(stream.band, Betting):
         wagers, first = stream._wagers, stream._first
         arrays |= {BETS + name: part for name, part in wagers._asdict().items() if name not in wagers.scratch}
         arrays |= {
@@ -334,7 +348,7 @@ def stream_from(header: dict[str, Any], arrays: dict[str, Any], trust: Sequence[
     preference, rewards = from_spec(header["preference"], trust), from_spec(header["rewards"], trust)
     require(rewards is None or isinstance(rewards, Bounded | Finite | SubGaussian), "its rewards are invalid")
     band = from_spec(header["band"], trust) if "band" in header else None
-    require(band is None or isinstance(band, Betting), "its band is invalid")
+    require(band is None or isinstance(band, Betting | Asymptotic), "its band is invalid")
     stream = ValueStream(preference, rewards, header["max_blocks"], band)
     for name in ("low", "high", "at", "gains_felt", "gains_raw", "losses_felt", "losses_raw"):
         require(arrays[name].dtype == np.float64 and arrays[name].ndim == 1, f"{name} must be a row of numbers")
@@ -351,7 +365,7 @@ def stream_from(header: dict[str, Any], arrays: dict[str, Any], trust: Sequence[
             rewards.check(raw)
         stream._take_in(utility, stream._by_merit(raw), counts)
     blocks = Sketch(*(np.ascontiguousarray(arrays[name]) for name in Sketch._fields))
-    _check_sketch(blocks)
+    check_sketch(blocks)
     require(stream.max_blocks is None or stream._samples == 0, "blocks and single outcomes exclude each other")
     require(stream.max_blocks is not None or blocks.samples == 0, "blocks need max_blocks")
     samples = stream._samples + blocks.samples
@@ -359,7 +373,7 @@ def stream_from(header: dict[str, Any], arrays: dict[str, Any], trust: Sequence[
     stream._sketch, stream._samples = blocks, samples
     known = [] if rewards is None else [rewards]
     stream._cuts = Cuts.of(header.get("unfinished"), {}, known, 1)
-    if stream.band is not None:
+    if isinstance(stream.band, Betting):
         _bet_again(stream, arrays)
     return stream
 
@@ -382,14 +396,3 @@ def _bet_again(stream: ValueStream, arrays: dict[str, Any]) -> None:
             require(bool((np.isnan(saved) == np.isnan(part)).all()), f"{BETS}{name} has no numbers")
             part[...] = saved
     check_wagers(stream._wagers, 1)
-
-
-def _check_sketch(blocks: Sketch) -> None:
-    """Refuse blocks that overlap, hold nothing, or lie on both sides of zero."""
-
-    low, high, at, counts = blocks
-    require(low.size == high.size == at.size == counts.size, "blocks must have as many of each number")
-    require(all(np.isfinite(part).all() for part in (low, high, at)), "a block is not finite")
-    require(((low <= at) & (at <= high)).all() and (low[1:] > high[:-1]).all(), "blocks must ascend")
-    require(((low > 0.0) | (high < 0.0) | (low == high)).all(), "a block lies on both sides of zero")
-    require((counts > 0).all() and counts.sum(dtype=np.float64) < LARGEST_COUNT, "a count is impossible")
