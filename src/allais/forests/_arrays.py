@@ -50,8 +50,10 @@ class Trees(NamedTuple):
     bins: IntArray  # scratch: where their outcomes lie between cuts, (window,)
     table: FloatArray  # scratch: (n_arms, 2, CUTS + 1)
     logs: FloatArray  # scratch: (TESTS,)
-    parts: IntArray  # scratch: sketches of a mixture, and how far each was read; (2, trees)
-    shares: FloatArray  # scratch: their shares, and their next outcomes; (2, trees)
+    parts: IntArray  # scratch: sketches of a mixture, and how many trees have each; (2, trees)
+    shares: FloatArray  # scratch: their shares, (trees,)
+    starts: IntArray  # scratch: where the outcomes of each begin, and how many there are; (2, trees + 1)
+    merged: FloatArray  # scratch: their outcomes before and after a merger, and what these count as; (4, trees * (ROOM + 1))
     gammas: FloatArray  # log Gamma(k + 1/2) and log Gamma(k + 1), (2, window + 1)
 
 
@@ -83,7 +85,9 @@ def empty(n_arms: int, seed: int, window: int, growth: float) -> Trees:
         table=np.zeros((n_arms, 2, CUTS + 1)),
         logs=np.zeros(TESTS),
         parts=np.zeros((2, TREES), dtype=np.int64),
-        shares=np.zeros((2, TREES)),
+        shares=np.zeros(TREES),
+        starts=np.zeros((2, TREES + 1), dtype=np.int64),
+        merged=np.zeros((4, TREES * (ROOM + 1))),
         gammas=scipy.special.gammaln(np.arange(window + 1) + np.array([[0.5], [1.0]])),
     )
 

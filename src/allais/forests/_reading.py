@@ -30,6 +30,53 @@ DOUBT = 0.2  # probability that there is a split, before anything was seen
 YOUNG = 30.0  # outcomes of a node, after which it is half of that
 
 
+NONE, ONE = np.uint64(0), np.uint64(1)
+
+
+@kernel
+def _merge(trees, turn, first, middle, size):
+    """Merge two runs of ascending outcomes, an infinity behind each, into the other half of the scratch.
+
+    Which run has the next outcome cannot be foreseen, so there is no branch: with one, a merger takes twice as long.
+    """
+    places, masses = trees.merged[turn], trees.merged[2 + turn]
+    to_places, to_masses = trees.merged[1 - turn], trees.merged[3 - turn]
+    i, j = np.uint64(first), np.uint64(middle)
+    for to in range(np.uint64(first), np.uint64(first + size)):
+        left = np.uint64(places[i] <= places[j])
+        taken = j ^ ((i ^ j) & (NONE - left))  # i where the left one is next, j otherwise
+        to_places[to], to_masses[to] = places[taken], masses[taken]
+        i, j = i + left, j + (ONE - left)
+    to_places[first + size] = np.inf
+
+
+@kernel
+def _in_order(trees, many, inverse):
+    """The outcomes of so many sketches in ascending order, what each counts as, and how many there are."""
+    starts, sizes, merged, end = trees.starts[0], trees.starts[1], trees.merged, 0
+    for k in range(many):
+        sketch, share = trees.parts[0, k], trees.shares[k] / inverse
+        size = trees.sizes[sketch]
+        starts[k], sizes[k] = end, size
+        for i in range(size):
+            merged[0, end + i] = trees.places[sketch, i]
+        for i in range(size):
+            merged[2, end + i] = trees.counts[sketch, i] * share
+        merged[0, end + size] = np.inf
+        end += size + 1
+    turn = 0
+    while many > 1:  # pairs of neighbours, until there is one run
+        runs = 0
+        for k in range(0, many, 2):
+            if k + 1 == many:  # it has no neighbour: a run of nothing
+                starts[many], sizes[many] = starts[k] + sizes[k], 0
+            _merge(trees, turn, starts[k], starts[k + 1], sizes[k] + sizes[k + 1])
+            starts[runs], sizes[runs] = starts[k], sizes[k] + sizes[k + 1]
+            runs += 1
+        many, turn = runs, 1 - turn
+    return merged[turn], merged[2 + turn], sizes[0]
+
+
 @routine
 def mix(trees, row, arm, places, counts):
     """Write the outcomes of an arm in a context, ascending, and the samples that each counts as. Returns their number.
@@ -48,7 +95,7 @@ def mix(trees, row, arm, places, counts):
             if parts[0, k] == sketch:
                 known = k
         if known >= 0:
-            shares[0, known] += shares[0, known] / parts[1, known]
+            shares[known] += shares[known] / parts[1, known]
             parts[1, known] += 1
         else:
             total = 0.0
@@ -57,30 +104,16 @@ def mix(trees, row, arm, places, counts):
             if total == 0.0:
                 return 0
             known = many
-            parts[0, many], parts[1, many], shares[0, many] = sketch, 1, 1.0 / total
+            parts[0, many], parts[1, many], shares[many] = sketch, 1, 1.0 / total
             many += 1
-        inverse += shares[0, known] / parts[1, known] * trees.weight[0]
-    nexts = shares[1]
-    for k in range(many):
-        parts[1, k] = 0
-        shares[0, k] /= inverse
-        nexts[k] = trees.places[parts[0, k], 0]
+        inverse += shares[known] / parts[1, known] * trees.weight[0]
     total = n_trees / inverse
-    size, below, last = 0, 0.0, 0.0
+    places_of, masses_of, many = _in_order(trees, many, inverse)
+    size, below, last, room = 0, 0.0, 0.0, -1.0  # outcomes written, samples below the last and in it, and its room
     base, apart, latest = 0.0, 0.0, np.inf  # the first outcome of those joined, by how much others differ, and the last
-    while True:
-        best, outcome = -1, np.inf
-        for k in range(many):
-            if nexts[k] < outcome:
-                best, outcome = k, nexts[k]
-        if best < 0:
-            break
-        sketch, i = parts[0, best], parts[1, best]
-        mass = trees.counts[sketch, i] * shares[0, best]
-        parts[1, best] = i + 1
-        nexts[best] = trees.places[sketch, i + 1] if i + 1 < trees.sizes[sketch] else np.inf
-        beyond = min(below, total - below - last - mass)
-        if size == WIDEST or outcome == latest or (size > 0 and last + mass <= beyond / NARROW):
+    for i in range(many):
+        outcome, mass = places_of[i], masses_of[i]
+        if last + mass <= room or outcome == latest:
             last += mass
             apart += (outcome - base) * mass
         else:
@@ -88,7 +121,8 @@ def mix(trees, row, arm, places, counts):
                 places[size - 1], counts[size - 1] = base + apart / last, last
             below += last
             base, apart, last = outcome, 0.0, mass
-            size += 1
+            size += 1  # as many samples beyond it as it holds, NARROW times, on both sides
+            room = min(below / NARROW, (total - below) / (NARROW + 1.0)) if size < WIDEST else np.inf
         latest = outcome
     places[size - 1], counts[size - 1] = base + apart / last, last
     return size
