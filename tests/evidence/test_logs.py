@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from allais import NPTS, Bounded, cvar, expected_value, mixed, quantile
 from allais.cli.app import app
 from allais.evidence import best_so_far, choose_policy, evaluate, read_decisions, replay
-from allais.evidence.distributions import band, error_of, value_of, with_unseen
+from allais.evidence.distributions import band, reach_of, unseen, value_of
 from allais.evidence.models import Estimate, Fitted, best_model, each_arm
 from allais.evidence.targets import rows_of
 from allais.preferences import Preference
@@ -255,27 +255,34 @@ def test_an_estimate_is_the_mean_of_its_parts():
         assert one.masses.sum() == pytest.approx(1.0, abs=1e-12)
 
 
-def test_intervals_widen_with_the_kurtosis_of_their_parts():
+def test_intervals_widen_with_the_kurtosis_of_their_parts_and_move_to_their_long_tail():
     even, skewed = np.tile([-1.0, 1.0], 50), np.append(np.full(99, -0.1), 9.9)
-    assert error_of(even, 0.1)[1] == pytest.approx(1.645, abs=0.01)
-    assert error_of(skewed, 0.1)[1] > 2.0
-    assert error_of(skewed, 0.1)[0] == pytest.approx(skewed.std(ddof=1) / 10.0)
-    assert error_of(even, 0.1)[2] == pytest.approx(0.0, abs=1e-12)
-    assert error_of(skewed, 0.1)[2] > 1.0
-    assert error_of(-skewed, 0.1)[2] == pytest.approx(-error_of(skewed, 0.1)[2])
+    assert reach_of(even, 0.1) == pytest.approx((even.std(ddof=1) / 10.0 * 1.645,) * 2, rel=0.01)
+    below, above = reach_of(skewed, 0.1)
+    assert below + above > 2.0 * 2.0 * skewed.std(ddof=1) / 10.0
+    assert above == pytest.approx(3.0 * below)  # moved by half its length, at most
+    assert reach_of(-skewed, 0.1) == pytest.approx((above, below))
+    assert reach_of(np.ones(5), 0.1) == (0.0, 0.0)
 
 
-def test_an_event_that_nobody_saw_widens_the_interval_of_a_steep_weight_only():
-    points, tails = np.arange(1.0, 101.0), np.append(1.0 - np.arange(100) / 100.0, 0.0)
-    people, event = Preference.tversky_kahneman(), 1.0 - np.log(0.05) / -100.0
-    value = value_of(people, points, tails, 1.0)
-    low, high = with_unseen(people, points, tails, 1.0, 100.0, 0.05)
-    assert low < value < high
-    mixed_in = np.append(event * tails[:-1] + 1.0 - event, 0.0)  # 3 % of the best
-    assert high == pytest.approx(value_of(people, points, mixed_in, 1.0))
-    assert with_unseen(people, points, tails, 1.0, 1e9, 0.05) == pytest.approx((value, value), abs=1e-3)
-    even = cvar(0.1)
-    assert with_unseen(even, points, tails, 1.0, 100.0, 0.05) == (value_of(even, points, tails, 1.0),) * 2
+def test_an_event_that_nobody_saw_changes_the_value_by_a_steep_weight_only():
+    outcomes, masses, wide = np.arange(1.0, 101.0), np.full(100, 0.01), (-math.inf, math.inf)
+    points, tails = np.append(outcomes, 105.0), np.append(1.0 - np.arange(100) / 100.0, 0.0)
+    people = Preference.tversky_kahneman()
+    value = value_of(people, outcomes, tails, 1.0)
+    expected, rare = unseen(people, outcomes, masses, 1.0, 100.0, 0.05, wide)
+    for found, event in ((expected, 0.01), (rare, math.log(20.0) / 100.0)):  # one percent, and three
+        mixed_in = np.append((1.0 - event) * tails[:-1] + event, [event, 0.0])
+        assert found.more == pytest.approx(value_of(people, points, mixed_in, 1.0) - value)
+        assert found.less > 0.0
+    assert expected.more < rare.more
+    assert unseen(people, outcomes, masses, 1.0, 100.0, 0.05, (0.0, 100.0))[1].more < rare.more
+    certain = unseen(people, outcomes, masses, 1.0, 1e12, 0.05, wide)
+    assert all(abs(end) < 1e-4 for one in certain for end in one)
+    atoms = unseen(people, np.repeat([1.0, 2.0], 50), masses, 1.0, 100.0, 0.05, wide)
+    assert atoms[0] == (0.0, 0.0)  # both ends were seen again and again
+    assert min(atoms[1]) > 0.0
+    assert unseen(cvar(0.1), outcomes, masses, 1.0, 100.0, 0.05, wide) == ((0.0, 0.0), (0.0, 0.0))
 
 
 def test_prospect_theory_holds_its_intervals_where_few_outcomes_have_heavy_tails():

@@ -341,8 +341,9 @@ def _function(text: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
-        raise ValueError(f"--policy is a file that Python can run; {file} raised {error!r}. Repair it.") from error
+    except (Exception, SystemExit) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"--policy is a file that Python can run; {file} raised {reason}. Repair it.") from error
     found = getattr(module, name, None)
     if not callable(found):
         raise ValueError(f"--policy names a function of its file; {file} has no function {name!r}. Check the name.")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy  # its parts are loaded when they are used
 
-from allais._checks import FloatArray, IntArray
+from allais._checks import FloatArray, IntArray, brief
 from allais.errors import MissingFile
 from allais.evidence.data import (
     AT_LEAST,
@@ -27,6 +27,7 @@ from allais.evidence.data import (
 from allais.evidence.tables import columns_of, listed
 
 IMPORTED = "imported"  # a state in the service's export: an outcome that nobody decided on
+FEATURES = "features"  # the column of that export with the context of each decision, as JSON
 CERTAIN = 0.001  # a finding is told where it comes by luck less often than this
 BETS = 0.5 ** np.arange(1, 13)  # the shares of wealth that are bet side by side
 FEW = 30.0  # outcomes, in effect, below which nothing should rest on an estimate
@@ -178,7 +179,7 @@ def read_decisions(
         arm: The column of what was chosen.
         outcome: The column of what came of it; an empty cell is an outcome that is missing.
         propensity: The column of the probability with which the arm was chosen.
-        context: The columns of what was known before.
+        context: The columns of what was known before, or names within the features of the service's export.
         at_least: The column of what an outcome that is not finished will be at least; its cell of outcomes is empty.
         at_most: The column of what it will be at most.
 
@@ -194,10 +195,14 @@ def read_decisions(
     ValueError: a propensity is a probability above 0; row 1 has 0. Log the probability with which the arm was chosen.
     """
     ends, there = ends_wanted(at_least, at_most)
-    names = [arm, outcome, propensity, *context, *ends]
+    names = [arm, outcome, propensity, *ends]
     if isinstance(table, str | Path) and Path(table).suffix in (".jsonl", ".ndjson"):
         table = _of_lines(Path(table))
-    columns = columns_of(table, names, optional=("state", *there))
+    columns = columns_of(table, names, optional=("state", FEATURES, *context, *there))
+    if absent := [name for name in context if name not in columns]:
+        within = _within(listed(columns.get(FEATURES, [])), absent)
+        columns_of(table, [name for name in absent if name not in within])  # refuses those that are nowhere
+        columns = {**columns, **within}
     states = listed(columns["state"]) if "state" in columns else []
     keep = [k for k, state in enumerate(states) if state != IMPORTED] if IMPORTED in states else None
 
@@ -252,5 +257,20 @@ def _of_lines(path: Path) -> dict[str, list[Any]]:
             if not isinstance(row, dict):
                 raise ValueError(f"each line of {path} is a JSON object; line {number} is none. Repair it.")
             rows.append(row)
+    if not rows:
+        raise ValueError(f"a log has one decision or more; {path} has none. Check the file.")
     names = {name: None for row in rows for name in row}
     return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _within(cells: list[Any], names: list[str]) -> dict[str, list[Any]]:
+    """The columns, of those named, that are within cells of features: JSON objects, as text or as they are."""
+    rows: list[dict[str, Any]] = []
+    for number, cell in enumerate(cells, start=1):
+        try:
+            row = json.loads(cell) if isinstance(cell, str) else cell
+        except ValueError:
+            raise ValueError(f"features are written as JSON; row {number} has {brief(cell)}. Repair it.") from None
+        rows.append(row if isinstance(row, dict) else {})
+    found = {name for row in rows for name in row}
+    return {name: [row.get(name) for row in rows] for name in names if name in found}

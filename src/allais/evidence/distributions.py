@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
@@ -22,25 +23,30 @@ from allais.weights import Identity
 
 WARM = 200  # decisions by which the thresholds of a band are chosen; they count for nothing else
 THRESHOLDS = 100
-SPLITS = 20  # of the decisions into halves
+OUTSIDE = 16  # parts of the way from what the first decisions saw to an end
 FEWEST = 3.0  # degrees of freedom of a variance
+HIGHEST = 10  # outcomes by which a tail is extrapolated
 SIZES = 0.9 * 0.5 ** np.arange(14)  # of bets
 
 
-def band(weights: FloatArray, values: FloatArray, delta: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def band(
+    weights: FloatArray, values: FloatArray, delta: float, ends: tuple[float, float] = (-math.inf, math.inf)
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Thresholds, and bounds on P(V >= threshold) under the target that hold at all times at once.
 
-    Thresholds, and c, are chosen by the first decisions, which count for nothing else.
+    Thresholds, and c, are chosen by the first decisions, which count for nothing else. Further thresholds lie between
+    what these saw and the ends, at distances from their median that grow by a factor.
 
     Args:
         weights: w of each decision, in order.
         values: What came of it.
         delta: The probability that any of the bounds ever misses.
+        ends: The least and the greatest value that could occur.
     """
     first, rest = slice(0, WARM), slice(WARM, None)
     seen = np.sort(values[first])
     places = np.unique(np.round(np.linspace(0.0, max(seen.size - 1, 0), THRESHOLDS)).astype(int))
-    thresholds = np.unique(seen[places]) if seen.size else np.zeros(0)
+    thresholds = np.unique(np.concatenate([seen[places], *_beyond(seen, ends)])) if seen.size else np.zeros(0)
     if values[rest].size == 0 or not thresholds.size:
         return thresholds, np.zeros(thresholds.size), np.ones(thresholds.size)
     order = np.argsort(values[rest], kind="stable")
@@ -56,6 +62,17 @@ def band(weights: FloatArray, values: FloatArray, delta: float) -> tuple[FloatAr
         ends.append(_lower_bound(total, squares - 2.0 * centre * total + n * centre**2, n, chance))
     least, most = ends[0], 1.0 - ends[1]
     return thresholds, np.maximum.accumulate(least[::-1])[::-1], np.minimum.accumulate(most)
+
+
+def _beyond(seen: FloatArray, ends: tuple[float, float]) -> list[FloatArray]:
+    """Thresholds between the least, and the greatest, of some sorted values and the ends."""
+    middle, found = float(seen[seen.size // 2]), []
+    for last, end in zip((float(seen[0]), float(seen[-1])), ends, strict=True):
+        near, far = last - middle, end - middle
+        if math.isfinite(end) and abs(far) > abs(near):
+            near = near or far * 2.0**-OUTSIDE
+            found.append(middle + near * (far / near) ** (np.arange(1, OUTSIDE) / OUTSIDE))
+    return found
 
 
 def lower_end(z: FloatArray, chance: float) -> float:
@@ -111,12 +128,13 @@ def last_where(points: FloatArray, holds: Callable[[float], bool]) -> float | No
     return None if low < 0 else float(points[low])
 
 
-def error_of(parts: FloatArray, chance: float) -> tuple[float, float, float]:
-    """The standard error of the mean of parts, how many of them its interval reaches, and how many more by skewness.
+def reach_of(parts: FloatArray, chance: float) -> tuple[float, float]:
+    """How far below and above the mean of parts its interval reaches.
 
     A few large weights make the variance itself uncertain: it varies as if it had 2 n / (kurtosis - 1) degrees of
-    freedom (Satterthwaite 1946), and the quantile is that of the t-distribution with so many. Of skewed parts the
-    estimate and its error grow together: the side of the long tail needs more (Johnson 1978), above if it is positive.
+    freedom (Satterthwaite 1946), and the quantile t is that of the t-distribution with so many. Of skewed parts the
+    estimate and its error grow together, so that both ends move towards the long tail, by (skewness of the mean)
+    (2 t^2 + 1) / 6 standard errors (Johnson 1978), and by t / 2 at most.
 
     Args:
         parts: One part for each decision.
@@ -124,55 +142,72 @@ def error_of(parts: FloatArray, chance: float) -> tuple[float, float, float]:
     """
     n, spread = parts.size, float(parts.std(ddof=1)) if parts.size > 1 else math.inf
     if not 0.0 < spread < math.inf:
-        return spread, 1.0, 0.0
+        return spread, spread
     scaled = (parts - parts.mean()) / spread
-    kurtosis, skewness = float(np.mean(scaled**4)), float(np.mean(scaled**3)) / math.sqrt(n)
+    squares = scaled * scaled
+    kurtosis, skewness = float(np.mean(squares * squares)), float(np.mean(squares * scaled)) / math.sqrt(n)
     freedom = max(2.0 * n / max(kurtosis - 1.0, 1e-9), FEWEST)
     times = float(scipy.special.stdtrit(freedom, 1.0 - chance / 2.0))
-    return spread / math.sqrt(n), times, skewness * (2.0 * times**2 + 1.0) / 6.0
+    moved = min(max(skewness * (2.0 * times**2 + 1.0) / 6.0, -times / 2.0), times / 2.0)
+    error = spread / math.sqrt(n)
+    return (times - moved) * error, (times + moved) * error
 
 
-def halves(preference: Preference, utilities: FloatArray, masses: FloatArray, full: float) -> float:
-    """The standard error of a value, by how it varies between halves of the decisions.
+class Unseen(NamedTuple):
+    """By how much a value would be less, and more, with an event that no decision saw."""
 
-    Where a weight is steep at an end, rare outcomes count, and influence functions say too little. Two halves differ by
-    twice the standard error of the whole.
-    """
-    order, rng = np.argsort(utilities, kind="stable"), np.random.default_rng(1)
-    order = order[masses[order] != 0.0]
-    points, sizes = utilities[order], masses[order]
-    found = []
-    for _ in range(SPLITS):
-        one = np.zeros(points.size, dtype=bool)
-        one[rng.permutation(points.size)[: points.size // 2]] = True
-        totals = [float(sizes[half].sum()) for half in (one, ~one)]
-        if min(totals) > 0.0:
-            both = (
-                value_of(preference, *tails_of(points[half], sizes[half] * (full / total), full), full)
-                for half, total in zip((one, ~one), totals, strict=True)
-            )
-            found.append(next(both) - next(both))
-    return 0.5 * math.sqrt(np.mean(np.square(found))) if found else 0.0
+    less: float = 0.0
+    more: float = 0.0
+
+    def apart(self, other: Unseen, shared: float) -> Unseen:
+        """The same of a difference, where an event befalls both values as far as they share their decisions."""
+        return Unseen(
+            math.hypot(max(self.less - shared * other.less, 0.0), max(other.more - shared * self.more, 0.0)),
+            math.hypot(max(self.more - shared * other.more, 0.0), max(other.less - shared * self.less, 0.0)),
+        )
 
 
-def with_unseen(
-    preference: Preference, points: FloatArray, tails: FloatArray, full: float, outcomes: float, chance: float
-) -> tuple[float, float]:
-    """The value if an event that no decision saw were as bad as the worst that was seen, or as good as the best.
+def unseen(
+    preference: Preference, utilities: FloatArray, masses: FloatArray, full: float, outcomes: float, chance: float,
+    ends: tuple[float, float],
+) -> tuple[Unseen, Unseen]:  # fmt: skip
+    """What an event of the probability that is to be expected would change, and what one that is rarer still.
 
-    Of n decisions none sees an event of the probability -log(chance) / n, which is 3 / n at 0.05, with this chance (the
-    rule of three; Hanley and Lippman-Hand 1983). A weight that is steep at an end makes so rare an event count. What
-    was seen then tells too little of it: the value is too low or too high by more than its standard error says. For a
-    weight with a bounded slope both ends are the value itself.
+    A weight that is steep at an end makes rare events count, and what was seen tells too little of them. Beyond the
+    highest of n outcomes lies a probability of 1 / n on average, and one of -log(chance) / n, which is 3 / n at 0.05,
+    with this chance (the rule of three; Hanley and Lippman-Hand 1983). How far beyond is extrapolated as from an
+    exponential tail: by the mean excess of the highest outcomes. Of weights with a bounded slope nothing is said.
+
+    Args:
+        preference: What is valued.
+        utilities: The utilities that were seen.
+        masses: How much of the distribution each is.
+        full: Their mass.
+        outcomes: n, the number of outcomes that tell what may happen, in effect.
+        chance: The chance.
+        ends: The least and the greatest utility that could occur.
     """
     slopes = (preference.gains.holder, preference.losses.holder)
-    event = min(-math.log(chance) / max(outcomes, 1.0), 1.0)
-    if all(one is not None and one.exponent == 1.0 for one in slopes):
-        event = 0.0
-    kept = (1.0 - event) * tails[:-1]
-    worse, better = np.append(kept, 0.0), np.append(kept + event * full, 0.0)
-    worse[:1] = tails[:1]  # nothing is worse than the worst that was seen
-    return value_of(preference, points, worse, full), value_of(preference, points, better, full)
+    if not utilities.size or all(one is not None and one.exponent == 1.0 for one in slopes):
+        return Unseen(), Unseen()
+    points, tails = tails_of(utilities, masses, full)
+    few = min(HIGHEST, points.size)
+    lowest = max(points[0] - (points[few - 1] - points[: few - 1].mean() if few > 1 else 0.0), ends[0])
+    highest = min(points[-1] + (points[1 - few :].mean() - points[-few] if few > 1 else 0.0), ends[1])
+    value = value_of(preference, points, tails, full)
+
+    def changed(event: float) -> Unseen:
+        kept = (1.0 - event) * tails[:-1]
+        worse = np.append(lowest, points), np.concatenate([tails[:1], kept, [0.0]])
+        better = np.append(points, highest), np.append(kept + event * full, [event * full, 0.0])
+        low, high = (value_of(preference, *one, full) for one in (worse, better))
+        return Unseen(max(value - low, 0.0), max(high - value, 0.0))
+
+    n = max(outcomes, 1.0)
+    expected, rare = changed(1.0 / n), changed(min(-math.log(chance) / n, 1.0))
+    # where the end was seen again and again, nothing is expected beyond it
+    less = expected.less if lowest < points[0] else 0.0
+    return Unseen(less, expected.more if highest > points[-1] else 0.0), rare
 
 
 def shown(preference: Preference, value: float) -> float:

@@ -19,21 +19,21 @@ from typing import Any
 
 import numpy as np
 
-from allais._checks import FloatArray, share
+from allais._checks import FloatArray, IntArray, share
 from allais.evidence.decisions import Decisions
 from allais.evidence.distributions import (
+    Unseen,
     band,
-    error_of,
-    halves,
     is_mean,
     last_where,
     lower_end,
     pair_of,
+    reach_of,
     shown,
     tails_of,
+    unseen,
     value_of,
-    with_unseen,
-)  # fmt: skip
+)
 from allais.evidence.models import ESTIMATORS, Estimate, Estimator, Fitted, Model, best_model
 from allais.evidence.targets import Worth, rows_of, told_part, with_unfinished
 from allais.preferences import Preference
@@ -65,6 +65,7 @@ class Evaluation:
             name: Estimate(rows_of(self._told, told_part(log, target)), estimator, fitted)
             for name, target in targets.items()
         }
+        self._orders: dict[Preference, tuple[FloatArray, IntArray]] = {}
         self._chance = delta / (len(targets) * len(self.preferences))  # one error rate for all of them
         self.worths = tuple(self._worth(name, preference) for name in targets for preference in self.preferences)
 
@@ -116,33 +117,17 @@ class Evaluation:
         if isinstance(preference.gains, Step):
             low, high = self._quantiles(one, preference)
         else:
-            low = high = value
-            if rows.untried > 0.0:  # what nobody tried may be anything
-                low, high = (self._with_rest(one, preference, end, value) for end in (worst, best))
-            error, times, skew = error_of(self._influence(one, preference), self._chance)
-            ends = value, value
-            seen = one.masses != 0.0  # other arms' outcomes tell nothing about this target
-            if not is_mean(preference) and seen.any():
-                full, utilities = 1.0 - rows.untried, preference.utilities(self._told.outcome)
-                error = max(error, halves(preference, utilities, one.masses, full))
-                points, tails = tails_of(utilities[seen], one.masses[seen], full)
-                ends = with_unseen(preference, points, tails, full, one.known_by, self._chance / 2.0)
-            low -= (times + max(-skew, 0.0)) * error + value - ends[0]
-            high += (times + max(skew, 0.0)) * error + ends[1] - value
+            low, high = self._span(one, preference, value)
+            below, above = self._reach(self._influence(one, preference), *self._unseen(one, preference))
+            low, high = low - below, high + above
         low, high = max(low, worst), min(high, best)
-        if not rows.effective:
-            value = math.nan  # nothing of it was tried
-        elif is_mean(preference):
-            value = min(max(value / (1.0 - rows.untried), worst), best)  # of what was tried
-        elif rows.untried > 0.0:
-            points, above = self._distribution(one, preference)
-            value = value_of(preference, points, np.append(above / (1.0 - rows.untried), 0.0), 1.0)
         proven = None if self.bounds is None else self._proven(one, preference)
+        value = shown(preference, value) if rows.effective else math.nan  # nothing of it was tried
         return Worth(
-            name, in_words(preference), shown(preference, value), pair_of(preference, low, high),
+            name, in_words(preference), value, pair_of(preference, low, high),
             None if proven is None else pair_of(preference, *proven), rows.effective, rows.untried,
             bool(rows.effective) and np.ptp(self._told.outcome[rows.weights > 0.0]) == 0.0,
-            " in such contexts" if rows.replayed else "",
+            " in such contexts" if rows.replayed else "", rows.possible,
         )  # fmt: skip
 
     def _ends(self, preference: Preference) -> tuple[float, float]:
@@ -154,15 +139,50 @@ class Evaluation:
 
     def _distribution(self, one: Estimate, preference: Preference) -> tuple[FloatArray, FloatArray]:
         """Utilities in ascending order, and P(U >= u) at each, made monotone: at most 1 less what nobody tried."""
-        points, tails = tails_of(preference.utilities(self._told.outcome), one.masses, 1.0 - one.rows.untried)
+        utilities, order = self._sorted(preference)
+        points, tails = tails_of(utilities, one.masses[order], 1.0 - one.rows.untried)
         return points, tails[:-1]
+
+    def _sorted(self, preference: Preference) -> tuple[FloatArray, IntArray]:
+        """Utilities in ascending order, and the place of each in the log."""
+        if preference not in self._orders:
+            utilities = preference.utilities(self._told.outcome)
+            order = np.argsort(utilities, kind="stable")
+            self._orders[preference] = utilities[order], order
+        return self._orders[preference]
 
     def _value(self, one: Estimate, preference: Preference) -> float:
         """The value of what was tried."""
-        if is_mean(preference):
-            return float(one.masses @ preference.utilities(self._told.outcome))  # linear: nothing to be mended
+        tried = max(1.0 - one.rows.untried, 1e-300)
+        if is_mean(preference):  # linear: nothing to be mended
+            worst, best = self._ends(preference)
+            return min(max(float(one.masses @ preference.utilities(self._told.outcome)) / tried, worst), best)
         utilities, above = self._distribution(one, preference)
-        return value_of(preference, utilities, np.append(above, 0.0), 1.0 - one.rows.untried)
+        return value_of(preference, utilities, np.append(above / tried, 0.0), 1.0)
+
+    def _span(self, one: Estimate, preference: Preference, value: float) -> tuple[float, float]:
+        """The value, estimated, if what nobody tried is as bad as can be, and as good."""
+        if one.rows.untried == 0.0 and not is_mean(preference):
+            return value, value
+        low, high = (self._with_rest(one, preference, end) for end in self._ends(preference))
+        return low, high
+
+    def _unseen(self, one: Estimate, preference: Preference) -> tuple[Unseen, Unseen]:
+        """What events that nobody saw would change."""
+        utilities, order = self._sorted(preference)
+        masses, full = one.masses[order], 1.0 - one.rows.untried
+        seen = masses != 0.0  # other arms' outcomes tell nothing about this target
+        chance, ends = self._chance / 2.0, self._ends(preference)
+        return unseen(preference, utilities[seen], masses[seen], full, one.known_by, chance, ends)
+
+    def _reach(self, parts: FloatArray, expected: Unseen, rare: Unseen) -> tuple[float, float]:
+        """How far an interval reaches below and above its estimate.
+
+        What is expected of events that nobody saw is a bias. How rare they are, and what was seen, vary apart from each
+        other, so their squares add up (Zou and Donner 2008).
+        """
+        below, above = reach_of(parts, self._chance)
+        return expected.less + math.hypot(below, rare.less), expected.more + math.hypot(above, rare.more)
 
     def _influence(self, one: Estimate, preference: Preference) -> FloatArray:
         """What each decision adds to the estimated value, to first order: the integral of Psi by its measure.
@@ -180,7 +200,7 @@ class Evaluation:
         rises += np.diff(losses, prepend=losses[:1]) * falls / over
         psi_sorted = np.cumsum(rises)
         psi = np.empty(told.n)
-        psi[np.argsort(preference.utilities(told.outcome), kind="stable")] = psi_sorted
+        psi[self._sorted(preference)[1]] = psi_sorted
         return one.parts(psi)
 
     def _quantiles(self, one: Estimate, preference: Preference) -> tuple[float, float]:
@@ -192,21 +212,23 @@ class Evaluation:
 
         def reached(u: float, upper: bool) -> bool:
             found = one.parts((utilities >= u).astype(float))
-            error, times, _ = error_of(found, self._chance)
-            rest = untried if upper else 0.0  # what nobody tried may be anything
-            return bool(found.mean() + rest + (times if upper else -times) * error >= level)
+            below, above = reach_of(found, self._chance)
+            more = untried + above if upper else -below  # what nobody tried may be anything
+            return bool(found.mean() + more >= level)
 
         worst, best = self._ends(preference)
         low = last_where(points, lambda u: reached(u, False))
         high = best if untried >= level else last_where(points, lambda u: reached(u, True))
         return (worst if low is None else low), (worst if high is None else high)
 
-    def _with_rest(self, one: Estimate, preference: Preference, end: float, value: float) -> float:
+    def _with_rest(self, one: Estimate, preference: Preference, end: float) -> float:
         """The value where the share that nobody tried has the utility `end`."""
-        if not math.isfinite(end):
+        untried = one.rows.untried
+        if untried > 0.0 and not math.isfinite(end):
             return end
         if is_mean(preference):
-            return value + one.rows.untried * end
+            rest = untried * end if untried > 0.0 else 0.0
+            return float(one.masses @ preference.utilities(self._told.outcome)) + rest
         utilities, above = self._distribution(one, preference)
         if end <= utilities[0]:
             points, tails = np.append(end, utilities), np.concatenate([[1.0], above, [0.0]])
@@ -227,7 +249,7 @@ class Evaluation:
             scaled = (utilities - worst) / (best - worst)
             low, high = (lower_end(one.rows.weights * part, self._chance / 2.0) for part in (scaled, 1.0 - scaled))
             return worst + (best - worst) * low, best - (best - worst) * high
-        thresholds, least, most = band(one.rows.weights, utilities, self._chance)
+        thresholds, least, most = band(one.rows.weights, utilities, self._chance, (worst, best))
         points = np.concatenate([[worst], thresholds])
         low = value_of(preference, points, np.concatenate([[1.0], least, [0.0]]), 1.0)
         upper = np.concatenate([thresholds, [best]])  # between two thresholds, as good as the higher one
@@ -251,9 +273,14 @@ class Evaluation:
             raise ValueError("the difference of two quantiles has no influence function. Compare their intervals.")
         both = [self._estimates[name] for name in (one, other)]
         values = [self._value(each, preference) for each in both]
-        error, times, skew = error_of(np.subtract(*(self._influence(each, preference) for each in both)), self._chance)
-        found = values[0] - values[1]
-        return found, (found - (times + max(-skew, 0.0)) * error, found + (times + max(skew, 0.0)) * error)
+        (low, high), (least, most) = (self._span(*each) for each in zip(both, [preference] * 2, values, strict=True))
+        parts = np.subtract(*(self._influence(each, preference) for each in both))
+        w, v = (each.rows.weights for each in both)
+        shared = float(w @ v) ** 2 / max(float(w @ w) * float(v @ v), 1e-300)
+        rest = (a.apart(b, shared) for a, b in zip(*(self._unseen(each, preference) for each in both), strict=True))
+        below, above = self._reach(parts, *rest)
+        known = all(each.rows.effective for each in both)
+        return values[0] - values[1] if known else math.nan, (low - most - below, high - least + above)
 
 
 def evaluate(

@@ -65,6 +65,10 @@ def probabilities(log: Decisions, target: Any) -> tuple[FloatArray, FloatArray]:
 
 def _row(places: dict[Hashable, int], answer: Any, row: int | None) -> tuple[FloatArray, float]:
     where = "" if row is None else f" in row {row}"
+    if answer is None or not isinstance(answer, Mapping | Hashable):
+        raise ValueError(
+            f"a target is an arm, or a probability for each{where}; got {brief(answer)}. Return one or the other."
+        )
     shares = answer if isinstance(answer, Mapping) else {answer: 1.0}
     found, rest = np.zeros(max(places.values()) + 1), 0.0
     for arm, share in shares.items():
@@ -87,6 +91,7 @@ class Rows(NamedTuple):
     shares: Any  # pi(a | x), of arms that were tried; sparse, (n, n_arms)
     weights: FloatArray  # w, (n,)
     untried: float  # the mean probability of other arms
+    possible: float = 1.0  # the mean of the weights, and of that probability, if it is 1 not but for chance
     replayed: bool = False  # by the order, or where it was possible: no model says more than the decisions it made
 
     @property
@@ -108,11 +113,12 @@ def rows_of(log: Decisions, target: Any) -> Rows:
     rest = untried + shares[:, ~tried].sum(axis=1)
     shares[:, ~tried] = 0.0
     weights = shares[np.arange(log.n), log.chosen] / log.propensity
-    missing = 1.0 - float(weights.mean())  # else 0 but for chance
-    if log.context and missing - float(rest.mean()) > FAR * float(weights.std()) / math.sqrt(log.n):
-        # arms that were tried in other contexts only: a model would extrapolate
-        return Rows(None, weights, missing, replayed=True)
-    return Rows(scipy.sparse.csr_array(shares), weights, float(rest.mean()))
+    possible = float(weights.mean() + rest.mean())  # 1 but for chance
+    if 1.0 - possible <= FAR * float(weights.std()) / math.sqrt(log.n):
+        possible = 1.0
+    elif log.context:  # arms that were tried in other contexts only: a model would extrapolate
+        return Rows(None, weights, 1.0 - float(weights.mean()), replayed=True)
+    return Rows(scipy.sparse.csr_array(shares), weights, float(rest.mean()), possible)
 
 
 def told_part(log: Decisions, target: Any) -> Any:
@@ -211,6 +217,7 @@ class Worth:
         untried: The share of the target's decisions that are on arms that the log never tried.
         alike: Whether all outcomes that it rests on are equal, so that nothing is known of how they vary.
         where: Where these arms were not tried, if elsewhere they were.
+        possible: The share of the decisions in which the target's arms were possible, by the logged propensities.
     """
 
     target: str
@@ -222,6 +229,7 @@ class Worth:
     untried: float
     alike: bool = False
     where: str = ""
+    possible: float = 1.0
 
     @property
     def caveat(self) -> str:
@@ -230,6 +238,11 @@ class Worth:
             return f"{self.untried:.1%} of {self.target}'s decisions are on arms that nobody tried{self.where}."
         if self.effective < FEW:
             return f"{self.target} rests on {self.effective:.1f} outcomes in effect: the log hardly tried what it does."
+        if self.possible < 1.0:
+            return (
+                f"By the propensities, what {self.target} does was possible in {self.possible:.1%} of the decisions: "
+                "propensities are too large, or at times its arms were out of play."
+            )
         if self.alike:
             return f"All outcomes that {self.target} rests on are equal: only a proven interval says how they may vary."
         return ""

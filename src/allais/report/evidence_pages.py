@@ -217,11 +217,18 @@ def _answer(found: Evaluation, preference: Preference, unit: str) -> str:
     known = [one for one in worths if not math.isnan(one.value)]
     if not known:
         return f"Nobody tried what these policies do, so this log cannot value them by {in_words(preference)}."
-    best = max(known, key=lambda one: sign * one.value)
+    tried = [one for one in known if not one.untried]  # of others only a part is known
+    best = max(tried or known, key=lambda one: sign * one.value)
     done = best.target in (LOGGING, AS_DECIDED)
     name = "What was done was" if done else f"{best.target} would have been"
     what = f"{name} worth {amount(best.value, unit)} by {in_words(preference)}"
-    held = f"between {plain(best.interval[0])} and {plain(best.interval[1])}"
+    low, high = best.interval
+    held = {  # whether there is a lower and an upper end
+        (True, True): f"between {plain(low)} and {plain(high)}",
+        (True, False): f"{plain(low)} or more",
+        (False, True): f"{plain(high)} or less",
+        (False, False): "and may be anything",
+    }[math.isfinite(low), math.isfinite(high)]
     others = [one for one in worths if one is not best]
     apart = all(
         one.interval[1] < best.interval[0] if sign > 0.0 else one.interval[0] > best.interval[1] for one in others
@@ -234,7 +241,7 @@ def _answer(found: Evaluation, preference: Preference, unit: str) -> str:
 def _picture(found: Evaluation, preference: Preference, unit: str) -> Markup:
     rows = []
     for k, one in enumerate(_of(found, preference)):
-        low, high = (end if math.isfinite(end) else one.value for end in one.interval)
+        low, high = one.interval
         if not math.isnan(one.value):
             rows.append(Row(one.target, amount(one.value, unit), f"s{k % 8}", Interval(low, one.value, high)))
     return rows_as_svg(f"Value by {in_words(preference)}", rows)

@@ -72,7 +72,8 @@ def rows_as_svg(label: str, rows: Sequence[Row], limit: float = math.nan) -> Mar
     ticks = ticks_over(min(shown, default=0.0), max(shown, default=1.0))
 
     def place(amount: float) -> str:
-        return f"{100.0 * (PAD + (1.0 - 2.0 * PAD) * (amount - ticks[0]) / (ticks[-1] - ticks[0])):.2f}%"
+        share = PAD + (1.0 - 2.0 * PAD) * (amount - ticks[0]) / (ticks[-1] - ticks[0])
+        return f"{100.0 * min(max(share, 0.0), 1.0):.2f}%"  # what is infinite reaches to the edge
 
     return macro(PARTS, "intervals")(label, rows, ticks, place, limit)
 
