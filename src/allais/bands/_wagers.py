@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, routine
@@ -74,7 +75,8 @@ class Wagers(NamedTuple):
     aside: FloatArray  # what was told before that was seen, NaN where nothing was; (n_arms, FIRST)
     done: IntArray  # the arm that was found to be the best and 1, or 0; (1,)
     leading: IntArray  # the arm that is to be proven the best, (1,)
-    hardest: IntArray  # the rival that was last found not to be parted from the leader, (1,)
+    parted: NDArray[np.bool_]  # whether a leader was ever parted from a rival, (n_arms, n_arms)
+    checked: IntArray  # the leader, if its table was compared with that of every rival, or -1; (1,)
     tails: FloatArray  # scratch: the band of P(Y > node) and P(Y >= node), (n_arms, 2, NODES)
     remainder: FloatArray  # scratch: k, (n_arms, EPOCHS, 2)
     blocks: IntArray  # scratch: stretches of thresholds that are still to be looked at, (64, 2)
@@ -119,7 +121,8 @@ def no_wagers(n_arms: int) -> Wagers:
         np.full((n_arms, FIRST), np.nan),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
+        np.zeros((n_arms, n_arms), dtype=np.bool_),
+        np.full(1, -1, dtype=np.int64),
         np.zeros((n_arms, 2, NODES)),
         np.zeros((n_arms, EPOCHS, 2)),
         np.zeros((64, 2), dtype=np.int64),

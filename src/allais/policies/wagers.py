@@ -39,7 +39,7 @@ from allais.samples.memory import Worth
 # best, so what stands against it alone need not be shared among the leaders that it might be mistaken for.
 PRODUCT, RIVAL, LEADER = 0.58, 0.3, 0.12
 SURVEYED = 30  # samples per arm, on average, before the odds to lead are fixed, where arms are more than FEW
-FIXED = 0.2  # the square of the part of each distance that half the stake could prove by then
+FIXED = 0.1  # the square of the part of each distance that half the stake could prove by then
 EVEN = 0.1  # of these odds are shared evenly
 AIM_UP, AIM_DOWN = 0.55, 0.45  # the parts of a distance that a rival and the leader have to prove
 FINEST = 1.0 / 256.0  # of the leader's half-width: smaller cells of v would save less than one sample in 100
@@ -80,7 +80,7 @@ def check_wagers(own: Wagers, n_arms: int) -> None:
     require_place("way to part arms", int(own.way[0]), OPEN, BOTH)
     require_place("best arm", int(own.done[0]), 0, n_arms)
     require_place("leader", int(own.leading[0]), 0, n_arms - 1)
-    require_place("rival", int(own.hardest[0]), 0, n_arms - 1)
+    require_place("leader", int(own.checked[0]), -1, n_arms - 1)
 
 
 @kernel
@@ -131,17 +131,23 @@ also_parted = verb(_also_parted, default=_by_nothing_else)
 
 
 @routine
-def _find(rule, by_bets, state):
-    """Note the leader if it is parted from every rival."""
+def _find(rule, by_bets, state, arm):
+    """Part the leader from the arm that was looked at, or from all, and note it once it was parted from every rival.
+
+    A pair that was parted once stays so: what stands against a wrong one ever reaches 1 / delta with probability delta.
+    """
     own, leader = state.own, state.own.leading[0]
-    for step in range(state.asked.size + 1):
-        arm = own.hardest[0] if step == 0 else step - 1
-        if arm == leader or not state.active[arm]:
+    every, all_parted = own.checked[0] != leader, True
+    own.checked[0] = leader
+    for rival in range(state.asked.size):
+        if rival == leader or not state.active[rival] or own.parted[leader, rival]:
             continue
-        if not (_parted(by_bets, own, leader, arm) or also_parted(rule, state, leader, arm)):
-            own.hardest[0] = arm
-            return
-    own.done[0] = leader + 1
+        if every or rival == arm:
+            parted = _parted(by_bets, own, leader, rival) or also_parted(rule, state, leader, rival)
+            own.parted[leader, rival] = parted
+        all_parted = all_parted and own.parted[leader, rival]
+    if all_parted:
+        own.done[0] = leader + 1
 
 
 @kernel
@@ -199,11 +205,11 @@ def _aim(rule, state, arm):
 
 @kernel
 def _likelihood(state, leader, arm):
-    """How likely an arm is to be the best, beside the leader: half a normal exponent, for odds are not to be bold."""
+    """About how likely an arm is to be the better one, beside the leader's 1: e^-z^2 is near 2 P(N > z) up to z = 2."""
     value, pulls, spread = state.memory.value, state.memory.pulls, state.own.spread
     gap = max(value[leader] - value[arm], 0.0)
     error = spread[leader] ** 2 / max(pulls[leader], 1) + spread[arm] ** 2 / max(pulls[arm], 1)
-    return np.exp(-0.25 * gap * gap / error) if error > 0.0 else 1.0
+    return np.exp(-gap * gap / error) if error > 0.0 else 1.0
 
 
 @routine
@@ -249,6 +255,8 @@ def _bet(rule, state, arm, utility):
         _aim(rule, state, arm)
         note_outcome(rule.band, own, state.memory, arm, utility)
     looked = look_at(rule.band, own, state.memory, leader, DOWN)
+    if looked:
+        own.checked[0] = -1
     looked = (arm != leader and look_at(rule.band, own, state.memory, arm, UP)) or looked
     if looked and own.log_prior[0] == -np.inf and _is_surveyed(rule, state, leader):
         _fix_odds(rule, state, leader)
@@ -260,7 +268,7 @@ def _bet(rule, state, arm, utility):
 def _(rule, state, arm, utility, raw, ticket):
     take_in(rule, state, arm, utility, raw, ticket)
     if _bet(rule, state, arm, utility):
-        _find(rule, rule, state)
+        _find(rule, rule, state, arm)
 
 
 @routine
@@ -268,6 +276,7 @@ def _leader_or_rival(rule, state, leader, u):
     """The leader, or the rival that is hardest to tell from it (docs/theory/betting.md)."""
     down, value = _width(rule, state, leader, DOWN), state.memory.value
     for arm in range(state.asked.size):
+        state.eligible[arm] = state.eligible[arm] and not state.own.parted[leader, arm]
         up = _width(rule, state, arm, UP)
         gap = max(value[leader] - value[arm] + rule.tolerance, 0.0)
         spread = down * down + up * up
@@ -364,10 +373,10 @@ def _(rule, state, arm, utility, raw, ticket):
     elif way[0] == RATIOS and has_many(rule.band, state.memory, arm):
         way[0] = BOTH
     if way[0] == BETS and _bet(rule.bets, state, arm, utility):
-        _find(rule.bets, rule.bets, state)
+        _find(rule.bets, rule.bets, state, arm)
     elif way[0] == BOTH and _bet(rule.late, state, arm, utility):
         leave_out(state.kept, state.own.aside)
-        _find(rule, rule.late, state)
+        _find(rule, rule.late, state, arm)
 
 
 @choose.of(EitherRule)
