@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from allais.errors import NotAdmitted
@@ -60,20 +62,15 @@ def is_too_deep(document: Any) -> bool:
     return levels > DEEPEST
 
 
-class refusing:  # noqa: N801
-    """Within: what a learner refuses becomes a refusal of the service; nothing has changed then."""
-
-    def __init__(self, experiment: str = "") -> None:
-        self._experiment = experiment  # whose bounds a caller may widen
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
-        if isinstance(error, NotNow):
-            raise Refused(409, str(error)) from None
-        if isinstance(error, NotAdmitted) and self._experiment:
-            advice = f'PATCH /v1/experiments/{self._experiment} with {{"rewards": ...}} does so.'
+@contextmanager
+def refusing(experiment: str = "") -> Iterator[None]:
+    """Within: what a learner refuses becomes a refusal of the service; a caller may widen an experiment's bounds."""
+    try:
+        yield
+    except NotNow as error:
+        raise Refused(409, str(error)) from None
+    except (ValueError, TypeError) as error:
+        if isinstance(error, NotAdmitted) and experiment:
+            advice = f'PATCH /v1/experiments/{experiment} with {{"rewards": ...}} does so.'
             raise Refused(422, f"{error.rule} {advice}") from None
-        if isinstance(error, ValueError | TypeError):
-            raise Refused(422, str(error)) from None
+        raise Refused(422, str(error)) from None

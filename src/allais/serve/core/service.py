@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Iterator
 from functools import partial
 from typing import Any, TypeVar
 
@@ -72,22 +72,6 @@ class PreferenceCache:
     def forget(self, person: str) -> None:
         """Look a person up anew."""
         self._known.pop(person, None)
-
-
-class _Changing:
-    """A context that makes an error of ours one of the service; a refusal passes, since nothing has changed then."""
-
-    def __init__(self, fail: Callable[[BaseException], None]) -> None:
-        self._fail = fail
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
-        if error is not None and not isinstance(error, Refused):
-            log.error("a change broke off; its experiment is read again", exc_info=error)
-            self._fail(error)
-            raise unavailable("a change broke off in the middle") from error
 
 
 class Service:
@@ -273,9 +257,17 @@ class Service:
             self._probed = time.monotonic()
             await self.change(lambda connection: connection.execute(PROBE).close())
 
-    def changing(self) -> _Changing:
+    @contextlib.contextmanager
+    def changing(self) -> Iterator[None]:
         """Around changes in memory: one that breaks off in the middle is undone by reading the database again."""
-        return _Changing(self.fail)
+        try:
+            yield
+        except Refused:  # nothing has changed
+            raise
+        except BaseException as error:
+            log.error("a change broke off; its experiment is read again", exc_info=error)
+            self.fail(error)
+            raise unavailable("a change broke off in the middle") from error
 
     async def read_keys(self) -> None:
         """Know the keys of the database."""
