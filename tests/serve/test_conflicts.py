@@ -12,7 +12,7 @@ from sqlalchemy import insert
 from allais.serve.api.schemas import Decide, Import
 from allais.serve.core import decisions, import_export, people
 from allais.serve.core.errors import Refused
-from allais.serve.core.restore import digest_of
+from allais.serve.core.keys import digest_of
 from allais.serve.settings_file import ServerSettings
 from allais.serve.store import tables
 from allais.serve.store.database import Database

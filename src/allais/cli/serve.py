@@ -32,12 +32,16 @@ app = typer.Typer(cls=WithDefault, help="""Serve experiments over HTTP, and keep
 """)  # fmt: skip
 
 A_DATABASE = Annotated[str, typer.Option(help="A file, or postgresql://...")]
+Settings = Annotated[Path | None, typer.Argument(help="A TOML file; without one, the usual settings.")]
+DatabaseAddress = Annotated[
+    str, typer.Option("--database", help="A file, or postgresql://...; instead of that of the settings.")
+]
 
 
 @app.command("run")
 def serve_command(
-    settings: Annotated[Path | None, typer.Argument(help="A TOML file; without one, the usual settings.")] = None,
-    database: Annotated[str, typer.Option(help="A file, or postgresql://...; instead of that of the settings.")] = "",
+    settings: Settings = None,
+    database: DatabaseAddress = "",
     host: Annotated[str, typer.Option(help="The address to listen at; others than this machine need a proxy.")] = "",
     port: Annotated[
         int | None, typer.Option(min=0, max=65_535, help="The port to listen at; 0 for any that is free.")
@@ -77,7 +81,7 @@ def serve_command(
             place = database or str(Path(folder) / "demo.db")
             with_demo = {**chosen.experiments, NAME: of_demo()}
             chosen = chosen.model_copy(update={"database": place, "experiments": with_demo})
-        serve(chosen, lambda line: typer.echo(line), demo=demo)
+        serve(chosen, typer.echo, demo=demo)
 
 
 @app.command("export")
@@ -118,10 +122,6 @@ def import_command(
     typer.echo(f"Read {rows:,} rows into {there.shown}")
 
 
-Settings = Annotated[Path | None, typer.Argument(help="A TOML file; without one, the usual settings.")]
-DatabaseAddress = Annotated[
-    str, typer.Option("--database", help="A file, or postgresql://...; instead of that of the settings.")
-]
 key = typer.Typer(help="API keys, on the machine itself.", no_args_is_help=True)
 
 

@@ -30,7 +30,7 @@ from allais.serve.core.errors import Refused
 from allais.serve.core.parse_settings import learner_from_settings, with_policy
 from allais.serve.settings_file import ServerSettings
 from allais.serve.store import tables
-from allais.serve.store.database import HEAD, PATIENCE, Database, brief_of, open_privately
+from allais.serve.store.database import HEAD, PATIENCE, Database, brief_of, open_privately, private
 from allais.serve.store.tables import metadata
 from allais.serve.store.writer import as_json
 from allais.serve.webhooks import secret_in
@@ -93,18 +93,13 @@ def import_from(path: Path, database: Database) -> int:
 
 def _opened(path: Path, mode: str) -> IO[str]:
     try:
-        raw = open(path, f"{mode}b", opener=_privately)  # noqa: SIM115
+        raw = open(path, f"{mode}b", opener=private)  # noqa: SIM115  # it has names of people
         stream: Any = gzip.GzipFile(fileobj=raw, mode=mode.replace("x", "w")) if path.suffix == ".gz" else raw
     except FileExistsError:
         raise ValueError(f"an export is a new file; {path} is there already. Name another.") from None
     except OSError as error:
         raise ValueError(f"cannot open {path}: {error.strerror}. Check the path.") from None
     return _Closing(stream, raw)
-
-
-def _privately(name: str, flags: int) -> int:
-    """Open a file that nobody else may read: it has names of people."""
-    return os.open(name, flags, 0o600)
 
 
 class _Closing(io.TextIOWrapper):
@@ -202,9 +197,7 @@ def make_key(
     with _existing(address) as database:
         if database.version() != HEAD:
             raise ValueError(f"a key needs a database of this version; {database.shown} is of another. Start it once.")
-        in_order = tuple(scope for scope in keys.SCOPES if scope in call.scopes)
-        only = None if call.experiments is None else tuple(call.experiments)
-        whole, made = keys.new_key(call.name, in_order, time.time(), call.expires_in, only)
+        whole, made = keys.new_key(call, time.time())
         entries = {"key": CONSOLE, "action": "make key", "target": made.id, "detail": as_json(keys.limits(made))}
         try:
             with database.connect() as connection:

@@ -150,11 +150,11 @@ class KeyShown(Strict):
 
     id: str
     name: str
-    scopes: list[Scope]
+    scopes: tuple[Scope, ...]
     created_at: float
     revoked_at: float | None
     expires_at: float | None
-    experiments: list[str] | None
+    experiments: tuple[str, ...] | None
 
 
 class KeyMade(KeyShown):

@@ -103,26 +103,19 @@ async def cancel(service: Service, name: str, call: Cancel) -> dict[str, Any]:
 
 async def _found(service: Service, name: str, call: Reward | Cancel) -> tuple[Experiment, int]:
     """The experiment, once nothing keeps it busy, and the number of the decision that a call is about."""
-    number = call.choice
-    if number is None or call.decision_key is not None:
-        number = await _numbered(service, name, call)
-    experiment = service.experiment(name)
-    return (experiment if experiment.busy is None else await service.idle(name)), number
-
-
-async def _numbered(service: Service, name: str, call: Reward | Cancel) -> int:
-    """The number of the decision that a caller knows by a key of his own."""
-    if call.decision_key is None or call.choice is not None:
-        got = "neither" if call.decision_key is None else "both"
+    number, key = call.choice, call.decision_key
+    if (number is None) == (key is None):
+        got = "neither" if key is None else "both"
         raise Refused(422, f"a choice is known by its number or by its key; got {got}. Send choice or decision_key.")
     experiment = service.experiment(name)
-    number = experiment.numbers.get(call.decision_key)
-    if number is not None:
-        return number
-    found = await service.read(partial(restore.decision_by_key, experiment=experiment.id, key=call.decision_key))
-    if found is None:
-        raise not_found("a decision", call.decision_key, "Send the key that decide was called with.")
-    return int(found.number)
+    if key is not None and (number := experiment.numbers.get(key)) is None:
+        found = await service.read(partial(restore.decision_by_key, experiment=experiment.id, key=key))
+        if found is None:
+            raise not_found("a decision", key, "Send the key that decide was called with.")
+        number = int(found.number)
+    assert number is not None
+    experiment = service.experiment(name)
+    return (experiment if experiment.busy is None else await service.idle(name)), number
 
 
 async def each(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from allais.errors import NotAdmitted
@@ -73,15 +75,10 @@ def refusal_of(error: BaseException, experiment: str = "") -> Refused:
     return Refused(422, str(error))
 
 
-class refusing:  # noqa: N801
+@contextmanager
+def refusing(experiment: str = "") -> Iterator[None]:
     """Within: what a learner refuses becomes a refusal of the service; nothing has changed then."""
-
-    def __init__(self, experiment: str = "") -> None:
-        self._experiment = experiment
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
-        if isinstance(error, REFUSED):
-            raise refusal_of(error, self._experiment) from None
+    try:
+        yield
+    except REFUSED as error:
+        raise refusal_of(error, experiment) from None

@@ -151,9 +151,7 @@ async def retire_arm(service: Service, name: str, arm: str, key: Key) -> Experim
 
 async def make_key(service: Service, call: NewKey, maker: Key | None) -> tuple[str, Key]:
     """A new key; its secret is known to the caller alone."""
-    scopes = tuple(scope for scope in keys.SCOPES if scope in call.scopes)
-    experiments = None if call.experiments is None else tuple(call.experiments)
-    whole, made = keys.new_key(call.name, scopes, time.time(), call.expires_in, experiments)
+    whole, made = keys.new_key(call, time.time())
     await service.change(lambda connection: keys.store(connection, made))
     if maker is not None:
         await service.write([audited(maker, "make key", made.id, keys.limits(made))])

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, insert, select, update
 
+from allais.serve.api.schemas import NewKey
 from allais.serve.core.errors import Refused, not_found
 from allais.serve.store import tables
 
@@ -145,19 +146,19 @@ class Key(NamedTuple):
         return "manage" in self.scopes and not limited
 
 
-def new_key(
-    name: str, scopes: tuple[str, ...], now: float, expires_in: float | None, experiments: tuple[str, ...] | None
-) -> tuple[str, Key]:
+def new_key(asked: NewKey, now: float) -> tuple[str, Key]:
     """A key, which is shown once, and what is stored of it."""
-    expires_at = None if expires_in is None else now + expires_in
     id_ = secrets.token_hex(6)
     whole = f"{PREFIX}_{id_}_{secrets.token_urlsafe(32)}"
-    return whole, Key(id_, name, digest_of(whole), scopes, now, None, expires_at, experiments)
+    scopes = tuple(scope for scope in SCOPES if scope in asked.scopes)
+    expires_at = None if asked.expires_in is None else now + asked.expires_in
+    experiments = None if asked.experiments is None else tuple(asked.experiments)
+    return whole, Key(id_, asked.name, digest_of(whole), scopes, now, None, expires_at, experiments)
 
 
-def digest_of(whole: str) -> str:
-    """What is stored of a key: it is random and long, so one round of SHA-256 is enough."""
-    return hashlib.sha256(whole.encode()).hexdigest()
+def digest_of(text: str) -> str:
+    """The SHA-256 of a text; of a key, which is random and long, one round is enough."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def store(connection: Connection, key: Key) -> None:
@@ -269,11 +270,7 @@ NOBODY = "0" * 64  # compared with when there is no such key, so that both cases
 
 def shown(key: Key) -> dict[str, Any]:
     """A key as callers see it."""
-    return {
-        "id": key.id, "name": key.name, "scopes": list(key.scopes), "created_at": key.created_at,
-        "revoked_at": key.revoked_at, "expires_at": key.expires_at,
-        "experiments": None if key.experiments is None else list(key.experiments),
-    }  # fmt: skip
+    return {name: entry for name, entry in key._asdict().items() if name != "digest"}
 
 
 def limits(key: Key) -> dict[str, Any]:

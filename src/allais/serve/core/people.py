@@ -15,9 +15,9 @@ from allais.preferences import Preference
 from allais.serve.api.schemas_people import PutPerson
 from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.experiments import audited
-from allais.serve.core.keys import Key
+from allais.serve.core.keys import Key, digest_of
 from allais.serve.core.parse_settings import preference_from
-from allais.serve.core.restore import digest_of, stored_preference
+from allais.serve.core.restore import stored_preference
 from allais.serve.core.service import Service
 from allais.serve.store import tables
 from allais.serve.store.tables import people, preferences

@@ -9,7 +9,6 @@ An event is what `Learner.apply` takes, with more for what a learner has no even
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import zlib
@@ -25,7 +24,7 @@ from allais.samples.cuts import Cut, known_cut
 from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core.experiment import Closed, Experiment, OpenDecision
 from allais.serve.core.features import Encoding
-from allais.serve.core.keys import Clock
+from allais.serve.core.keys import Clock, digest_of
 from allais.serve.store.tables import (
     ARCHIVED,
     DELETED,
@@ -222,11 +221,6 @@ class StoredPreferences(Mapping[int, Preference]):
 
     def __len__(self) -> int:
         return len(self._known)
-
-
-def digest_of(document: str) -> str:
-    """By which a preference is found."""
-    return hashlib.sha256(document.encode()).hexdigest()
 
 
 def stored_preference(connection: Connection, person: str) -> Any:

@@ -6,7 +6,6 @@ ends it here, so that a copy opens nothing; so does revoking the key. After a re
 
 from __future__ import annotations
 
-import hashlib
 import math
 import secrets
 import time
@@ -19,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 from allais.serve.api.http import service_of
 from allais.serve.core.errors import Refused
 from allais.serve.core.evaluations import MOST_PREFERENCES, Wanted
-from allais.serve.core.keys import Key
+from allais.serve.core.keys import Key, digest_of
 
 COOKIE = "allais_session"
 LASTS = 12 * 3600  # seconds
@@ -41,12 +40,13 @@ class Sessions:
     """The browsers that are signed in."""
 
     def __init__(self) -> None:
-        self._begun: dict[str, tuple[str, float]] = {}  # by the digest of a cookie: the key's id, and until when
+        # by the digest of a cookie, so that the time of a lookup tells nothing: the key's id, and until when
+        self._begun: dict[str, tuple[str, float]] = {}
 
     def begin(self, request: Request, response: Response, key: Key) -> None:
         """Let a browser in that has shown a key."""
         named = secrets.token_urlsafe(32)
-        self._begun[_digest(named)] = (key.id, time.monotonic() + LASTS)
+        self._begun[digest_of(named)] = (key.id, time.monotonic() + LASTS)
         if len(self._begun) > MOST:
             del self._begun[next(iter(self._begun))]
         secure = is_secure(request)
@@ -54,12 +54,12 @@ class Sessions:
 
     def end(self, request: Request, response: Response) -> None:
         """Sign a browser out, and everyone with a copy of its cookie."""
-        self._begun.pop(_digest(request.cookies.get(COOKIE, "")), None)
+        self._begun.pop(digest_of(request.cookies.get(COOKIE, "")), None)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
 
     def viewer(self, request: Request, scope: str, about: str | None) -> Key:
         """The key of the viewer."""
-        id_, until = self._begun.get(_digest(request.cookies.get(COOKIE, "")), ("", 0.0))
+        id_, until = self._begun.get(digest_of(request.cookies.get(COOKIE, "")), ("", 0.0))
         if until < time.monotonic():
             raise SignInNeeded
         try:
@@ -68,11 +68,6 @@ class Sessions:
             if refusal.status == 401:
                 raise SignInNeeded from None
             raise
-
-
-def _digest(cookie: str) -> str:
-    """What a cookie is looked up by: how long that takes says nothing about the cookies that there are."""
-    return hashlib.sha256(cookie.encode()).hexdigest()
 
 
 def is_secure(request: Request) -> bool:

@@ -212,33 +212,29 @@ def gather(connection: Connection, snapshot: Snapshot, traffic: Traffic, history
     asked, worth = snapshot.asked, None
     if asked is not None:
         worth = worked_out("The apprentice", None, lambda: evaluated(connection, asked))
-    facts = Facts(
+    return Facts(
         snapshot.name, snapshot.state, settings.unit, preference.costs, type(learner.policy).__name__,
         in_words(preference), settings.apprentice, by_features, snapshot.created_at,
         settings.expires_after, learner.samples, snapshot.waiting, snapshot.oldest, snapshot.ended,
         history.per_minute(), traffic.last, arms,
         len(pulls) - len(shown), _best(preference, {arm.name: arm.sure.value for arm in arms if arm.in_play}),
         best_mean, keeps_intervals(learner), groups,
-        list(history.moments), traffic.width, of=preference, test=settings.test, verdict=verdict,
-        worth_of_apprentice=worth,
+        list(history.moments), traffic.width, _lost(groups, best_mean, costs=preference.costs), failed,
+        of=preference, test=settings.test, verdict=verdict, worth_of_apprentice=worth,
         expiry=expiry_in_words(settings),
         unfinished=worked_out("Unfinished outcomes", "", lambda: learner.recommend().unfinished) if cut else "",
         guardrails=" and ".join(one.in_words(settings.unit) for one in learner.policy.guardrails),
+        broken=worked_out("Guardrails", [], lambda: [
+            str(arm) for arm, found in guardrails_of(learner).items() if found == "breaks"
+        ]),
+        across=worked_out("Contexts", [], lambda: _across(learner)),
     )  # fmt: skip
-    facts.lost.extend(_lost(facts))
-    facts.broken.extend(
-        worked_out(
-            "Guardrails", [], lambda: [str(arm) for arm, one in guardrails_of(learner).items() if one == "breaks"]
-        )
-    )
-    if isinstance(learner, ContextualLearner):
-        facts.across.extend(worked_out("Contexts", [], lambda: _across(learner)))
-    facts.failed.extend(failed)
-    return facts
 
 
-def _across(learner: ContextualLearner) -> list[dict[str, Any]]:
-    """What arms feel like for sure at some values of the feature that matters most."""
+def _across(learner: Learner) -> list[dict[str, Any]]:
+    """What arms feel like for sure at some values of the feature that matters most, to a policy that knows contexts."""
+    if not isinstance(learner, ContextualLearner):
+        return []
     own, feature = learner.policy.preference, next(iter(learner.features), "")
     return [
         {"feature": feature, **row, "sure": {str(arm): sure_amount(own, x) for arm, x in row["values"].items()}}
@@ -332,18 +328,18 @@ def _counted(bucket: Counter[Cell], preferences: set[int | None]) -> Counter[str
     return found
 
 
-def _lost(facts: Facts) -> list[tuple[float, float]]:
+def _lost(groups: list[GroupFacts], mean_best: str | None, *, costs: bool) -> list[tuple[float, float]]:
     """What was lost, bucket after bucket in all, by what is known now: as decided, and by the mean."""
-    sign = 1.0 if facts.costs else -1.0
+    sign = 1.0 if costs else -1.0
     sums, ours, theirs = [], 0.0, 0.0
-    for bucket in range(max((len(group.series) for group in facts.groups), default=0)):
-        for group in facts.groups:
-            if group.best is None or facts.mean_best not in group.sure:
+    for bucket in range(max((len(group.series) for group in groups), default=0)):
+        for group in groups:
+            if group.best is None or mean_best not in group.sure:
                 continue
             best = group.sure[group.best]
             for arm, many in group.series[bucket].items():
                 if not math.isnan(group.sure.get(arm, math.nan)):  # an arm that has retired may have been better
                     ours += many * max(0.0, sign * (group.sure[arm] - best))
-                    theirs += many * max(0.0, sign * (group.sure[facts.mean_best or ""] - best))
+                    theirs += many * max(0.0, sign * (group.sure[mean_best or ""] - best))
         sums.append((ours, theirs))
     return sums

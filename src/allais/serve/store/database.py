@@ -158,9 +158,14 @@ def why_failed(error: BaseException) -> str:
     return "the disk is full" if full else "the database does not answer"
 
 
+def private(name: str, flags: int) -> int:
+    """An opener of files that nobody else may read."""
+    return os.open(name, flags, 0o600)
+
+
 def open_privately(path: str) -> Any:
     """A file to append to that nobody else may read, made if need be."""
-    return open(path, "a", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600))
+    return open(path, "a", encoding="utf-8", opener=private)
 
 
 def _identity(file: Path) -> tuple[int, int] | None:
