@@ -17,7 +17,7 @@ import ville  # type: ignore[import-untyped]
 from scipy.special import ndtri
 
 try:  # no wheels: its two modules are compiled from its source by pybind11, with Boost's headers
-    from confseq.quantiles import quantile_ab_p_value  # type: ignore[import-not-found]
+    from confseq.quantiles import quantile_ab_p_value
 except ImportError:
     quantile_ab_p_value = None
 
