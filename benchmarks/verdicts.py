@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -14,6 +15,11 @@ import numpy as np
 import pandas as pd  # type: ignore[import-untyped]
 import ville  # type: ignore[import-untyped]
 from scipy.special import ndtri
+
+try:  # no wheels: its two modules are compiled from its source by pybind11, with Boost's headers
+    from confseq.quantiles import quantile_ab_p_value
+except ImportError:
+    quantile_ab_p_value = None
 
 from allais._checks import FloatArray
 from allais.bands.quantiles import (
@@ -36,14 +42,15 @@ from allais.rewards import Bounded
 
 DELTA, RAREST = 0.05, 0.01
 DAYS, PER_DAY = 30, 100  # outcomes, or users, of each group and day
-TESTS, BY_BETS, BY_VILLE = 1_000, 30, 50  # equal groups of each kind; some take longer
-FOUND, MOST = 40, 400_000  # tests with a change, and outcomes of each group at most
+TESTS, BY_OTHERS = 1_000, 200  # equal groups of each kind, and those that others look at, too
+FOUND, FOUND_BY_OTHERS, MOST = 100, 20, 400_000  # tests with a change, and outcomes of each group at most
+PLANNED = 10_000  # outcomes for which confseq's test is tuned
 EACH = 32  # other metrics than percentiles are looked at after so many parts more, as `Test` looks
 WORKERS = 2
 STEP = 1.01  # from one look of an interval to the next
 LEVELS = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 OTHERS = ("mean", "cvar:0.1", "prospect")
-MIXTURE, BY_MIXTURE = "0.7*mean+0.3*p99", 300  # and tests of each kind
+MIXTURE = "0.7*mean+0.3*p99"
 ATOMS, ODDS = np.array([0.0, 1.0, 2.0, 5.0, 30.0]), (0.3, 0.2, 0.25, 0.2, 0.05)  # p50 and p95 lie on steps
 Draw = Callable[[np.random.Generator, int], FloatArray]
 
@@ -73,24 +80,28 @@ def run() -> str:
 
 def _equal_groups() -> str:
     cases: list[tuple[Any, ...]] = [(kind, by, TESTS) for kind in DRAWS for by in (*LEVELS, *OTHERS)]
-    cases += [(kind, MIXTURE, BY_MIXTURE) for kind in ("lognormal", "atoms")]
-    cases += [("atoms", f"{by}, bounds", BY_BETS) for by in ("mean", "cvar:0.1")]
+    cases += [(kind, MIXTURE, TESTS) for kind in ("lognormal", "atoms")]
+    cases += [("atoms", f"{by}, bounds", TESTS) for by in ("mean", "cvar:0.1")]
     with ProcessPoolExecutor(WORKERS) as pool:
         rows = list(pool.map(_alarms, *zip(*cases, strict=True)))
-    header = ("outcomes", "compared by", "tests", "daily", "every outcome", "GrowthBook's test, daily", "ville, daily")
+    header = (
+        "outcomes", "compared by", "tests", "daily", "every outcome", "GrowthBook's test, daily", "ville, daily",
+        "confseq, daily",
+    )  # fmt: skip
     return (
         f"Two equal groups, {PER_DAY} outcomes of each a day for {DAYS} days, delta = {DELTA:g}, rarest = {RAREST:g}: "
         "the share of tests that ever raise an alarm. Every outcome is looked at for percentiles; other metrics are "
         f"looked at after every {EACH}nd part more, as `Test` does, and bets daily only. GrowthBook's quantile test is "
         "written from its documentation (two-sided z-test, no sequential correction), from ten outcomes beyond the "
-        f"quantile on; ville's are two quantile intervals at delta / 2 that do not meet ({BY_VILLE} tests). "
-        "`confseq` could not be built here (it needs Boost).\n\n" + markdown_table(header, rows)
+        f"quantile on; ville's are two quantile intervals at delta / 2 that do not meet ({BY_OTHERS} tests); confseq's "
+        f"is its always-valid p-value of two groups, tuned for {PLANNED:,} outcomes ({BY_OTHERS} tests).\n\n"
+        + markdown_table(header, rows)
     )
 
 
 def _alarms(kind: str, by: str, tests: int) -> tuple[str, ...]:
     rng, n = np.random.default_rng(abs(hash_of(kind + by))), DAYS * PER_DAY
-    counts = np.zeros(4, dtype=int)
+    counts = np.zeros(5, dtype=int)
     begin = time.perf_counter()
     for test in range(tests):
         first, second = DRAWS[kind](rng, n), DRAWS[kind](rng, n)
@@ -98,12 +109,16 @@ def _alarms(kind: str, by: str, tests: int) -> tuple[str, ...]:
             level = LEVELS[by]
             at = ever_decided(first, second, level)
             counts[:3] += [_daily(first, second, level), at is not None, _growthbook(first, second, level)]
-            counts[3] += test < BY_VILLE and _ville(first, second, level)
+            if test < BY_OTHERS:
+                counts[3:] += [_ville(first, second, level), _confseq(first, second, level)]
         else:
             counts[:2] += _looked_at(first, second, by)
-    shares = [f"{count / tests:.3f}" for count in counts[:3]] + [f"{counts[3] / min(tests, BY_VILLE):.2f}"]
+    shares = [f"{count / tests:.3f}" for count in counts[:3]]
+    shares += [f"{count / min(tests, BY_OTHERS):.3f}" for count in counts[3:]]
     if by not in LEVELS:
-        shares[2:] = ["", ""]
+        shares[2:] = ["", "", ""]
+    if quantile_ab_p_value is None:
+        shares[4] = ""
     if by.endswith("bounds"):
         shares[1] = ""
     row = (kind, by, f"{tests:,}", *shares)
@@ -216,6 +231,13 @@ def _ends_by_ville(group: FloatArray, level: float) -> tuple[FloatArray, FloatAr
     return np.asarray(found.lower_), np.asarray(found.upper_)
 
 
+def _confseq(first: FloatArray, second: FloatArray, level: float) -> bool:
+    if quantile_ab_p_value is None:
+        return False
+    ends = range(PER_DAY, first.size + 1, PER_DAY)
+    return any(quantile_ab_p_value(first[:upto], second[:upto], level, PLANNED, DELTA) <= DELTA for upto in ends)
+
+
 # -- users ----------------------------------------------------------------------------------------
 
 
@@ -275,19 +297,23 @@ def _changes() -> str:
     cases = [("p95", 1.15), ("p99", 1.2), ("p50", 1.05), ("cvar:0.1", 1.15)]
     with ProcessPoolExecutor(WORKERS) as pool:
         rows = list(pool.map(_until_found, *zip(*cases, strict=True)))
-    header = ("change", "allais", "standard error", "wrong", "two published intervals", "ratio", "two other intervals")
+    header = (
+        "change", "allais", "standard error", "wrong", "two published intervals", "ratio", "two other intervals",
+        "confseq's test",
+    )  # fmt: skip
     return (
         f"Outcomes of each group until a change of all outcomes is found (lognormal, delta = {DELTA:g}, {FOUND} tests, "
         f"at most {MOST:,}). Published: two intervals at delta / 2 that do not meet, Howard and Ramdas (2022): theorem "
         "1 for quantiles, and for CVaR their band of the distribution (theorem 2), outcomes in [0, 100], by its "
-        "width at the true distribution. Others: two of ville's, or two asymptotic ones of ours:\n\n"
+        "width at the true distribution. Others: two of ville's, or two asymptotic ones of ours. confseq's test is no "
+        f"interval: a p-value of two groups, tuned for {PLANNED:,} outcomes ({FOUND_BY_OTHERS} tests):\n\n"
         + markdown_table(header, rows)
     )
 
 
 def _until_found(by: str, factor: float) -> tuple[str, ...]:
-    rng, counts, published, others, wrong = np.random.default_rng(3), [], [], [], 0
-    for _ in range(FOUND):
+    rng, counts, published, others, theirs, wrong = np.random.default_rng(3), [], [], [], [], 0
+    for test in range(FOUND):
         if by in LEVELS:
             first, second = rng.lognormal(size=MOST), factor * rng.lognormal(size=MOST)
             at = next((n for n in (25_000, 100_000, MOST) if ever_decided(first[:n], second[:n], LEVELS[by])), MOST)
@@ -297,6 +323,8 @@ def _until_found(by: str, factor: float) -> tuple[str, ...]:
                 math.log(2.0 / DELTA),
             )[0] >= math.log(2.0 / DELTA)  # fmt: skip
             published.append(_until_apart(first, second, LEVELS[by]))
+            if test < FOUND_BY_OTHERS and quantile_ab_p_value is not None:
+                theirs.append(_until_by_confseq(first, second, LEVELS[by]))
         else:
             first, second = rng.lognormal(size=40_000), factor * rng.lognormal(size=40_000)
             n, side, apart_at = _until_normal(first, second, by)
@@ -309,11 +337,12 @@ def _until_found(by: str, factor: float) -> tuple[str, ...]:
             (_, high), (other_low, _) = (_ends_by_ville(group, LEVELS[by]) for group in (first, second))
             apart = np.flatnonzero(other_low > high)
             others.append(apart[0] + 1 if apart.size else MOST // 4)
-    theirs = float(np.mean(published)) if published else _until_bands_part(0.1, factor)
+    known = float(np.mean(published)) if published else _until_bands_part(0.1, factor)
     mean, error = float(np.mean(counts)), float(np.std(counts, ddof=1)) / math.sqrt(FOUND)
     row = (
-        f"{by} {factor - 1.0:+.0%}", f"{mean:,.0f}", f"{error:,.0f}", str(int(wrong)), f"{theirs:,.0f}",
-        f"{mean / theirs:.2f}", f"{np.mean(others):,.0f} ({len(others)} tests)" if others else "",
+        f"{by} {factor - 1.0:+.0%}", f"{mean:,.0f}", f"{error:,.0f}", str(int(wrong)), f"{known:,.0f}",
+        f"{mean / known:.2f}", f"{np.mean(others):,.0f} ({len(others)} tests)" if others else "",
+        f"{np.mean(theirs):,.0f}" if theirs else "",
     )  # fmt: skip
     print(*row, flush=True)
     return row
@@ -336,6 +365,15 @@ def _until_normal(first: FloatArray, second: FloatArray, by: str) -> tuple[int, 
                 return at, sign, int(n)
         n *= STEP
     return at or first.size, sign or 1, first.size
+
+
+def _until_by_confseq(first: FloatArray, second: FloatArray, level: float) -> int:
+    n = 1_000.0
+    while n < first.size:
+        if quantile_ab_p_value(first[: int(n)], second[: int(n)], level, PLANNED, DELTA) <= DELTA:
+            return int(n)
+        n *= STEP
+    return first.size
 
 
 def _until_apart(first: FloatArray, second: FloatArray, level: float) -> int:
@@ -382,26 +420,32 @@ def _lognormal_quantiles(p: FloatArray) -> FloatArray:
 def _speed() -> str:
     rng = np.random.default_rng(1)
     n, rows = 1_000_000, []
-    log = {"group": np.where(rng.random(n) < 0.5, "a", "b"), "ms": rng.lognormal(5.0, 0.5, size=n)}
-    log["day"] = np.sort(rng.uniform(0.0, 14.0 * 86_400.0, size=n))
-    for by in ("p99", "p50", "mean", "cvar:0.1", "prospect"):
-        taken = []
-        for moments in (None, "day"):
-            small = {name: column[:10_000] for name, column in log.items()}
-            verdict(small, group="group", outcome="ms", by=by, rarest=RAREST, time=moments)  # compiles
-            best = math.inf
-            for _ in range(3):
-                begin = time.process_time()
-                verdict(log, group="group", outcome="ms", by=by, rarest=RAREST, time=moments)
-                best = min(best, time.process_time() - begin)
-            taken.append(f"{best:.2f} s")
-        rows.append((by, *taken))
-    header = ("compared by", "one look", "a look on each of 14 days")
+    users = rng.integers(0, n // 5, size=n)
+    log = {"group": np.where(users % 2 == 0, "a", "b"), "ms": rng.lognormal(5.0, 0.5, size=n)}
+    log |= {"day": np.sort(rng.uniform(0.0, 14.0 * 86_400.0, size=n)), "user": np.char.add("u", users.astype(str))}
+    ways: list[dict[str, Any]] = [{}, {"time": "day"}, {"time": "day", "user": "user"}]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "log.csv"
+        pd.DataFrame(log).to_csv(path, index=False)
+        for by in ("p99", "p50", "mean", "cvar:0.1", "prospect", MIXTURE):
+            taken = []
+            for table, way in [(log, way) for way in ways] + [(path, ways[-1])]:
+                small = {name: column[:10_000] for name, column in log.items()}
+                verdict(small, group="group", outcome="ms", by=by, rarest=RAREST, **way)  # compiles
+                best = math.inf
+                for _ in range(3):
+                    begin = time.process_time()
+                    verdict(table, group="group", outcome="ms", by=by, rarest=RAREST, **way)
+                    best = min(best, time.process_time() - begin)
+                taken.append(f"{best:.2f} s")
+            rows.append((by, *taken))
+    header = ("compared by", "one look", "a look on each of 14 days", "of 200,000 users", "from a CSV file")
     return (
-        "A verdict on 1,000,000 rows in memory, in seconds of CPU, since other work may run beside it:\n\n"
+        "A verdict on 1,000,000 rows, in seconds of CPU, since other work may run beside it:\n\n"
         + markdown_table(header, rows)
         + "\n\n"
-        "One more outcome of a `Test`, by the median of 2,000:\n\n" + _cost_of_one()
+        "One more outcome of a `Test`: the median of 2,000, and the CPU time of all since the size before, each:\n\n"
+        + _cost_of_one()
     )
 
 
@@ -411,16 +455,17 @@ def _cost_of_one() -> str:
         test, rng = Test(["a", "b"], by=by, rarest=RAREST), np.random.default_rng(1)
         seen, cells = 0, []
         for size in (10_000, 100_000, 1_000_000):
-            for outcome in rng.lognormal(5.0, 0.5, size=size - seen).tolist():
+            outcomes, start = rng.lognormal(5.0, 0.5, size=size - seen).tolist(), time.process_time()
+            for outcome in outcomes:
                 test.add("a" if seen % 2 else "b", outcome)
                 seen += 1
-            taken = []
+            each, taken = (time.process_time() - start) / len(outcomes), []
             for outcome in rng.lognormal(5.0, 0.5, size=2_000).tolist():
                 begin = time.perf_counter()
                 test.add("a" if seen % 2 else "b", outcome)
                 taken.append(time.perf_counter() - begin)
                 seen += 1
-            cells.append(f"{1e6 * float(np.median(taken)):.1f} us, {1e6 * float(np.mean(taken)):.1f} us")
+            cells.append(f"{1e6 * float(np.median(taken)):.1f} us, {1e6 * each:.1f} us")
         rows.append((by, *cells))
-    header = ("compared by", "at 10,000: median, mean", "at 100,000", "at 1,000,000")
+    header = ("compared by", "at 10,000: median, each", "at 100,000", "at 1,000,000")
     return markdown_table(header, rows)

@@ -99,6 +99,23 @@ def test_an_interval_in_all_rounds_ever_fails_with_its_chance_at_atoms_and_gaps(
         assert failed <= 40
 
 
+@pytest.mark.parametrize("tau", [0.1, 0.5, 0.9])
+def test_each_end_by_itself_ever_fails_with_its_chance_at_a_smaller_exponent(tau):
+    """The chances that the count of a true quantile is ever refused as too small, and as too great, are exact."""
+    exponent = math.log(20.0)
+    shown = quantile_rule(quantile(tau), [], always=True).one_end(exponent)
+    assert shown < exponent - 0.6  # nearly log 2 for one side, and what stays idle
+    for sign in (-1.0, 1.0):
+        alive, failed = np.array([1.0]), 0.0
+        for n in range(1, 1_500):
+            stays, moves = np.append(alive * (1.0 - tau), 0.0), np.append(0.0, alive * tau)
+            alive, k = stays + moves, np.arange(n + 1.0)
+            refused = (log_mixture(k, n, tau) > shown) & (sign * (k - tau * n) > 0.0)
+            failed += alive[refused].sum()
+            alive[refused] = 0.0
+        assert 0.01 < failed <= 0.05
+
+
 def test_the_asymptotic_band_takes_percentiles_and_refuses_a_jump_beside_a_slope():
     low, value, high = Asymptotic(rarest=0.01).interval(quantile(0.5), None, np.arange(101.0))
     assert (low, value, high) == (36.0, 50.0, 64.0)

@@ -101,7 +101,7 @@ def test_all_rows_that_cannot_be_read_are_listed(table):
     assert done.exit_code == 2
     first, *listed = done.stderr.splitlines()
     assert first.startswith("error: 2 of 120 rows cannot be read")
-    assert [line.partition(":")[0] for line in listed] == ["  row 3", "  row 7"]
+    assert [line.partition(":")[0] for line in listed] == ["  line 4", "  line 8"]
 
 
 def test_rows_that_are_left_out_are_counted(table):

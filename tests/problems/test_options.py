@@ -114,7 +114,7 @@ COINS = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
     [
         ("", "begins with the names of its columns; .* is empty"),
         ("s,S\n", "needs a row at least"),
-        ("s,S\n1,2\n1\n", "every row must have 2 cells, as the header has; .* has 1 in row 2 below it"),
+        ("s,S\n1,2\n1\n", "every row must have 2 cells, as the header has; .* has 1 in line 3"),
         ("s,s\n1,2\n", "has 's' twice"),
         ("s,S\n1,2\n1,2\n", None),
     ],

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy  # its parts are loaded when they are used
 
 from allais._checks import FloatArray
 from allais._kernels import by_reference, kernel, routine
@@ -52,6 +53,7 @@ class QuantileRule(NamedTuple):
 
     level: float  # tau: the share of utilities at or below the quantile
     strength: float  # of the mixture, in samples
+    heavier: float  # the mixture's part below tau or above, whichever is greater
     supports: Supports
     always: bool  # whether an interval must hold in all rounds at once
     pairs: Pairs
@@ -63,6 +65,10 @@ class QuantileRule(NamedTuple):
     def least(self, exponent: float) -> int:
         """An interval holds from the first sample on: no event is too rare for it."""
         return 1
+
+    def one_end(self, exponent: float) -> float:
+        """The exponent of intervals of which each end fails with probability e^-exponent, whatever the other does."""
+        return float(of_one_end(self, exponent)) if self.always else exponent
 
 
 def quantile_rule(preference: Preference, rewards: Sequence[Rewards], *, always: bool) -> QuantileRule | None:
@@ -78,8 +84,9 @@ def quantile_rule(preference: Preference, rewards: Sequence[Rewards], *, always:
         return None
     tau = 1.0 - level if preference.costs else level  # a lower cost is a higher utility
     ends = np.array([bounds_of(preference, known) for known in rewards]).reshape(-1, 2)
-    supports = Supports(ends[:, 0].copy(), ends[:, 1].copy())
-    return QuantileRule(tau, SPREAD / min(tau, 1.0 - tau), supports, always, Pairs(tilts(tau, None)))
+    supports, strength = Supports(ends[:, 0].copy(), ends[:, 1].copy()), SPREAD / min(tau, 1.0 - tau)
+    below = float(scipy.special.betainc(strength * tau, strength * (1.0 - tau), tau))
+    return QuantileRule(tau, strength, max(below, 1.0 - below), supports, always, Pairs(tilts(tau, None)))
 
 
 # -- compiled -------------------------------------------------------------------------------------
@@ -90,6 +97,22 @@ def _support(band, arm):
     if band.supports.low.size == 0:
         return -np.inf, np.inf
     return band.supports.low[arm], band.supports.high[arm]
+
+
+@kernel
+def of_one_end(band, log):
+    """The exponent at which one side of the mixture alone is e^log.
+
+    With the part w of it on that side, (R - (1 - w)) / w is less than the ratio of that side, which is a martingale by
+    itself: the other side's is at most 1 where a count lies on this side of what it should be.
+    """
+    return np.log((1.0 - IDLE) * (band.heavier * np.exp(log) + 1.0 - band.heavier) + IDLE)
+
+
+@kernel
+def _exponent_of_pair(band, exponent):
+    """The same for an arm of a pair, of whose ratio a part stays idle."""
+    return of_one_end(band, betting_level(max(exponent, np.log(IDLE) + 1e-3)))
 
 
 @routine
@@ -211,6 +234,7 @@ def _(band, arm):
 
 @reach.of(QuantileRule)
 def _(band, kept, memory, leader, rival, y, y_rival, tolerance, whole):
+    y, y_rival = _exponent_of_pair(band, y), _exponent_of_pair(band, y_rival)
     return ends_of(band, memory, rival, y_rival)[1] - ends_of(band, memory, leader, y)[0]
 
 

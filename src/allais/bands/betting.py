@@ -304,6 +304,13 @@ def log_evidence(own, arm, side, q):
 
 
 @routine
+def evidence_against(own, arm, side, q, found):
+    """Write `log_evidence` at many places."""
+    for i in range(q.size):
+        found[i] = log_evidence(own, arm, side, q[i])
+
+
+@routine
 def ends_by_bets(band, own, memory, arm, exponent):
     """The ends of one arm's interval: both together fail with probability e^-exponent at most, in any round."""
     pulls = memory.pulls[arm]

@@ -253,16 +253,16 @@ def verdict_command(
 
     Exit code 0: no group is worse, or it is not decided yet; 1: a group is worse; 2: refused.
     """
-    from allais.evidence import verdict
+    from allais.evidence.data import read_log
+    from allais.evidence.verdicts import verdict_of
 
     if report is not None:
         require_writable(report)
     shown = outcome if outcome.lower() in UNITS else ""
-    found = verdict(
-        log, group=group, outcome=outcome, by=by or ["mean"], user=user, time=time, control=control,
-        covariates=covariate or (), at_least=at_least, at_most=at_most, costs=_costs(costs, outcome),
-        no_worse_than=no_worse_than, bounds=_bounds(bounds),
-        rarest=rarest, shares=_shares(shares), delta=delta, unit=shown if unit is None else unit,
+    seen = read_log(log, group, outcome, user, time, control, covariate or (), at_least, at_most)  # columns come first
+    found = verdict_of(
+        seen, by or ["mean"], _costs(costs, outcome), no_worse_than, _bounds(bounds), rarest, _shares(shares), delta,
+        shown if unit is None else unit,
     )  # fmt: skip
     typer.echo(found)
     if costs is not None:

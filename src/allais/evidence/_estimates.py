@@ -12,9 +12,9 @@ import numpy as np
 from allais._checks import FloatArray
 from allais.bands import Interval
 from allais.bands._curves import DOWN, UP
-from allais.bands._wagers import AT, LOG, RESERVE, RISE, SPAN, no_wagers
+from allais.bands._wagers import no_wagers
 from allais.bands.asymptotic import difference_ends, half_widths, log_chance, ratio_ends
-from allais.bands.betting import BAND, CERTAIN, bet_on, betting_rule, ends_by_bets, look_at
+from allais.bands.betting import BAND, bet_on, betting_rule, ends_by_bets, evidence_against, look_at
 from allais.bands.quantiles import Sorted
 from allais.evidence.data import View
 from allais.evidence.distributions import pair_of, shown
@@ -72,11 +72,9 @@ class Bets:
         side = UP if at_least != self.preference.costs else DOWN
         low, high = float(self.band.low[0]), float(self.band.high[0])
         q = value - low if side == UP else high - value
-        at, log, rise, span = (self.own.table[0, side, part] for part in (AT, LOG, RISE, SPAN))
-        beyond = q[:, None] - at
-        lines = np.where((beyond >= 0.0) | np.isinf(span), log + rise * np.minimum(beyond, span), -np.inf)
-        found = np.maximum(lines.max(axis=1), math.log(RESERVE))
-        return np.where(q > self.own.limit[0, side], CERTAIN, found)
+        found = np.empty(q.size)
+        evidence_against(self.own, 0, side, q, found)
+        return found
 
 
 class Moments(NamedTuple):

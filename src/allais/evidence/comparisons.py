@@ -264,27 +264,33 @@ def _by_bets(metric: Metric, control: View, group: View, kept: dict[Any, Bets]) 
     share_of_bets = 1.0 - BAND if first.band.needs_band else 1.0
     exponent = math.log(2.0 / (metric.delta * share_of_bets))
 
-    def excess(lower: Bets, upper: Bets, by: float, relative: bool) -> float:
+    def excess(lower: Bets, upper: Bets, relative: bool) -> Callable[[float], float]:
         """log evidence for "the upper amount exceeds the lower one by more": the least over the lower one's cells."""
         left, right = cells[:-1], cells[1:]
         if relative:
             left, right = left[right > 0.0], right[right > 0.0]
-        beyond = right * (1.0 + by) if relative else right + by
-        return float((lower.against(left, at_least=True) + upper.against(beyond, at_least=False)).min())
+        of_lower = lower.against(left, at_least=True)
+
+        def least(by: float) -> float:
+            beyond = right * (1.0 + by) if relative else right + by
+            return float((of_lower + upper.against(beyond, at_least=False)).min())
+
+        return least
 
     width = float(bounds[1] - bounds[0])
+    above, below = excess(first, second, False), excess(second, first, False)
     difference = Interval(
-        _greatest(lambda by: excess(first, second, by, False), exponent, -width, width),
+        _greatest(above, exponent, -width, width),
         second.interval.value - first.interval.value,
-        -_greatest(lambda by: excess(second, first, by, False), exponent, -width, width),
+        -_greatest(below, exponent, -width, width),
     )
     relative = None
     if first.interval.low > 0.0 and (second.interval.low > 0.0 or bounds[0] >= 0.0):
-        back = _greatest(lambda by: excess(second, first, by, True), exponent, -1.0, 1e3)
-        low = _greatest(lambda by: excess(first, second, by, True), exponent, -1.0, 1e3)
+        back = _greatest(excess(second, first, True), exponent, -1.0, 1e3)
+        low = _greatest(excess(first, second, True), exponent, -1.0, 1e3)
         high = -back / (1.0 + back) if back > -1.0 else math.inf
         relative = Interval(low, second.interval.value / first.interval.value - 1.0, high)
-    log = max(excess(first, second, 0.0, False), excess(second, first, 0.0, False)) - math.log(2.0)
+    log = max(above(0.0), below(0.0)) - math.log(2.0)
     p = math.exp(min(-log, 0.0))
     if first.band.needs_band:  # the bets stand on a band of the distribution, which may fail, too
         p = min(p + BAND * metric.delta, 1.0)

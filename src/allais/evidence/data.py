@@ -14,6 +14,7 @@ import numpy as np
 from allais._checks import FloatArray, IntArray, brief, nearest
 from allais.bands.quantiles import Ends, Sorted, interval
 from allais.evidence.tables import columns_of, listed, times_of
+from allais.files import Where, by_row
 from allais.preferences import Preference
 
 CONTROLS = ("control", "baseline", "a", "old", "off", "false", "0")  # names of the group to compare with
@@ -212,9 +213,10 @@ def read_log(
     needed = [name for name in (group, outcome, user, time, *covariates, *names_of_ends) if name is not None]
     columns = columns_of(table, needed, there)
     labels = listed(columns[group])
-    for row, label in enumerate(labels if None in labels or math.nan in labels else (), start=1):
+    where = columns.where
+    for row, label in enumerate(labels if None in labels or math.nan in labels else ()):
         if label is None or label != label:
-            raise ValueError(f"every outcome has a group; row {row} has none. Fill it in, or leave the row out.")
+            raise ValueError(f"every outcome has a group; {where(row)} has none. Fill it in, or leave the row out.")
     names, codes = numbered(labels)
     if not 2 <= len(names) <= MOST_GROUPS:
         some = f" ({', '.join(map(brief, names[:3]))}{', ...' if names[3:] else ''})" if names else ""
@@ -230,19 +232,19 @@ def read_log(
     if user is not None:
         members = listed(columns[user])
         if None in members:
-            raise ValueError(f"every outcome has a user; row {members.index(None) + 1} has none. Leave the row out.")
+            raise ValueError(f"every outcome has a user; {where(members.index(None))} has none. Leave the row out.")
         who, users = numbered(members)
         _require_one_group(who, users, codes, names)
-    told = numbers_or_nan(columns[outcome])
-    reach = reach_of(told, columns, at_least, at_most)
-    known = numbers_of(told if reach is None else known_ends(reach))
+    told = numbers_or_nan(columns[outcome], where=where)
+    reach = reach_of(told, columns, at_least, at_most, where)
+    known = numbers_of(told if reach is None else known_ends(reach), where=where)
     found = Log(
         tuple(names[place] for place in order), places[codes], known, users,
-        None if time is None else times_of(columns[time]), reach=reach,
+        None if time is None else times_of(columns[time], where), reach=reach,
     )  # fmt: skip
     if not covariates:
         return found
-    before = np.stack([numbers_of(columns[name], f"{name!r}, a covariate,") for name in covariates], axis=1)
+    before = np.stack([numbers_of(columns[name], f"{name!r}, a covariate,", where) for name in covariates], axis=1)
     return replace(found, adjusted=_adjusted(found, before, covariates), covariates=tuple(covariates))
 
 
@@ -308,7 +310,7 @@ def numbered(labels: list[Any]) -> tuple[list[Any], IntArray]:
     return names, np.fromiter(map(index.__getitem__, labels), dtype=np.int64, count=len(labels))
 
 
-def numbers_or_nan(column: Any, what: str = "an outcome") -> FloatArray:
+def numbers_or_nan(column: Any, what: str = "an outcome", where: Where = by_row) -> FloatArray:
     """Numbers, with NaN for empty cells, or a sentence about the first that is none."""
     array = np.asarray(column)
     if array.dtype.kind in "iuf":
@@ -320,22 +322,22 @@ def numbers_or_nan(column: Any, what: str = "an outcome") -> FloatArray:
         except (TypeError, ValueError):
             if isinstance(cell, str) and CUT.fullmatch(cell.strip()):
                 raise ValueError(
-                    f"{what} is a number; row {row + 1} has {brief(cell)}, of which only a part is known. Put the "
-                    f"number into a column {AT_LEAST!r} or {AT_MOST!r}, and leave the outcome empty."
+                    f"{what} is a number; {where(row)} has {brief(cell)}, of which only a part is known. Put "
+                    f"the number into a column {AT_LEAST!r} or {AT_MOST!r}, and leave the outcome empty."
                 ) from None
             raise ValueError(
-                f"{what} is a number; row {row + 1} has {brief(cell)}. Repair it, or leave the row out."
+                f"{what} is a number; {where(row)} has {brief(cell)}. Repair it, or leave the row out."
             ) from None
     return found
 
 
-def numbers_of(column: Any, what: str = "an outcome") -> FloatArray:
+def numbers_of(column: Any, what: str = "an outcome", where: Where = by_row) -> FloatArray:
     """Outcomes as numbers, or a sentence about the first that is none."""
-    found = numbers_or_nan(column, what)
+    found = numbers_or_nan(column, what, where)
     bad = np.flatnonzero(~np.isfinite(found))
     if bad.size:
         raise ValueError(
-            f"{what} is a finite number; row {bad[0] + 1} has {found[bad[0]]:g} or nothing ({bad.size} of "
+            f"{what} is a finite number; {where(int(bad[0]))} has {found[bad[0]]:g} or nothing ({bad.size} of "
             f"{found.size} do). Repair such rows, or leave them out."
         )
     return found
@@ -350,7 +352,9 @@ def ends_wanted(at_least: str, at_most: str) -> tuple[list[str], list[str]]:
     return named, [name for name in (at_least, at_most) if name not in named]
 
 
-def reach_of(outcome: FloatArray, columns: Mapping[str, Any], at_least: str, at_most: str) -> Reach | None:
+def reach_of(
+    outcome: FloatArray, columns: Mapping[str, Any], at_least: str, at_most: str, where: Where = by_row
+) -> Reach | None:
     """What each outcome is at least and at most, NaN where nothing is known; None if no outcome is unfinished.
 
     Args:
@@ -358,20 +362,21 @@ def reach_of(outcome: FloatArray, columns: Mapping[str, Any], at_least: str, at_
         columns: The table, which may have the two columns of ends.
         at_least: The column of what unfinished outcomes are at least.
         at_most: The column of what they are at most.
+        where: How a message names a row.
     """
     low, high = (
-        numbers_or_nan(columns[name], repr(name)) if name in columns else np.full(outcome.size, math.nan)
+        numbers_or_nan(columns[name], repr(name), where) if name in columns else np.full(outcome.size, math.nan)
         for name in (at_least, at_most)
     )
     cut = ~np.isnan(low) | ~np.isnan(high)
     for row in np.flatnonzero(cut & ~np.isnan(outcome))[:1].tolist():
         raise ValueError(
-            f"an outcome is known, or what it is at least or at most; row {row + 1} has both. Leave the outcome empty "
+            f"an outcome is known, or what it is at least or at most; {where(row)} has both. Leave the outcome empty "
             "while it is not finished, else the others."
         )
     for row in np.flatnonzero(np.isinf(low) | np.isinf(high) | (low > high))[:1].tolist():
         raise ValueError(
-            f"an outcome lies between two finite numbers that ascend; row {row + 1} has {low[row]:g} and "
+            f"an outcome lies between two finite numbers that ascend; {where(row)} has {low[row]:g} and "
             f"{high[row]:g}. Leave empty what is not known."
         )
     if not cut.any():

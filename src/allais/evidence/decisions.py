@@ -24,7 +24,8 @@ from allais.evidence.data import (
     numbers_or_nan,
     reach_of,
 )
-from allais.evidence.tables import columns_of, listed
+from allais.evidence.tables import Columns, columns_of, listed
+from allais.files import Where
 
 IMPORTED = "imported"  # a state in the service's export: an outcome that nobody decided on
 FEATURES = "features"  # the column of that export with the context of each decision, as JSON
@@ -200,9 +201,9 @@ def read_decisions(
         table = _of_lines(Path(table))
     columns = columns_of(table, names, optional=("state", FEATURES, *context, *there))
     if absent := [name for name in context if name not in columns]:
-        within = _within(listed(columns.get(FEATURES, [])), absent)
+        within = _within(listed(columns.get(FEATURES, [])), absent, columns.where)
         columns_of(table, [name for name in absent if name not in within])  # refuses those that are nowhere
-        columns = {**columns, **within}
+        columns.update(within)
     states = listed(columns["state"]) if "state" in columns else []
     keep = [k for k, state in enumerate(states) if state != IMPORTED] if IMPORTED in states else None
 
@@ -210,42 +211,46 @@ def read_decisions(
         whole = listed(columns[name])
         return whole if keep is None else [whole[k] for k in keep]
 
+    def where(row: int) -> str:
+        return columns.where(row if keep is None else keep[row])
+
     labels = cells(arm)
     if not labels:
         raise ValueError("a log has one decision or more; this one has none. Check the file.")
-    for row, label in enumerate(labels, start=1):
+    for row, label in enumerate(labels):
         if label is None or label != label or label == "":
-            raise ValueError(f"every decision has its arm; row {row} has none. Fill it in, or leave the row out.")
+            raise ValueError(f"every decision has its arm; {where(row)} has none. Fill it in, or leave the row out.")
     arms, chosen = numbered(labels)
-    likely = _numbers(cells(propensity), "a propensity")
+    likely = _numbers(cells(propensity), "a propensity", where)
     for row in np.flatnonzero(~((likely > 0.0) & (likely <= 1.0)))[:1].tolist():
         if not math.isfinite(likely[row]):
             raise ValueError(
-                f"every decision has its propensity; row {row + 1} has none. Leave out rows that nobody decided on."
+                f"every decision has its propensity; {where(row)} has none. Leave out rows that nobody decided on."
             )
         what = "above 0" if likely[row] <= 0.0 else "of at most 1"
         raise ValueError(
-            f"a propensity is a probability {what}; row {row + 1} has {likely[row]:g}. Log the probability with "
+            f"a propensity is a probability {what}; {where(row)} has {likely[row]:g}. Log the probability with "
             "which the arm was chosen."
         )
-    told = _numbers(cells(outcome), "an outcome")
-    reach = reach_of(told, {name: cells(name) for name in (at_least, at_most) if name in columns}, at_least, at_most)
+    told = _numbers(cells(outcome), "an outcome", where)
+    ends_there = {name: cells(name) for name in (at_least, at_most) if name in columns}
+    reach = reach_of(told, ends_there, at_least, at_most, where)
     return Decisions(tuple(arms), chosen, told, likely, {name: cells(name) for name in context}, reach)
 
 
-def _numbers(cells: list[Any], what: str) -> FloatArray:
+def _numbers(cells: list[Any], what: str, where: Where) -> FloatArray:
     """Numbers, and NaN where a cell is empty."""
-    found = numbers_or_nan(np.array(cells, dtype=object), what)
+    found = numbers_or_nan(np.array(cells, dtype=object), what, where)
     for row in np.flatnonzero(np.isinf(found))[:1].tolist():
-        raise ValueError(f"{what} is a finite number; row {row + 1} has {found[row]:g}. Repair it.")
+        raise ValueError(f"{what} is a finite number; {where(row)} has {found[row]:g}. Repair it.")
     return found
 
 
-def _of_lines(path: Path) -> dict[str, list[Any]]:
+def _of_lines(path: Path) -> Columns:
     """The columns of a file with one JSON object per line."""
     if not path.exists():
         raise MissingFile(f"a log is read from a file; {path} does not exist. Check the path.")
-    rows = []
+    rows, lines = [], []
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -257,20 +262,23 @@ def _of_lines(path: Path) -> dict[str, list[Any]]:
             if not isinstance(row, dict):
                 raise ValueError(f"each line of {path} is a JSON object; line {number} is none. Repair it.")
             rows.append(row)
+            lines.append(number)
     if not rows:
         raise ValueError(f"a log has one decision or more; {path} has none. Check the file.")
     names = {name: None for row in rows for name in row}
-    return {name: [row.get(name) for row in rows] for name in names}
+    found = Columns({name: [row.get(name) for row in rows] for name in names})
+    found.lines = lines
+    return found
 
 
-def _within(cells: list[Any], names: list[str]) -> dict[str, list[Any]]:
+def _within(cells: list[Any], names: list[str], where: Where) -> dict[str, list[Any]]:
     """The columns, of those named, that are within cells of features: JSON objects, as text or as they are."""
     rows: list[dict[str, Any]] = []
-    for number, cell in enumerate(cells, start=1):
+    for place, cell in enumerate(cells):
         try:
             row = json.loads(cell) if isinstance(cell, str) else cell
         except ValueError:
-            raise ValueError(f"features are written as JSON; row {number} has {brief(cell)}. Repair it.") from None
+            raise ValueError(f"features are written as JSON; {where(place)} has {brief(cell)}. Repair it.") from None
         rows.append(row if isinstance(row, dict) else {})
     found = {name for row in rows for name in row}
     return {name: [row.get(name) for row in rows] for name in names if name in found}

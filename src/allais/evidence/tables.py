@@ -15,18 +15,34 @@ import numpy as np
 from allais._checks import FloatArray, brief, nearest
 from allais._system.extras import frame_of
 from allais.errors import MissingFile
-from allais.files import csv_rows
+from allais.files import Where, by_line, by_row, csv_rows
 
 DAY = 86_400.0  # seconds
 READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
 
 
-def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -> dict[str, Any]:
-    """The columns of a table by name: those that must be there, and those of the others that are."""
+class Columns(dict[str, Any]):
+    """The columns of a table by name."""
+
+    lines: Sequence[int] | Path = ()  # of a file on which rows begin, or the file in which they are looked up
+
+    def where(self, row: int) -> str:
+        """How a message names a row, counted from 0: by its line, where an editor counts lines."""
+        if isinstance(self.lines, Path):
+            try:
+                self.lines = csv_rows(self.lines, "outcomes")[2]
+            except ValueError:  # only the other reader understands it
+                self.lines = ()
+        return by_line(self.lines)(row) if self.lines else by_row(row)
+
+
+def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -> Columns:
+    """The columns of a table: those that must be there, and those of the others that are."""
     if isinstance(table, str | Path):
         return _of_file(Path(table), names, optional)
     if isinstance(table, Mapping):
-        found = {str(name): column for name, column in table.items()}
+        found = Columns({str(name): column for name, column in table.items()})
+        found.lines = getattr(table, "lines", ())
         _require_columns(names, list(found))
         lengths = {name: len(found[name]) for name in names}
         if len(set(lengths.values())) > 1:
@@ -35,12 +51,12 @@ def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -
     return _of_frame(frame_of(table, "CSV or Parquet"), names, optional)
 
 
-def _of_frame(frame: Any, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
+def _of_frame(frame: Any, names: Sequence[str], optional: Sequence[str]) -> Columns:
     _require_columns(names, list(frame.columns))
-    return {name: frame[name].to_numpy() for name in (*names, *optional) if name in frame.columns}
+    return Columns({name: frame[name].to_numpy() for name in (*names, *optional) if name in frame.columns})
 
 
-def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
+def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> Columns:
     if not path.exists():
         raise MissingFile(f"outcomes are read from a file; {path} does not exist. Check the path.")
     reader: Any = next((name for name in READERS if find_spec(name)), None)
@@ -60,15 +76,23 @@ def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[
         raise ValueError(
             f"outcomes are read from a CSV or Parquet file; {path} is none ({reason}). Check it."
         ) from None
-    return _of_frame(frame, names, optional)
+    if path.suffix != ".csv":
+        return _of_frame(frame, names, optional)
+    if frame.columns and bool(frame[frame.columns[0]].is_null().any()):  # rows that are empty are none
+        frame = frame.filter(~narwhals.all_horizontal(narwhals.all().is_null(), ignore_nulls=False))
+    found = _of_frame(frame, names, optional)
+    found.lines = path
+    return found
 
 
-def _of_csv(path: Path, names: Sequence[str], optional: Sequence[str]) -> dict[str, Any]:
+def _of_csv(path: Path, names: Sequence[str], optional: Sequence[str]) -> Columns:
     """Cells as text; columns that hold different things are no trouble here."""
-    header, rows = csv_rows(path, "outcomes")
+    header, rows, lines = csv_rows(path, "outcomes")
     _require_columns(names, header)
-    found = [(name, header.index(name)) for name in (*names, *optional) if name in header]
-    return {name: [row[place] or None if place < len(row) else None for row in rows] for name, place in found}
+    there = [(name, header.index(name)) for name in (*names, *optional) if name in header]
+    found = Columns({name: [row[at] or None if at < len(row) else None for row in rows] for name, at in there})
+    found.lines = lines
+    return found
 
 
 def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:
@@ -88,13 +112,12 @@ def listed(column: Any) -> list[Any]:
     return found
 
 
-def seconds_of(time: Any, row: int = 0) -> float:
+def seconds_of(time: Any, where: str = "") -> float:
     """A time as seconds: a number of them, a date, or text such as 2026-11-18 05:30.
 
     >>> seconds_of("1970-01-02"), seconds_of(12.5)
     (86400.0, 12.5)
     """
-    where = f"row {row} has " if row else "got "
     if isinstance(time, datetime):
         return time.timestamp() if time.tzinfo else (time - datetime(1970, 1, 1)).total_seconds()
     if isinstance(time, date):
@@ -105,11 +128,12 @@ def seconds_of(time: Any, row: int = 0) -> float:
         return seconds_of(datetime.fromisoformat(str(time).strip()))
     except ValueError:
         raise ValueError(
-            f"a time is a date such as 2026-11-18 05:30, or a number of seconds; {where}{brief(time)}. Repair it."
+            "a time is a date such as 2026-11-18 05:30, or a number of seconds; "
+            f"{f'{where} has' if where else 'got'} {brief(time)}. Repair it."
         ) from None
 
 
-def times_of(column: Any) -> FloatArray:
+def times_of(column: Any, where: Where = by_row) -> FloatArray:
     """Times in ascending order, as seconds."""
     array = np.asarray(column)
     if array.dtype.kind == "M" and not np.isnat(array).any():
@@ -117,11 +141,17 @@ def times_of(column: Any) -> FloatArray:
     elif array.dtype.kind in "iuf" and np.isfinite(array).all():
         found = array.astype(np.float64)
     else:
-        found = np.array([seconds_of(cell, row) for row, cell in enumerate(listed(array), start=1)])
+        found = np.empty(array.size)
+        for row, cell in enumerate(listed(array)):
+            try:
+                found[row] = seconds_of(cell)
+            except ValueError:
+                seconds_of(cell, where(row))
     back = np.flatnonzero(np.diff(found) < 0.0)
     if back.size:
+        before, after = (where(int(back[0]) + i) for i in (0, 1))
         raise ValueError(
-            f"times ascend, since looks are in the order of time; row {back[0] + 2} is before row {back[0] + 1} "
+            f"times ascend, since looks are in the order of time; {after} is before {before} "
             f"({back.size} of {found.size} are out of order). Sort the table by time."
         )
     return found

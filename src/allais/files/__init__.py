@@ -12,6 +12,7 @@ import os
 import secrets
 import stat
 import weakref
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from allais._checks import FloatArray, IntArray
 from allais.errors import MissingFile
 
 LOCK = "lock"  # the file of a folder
+Where = Callable[[int], str]  # how a message names a row of a table, counted from 0
 
 
 def locked(handle: Any, refusal: str) -> None:
@@ -142,18 +144,39 @@ def text_of(path: Path, rule: str) -> str:
         raise ValueError(f"{rule} read from a file; {path} cannot be read ({error}). Check it.") from None
 
 
-def csv_rows(path: Path, what: str) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns of a CSV file, and its rows; `what` says what these are, such as "choices"."""
+def by_row(row: int) -> str:
+    """How a message names a row of a table: its number, from 1."""
+    return f"row {row + 1}"
+
+
+def by_line(lines: Sequence[int]) -> Where:
+    """How a message names a row of a file: the line on which it begins, as editors count."""
+    return lambda row: f"line {lines[row]}"
+
+
+def csv_rows(path: Path, what: str) -> tuple[list[str], list[list[str]], list[int]]:
+    """The names of the columns of a CSV file, its rows but for empty ones, and the lines on which these begin.
+
+    Args:
+        path: The file.
+        what: What the rows are, such as "choices".
+    """
+    rows, lines, begin = [], [], 1
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file, strict=True) if row]
+            reader = csv.reader(file, strict=True)
+            for cells in reader:
+                if any(cells):
+                    rows.append(cells)
+                    lines.append(begin)
+                begin = reader.line_num + 1
     except FileNotFoundError:
         raise MissingFile(f"{what} are read from a file; {path} does not exist. Check the path.") from None
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"{what} are read from a CSV file; {path} cannot be read ({error}). Check it.") from None
     if not rows:
         raise ValueError(f"a CSV file begins with the names of its columns; {path} is empty. Check it.")
-    return [name.strip() for name in rows[0]], rows[1:]
+    return [name.strip() for name in rows[0]], rows[1:], lines[1:]
 
 
 def write_arrays(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> None:

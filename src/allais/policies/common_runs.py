@@ -15,7 +15,7 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine, verb
 from allais.bands._distribution_bounds import ends_of
 from allais.bands._joint_test import apart
-from allais.bands._order_statistics import JOINT, QuantileRule
+from allais.bands._order_statistics import JOINT, QuantileRule, of_one_end
 from allais.bands._tail_walks import IDLE
 from allais.bands.asymptotic import AsymptoticRule, allowance
 from allais.policies.core.state import require_place
@@ -251,7 +251,7 @@ def _(band, rule, state, leader, arm):
     # which side of 0 and of the tolerance it lies on is all that is asked of it
     memory, kept = state.memory, state.kept
     if rule.common:  # runs with the same random numbers are not independent: each arm by itself, at half of delta
-        alone = rule.beta + np.log(2.0)
+        alone = of_one_end(band, rule.beta + np.log(2.0))
         return ends_of(band, memory, arm, alone)[1] - ends_of(band, memory, leader, alone)[0]
     if apart(band, kept, memory, leader, arm, rule.beta, 0.0):
         return 0.0

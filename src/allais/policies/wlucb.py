@@ -93,9 +93,12 @@ class WLUCB(Policy):
             always = always.at(log_share) if isinstance(always, SequenceRule) else always
             least = getattr(always, "least", None)  # samples before a band judges an arm: no leader before them
             first = first if least is None else max(first, least(log_share))
-            return WLUCBRule(worth, always, log_share, 0.0, self.tolerance, first)
+            # an error is an end of one arm's interval: the upper one of the best arm's, the lower one of any other's
+            one_end = getattr(always, "one_end", None)
+            spared = 0.0 if one_end is None else log_share - one_end(log_share)
+            return WLUCBRule(worth, always, log_share, 0.0, spared, self.tolerance, first)
         band, log_share = self.band.rule(self.preference, known), math.log(n_arms * self.union / share_of_delta(self))
-        return WLUCBRule(worth, band, log_share, 4.0, self.tolerance, first)
+        return WLUCBRule(worth, band, log_share, 4.0, 0.0, self.tolerance, first)
 
     def own(self, n_arms: int) -> Pair:
         """What W-LUCB remembers besides outcomes and asks."""
@@ -116,6 +119,7 @@ class WLUCBRule(NamedTuple):
     band: Any
     log_share: float  # log(K (pi^2/3 + 1) / delta), or log(K / delta) where the band holds in all rounds
     growth: float  # the factor of log m in the exponent: 4, or 0 where the band holds in all rounds
+    spared: float  # of the exponent, where an interval's ends hold together and only one of them counts
     tolerance: float
     first: int
 
@@ -148,7 +152,7 @@ def _(rule, state, u):
         arm = state.own.second[0] if state.active[state.own.second[0]] else -1  # else it broke a guardrail meanwhile
         state.own.second[0] = -1
     if arm < 0:
-        bounds_at(rule, state, confidence(rule, state))
+        bounds_at(rule, state, confidence(rule, state) - rule.spared)
         leader = pick_highest(state, state.memory.value, u)  # h_m
         state.eligible[leader] = False
         rival = pick_highest(state, state.high, u)  # l_m

@@ -185,15 +185,15 @@ def table(source: Any) -> list[Option]:
 
 
 def _of_csv(path: Path) -> list[dict[str, Any]]:
-    header, rows = csv_rows(path, "options")
+    header, rows, lines = csv_rows(path, "options")
     for name in header:
         if header.count(name) > 1:
             raise ValueError(f"columns must have distinct names; {path} has {name!r} twice. Rename one.")
-    for number, cells in enumerate(rows, start=1):
+    for line, cells in zip(lines, rows, strict=True):
         if len(cells) != len(header):
             raise ValueError(
-                f"every row must have {len(header)} cells, as the header has; {path} has {len(cells)} in row {number} "
-                "below it. Mend that row."
+                f"every row must have {len(header)} cells, as the header has; {path} has {len(cells)} in line {line}. "
+                "Mend that line."
             )
     columns = [_typed([cells[place].strip() for cells in rows]) for place in range(len(header))]
     return [dict(zip(header, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import brief, number
-from allais.files import text_of, write_atomically
+from allais.files import Where, by_line, by_row, text_of, write_atomically
 from allais.lotteries import Discrete
 from allais.people.data.design import CERTAINTY_EQUIVALENT
 
@@ -49,7 +49,8 @@ class EmptyCellError(ValueError):
 class Rows:
     """The rows of a table so far; with `drop`, rows in which something is missing are left out."""
 
-    def __init__(self, *, drop: bool = False) -> None:
+    def __init__(self, *, drop: bool = False, where: Where = by_row) -> None:
+        self._where = where
         self._drop, self._n_tried, self._n_dropped, self._wrong, self._now = drop, 0, 0, list[str](), 0
         self._people: dict[str, int] = {}
         self._lotteries: dict[Discrete, int] = {}
@@ -71,7 +72,7 @@ class Rows:
             if self._drop and isinstance(error, EmptyCellError):
                 self._n_dropped += 1
             else:
-                self._wrong.append(f"row {number}: {error}")
+                self._wrong.append(f"{self._where(number - 1)}: {error}")
 
     def choice(self, person: Any, options: Sequence[Any], chosen: Any, trial: Any = None, count: Any = 1) -> None:
         """Add a choice that was made `count` times."""
@@ -102,8 +103,8 @@ class Rows:
             before = self._trials.setdefault((who, str(trial)), self._now)
             if before != self._now:
                 raise ValueError(
-                    f"a person answers a trial once; {who} has answered trial {trial} in row {before} already. "
-                    "Leave one of the rows out."
+                    f"a person answers a trial once; {who} has answered trial {trial} in {self._where(before - 1)} "
+                    "already. Leave one of them out."
                 )
         self._offered.append([self._option(option) for option in options])
         self._person.append(self._people.setdefault(who, len(self._people)))
@@ -128,9 +129,10 @@ class Rows:
             advice = "Repair them, or leave them out"
             if len(self._wrong) == self._n_tried:
                 advice = "Is the table of another shape? What is wrong"
+            counted = " (counted from 1, without a header)" if self._where is by_row else ""
             raise ValueError(
-                f"{len(self._wrong):,} of {self._n_tried:,} rows cannot be read (counted from 1, without a header). "
-                f"{advice}:\n" + "\n".join(f"  {one}" for one in listed)
+                f"{len(self._wrong):,} of {self._n_tried:,} rows cannot be read{counted}. {advice}:\n"
+                + "\n".join(f"  {one}" for one in listed)
             )
         if not self._person:
             raise ValueError("choices need at least one row; got none. Check the table.")
@@ -181,9 +183,11 @@ def plain_option(lottery: Discrete) -> Any:
 
 def read_lines(path: Path) -> dict[str, Any]:
     """The columns of a file's answers: one per line, or a list called "answers". Other keys are passed over."""
-    content, built = text_of(path, "choices are"), Rows()
+    content = text_of(path, "choices are")
     listed = _listed(content)
-    for row, told in enumerate(content.splitlines() if listed is None else listed, start=1):
+    found = content.splitlines() if listed is None else listed
+    built = Rows(where=by_row if listed is not None else by_line(range(1, len(found) + 1)))
+    for row, told in enumerate(found, start=1):
         if listed is not None or told.strip():
             with built.row(row):
                 _take(built, _parsed(told) if listed is None else told)

@@ -11,7 +11,7 @@ from typing import Any
 
 from allais._checks import brief
 from allais._system.extras import frame_of
-from allais.files import csv_rows
+from allais.files import Where, by_line, by_row, csv_rows
 from allais.lotteries import Discrete
 from allais.lotteries.finite import lottery_of
 from allais.people.data.choices_builder import MOST_TIMES, EmptyCellError, Rows, lottery_of_pairs
@@ -26,6 +26,7 @@ class Columns:
 
     def __init__(self, table: Any) -> None:
         self._broken: dict[int, str] = {}  # rows of a file that have too many cells, or too few
+        self.where: Where = by_row
         self._columns = self._read_csv(Path(table)) if isinstance(table, str | Path) else _columns(table)
         lengths = {name: len(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1:
@@ -56,7 +57,8 @@ class Columns:
             raise ValueError(self._broken[row])
 
     def _read_csv(self, path: Path) -> dict[str, list[Any]]:
-        names, lines = csv_rows(path, "choices")
+        names, lines, numbers = csv_rows(path, "choices")
+        self.where = by_line(numbers)
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise ValueError(f"column names must be unique; {path} has two called {twice!r}. Rename one of them.")
@@ -159,7 +161,8 @@ class Reading:
             raise ValueError(f"missing is 'refuse' or 'drop'; got {missing!r}. Choose one.")
         if of is not None and rate_of is not None:
             raise ValueError("answers are counts or rates; got columns for both, of and rate_of. Give one of them.")
-        self.found, self.built = Columns(table), Rows(drop=missing == "drop")
+        self.found = Columns(table)
+        self.built = Rows(drop=missing == "drop", where=self.found.where)
         self.asked, self._rates = of or rate_of, rate_of is not None
 
     def each(self, take: Callable[..., None], *names: str | None) -> Found:
