@@ -1,5 +1,6 @@
 """A search that is killed or ended: what is kept, and what is left running."""
 
+import functools
 import os
 import random
 import signal
@@ -58,33 +59,47 @@ def killed_and_resumed(spec, workers, kills, seed, *more):
             return killed, process.returncode, output
 
 
-def check_kills(tmp_path, workers, kills, seed, budget, *more):
-    spec, twin = tmp_path / "killed.toml", tmp_path / "whole.toml"
-    for path in (spec, twin):
-        path.write_text(COIN.format(function="slow_coin", policy="WSR", setting=f"budget = {budget}"))
+def written(spec, budget):
+    spec.write_text(COIN.format(function="slow_coin", policy="WSR", setting=f"budget = {budget}"))
+    return spec
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """What a search says that nobody killed, and its answer: done once for each budget."""
+
+    @functools.cache
+    def done(budget):
+        spec = written(tmp_path_factory.mktemp("whole") / "whole.toml", budget)
+        return started(spec, "--workers", "4").communicate()[0], answer_in(spec)
+
+    return done
+
+
+def check_kills(whole, tmp_path, workers, kills, seed, budget, *more):
+    spec = written(tmp_path / "killed.toml", budget)
     killed, code, output = killed_and_resumed(spec, workers, kills, seed, *more)
     assert killed == kills
     assert code == 0, output
-    assert started(twin, "--workers", "4").communicate()[0] == output
-    assert answer_in(spec) == answer_in(twin)
+    assert (output, answer_in(spec)) == whole(budget)
     runs = [(one["arm"], one["index"]) for one in runs_of(spec.with_suffix(".runs.jsonl"))]
     assert len(set(runs)) == len(runs)
 
 
 @pytest.mark.parametrize("more", [(), ("--batch", "6")])
-def test_a_coordinator_that_was_killed_loses_and_repeats_nothing_that_was_reported(tmp_path, more):
-    check_kills(tmp_path, 2, 1, 1, 150, *more)  # seconds of runs, so that no load ends it sooner
+def test_a_coordinator_that_was_killed_loses_and_repeats_nothing_that_was_reported(whole, tmp_path, more):
+    check_kills(whole, tmp_path, 2, 1, 1, 150, *more)  # seconds of runs, so that no load ends it sooner
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--batch", "6")])
-def test_a_coordinator_killed_three_times_loses_and_repeats_nothing(tmp_path, more):
-    check_kills(tmp_path, 2, 3, 1, 400, *more)
+def test_a_coordinator_killed_three_times_loses_and_repeats_nothing(whole, tmp_path, more):
+    check_kills(whole, tmp_path, 2, 3, 1, 400, *more)
 
 
 @pytest.mark.slow
-def test_a_coordinator_killed_at_fifty_random_moments_loses_and_repeats_nothing(tmp_path):
-    check_kills(tmp_path, workers=2, kills=50, seed=2, budget=1_500)
+def test_a_coordinator_killed_at_fifty_random_moments_loses_and_repeats_nothing(whole, tmp_path):
+    check_kills(whole, tmp_path, workers=2, kills=50, seed=2, budget=1_500)
 
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the workers in /proc")

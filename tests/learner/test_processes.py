@@ -119,7 +119,7 @@ def in_a_fork(task):
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
-        signal.alarm(20)
+        signal.alarm(300)  # no load of the machine makes it that long
         try:
             task()
             said = "done"
@@ -177,7 +177,7 @@ def test_a_fork_in_the_middle_of_another_threads_call_does_not_wait_for_it():
     for thread in threads:
         thread.start()
     try:
-        assert {in_a_fork(look) for _ in range(30)} == {"done"}
+        assert {in_a_fork(look) for _ in range(10)} == {"done"}  # at nearly every moment one of them holds a lock
     finally:
         stop.set()
         for thread in threads:

@@ -65,7 +65,7 @@ def test_a_phase_gives_the_same_answer_on_any_number_of_workers(kind):
 
 
 def test_every_worker_is_kept_busy():
-    busy, most, gate = set(), [0], threading.Barrier(4, timeout=30)
+    busy, most, gate = set(), [0], threading.Barrier(4, timeout=300)
 
     def meet(arm, rng):  # returns only when four are at work at the same time
         busy.add(threading.get_ident())
@@ -259,7 +259,7 @@ def test_a_lottery_bandit_runs_on_executors_too():
 
 
 def test_results_that_come_back_beside_a_failure_are_kept(tmp_path):
-    path, gate, begun = tmp_path / "runs.jsonl", threading.Barrier(3, timeout=30), itertools.count()
+    path, gate, begun = tmp_path / "runs.jsonl", threading.Barrier(3, timeout=300), itertools.count()
 
     def together(arm, rng):  # the first three come back in one batch or in any order; one of them fails
         if next(begun) < 3:

@@ -191,7 +191,7 @@ def test_a_deletion_that_was_broken_off_goes_on_at_the_next_start(calling, datab
     with calling() as caller:
         assert caller.get(URL).status_code == 404
         caller.create()
-        for _ in range(600):  # it goes on beside other calls
+        for _ in range(6_000):  # it goes on beside other calls
             if [row.name for row in rows_of(database, tables.experiments)] == ["routes"]:
                 break
             sleep(0.05)

@@ -114,7 +114,7 @@ def live(caller, n, rng, *, slower=1.6, people=1_000_000, tell=lambda arm, ms: T
 
 def ended(caller, url=CHECKOUT):
     """How the test ended, once it has."""
-    for _ in range(200):
+    for _ in range(2_000):
         if found := caller.get(url).json()["test"]["ended"]:
             return found
         time.sleep(0.05)

@@ -82,7 +82,7 @@ def quick(monkeypatch, tmp_path):
     return lambda url, **more: {"url": url, "secret_file": str(tmp_path / "hook.secret"), "retry_seconds": 0.05, **more}
 
 
-def until(holds, seconds=60.0):
+def until(holds, seconds=300.0):
     """Wait for what another thread does."""
     end = time.monotonic() + seconds
     while not holds():
