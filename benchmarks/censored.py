@@ -9,10 +9,13 @@ import numpy as np
 
 from allais import Bounded, expected_value, quantile
 from allais.bands import DKW, Asymptotic
+from allais.evidence import verdict
 from allais.report.markup import markdown_table
-from allais.streams import CensoredSample
+from allais.streams import CensoredSample, ValueStream
 
 SIZE, RUNS = 200, 400  # outcomes of a sample; samples, which give a coverage of 90 % to 1.5 %
+TESTS, OUTCOMES, LOOKS = 100, 1_000, 7  # verdicts of one kind; outcomes of each group; times at which it is looked
+SLOWER = 1.5  # the second group, where there is something to find
 SHARES = (0.0, 0.05, 0.2, 0.5)  # that are cut off
 COVERED = 0.9  # the confidence of bands
 RAREST = 0.05  # the rarest event that matters
@@ -36,13 +39,19 @@ def _normal(u: Any) -> Any:
     return ndtri(u)
 
 
-def cut_sample(draw: Any, share: float, rng: np.random.Generator) -> CensoredSample:
-    """Outcomes, of which a share is cut off: each has a chance of twice that to be cut at a random quantile of its own.
+def _cut(share: float, size: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Quantiles of outcomes, and of where each is cut off.
 
-    So about a share of all outcomes is not finished, for reasons that have nothing to do with what would have come.
+    Each has a chance of twice the share to be cut at a random quantile of its own. So about a share of all outcomes is
+    not finished, for reasons that have nothing to do with what would have come.
     """
-    u = rng.random(SIZE)
-    watched = np.where(rng.random(SIZE) < min(2.0 * share, 1.0), rng.random(SIZE), 1.0)
+    u = rng.random(size)
+    return u, np.where(rng.random(size) < min(2.0 * share, 1.0), rng.random(size), 1.0)
+
+
+def cut_sample(draw: Any, share: float, rng: np.random.Generator) -> CensoredSample:
+    """Outcomes, of which a share is cut off."""
+    u, watched = _cut(share, SIZE, rng)
     known = u <= watched
     return CensoredSample(draw(u[known]), at_least=draw(watched[~known]))
 
@@ -78,8 +87,9 @@ def _value_table() -> str:
     return markdown_table(header, rows)
 
 
-def _interval_table() -> str:
-    band, rows = Asymptotic(RAREST), []
+def _interval_table() -> tuple[str, int]:
+    """The table, and of how many samples a stream says the same."""
+    band, rows, same = Asymptotic(RAREST), [], 0
     for name, (draw, high) in DISTRIBUTIONS.items():
         grid, bounds = draw((np.arange(2_000_000) + 0.5) / 2_000_000), Bounded(0.0, high)
         mean, median = -float(grid.mean()), -float(np.median(grid))
@@ -90,6 +100,9 @@ def _interval_table() -> str:
                 sample = cut_sample(draw, share, rng)
                 proven = DKW().interval(MEAN, bounds, sample, COVERED)
                 free, bounded = (band.interval(MEAN, known, sample, COVERED) for known in (None, bounds))
+                stream = ValueStream(MEAN, band=band)
+                stream.add_many(sample.exact, at_least=sample.low)
+                same += bool(np.allclose(stream.interval(COVERED), free, rtol=1e-9))
                 held["DKW"] += _holds(proven, mean)
                 held["open"] += not math.isfinite(free.low)
                 held["Greenwood"] += _holds(free, mean)
@@ -107,7 +120,44 @@ def _interval_table() -> str:
         "distribution", "cut off", "Greenwood holds, %", "open, %", "finite ones hold, %",
         "Greenwood with bounds holds, %", "its width beside DKW's", "DKW holds, %", "median: Greenwood holds, %",
     )  # fmt: skip
-    return markdown_table(header, rows)
+    return markdown_table(header, rows), same
+
+
+def _verdict_table() -> str:
+    kinds: list[tuple[str, str, dict[str, Any]]] = [
+        ("log-normal", "mean", {"rarest": RAREST}),
+        ("log-normal", "cvar:0.2", {"rarest": RAREST}),
+        ("uniform", "mean", {"bounds": (0.0, SLOWER)}),
+    ]
+    rows = []
+    for name, by, settings in kinds:
+        draw, _ = DISTRIBUTIONS[name]
+        for share in SHARES[:3]:
+            wrong = right = 0
+            for test in range(TESTS):
+                for factor in (1.0, SLOWER):
+                    table = _two_groups(draw, factor, share, np.random.default_rng([2, round(100 * share), test]))
+                    found = verdict(table, group="group", outcome="outcome", time="time", by=by, **settings)[0]
+                    wrong += factor == 1.0 and found.word != "not yet"
+                    right += factor > 1.0 and found.word == "worse"
+            known = "the product limit" if "rarest" in settings else "bounds"
+            rows.append((name, f"{by}, by {known}", f"{share:.0%}", _percent(wrong, TESTS), _percent(right, TESTS)))
+            print(*rows[-1], flush=True)
+    return markdown_table(
+        ("distribution", "compared by", "cut off", "wrong, %", f"{SLOWER:g} times is found to be worse, %"), rows
+    )
+
+
+def _two_groups(draw: Any, factor: float, share: float, rng: np.random.Generator) -> dict[str, Any]:
+    u, watched = _cut(share, 2 * OUTCOMES, rng)
+    group = np.arange(2 * OUTCOMES) % 2
+    outcome, limit = (draw(one) * np.where(group == 1, factor, 1.0) for one in (u, np.minimum(watched, 1.0 - 1e-9)))
+    return {
+        "group": np.array(["control", "canary"])[group],
+        "outcome": np.where(u <= watched, outcome, np.nan),
+        "at_least": np.where(u > watched, limit, np.nan),
+        "time": np.linspace(0.0, 86_400.0 * LOOKS, 2 * OUTCOMES),
+    }
 
 
 def _percent(many: int, of: int) -> str:
@@ -120,6 +170,7 @@ def _holds(interval: Any, value: float) -> bool:
 
 
 def run() -> str:
+    intervals, same = _interval_table()
     return "\n\n".join(
         [
             "## Outcomes that were cut off",
@@ -128,7 +179,13 @@ def run() -> str:
             _value_table(),
             f"How often intervals at {COVERED:.0%} hold the true mean: Greenwood's by `Asymptotic({RAREST})`, without "
             "bounds and with them, and DKW's, which assumes nothing. An open interval has no upper end, since too few "
-            "outcomes could have been seen in the tail. On the lines with 0% all outcomes are finished.",
-            _interval_table(),
+            "outcomes could have been seen in the tail. On the lines with 0% all outcomes are finished. A "
+            f"`ValueStream` with that band has the same interval in {same:,} of "
+            f"{len(DISTRIBUTIONS) * len(SHARES) * RUNS:,} samples.",
+            intervals,
+            f"Verdicts about two groups of {OUTCOMES:,} outcomes, looked at {LOOKS} times, at an error rate of 5%: how "
+            f"many of {TESTS} about equal groups are wrong at any look, and how many find that the second group is "
+            f"{SLOWER:g} times the first. Within bounds, cut off outcomes are where it is worse for the verdict.",
+            _verdict_table(),
         ]
     )

@@ -19,7 +19,6 @@ from allais import NPTS, Bounded, Preference, cvar, quantile
 
 TIME_OUT = 2.0  # seconds after which a request is given up
 WORST = 10.0  # seconds: no request is believed to take longer
-LOOK = 10  # requests between two looks at whether a provider has changed
 PER_SECOND = 10.0  # requests
 LEVEL = 0.95
 
@@ -59,7 +58,7 @@ class TailRouter:
     def choose(self) -> Any:
         """The next request goes to the provider that is best under a random reweighting of what was seen."""
         self._asked += 1
-        if self._asked % LOOK == 0 and any(one.alarms for one in self.learner.drift().values()):
+        if any(one.alarms for one in self.learner.drift().values()):
             self.learner = self._policy.start(self._providers, self._seed + self._asked)
         return self.learner.ask()
 

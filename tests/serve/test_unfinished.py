@@ -175,3 +175,28 @@ def test_an_export_of_elapsed_time_says_how_long_open_decisions_have_lasted(call
     assert log.reach[0][0] == LASTS
     assert 40.0 <= log.reach[0][1] < 45.0
     assert np.isinf(log.reach[1]).all()
+
+
+@pytest.mark.parametrize("settings", [{"outcome": "elapsed", "unit": "seconds"}, {"expires_as": 100.0}])
+def test_a_verdict_counts_decisions_that_expired_and_those_that_are_open(calling, clocks, settings):  # noqa: F811
+    """A28 loses four rewards of five: among those that came in time both arms are alike."""
+    test = {"shares": {"A21": 1, "A28": 1}, "by": "p75"}
+    with calling() as caller:
+        caller.create(**{**TRIPS, "preference": {"name": "p75", "costs": True}}, **settings, test=test)
+        asked = [caller.ask(person=f"p{k}") for k in range(160)]
+        clocks.passed = 5.0
+        slow = [one for k, one in enumerate(asked) if one["arm"] == "A28" and k % 5 < 4]
+        for one in asked:
+            told = {} if "outcome" in settings else {"outcome": 5.0}
+            assert one in slow or reward(caller, choice=one["choice"], **told)[0] == 200
+        open_ones = caller.get("/v1/experiments/routes/verdict").json()
+        waiting_for = sum(group["waiting"] for group in open_ones["groups"])
+        assert waiting_for == (0 if "outcome" in settings else len(slow))
+        assert open_ones["verdicts"][0]["word"] == "not yet"
+        clocks.passed = LASTS + 1.0
+        assert waiting(caller) == 0
+        said = caller.get("/v1/experiments/routes/verdict").json()
+    assert said["verdicts"][0]["word"] == "worse"
+    assert sum(group["lost"] for group in said["groups"]) == 0
+    assert sum(group["outcomes"] for group in said["groups"]) >= 160
+    assert ("are not finished" in " ".join(said["assumptions"])) == ("outcome" in settings)

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from allais.learner import Learner, NotNow
-from allais.samples.cuts import in_words, known_cut
+from allais.samples.cuts import Cut, in_words, known_cut
 from allais.serve.api.schemas import ExperimentSettings, Reward
 from allais.serve.core.errors import Refused, refusing
 from allais.serve.core.experiment import MOST_AT_ONCE, Experiment
@@ -65,9 +65,15 @@ async def warmed(experiment: Experiment, call: Reward) -> None:
 
 
 def age_of(experiment: Experiment, number: int) -> float:
-    """How long a decision has lasted so far, in the unit of outcomes."""
-    seconds = experiment.clock.now() - experiment.open[number].clock
-    return max(seconds, 0.0) / SECONDS[experiment.settings.unit.strip().lower()]
+    """How long a decision has lasted so far, in the unit of outcomes; one that is overdue counts as expired."""
+    seconds, settings = experiment.clock.now() - experiment.open[number].clock, experiment.settings
+    return min(max(seconds, 0.0) / SECONDS[settings.unit.strip().lower()], longest(settings))
+
+
+def ages_of(experiment: Experiment) -> dict[int, Cut]:
+    """What time tells of all decisions that are open, where the outcome is elapsed time."""
+    numbers = experiment.open if experiment.elapsed else ()
+    return {number: (age_of(experiment, number), math.inf) for number in numbers}
 
 
 def grow(experiment: Experiment) -> None:
@@ -84,7 +90,7 @@ def grow(experiment: Experiment) -> None:
             continue
         first, age = FIRST * experiment.settings.expires_after, clock - found.clock
         if age >= first:
-            experiment.learner.tell(number, at_least=min(age_of(experiment, number), longest(experiment.settings)))
+            experiment.learner.tell(number, at_least=age_of(experiment, number))
         heapq.heappush(due, (found.clock + max(first, GROWTH * age), number))
 
 

@@ -6,7 +6,6 @@ import asyncio
 import csv
 import io
 import json
-import math
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -29,7 +28,7 @@ from allais.serve.core.restore import cuts_told, detail_of, imported_after
 from allais.serve.core.service import Service
 from allais.serve.store.tables import EXPIRED, OPEN, decisions, imports
 from allais.serve.store.writer import Kind, Row
-from allais.serve.unfinished import age_of
+from allais.serve.unfinished import ages_of
 
 STORED = ("number", "arm", "person", "key", "asked_at", "closed_at", "state", "outcome", "propensity")
 COLUMNS = (*STORED, AT_LEAST, AT_MOST, "would", "features")
@@ -78,9 +77,7 @@ async def _pages(service: Service, name: str) -> AsyncIterator[list[tuple[Any, .
     """All decisions that are on disk, page by page; then what was imported."""
     experiment = service.experiment(name)
     encoding, every, last = experiment.features.encoding, not experiment.settings.apprentice, 0
-    cuts = await service.read(partial(cuts_told, experiment=experiment.id), long=True)
-    if experiment.elapsed:  # an open decision has lasted so long already
-        cuts |= {number: (age_of(experiment, number), math.inf) for number in experiment.open}
+    cuts = await service.read(partial(cuts_told, experiment=experiment.id), long=True) | ages_of(experiment)
 
     def decided(connection: Connection) -> list[tuple[Any, ...]]:
         wanted = select(*(decisions.c[column] for column in STORED), decisions.c.detail)

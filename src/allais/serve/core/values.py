@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import Counter
 from collections.abc import Hashable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from allais.evidence import Verdict, Verdicts
-from allais.evidence.data import Log, numbered, place_of
+from allais.evidence.data import Log, known_ends, numbered, place_of
 from allais.evidence.ratio import ALARM, Word, log_ratio_evidence
 from allais.evidence.verdicts import verdict_of
 from allais.learner import Learner
@@ -21,13 +22,16 @@ from allais.policies.core.base import Policy
 from allais.policies.core.guardrails import BREAKS, KEEPS, OPEN, Feasibility
 from allais.preferences import Preference, expected_value
 from allais.preferences.valuation import sure_amount
+from allais.samples.cuts import Cut
 from allais.serve.api.schemas import MOST_GROUPS, PlannedTest
 from allais.serve.core.errors import Refused, refusing
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.parse_settings import metrics_of_test
+from allais.serve.core.restore import cuts_told
 from allais.serve.core.service import Service
-from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, TOLD, decisions
+from allais.serve.store.tables import ARCHIVED, CANCELLED, decisions
 from allais.serve.store.tables import OPEN as WAITING
+from allais.serve.unfinished import ages_of
 
 SHOWN = {KEEPS: "keeps", OPEN: "open", BREAKS: "breaks"}
 LOOKED = 1.0 + 1.0 / 32.0  # from one look at a test that ends by itself to the next
@@ -140,6 +144,7 @@ class Known(NamedTuple):
     planned: list[str]  # that were ever in the test: they share delta
     shares: dict[str, float] | None  # that were planned, where they were kept
     unit: str
+    ages: dict[int, Cut]  # what time tells of open decisions, where the outcome is elapsed time
 
     @classmethod
     def of(cls, experiment: Experiment) -> Known:
@@ -159,7 +164,8 @@ class Known(NamedTuple):
             planned = None  # one after the other, so that shares changed
         if len(arms) > MOST_GROUPS:
             raise Refused(409, f"a verdict compares {MOST_GROUPS} arms at most; {experiment.name!r} has {len(arms):,}.")
-        return cls(experiment.id, test, policy, arms, ever, planned, experiment.settings.unit)
+        ages = ages_of(experiment)
+        return cls(experiment.id, test, policy, arms, ever, planned, experiment.settings.unit, ages)
 
 
 class Judged(NamedTuple):
@@ -201,37 +207,41 @@ def judged(connection: Connection, known: Known) -> Judged:
     here = [decisions.c.experiment == known.id, decisions.c.number >= test.since, decisions.c.arm.in_(names)]
     if test.ended is not None:
         here.append(decisions.c.number <= test.ended.last)
-    counted = select(decisions.c.arm, decisions.c.state, func.count()).where(*here)
-    counts = {(arm, state): int(many) for arm, state, many in
-              connection.execute(counted.group_by(decisions.c.arm, decisions.c.state))}  # fmt: skip
+    columns = [decisions.c[one] for one in ("arm", "number", "state", "outcome", "person", "asked_at", "closed_at")]
+    rows = connection.execute(select(*columns).where(*here)).all()
+    cuts = cuts_told(connection, known.id) | known.ages
+    told: list[Any] = []
+    others: list[Any] = []
+    for row in rows:  # an expired one may count as an outcome, and of those that are open or expired a part be known
+        counts = row.state != CANCELLED and (row.outcome is not None or row.number in cuts)
+        (told if counts else others).append(row)
     shares = None if known.shares is None else {name: known.shares[name] for name in names}
-    groups = [_group(name, counts, shares) for name in names]
+    groups = [_group(name, told, others, shares) for name in names]
     control = known.planned[place_of(test.control, known.planned)]
     first = names.index(control) if control in names else 0
     gone = [] if control in names else [f"{control!r} is out of play: others are compared with {names[0]!r}."]
     units = {group["name"]: group["outcomes"] for group in groups}
     if test.shares is not None:  # who has a name is one unit
-        units = _units(connection, [*here, decisions.c.state == TOLD])
-    told = [name for name in names if units.get(name, 0) > 1]
-    if names[first] not in told or len(told) < 2:
+        units = _units(told)
+    enough = [name for name in names if units.get(name, 0) > 1]
+    if names[first] not in enough or len(enough) < 2:
         return Judged(groups, None, [*gone, *_missing(groups, None)])
-    order = [names[first], *(name for name in told if name != names[first])]
-    columns = decisions.c.arm, decisions.c.outcome, decisions.c.closed_at, decisions.c.person, decisions.c.number
-    rows = select(*columns).where(*here, decisions.c.state == TOLD, decisions.c.arm.in_(order))
-    arms, outcomes, times, people, numbers = zip(
-        *connection.execute(rows.order_by(decisions.c.closed_at, decisions.c.number)), strict=True
-    )
+    order = [names[first], *(name for name in enough if name != names[first])]
     place = {name: k for k, name in enumerate(order)}
+    told = sorted((row for row in told if row.arm in place), key=lambda row: (row.closed_at or math.inf, row.number))
     users = None
-    if test.shares is not None and any(person is not None for person in people):
-        _, users = numbered([number if who is None else who for who, number in zip(people, numbers, strict=True)])
+    if test.shares is not None and any(row.person is not None for row in told):
+        _, users = numbered([row.number if row.person is None else row.person for row in told])
+    ends = [cuts[row.number] if row.outcome is None else (row.outcome, row.outcome) for row in told]
+    low, high = np.array(ends, dtype=np.float64).T
     log = Log(
-        tuple(order), np.array([place[arm] for arm in arms]), np.array(outcomes), users,
-        np.maximum.accumulate(np.array(times)),
+        tuple(order), np.array([place[row.arm] for row in told]), known_ends((low, high)), users,
+        np.maximum.accumulate([row.closed_at or row.asked_at for row in told]),
+        reach=(low, high) if (low < high).any() else None,
     )  # fmt: skip
     by, costs, bounds, rarest = metrics_of_test(test, known.policy, order)
     planned: Any = "any" if shares is None else {name: shares[name] for name in order}
-    lost = None if shares is None else _lost_unlike(connection, here, groups)
+    lost = None if shares is None else _lost_unlike([row for row in others if row.state != WAITING], groups)
     found = verdict_of(log, by, costs, test.no_worse_than, bounds, rarest, planned, test.delta, known.unit,
                        arms=len(known.planned))  # fmt: skip
     if lost is not None:
@@ -239,27 +249,27 @@ def judged(connection: Connection, known: Known) -> Judged:
     return Judged(groups, found, [*gone, *_missing(groups, lost)])
 
 
-def _group(name: str, counts: dict[tuple[str, str], int], shares: dict[str, float] | None) -> dict[str, Any]:
-    told, waiting = counts.get((name, TOLD), 0), counts.get((name, WAITING), 0)
-    lost = counts.get((name, EXPIRED), 0) + counts.get((name, CANCELLED), 0)
+def _group(name: str, told: list[Any], others: list[Any], shares: dict[str, float] | None) -> dict[str, Any]:
+    outcomes, rest = (sum(row.arm == name for row in rows) for rows in (told, others))
+    waiting = sum(row.arm == name and row.state == WAITING for row in others)
+    lost = rest - waiting
     return {
         "name": name, "share": None if shares is None else shares[name] / sum(shares.values()),
-        "decisions": told + waiting + lost, "outcomes": told, "waiting": waiting, "lost": lost,
+        "decisions": outcomes + waiting + lost, "outcomes": outcomes, "waiting": waiting, "lost": lost,
     }  # fmt: skip
 
 
-def _units(connection: Connection, where: list[Any]) -> dict[str, int]:
+def _units(rows: list[Any]) -> dict[str, int]:
     """How many units each arm has: people, and decisions for nobody in particular."""
-    person = decisions.c.person
-    counted = select(decisions.c.arm, func.count(person.distinct()) + func.count() - func.count(person))
-    return {arm: int(many) for arm, many in connection.execute(counted.where(*where).group_by(decisions.c.arm))}
+    each = {(row.arm, row.number if row.person is None else row.person) for row in rows}
+    return Counter(arm for arm, _ in each)
 
 
-def _lost_unlike(connection: Connection, here: list[Any], groups: list[dict[str, Any]]) -> str | None:
+def _lost_unlike(lost: list[Any], groups: list[dict[str, Any]]) -> str | None:
     """That groups lose outcomes unequally, in a sentence: else those with a loss would have the planned shares."""
-    units = _units(connection, [*here, decisions.c.state.in_([EXPIRED, CANCELLED])])
-    lost, planned = [units.get(group["name"], 0) for group in groups], np.array([group["share"] for group in groups])
-    if log_ratio_evidence([lost], planned)[0] < math.log(1.0 / ALARM):
+    units = _units(lost)
+    counts, planned = [units.get(group["name"], 0) for group in groups], np.array([group["share"] for group in groups])
+    if log_ratio_evidence([counts], planned)[0] < math.log(1.0 / ALARM):
         return None
     each = ", ".join(f"{group['name']}: {group['lost']:,} of {group['decisions']:,}" for group in groups)
     return (
