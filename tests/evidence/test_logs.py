@@ -162,7 +162,7 @@ def test_a_log_says_what_is_wrong_with_it():
     assert few.findings()[-1] == "1 of 2 arms were chosen fewer than 30 times (b)."
     assert "rests on 1.0 outcomes in effect" in str(evaluate(few, "b", expected_value()))
     assert "All outcomes that a rests on are equal" in str(evaluate(few, "a", expected_value()))
-    assert str(evaluate(few, "2", expected_value())).endswith("on arms that nobody tried.")
+    assert "on arms that nobody tried." in str(evaluate(few, "2", expected_value())).partition("target  ")[0]
 
 
 BAD = [
