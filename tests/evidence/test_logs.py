@@ -119,10 +119,12 @@ def test_the_band_holds_the_distribution_at_all_looks():
         weights = np.where(rng.random(3_000) < p, 1.0 / p, 0.0)
         values = rng.random(3_000)
         for n in (300, 1_000, 3_000):
-            thresholds, least, most = band(weights[:n], values[:n], 1e-8)
-            assert (least <= 1.0 - thresholds + 1e-9).all()
-            assert (most >= 1.0 - thresholds - 1e-9).all()
+            thresholds, least, most = band(weights[:n], values[:n], 1e-8, (-1.0, 3.0))
+            true = np.clip(1.0 - thresholds, 0.0, 1.0)
+            assert (least <= true + 1e-9).all()
+            assert (most >= true - 1e-9).all()
     assert most.min() < 0.3  # and it says something
+    assert thresholds[0] < -0.5 < 1.5 < thresholds[-1]  # also beyond what the first decisions saw
     assert value_of(expected_value(), np.array([0.0, 1.0]), np.array([1.0, 0.5, 0.0]), 1.0) == 0.5
 
 
@@ -137,8 +139,7 @@ def test_a_policy_that_learns_is_replayed():
 
 def test_a_policy_is_chosen_on_one_part_and_valued_on_the_other():
     found = choose_policy(_log(), {"a": "a", "b": "b", "c": "c"}, expected_value())
-    assert found.worths[0].target == "b"
-    assert found.log.n == 3_000
+    assert (found.worths[0].target, found.log.n) == ("b", 3_000)
     assert choose_policy(_log(), {"a": "a", "b": "b"}, expected_value(costs=True)).worths[0].target == "a"
 
 
