@@ -1,4 +1,9 @@
-"""obp's and SCOPE-RL's estimates of logs in a folder, for `logs.py`: run by a Python that has both."""
+"""obp's and SCOPE-RL's estimates of logs in a folder, for `logs.py`: run by a Python that has both.
+
+Such a Python is 3.9 with obp 0.5.5, scope-rl 0.2.1 and d3rlpy 2.0.4, installed without their dependencies, and beside
+them numpy 1.23, scipy 1.10, pandas 1.5, scikit-learn 1.1, torch 1.12, gym 0.25, gymnasium 0.27, and what else they ask
+for when they are imported.
+"""
 
 from __future__ import annotations
 

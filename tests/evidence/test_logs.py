@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from allais import NPTS, Bounded, cvar, expected_value, mixed, quantile
-from allais.cli.app import app
 from allais.evidence import best_so_far, choose_policy, evaluate, read_decisions, replay
 from allais.evidence.distributions import band, reach_of, unseen, value_of
 from allais.evidence.models import Estimate, Fitted, best_model, each_arm
@@ -120,10 +119,12 @@ def test_the_band_holds_the_distribution_at_all_looks():
         weights = np.where(rng.random(3_000) < p, 1.0 / p, 0.0)
         values = rng.random(3_000)
         for n in (300, 1_000, 3_000):
-            thresholds, least, most = band(weights[:n], values[:n], 1e-8)
-            assert (least <= 1.0 - thresholds + 1e-9).all()
-            assert (most >= 1.0 - thresholds - 1e-9).all()
+            thresholds, least, most = band(weights[:n], values[:n], 1e-8, (-1.0, 3.0))
+            true = np.clip(1.0 - thresholds, 0.0, 1.0)
+            assert (least <= true + 1e-9).all()
+            assert (most >= true - 1e-9).all()
     assert most.min() < 0.3  # and it says something
+    assert thresholds[0] < -0.5 < 1.5 < thresholds[-1]  # also beyond what the first decisions saw
     assert value_of(expected_value(), np.array([0.0, 1.0]), np.array([1.0, 0.5, 0.0]), 1.0) == 0.5
 
 
@@ -138,8 +139,7 @@ def test_a_policy_that_learns_is_replayed():
 
 def test_a_policy_is_chosen_on_one_part_and_valued_on_the_other():
     found = choose_policy(_log(), {"a": "a", "b": "b", "c": "c"}, expected_value())
-    assert found.worths[0].target == "b"
-    assert found.log.n == 3_000
+    assert (found.worths[0].target, found.log.n) == ("b", 3_000)
     assert choose_policy(_log(), {"a": "a", "b": "b"}, expected_value(costs=True)).worths[0].target == "a"
 
 
@@ -163,7 +163,7 @@ def test_a_log_says_what_is_wrong_with_it():
     assert few.findings()[-1] == "1 of 2 arms were chosen fewer than 30 times (b)."
     assert "rests on 1.0 outcomes in effect" in str(evaluate(few, "b", expected_value()))
     assert "All outcomes that a rests on are equal" in str(evaluate(few, "a", expected_value()))
-    assert str(evaluate(few, "2", expected_value())).endswith("on arms that nobody tried.")
+    assert "on arms that nobody tried." in str(evaluate(few, "2", expected_value())).partition("target  ")[0]
 
 
 BAD = [
@@ -327,93 +327,74 @@ def test_the_best_so_far_uses_nothing_that_came_later_and_a_list_is_a_target():
         best_so_far(log, expected_value(), floor=0.5)
 
 
-# -- outcomes that are not finished -------------------------------------------------------------------
+# -- differences ------------------------------------------------------------------------------------------
 
 
-def _table(seed=1, n=4_000, cut=32.0):
-    rng = np.random.default_rng(seed)
-    arm = rng.choice(["slow", "fast"], size=n, p=[0.8, 0.2])
-    outcome = rng.normal(np.where(arm == "slow", 30.0, 20.0), 3.0)
-    table = {"arm": arm, "outcome": outcome, "propensity": np.where(arm == "slow", 0.8, 0.2)}
-    longer = outcome > cut
-    part = {**table, "outcome": np.where(longer, np.nan, outcome), "at_least": np.where(longer, cut, np.nan)}
-    return table, part
+def test_the_difference_of_two_targets_allows_for_what_nobody_saw_as_a_value_does():
+    rng = np.random.default_rng(2)
+    arm = rng.choice(["a", "b"], size=400)
+    outcome = np.minimum(rng.lognormal(0.5 * (arm == "b"), 0.8), 100.0)
+    log = read_decisions({"arm": arm, "outcome": outcome, "propensity": [0.5] * 400})
+    people, targets = Preference.tversky_kahneman(), {"a": "a", "b": "b", "even": {"a": 0.5, "b": 0.5}}
+    for preference, more in ((people, 1.1), (cvar(0.1), 1.0)):
+        found = evaluate(log, targets, preference)
+        value, (low, high) = found.difference("b", "a")
+        both = [found._influence(found._estimates[name], preference) for name in ("b", "a")]
+        below, above = reach_of(both[0] - both[1], 0.1 / 3.0)
+        assert high - value >= more * above - 1e-9
+        assert value - low >= below - 1e-9
+        turned, ends = found.difference("a", "b")
+        assert (turned, *ends) == pytest.approx((-value, -high, -low))
+        assert found.difference("even", "even") == (0.0, (0.0, 0.0))
 
 
-MEAN, MEDIAN, P95 = expected_value(costs=True), quantile(0.5, costs=True), quantile(0.95, costs=True)
+def test_the_difference_from_a_target_that_nobody_tried_is_open():
+    targets = {"b": "b", "new": {"b": 0.5, "d": 0.5}}
+    for preference, least in ((expected_value(), -30.0), (cvar(0.5), 0.0)):  # the better half of new may be what is new
+        assert evaluate(_log(), targets, preference).difference("b", "new")[1] == (-math.inf, math.inf)
+        value, (low, high) = evaluate(_log(), targets, preference, bounds=(-50.0, 100.0)).difference("b", "new")
+        assert value == pytest.approx(0.0, abs=0.1)  # of what was tried
+        assert low < least
+        assert high > 30.0
+    value, interval = evaluate(_log(), {"b": "b", "d": "d"}, expected_value()).difference("b", "d")
+    assert math.isnan(value)
+    assert interval == (-math.inf, math.inf)
 
 
-@pytest.mark.parametrize("bounds", [None, (0.0, 60.0)])
-def test_unfinished_outcomes_leave_an_evaluation_open_where_they_matter(bounds):
-    table, part = _table()
-    targets = {"slow": "slow", "even": {"slow": 0.5, "fast": 0.5}, "now": "logging"}
-    log = read_decisions(part)
-    assert log.unfinished == np.isnan(part["outcome"]).sum() > 500
-    found = evaluate(log, targets, [MEAN, MEDIAN, P95], bounds=bounds)
-    whole = evaluate(read_decisions(table), targets, [MEAN, MEDIAN, P95], bounds=bounds)
-    for one, other in zip(found.worths, whole.worths, strict=True):
-        assert one.interval[0] <= other.interval[0] + 1e-9 or one.by != "percentile 50"
-        # what they are at least is at most what they were; 0.5 are several standard errors of both
-        assert one.interval[0] <= other.interval[0] + 0.5
-        assert one.interval[1] >= other.interval[1] - 0.5
-        assert one.interval[0] <= one.value <= one.interval[1]
-        if one.by == "percentile 50":
-            assert one.interval == pytest.approx(other.interval, abs=1e-9)
-            assert one.value == other.value
-        else:
-            assert one.interval[1] > other.interval[1] + 1.0
-            assert math.isinf(one.interval[1]) == (bounds is None)
-        if bounds is not None:
-            assert one.proven[0] <= other.proven[0] + 0.5
-            assert one.proven[1] >= other.proven[1] - 0.5
-    assert found.findings == (f"{log.unfinished} of 4000 outcomes are not finished: nothing is assumed of them.",)
-    with pytest.raises(ValueError, match="a difference needs finished outcomes"):
-        found.difference("slow", "now")
+# -- mistakes ---------------------------------------------------------------------------------------------
 
 
-def test_an_arm_whose_outcomes_are_all_finished_is_evaluated_as_without_unfinished_ones():
-    table, part = _table(cut=35.0)
-    quick = np.array(part["arm"]) == "fast"
-    assert not np.isnan(np.array(part["outcome"])[quick]).any()
-    found, whole = (evaluate(read_decisions(one), "fast", [MEAN, P95]) for one in (part, table))
-    for one, other in zip(found.worths, whole.worths, strict=True):
-        assert one.interval == pytest.approx(other.interval, rel=1e-9)
+@pytest.mark.parametrize("answer", [None, ["a", "b"], np.array([0.5, 0.5]), {"a"}])
+def test_a_policy_that_returns_no_arm_is_refused_in_a_sentence(answer):
+    with pytest.raises(ValueError, match=r"a target is an arm, or a probability for each in row 1; got "):
+        evaluate(_log(200, context=True), lambda context: answer, expected_value())
 
 
-def test_a_log_of_unfinished_outcomes_only_still_says_what_they_are_at_least():
-    _, part = _table()
-    table = {**part, "outcome": [None] * 4_000, "at_least": np.full(4_000, 7.0)}
-    found = evaluate(read_decisions(table), "slow", MEAN).worths[0]
-    assert found.value == pytest.approx(7.0)
-    assert found.interval[1] == math.inf
-    mixed_ends = {**table, "at_least": [7.0, None] * 2_000, "at_most": [None, 9.0] * 2_000}
-    assert evaluate(read_decisions(mixed_ends), "slow", MEAN).worths[0].interval == (-math.inf, math.inf)
+def test_propensities_that_are_too_large_are_said_before_anything_is_concluded():
+    table = {"arm": ["a", "b"] * 300, "outcome": np.arange(600.0), "propensity": np.ones(600)}
+    found = evaluate(read_decisions(table), {"a": "a", "now": "logging"}, expected_value())
+    assert found.worths[0].possible == 0.5
+    assert "By the propensities, what a does was possible in 50.0% of the decisions" in found.headline
+    assert "now" not in found.headline
+    right = evaluate(_log(), {"half": {"a": 0.5, "c": 0.5}}, expected_value()).worths[0]
+    assert (right.possible, right.caveat) == (1.0, "")
 
 
-def test_wrong_rows_of_unfinished_outcomes_are_refused_in_a_sentence():
-    table, part = _table()
-    with pytest.raises(ValueError, match=r"row [0-9]+ has both\. Leave the outcome empty"):
-        read_decisions({**part, "outcome": table["outcome"]})
-    with pytest.raises(ValueError, match="'ends' is not"):
-        read_decisions(part, at_least="ends")
-    with pytest.raises(ValueError, match="some are not within 0 to 30"):
-        evaluate(read_decisions(part), "slow", MEAN, bounds=(0.0, 30.0))
-
-
-def test_a_command_reads_columns_of_what_is_known_so_far(tmp_path):
-    _, part = _table()
-    lines = [
-        f"{a},{'' if np.isnan(o) else o},{p},{'' if np.isnan(c) else c}"
-        for a, o, p, c in zip(*part.values(), strict=True)
-    ]
-    (tmp_path / "log.csv").write_text("\n".join(["arm,s,p,given_up_at", *lines]), encoding="utf-8")
-    columns = ["--outcome", "s", "--at-least", "given_up_at"]
-    command = ["evaluate", str(tmp_path / "log.csv"), "--target", "slow", "--by", "mean", "--propensity", "p", *columns]
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code == 0, done.output
-    assert "to inf" in done.output
-    assert "outcomes are not finished: nothing is assumed of them." in done.output
-    command = ["verdict", str(tmp_path / "log.csv"), "--group", "arm", "--by", "median", "--shares", "any", *columns]
-    done = CliRunner().invoke(app, command)
-    assert done.exit_code in (0, 1), done.output
-    assert "by percentile 50" in done.output
+def test_features_of_the_services_export_are_contexts_by_name(tmp_path):
+    rows = [(("a", "b")[k % 2], float(k % 5), {"rain": k % 3 == 0}) for k in range(60)]
+    lines = [{"arm": a, "state": "told", "outcome": y, "propensity": 0.5, "features": f} for a, y, f in rows]
+    (tmp_path / "export.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    cells = [[a, "told", y, 0.5, json.dumps(f)] for a, y, f in rows]
+    with (tmp_path / "export.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["arm", "state", "outcome", "propensity", "features"], *cells])
+    for name in ("export.jsonl", "export.csv"):
+        log = read_decisions(tmp_path / name, context=["rain"])
+        assert log.context == {"rain": [f["rain"] for _, _, f in rows]}
+        with pytest.raises(ValueError, match="a column must be in the table; 'snow' is not"):
+            read_decisions(tmp_path / name, context=["rain", "snow"])
+    (tmp_path / "broken.csv").write_text('arm,outcome,propensity,features\na,1,0.5,{"rain\n')
+    with pytest.raises(ValueError, match=r"features are written as JSON; row 1 has "):
+        read_decisions(tmp_path / "broken.csv", context=["rain"])
+    (tmp_path / "empty.jsonl").write_text("\n")
+    with pytest.raises(ValueError, match="a log has one decision or more"):
+        read_decisions(tmp_path / "empty.jsonl")

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from allais.evidence import read_decisions
+
 URL = "/v1/experiments/providers"
 PROVIDERS = {
     "policy": {"type": "ContextualNPTS"},
@@ -28,7 +30,7 @@ def play(caller, rounds, seed):
     return answer
 
 
-def test_contexts_are_learned_from_without_terms_and_a_restart_goes_on(calling):
+def test_contexts_are_learned_from_without_terms_and_a_restart_goes_on(calling, tmp_path):
     with calling() as caller:
         caller.create("providers", **PROVIDERS)
         answer = play(caller, 160, 1)
@@ -36,6 +38,10 @@ def test_contexts_are_learned_from_without_terms_and_a_restart_goes_on(calling):
         assert answer["unused"] == []
         assert "in this context" in answer["why"]
         waiting = caller.ask("providers", context={"prompt": {"tokens": 100}})
+        (lines := tmp_path / "export.jsonl").write_text(caller.get(f"{URL}/export").text, encoding="utf-8")
+        log = read_decisions(lines, context=["prompt.tokens", "language"])
+        assert (log.n, log.told.n, log.context["language"]) == (161, 160, ["en"] * 160 + [None])
+        assert log.context["prompt.tokens"][-1] == 100.0
     with calling() as caller:
         caller.tell(waiting["choice"], 2.0, "providers")
         fast = {

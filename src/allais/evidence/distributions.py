@@ -54,19 +54,20 @@ def band(
     below = np.searchsorted(values[rest][order], thresholds, side="left")
     sums = [np.concatenate([[0.0], np.cumsum(one)]) for one in (w, w * w)]
     chance, n, early = delta / (2.0 * thresholds.size), w.size, weights[first]
-    ends = []
+    sides = []
     for upper in (True, False):
         total, squares = ((one[-1] - one[below]) if upper else one[below] for one in sums)
         hit = (values[first][None, :] >= thresholds[:, None]) == upper
         centre = np.clip((hit * early).mean(axis=1), 0.0, 1.0)
-        ends.append(_lower_bound(total, squares - 2.0 * centre * total + n * centre**2, n, chance))
-    least, most = ends[0], 1.0 - ends[1]
+        sides.append(_lower_bound(total, squares - 2.0 * centre * total + n * centre**2, n, chance))
+    least, most = sides[0], 1.0 - sides[1]
     return thresholds, np.maximum.accumulate(least[::-1])[::-1], np.minimum.accumulate(most)
 
 
 def _beyond(seen: FloatArray, ends: tuple[float, float]) -> list[FloatArray]:
     """Thresholds between the least, and the greatest, of some sorted values and the ends."""
-    middle, found = float(seen[seen.size // 2]), []
+    middle = float(seen[seen.size // 2])
+    found: list[FloatArray] = []
     for last, end in zip((float(seen[0]), float(seen[-1])), ends, strict=True):
         near, far = last - middle, end - middle
         if math.isfinite(end) and abs(far) > abs(near):

@@ -100,12 +100,13 @@ class Evaluation:
         return "\n".join(dict.fromkeys((*self.findings, *(one.caveat for one in self.worths))))
 
     def __str__(self) -> str:
-        lines = [f"{'target':<20} {'by':<24} {'value':>10} {'interval':>23} {'proven':>23} {'outcomes':>9}"]
+        heads = f"{'target':<20} {'by':<24} {'value':>10} {'interval':>23} {'proven':>23} {'outcomes':>9}"
+        lines = [self.headline, heads]  # what is wrong comes first
         for one in self.worths:
             proven = f"{one.proven[0]:.4g} to {one.proven[1]:.4g}" if one.proven else ""
             held, what = f"{one.interval[0]:.4g} to {one.interval[1]:.4g}", f"{one.target[:20]:<20} {one.by[:24]:<24}"
             lines.append(f"{what} {one.value:>10.4g} {held:>23} {proven:>23} {one.effective:>9.0f}")
-        return "\n".join([*lines, self.headline]).strip()
+        return "\n".join(lines).strip()
 
     # -- one target ---------------------------------------------------------------------------------
 

@@ -136,10 +136,14 @@ def as_intervals(self: Tabular | Framed, ax: Axes | None = None) -> Axes:  # noq
     value, named = _drawn(rows)
     shown = rows[:MOST_DRAWN]
     ax = _axes(ax, (6.4, 1.2 + 0.32 * len(shown)))
+    known = [end for row in shown for part in ("", " low", " high")
+             if (end := row.get(f"{value}{part}")) is not None and math.isfinite(end)] or [0.0]  # fmt: skip
+    beyond = 0.1 * (max(known) - min(known)) or 1.0
     for place, row in enumerate(shown):
         low, high = row.get(f"{value} low"), row.get(f"{value} high")
-        if low is not None and high is not None and math.isfinite(low) and math.isfinite(high):
-            ax.plot([low, high], [place, place], color="C0", linewidth=3, alpha=0.4, solid_capstyle="butt")
+        if low is not None and high is not None and low <= high:  # an open interval reaches beyond all others
+            ends = [max(low, min(known) - beyond), min(high, max(known) + beyond)]
+            ax.plot(ends, [place, place], color="C0", linewidth=3, alpha=0.4, solid_capstyle="butt")
         ax.plot([row[value]], [place], "o", color="C0")
     alike = [name for name in named[1:] if len(rows) > 1 and len({row[name] for row in rows}) == 1]  # said once, above
     names = [", ".join(str(row[name]) for name in named if name not in alike).replace("$", r"\$") for row in shown]

@@ -222,13 +222,9 @@ def _answer(found: Evaluation, preference: Preference, unit: str) -> str:
     done = best.target in (LOGGING, AS_DECIDED)
     name = "What was done was" if done else f"{best.target} would have been"
     what = f"{name} worth {amount(best.value, unit)} by {in_words(preference)}"
-    low, high = best.interval
-    held = {  # whether there is a lower and an upper end
-        (True, True): f"between {plain(low)} and {plain(high)}",
-        (True, False): f"{plain(low)} or more",
-        (False, True): f"{plain(high)} or less",
-        (False, False): "and may be anything",
-    }[math.isfinite(low), math.isfinite(high)]
+    held = _held(best.interval, "between {} and {}")
+    if best.untried:
+        what, held = f"{what} where it was tried", f"{held} in all"
     others = [one for one in worths if one is not best]
     apart = all(
         one.interval[1] < best.interval[0] if sign > 0.0 else one.interval[0] > best.interval[1] for one in others
@@ -236,6 +232,14 @@ def _answer(found: Evaluation, preference: Preference, unit: str) -> str:
     if not others:
         return f"{what}, {held}."
     return f"{what}, {held}: " + ("more than any other." if apart else "this log does not tell it from all others.")
+
+
+def _held(interval: tuple[float, float], closed: str) -> str:
+    """An interval in words, which may be open."""
+    low, high = interval
+    if math.isfinite(low):
+        return closed.format(plain(low), plain(high)) if math.isfinite(high) else f"{plain(low)} or more"
+    return f"{plain(high)} or less" if math.isfinite(high) else "anything"
 
 
 def _picture(found: Evaluation, preference: Preference, unit: str) -> Markup:
@@ -253,7 +257,7 @@ def table(found: Evaluation, unit: str) -> Markup:
     cells = []
     for one in found.worths:
         worth = "not known" if math.isnan(one.value) else amount(one.value, unit)
-        row = [one.target, one.by, worth, f"{plain(one.interval[0])} to {plain(one.interval[1])}"]
+        row = [one.target, one.by, worth, _held(one.interval, "{} to {}")]
         if one.proven is not None:
             row.append(f"{plain(one.proven[0])} to {plain(one.proven[1])}")
         cells.append([*row, plain(one.effective, 3), f"{one.untried:.1%}"])

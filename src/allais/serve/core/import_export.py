@@ -102,7 +102,8 @@ def _decision(row: tuple[Any, ...], cuts: dict[int, Cut], encoding: Encoding | N
     detail, state, outcome = detail_of(row[-1]), row[STORED.index("state")], row[STORED.index("outcome")]
     known = state in (OPEN, EXPIRED) and outcome is None and row[0] in cuts
     ends = as_json(cuts[row[0]]) if known else (None, None)
-    return (*row[:-1], *ends, detail.get("would"), _features(detail.get("features"), encoding))
+    known_before = detail["context"] if "context" in detail else _features(detail.get("features"), encoding)
+    return (*row[:-1], *ends, detail.get("would"), known_before)
 
 
 def _outcomes(at: float, event: dict[str, Any], encoding: Encoding | None) -> Iterator[tuple[Any, ...]]:
