@@ -6,7 +6,7 @@ W-LUCB takes many minutes for one search, so that there is one of each (`benchma
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from time import process_time
@@ -80,10 +80,10 @@ def run() -> str:
         table_of(name)
     crossings = [(name, kind) for name in LAWS for kind in VALUED]
     with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
-        errors = pool.map(_error, HARD)  # these take longest
-        parts = [pool.map(_search, _searches()), pool.map(_bound, BOUNDS), errors, pool.map(_crossing, crossings)]
-        searches, bounds, wrong, crossed = (list(part) for part in parts)
-    tables = [_of_searches(searches), _of_bounds(bounds), _of_errors(wrong), _of_crossings(crossed)]
+        errors = pool.map(_error, HARD)  # all parts begin at once, this one first, since it takes longest
+        searches, bounds = pool.map(_search, _searches()), pool.map(_bound, BOUNDS)
+        crossed = pool.map(_crossing, crossings)
+        tables = [_of_searches(searches), _of_bounds(bounds), _of_errors(errors), _of_crossings(crossed)]
     return "\n\n".join(["## Proofs on simulators", *tables])
 
 
@@ -97,7 +97,7 @@ def _searches() -> list[tuple[str, str, str]]:
     ]
 
 
-def _of_searches(rows: list[tuple[str, ...]]) -> str:
+def _of_searches(rows: Iterable[tuple[str, ...]]) -> str:
     header = ("valued by", "indifference", "promise, by", "runs", "standard error", "least and most", "good enough",
               "settled", "CPU per run")  # fmt: skip
     return (
@@ -105,7 +105,7 @@ def _of_searches(rows: list[tuple[str, ...]]) -> str:
         "search. W-LUCB is slow: it has one repetition, recorded in an earlier run on the same pools, and none where "
         "one takes longest (when it was last run: emergency department, TK 296,122 runs; inventory, TK 276,530 and "
         f"CVaR .1 197,100). CPU is the process's, beside other work:\n\n"
-        f"{markdown_table(header, rows)}"
+        f"{markdown_table(header, list(rows))}"
     )
 
 
@@ -133,12 +133,12 @@ def _slow_row(name: str, kind: str, slack: float) -> tuple[str, ...]:
     return row
 
 
-def _of_bounds(rows: list[tuple[str, ...]]) -> str:
+def _of_bounds(rows: Iterable[tuple[str, ...]]) -> str:
     """Runs against the declared bound: the price of a disaster that was never seen."""
     return (
         f"What a declared bound costs: the inventory by the mean, {FEWER} repetitions each; its costs reach "
         f"{table_of('inventory')[0].max():,.0f}:\n\n"
-        f"{markdown_table(('costs are at most', 'runs', 'standard error'), rows)}"
+        f"{markdown_table(('costs are at most', 'runs', 'standard error'), list(rows))}"
     )
 
 
@@ -167,20 +167,20 @@ def _row(name: str, kind: str, slack: float, promise: str, policy: Policy, table
     return row
 
 
-def _of_errors(rows: list[tuple[str, ...]]) -> str:
+def _of_errors(rows: Iterable[tuple[str, ...]]) -> str:
     ways = ("bets", "as it chooses")
     header = ("problem", "tolerance",
               *(f"{what}, {way}" for way in ways for what in ("samples", "settled", "wrong")))  # fmt: skip
     return (
         f"Errors of top-two at delta = {ERROR_DELTA:g} on problems that are built to hurt, {ERRORS:,} runs each: by "
         "bets, and by ratios or bets as it chooses; the share of wrong answers with its standard error:\n\n"
-        f"{markdown_table(header, rows)}"
+        f"{markdown_table(header, list(rows))}"
     )
 
 
 def _error(name: str) -> tuple[str, ...]:
     lotteries, tolerance, preference = HARD[name]
-    problem, row = Bandit(lotteries), (name, f"{tolerance:g}")
+    problem, row = Bandit(lotteries), [name, f"{tolerance:g}"]
     for evidence in (Betting(), "auto"):
         policy = TopTwo(preference, Bounded(0, 1), delta=ERROR_DELTA, tolerance=tolerance, evidence=evidence)
         found = simulate(policy, problem, 100_000, ERRORS, seed=1, checkpoints=[100_000], n_jobs=1, progress=False)
@@ -188,12 +188,12 @@ def _error(name: str) -> tuple[str, ...]:
         wrong = (values[found.recommended[:, -1]] < values.max() - tolerance) & found.stopped
         share = wrong.mean()
         error = math.sqrt(share * (1.0 - share) / ERRORS)
-        row += (f"{found.samples.mean():,.0f}", f"{found.stopped.sum():,}", f"{share:.4f} ± {error:.4f}")
+        row += [f"{found.samples.mean():,.0f}", f"{found.stopped.sum():,}", f"{share:.4f} ± {error:.4f}"]
     print(*row, flush=True)
-    return row
+    return tuple(row)
 
 
-def _of_crossings(rows: list[list[tuple[str, ...]]]) -> str:
+def _of_crossings(rows: Iterable[list[tuple[str, ...]]]) -> str:
     header = ("outcomes in [-1, 1]", "valued by", "sampled", "bound from", "delta .5", "delta .2", "delta .05")
     return (
         f"How often the wealth against the true value ever reached 1 / delta, of {CROSSINGS} runs with up to "
