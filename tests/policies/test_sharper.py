@@ -28,7 +28,7 @@ from allais import (
     theory,
 )
 from allais._kernels import loop
-from allais.bands import KL, Envelope
+from allais.bands import KL, Betting, Envelope
 from allais.bands._distribution_bounds import ends_of
 from allais.bands._joint_test import parted
 from allais.errors import DominanceWarning
@@ -37,6 +37,7 @@ from allais.problems import Bandit
 from allais.samples.draws import gamma, normal, stream_of, uniform
 from allais.samples.layout import remembered
 from allais.samples.memory import measure
+from allais.simulation.rollout import Rollout
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 BOTH = Preference.tversky_kahneman()
@@ -309,3 +310,22 @@ def test_top_two_keeps_sampling_where_nothing_is_uncertain():
     equal = Bandit([Discrete({1: 1.0}), Discrete({1: 1.0})])
     answer = best_arm(TopTwo(PEOPLE, Finite([1]), delta=0.1), equal, seed=1, max_samples=50)
     assert answer.samples <= 50
+
+
+@pytest.mark.parametrize("evidence", [Betting(), "auto"], ids=["bets", "ratios"])
+def test_a_pair_that_was_parted_stays_so_and_samples_go_to_rivals_that_are_left(evidence):
+    arms = [Bernoulli(0.9), Bernoulli(0.6), Bernoulli(0.5), Bernoulli(0.3), Bernoulli(0.1)]
+    policy = TopTwo(expected_value(), Bounded(0, 1), delta=0.05, evidence=evidence)
+    run, at_different_times = Rollout(policy, Bandit(arms), np.random.SeedSequence(1)), False
+    while not run.stopped:
+        state = run.state
+        pulls, parted_before, value = state.memory.pulls.copy(), state.own.parted.copy(), state.memory.value
+        leader = int(state.own.leading[0]) if evidence != "auto" else int(value.argmax())
+        run.run(run.samples + 1)
+        assert not (parted_before & ~run.state.own.parted).any()
+        if run.samples > pulls.sum():
+            assert not parted_before[leader, int((run.state.memory.pulls - pulls).argmax())]
+            at_different_times |= parted_before[0].any()
+    assert run.state.own.parted[0, 1:].all()
+    assert at_different_times
+    assert run.samples < 1_000  # it is settled

@@ -126,7 +126,7 @@ class TopTwo(KArmed):
         if self.evidence == RATIOS:
             return ratios
         band = band._replace(few=band.whole)  # no share is left to cuts: bets do better
-        whole = ratios._replace(band=band, beta=beta - math.log(WHOLE))
+        whole = TopTwoOnceRule(*ratios._replace(band=band, beta=beta - math.log(WHOLE)))
         return EitherRule(worth, band, whole, by_bets(1.0), by_bets(1.0 - WHOLE), log_share + math.log(2.0))
 
     def own(self, n_arms: int) -> Any:
@@ -152,17 +152,54 @@ class TopTwoRule(NamedTuple):
     first: int
 
 
+class TopTwoOnceRule(NamedTuple):
+    """The same, where a pair that was parted once stays so, and only rivals that are left take samples (`Wagers`)."""
+
+    worth: Worth
+    band: Any
+    beta: float
+    log_share: float
+    tolerance: float
+    first: int
+
+
+def _all_apart(rule, state, leader, looks):
+    """Whether the leader is parted from every eligible rival; without a look, whether it is known to be."""
+
+
+@kernel
+def _apart_at_once(rule, state, leader, looks):
+    done = looks
+    for k in range(state.asked.size):
+        if done and state.eligible[k]:
+            done = apart(rule.band, state.kept, state.memory, leader, k, rule.beta, rule.tolerance)
+    return done
+
+
+all_apart = verb(_all_apart, default=_apart_at_once)
+
+
+@all_apart.of(TopTwoOnceRule)
+def _(rule, state, leader, looks):
+    parted, done = state.own.parted, True
+    for k in range(state.asked.size):
+        if not state.eligible[k]:
+            continue
+        if looks and not parted[leader, k]:
+            parted[leader, k] = apart(rule.band, state.kept, state.memory, leader, k, rule.beta, rule.tolerance)
+        state.eligible[k] = not parted[leader, k]
+        done = done and parted[leader, k]
+    return done
+
+
 @kernel
 def all_parted(rule, state, leader):
     """Whether the leader is parted from every challenger."""
     told = 0
     for pulls in state.memory.pulls:
         told += pulls
-    all_apart = told % max(told // LOOKS, 1) == 0
-    for k in range(state.asked.size):
-        if all_apart and state.eligible[k]:
-            all_apart = apart(rule.band, state.kept, state.memory, leader, k, rule.beta, rule.tolerance)
-    return all_apart and judged(rule.first, state)
+    looks = told % max(told // LOOKS, 1) == 0
+    return all_apart(rule, state, leader, looks) and judged(rule.first, state)
 
 
 @by_reference
@@ -257,7 +294,7 @@ def _(band, beta, tolerance, state, leader, u):
     return leader if coin < state.own.chance[0] else pair[1]
 
 
-@choose.of(TopTwoRule)
+@choose.of(TopTwoRule, TopTwoOnceRule)
 def _(rule, state, u):
     arm, _ = survey(rule.first, state)
     if arm < 0:
