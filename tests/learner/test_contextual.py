@@ -248,6 +248,10 @@ def test_a_category_where_a_number_was_has_a_column_of_its_own(learner):
         ({"hour": float("inf")}, "must be finite"),
         ({"hour": object()}, "is text, a number, true or false"),
         ({8: "hour"}, "a feature's name is text"),
+        ({"page": "x" * 1_000_000}, "500 characters at most; got 1,000,000"),
+        ({"tags": ["x", "y" * 501]}, "500 characters at most; got 501"),
+        ({"x" * 501: 1}, "a feature's name has 500 characters at most"),
+        ({"a": {"b" * 300: {"c" * 300: 1}}}, "a feature's name has 500 characters at most"),
         ({f"x{k}": 1 for k in range(10_000)}, "1,000 features at most; got 10,000"),
     ],
 )
@@ -256,6 +260,16 @@ def test_a_wrong_context_is_refused_in_a_sentence_and_changes_nothing(learner, c
     with pytest.raises((TypeError, ValueError), match=said):
         learner.ask(context=context)
     assert learner.snapshot() == before
+
+
+def test_a_context_in_the_place_of_something_else_is_refused_and_the_message_says_where_it_goes(learner):
+    with pytest.raises(TypeError, match=r"given by its name; got \{'weather': 'rain'\}\. Write ask\(context="):
+        learner.ask({"weather": "rain"})
+    for reading in (learner.recommend, learner.value, learner.chances):
+        with pytest.raises(TypeError, match=r"given by its name; got \{'weather': 'rain'\}\. Write context="):
+            reading({"weather": "rain"})
+    with pytest.raises(TypeError, match="a context is features by name; got 'rain'"):
+        learner.observe("a", [0.5], "rain")
 
 
 def test_features_beyond_the_limit_are_left_out_and_named():
@@ -272,7 +286,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(learner):
         learner.forget("a", 0.5)
     with pytest.raises(TypeError, match=r"Write Fading\(half_life=30\)"):
         ContextualNPTS(expected_value(), UNIT, memory=Recent(90))
-    with pytest.raises(ValueError, match="each reward has its context; got 1 contexts, 2 rewards"):
+    with pytest.raises(ValueError, match="each reward has its context; got 2 rewards and 1 context"):
         learner.observe("a", [0.5, 0.5], [{"hour": 8}])
     with pytest.raises(ValueError, match=r"ask\(context="):
         POLICY.start(ARMS, seed=1, features=[[1.0], [2.0], [3.0]])

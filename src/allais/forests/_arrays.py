@@ -34,6 +34,7 @@ class Trees(NamedTuple):
     home: IntArray  # the leaf of each in each tree, or -1; (trees, window)
     clock: IntArray  # outcomes, nodes, sketches, and where random numbers go on; (4,)
     weight: FloatArray  # of the next outcome, and by which it grows with each; (2,)
+    batch: FloatArray  # the sum of ranks of outcomes that came in a row, their number, and squares so far; (4,)
     categorical: Any  # whether a column holds codes of categories, (columns,)
     nodes: IntArray  # feature (-1 in a leaf), kind of condition, left child, outcomes, outcomes at the next look
     thresholds: FloatArray  # (nodes,)
@@ -53,7 +54,7 @@ class Trees(NamedTuple):
     parts: IntArray  # scratch: sketches of a mixture, and how many trees have each; (2, trees)
     shares: FloatArray  # scratch: their shares, (trees,)
     starts: IntArray  # scratch: where the outcomes of each begin, and how many there are; (2, trees + 1)
-    merged: FloatArray  # scratch: their outcomes before and after a merger, and what these count as; (4, trees * (ROOM + 1))
+    merged: FloatArray  # scratch: their outcomes before and after a merger, and their counts; (4, trees * (ROOM + 1))
     gammas: FloatArray  # log Gamma(k + 1/2) and log Gamma(k + 1), (2, window + 1)
 
 
@@ -68,6 +69,7 @@ def empty(n_arms: int, seed: int, window: int, growth: float) -> Trees:
         home=np.full((TREES, window), -1, dtype=np.int64),
         clock=np.array([0, TREES, n_arms, seed], dtype=np.int64),
         weight=np.array([1.0, growth]),
+        batch=np.zeros(4),
         categorical=np.zeros(0, dtype=np.bool_),
         nodes=roots,
         thresholds=np.zeros(TREES),

@@ -43,6 +43,11 @@ CANDIDATES = 96  # splits that are looked at in one go; with 64 regret was a ten
 EVIDENCE = 5.0  # of a split, in logarithms: at 4 and at 6.5 regret was no lower, at 9 it was higher
 PAIR_COST = 1.0  # by which a pair of conditions must be better
 FEWEST = 4  # outcomes on each side of a split
+# Delays of a day, or of an incident, resemble each other, so they are fewer outcomes than they seem. As if each were
+# independent, trees told bad days from good ones by their dates, and chose flights worse than without contexts.
+BATCH = 32  # outcomes in a row whose sum is looked at
+SURE = 8.0  # batches of independent outcomes, as which it counts that they are taken to be
+FEWEST_RANKED = 8  # earlier outcomes of an arm that give a rank
 HEAVIEST = 2.0**40  # weight of an outcome, in a memory that fades, before all are scaled down
 
 AT_MOST, EQUAL, PRESENT = range(3)  # kinds of conditions
@@ -78,6 +83,34 @@ def _log_beta_binomial(trees, successes, failures):
     return gamma_logs(successes + 0.5)[0] + gamma_logs(failures + 0.5)[0] - gamma_logs(total + 1.0)[0]
 
 
+@kernel
+def independent_share(trees):
+    """How many independent outcomes tell as much as one of these, by how much sums of some in a row vary."""
+    sums, each = trees.batch[2] + SURE * BATCH / 12.0, trees.batch[3] + SURE * BATCH / 12.0  # 1 / 12: of uniform ranks
+    surely = 1.0 - 2.0 * math.sqrt(2.0 * BATCH / 12.0 / each)  # squares of so many sums, less two standard errors
+    return each / (surely * sums) if surely * sums > each else 1.0
+
+
+@kernel
+def _note_rank(trees, arm, outcome):
+    """Note the rank of an outcome among the earlier ones of its arm."""
+    sketch, batch, below, total = trees.sketch[0, arm], trees.batch, 0.0, 0.0
+    for i in range(trees.sizes[sketch]):
+        count = trees.counts[sketch, i]
+        total += count
+        if trees.places[sketch, i] <= outcome:
+            below += count if trees.places[sketch, i] < outcome else 0.5 * count
+    if total < FEWEST_RANKED * trees.weight[0]:
+        return
+    rank = below / total - 0.5
+    batch[0] += rank
+    batch[1] += 1.0
+    batch[3] += rank * rank
+    if batch[1] == BATCH:
+        batch[2] += batch[0] * batch[0]
+        batch[0], batch[1] = 0.0, 0.0
+
+
 @routine
 def log_bayes_factor(trees, table):
     """The log Bayes factor that an arm's outcomes differ between both sides, by its table."""
@@ -107,7 +140,7 @@ def log_bayes_factor(trees, table):
     total = 0.0
     for q in range(TESTS):
         total += math.exp(trees.logs[q] - best)
-    return best + math.log(total / TESTS)
+    return (best + math.log(total / TESTS)) * independent_share(trees)
 
 
 @kernel
@@ -276,6 +309,7 @@ def learn_row(trees, row, arm, outcome):
     for column in range(row.size):
         trees.rows[place, column] = row[column]
     trees.whose[place], trees.raw[place] = arm, outcome
+    _note_rank(trees, arm, outcome)
     for tree in range(n_trees):
         node = tree
         while True:

@@ -20,6 +20,7 @@ from allais.files import require
 MOST_COLUMNS = 256  # features that are learned from; those that come later are left out
 MOST_CATEGORIES = 1_000  # of one feature; those that come later are one more
 MOST_FEATURES = 1_000  # of one context
+MOST_TEXT = 500  # characters of a category, or of a feature's whole name
 MOST_WHOLE = 2**53  # whole numbers below are numbers without a further look
 
 Flat = dict[str, Any]  # a feature's whole name: text, a number, true or false, or a list of them
@@ -46,6 +47,7 @@ def _add(before: str, given: Mapping[str, Any], to: Flat) -> None:
     for name, entry in given.items():
         if not isinstance(name, str):
             raise ValueError(f"a feature's name is text; got {brief(name)}. Write it as text.")
+        require_short("name", before + name)
         inner = entry if isinstance(entry, list) else [entry]
         if any(isinstance(one, list) for one in inner):
             raise ValueError(f"a feature is text, a number, or a list of them; {before + name!r} is not. Flatten it.")
@@ -55,6 +57,15 @@ def _add(before: str, given: Mapping[str, Any], to: Flat) -> None:
                 _add(f"{before}{name}.", one, to)
         if plain:
             to[before + name] = plain if isinstance(entry, list) else plain[0]
+
+
+def require_short(what: str, text: str) -> None:
+    """Refuse a text that is no category, and whose length would be kept for good."""
+    if len(text) > MOST_TEXT:
+        raise ValueError(
+            f"a feature's {what} has {MOST_TEXT} characters at most; got {len(text):,}: {brief(text)}. Shorten it, or "
+            "give what matters of it."
+        )
 
 
 def checked_context(given: Any) -> Flat:
@@ -77,7 +88,10 @@ def checked_context(given: Any) -> Flat:
     for name, entry in features.items():
         if isinstance(entry, list):
             found[name] = [str(one).lower() if isinstance(one, bool) else str(one) for one in entry]
+            for one in found[name]:
+                require_short("text", one)
         elif isinstance(entry, str):
+            require_short("text", entry)
             found[name] = entry
         elif isinstance(entry, bool | int | float | np.number | np.bool_):
             number = _number(name, entry)
@@ -94,9 +108,9 @@ def _plain(given: Any) -> Flat | None:
         return None
     found: Flat = {}
     for name, entry in given.items():
-        if type(name) is not str:
+        if type(name) is not str or len(name) > MOST_TEXT:
             return None
-        if type(entry) is str or (type(entry) is float and math.isfinite(entry)):
+        if (type(entry) is str and len(entry) <= MOST_TEXT) or (type(entry) is float and math.isfinite(entry)):
             found[name] = entry
         elif type(entry) is bool or (type(entry) is int and -MOST_WHOLE < entry < MOST_WHOLE):
             found[name] = float(entry)

@@ -331,6 +331,7 @@ class OutcomeForest:
             "window": trees.raw.size,
             "clock": trees.clock.tolist(),
             "weight": trees.weight.tolist(),
+            "batch": trees.batch.tolist(),
             "rows": [[None if x != x else x for x in row] for row in rows.tolist()],
             "arms": trees.whose[:used].tolist(),
             "outcomes": trees.raw[:used].tolist(),
@@ -363,6 +364,8 @@ class OutcomeForest:
         trees.clock[:] = clock
         trees.weight[:] = finite_list(document["weight"], "a weight")
         trees.categorical[:] = encoding.categorical
+        trees.batch[:] = finite_list(document["batch"], "ranks")
+        require((trees.batch[1:] >= 0.0).all(), "ranks are wrong")
         require((trees.weight >= 1.0).all() and trees.weight[1] < 1e6, "a weight is wrong")
         rows = document["rows"]
         require(isinstance(rows, list) and len(rows) == used, "a context is missing")

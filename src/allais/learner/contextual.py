@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, finite_array, nearest
+from allais._checks import FloatArray, brief, finite_array, nearest
 from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files import finite
 from allais.forests.encoding import Flat, checked_context
@@ -87,6 +87,8 @@ class ContextualLearner(Learner):
         """
         if features is not None or among is not None:
             changes.refuse_features(self.policy)
+        if isinstance(n, Mapping):
+            raise TypeError(f"a context is given by its name; got {brief(n)}. Write ask(context={{...}}).")
         if context is None:
             return Learner.ask(self, n, preference=preference, allowed=allowed)
         if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
@@ -126,6 +128,8 @@ class ContextualLearner(Learner):
         if contexts is None:
             Learner.observe(self, arm, rewards)
             return
+        if isinstance(contexts, str):
+            checked_context(contexts)  # which refuses it
         given = [contexts] * finite_array("rewards", rewards).size if isinstance(contexts, Mapping) else [*contexts]
         self._observe_in(arm, rewards, [checked_context(one) for one in given])
 
@@ -133,7 +137,10 @@ class ContextualLearner(Learner):
     def _observe_in(self, arm: Hashable | list[Any], rewards: ArrayLike, contexts: list[Flat]) -> None:
         many = finite_array("rewards", rewards).size
         if len(contexts) != many:
-            raise ValueError(f"each reward has its context; got {len(contexts)} contexts, {many} rewards.")
+            raise ValueError(
+                f"each reward has its context; got {many} reward{'s' * (many != 1)} and {len(contexts)} "
+                f"context{'s' * (len(contexts) != 1)}. Give a list with that of each, or one context for all."
+            )
         engine = self._engine
         event = changes.observe(engine, arm, rewards, [], lambda arms, told: engine.learn_in(contexts, arms, told))
         self._write({**event, "contexts": contexts})

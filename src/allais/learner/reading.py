@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
 
-from allais._checks import FloatArray
+from allais._checks import FloatArray, brief
 from allais._kernels import held
 from allais.bands.base import Interval
 from allais.learner.bounds import shared_bounds
@@ -109,6 +109,8 @@ def someone(policy: Policy, preference: Preference | None) -> Preference:
     """A preference that was given, on gains and losses as the policy has them; or else the policy's own."""
     if preference is None:
         return policy.preference
+    if isinstance(preference, Mapping):
+        raise TypeError(f"a context is given by its name; got {brief(preference)}. Write context={{...}}.")
     if not isinstance(preference, Preference):
         raise TypeError(f"an arm is valued by a preference; got {preference!r}. Write Preference(...).")
     return preference.in_frame_of(policy.preference)
